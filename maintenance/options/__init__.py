@@ -1,0 +1,1 @@
+"""Paimon's option keys with their types and defaults: one module per kind of option."""

@@ -1,0 +1,124 @@
+"""A typed option, and how durations, memory sizes and the like are written as text."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Generic, TypeVar
+
+from maintenance.errors import OptionError
+
+T = TypeVar("T")
+
+_SIZE_UNITS = {
+    "": 1, "b": 1, "bytes": 1,
+    "k": 1 << 10, "kb": 1 << 10, "kibibytes": 1 << 10,
+    "m": 1 << 20, "mb": 1 << 20, "mebibytes": 1 << 20,
+    "g": 1 << 30, "gb": 1 << 30, "gibibytes": 1 << 30,
+    "t": 1 << 40, "tb": 1 << 40, "tebibytes": 1 << 40,
+}  # fmt: skip
+
+_DURATION_UNITS = {
+    **dict.fromkeys(("d", "day", "days"), timedelta(days=1)),
+    **dict.fromkeys(("h", "hour", "hours"), timedelta(hours=1)),
+    **dict.fromkeys(("m", "min", "minute", "minutes"), timedelta(minutes=1)),
+    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), timedelta(seconds=1)),
+    **dict.fromkeys(("ms", "milli", "millis", "millisecond", "milliseconds", ""), timedelta(milliseconds=1)),
+    **dict.fromkeys(("µs", "us", "micro", "micros", "microsecond", "microseconds"), timedelta(microseconds=1)),
+}
+
+_NUMBER_AND_UNIT = re.compile(r"\s*(\d+)\s*([a-zA-Zµ]*)\s*")
+_ISO_DURATION = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?", re.IGNORECASE)
+
+
+def integer(text: str) -> int:
+    """A decimal integer."""
+    try:
+        return int(text.strip())
+    except ValueError:
+        raise ValueError("expected an integer") from None
+
+
+def number(text: str) -> float:
+    """A floating point number."""
+    try:
+        return float(text.strip())
+    except ValueError:
+        raise ValueError("expected a number") from None
+
+
+def boolean(text: str) -> bool:
+    """``true`` or ``false`` in any case."""
+    match text.strip().lower():
+        case "true":
+            return True
+        case "false":
+            return False
+    raise ValueError("expected true or false")
+
+
+def string(text: str) -> str:
+    """The text as it stands."""
+    return text
+
+
+def names(text: str) -> tuple[str, ...]:
+    """Comma-separated names, trimmed, empty ones dropped."""
+    return tuple(name for part in text.split(",") if (name := part.strip()))
+
+
+def one_of(*choices: str) -> Callable[[str], str]:
+    """A parser that accepts the given words in any case, ``_`` and ``-`` being the same."""
+
+    def parse(text: str) -> str:
+        word = text.strip().lower().replace("_", "-")
+        if word not in choices:
+            raise ValueError(f"expected one of {', '.join(choices)}")
+        return word
+
+    return parse
+
+
+def memory_size(text: str) -> int:
+    """Bytes of a text such as ``128 mb``, ``4kb`` or ``512``. Units are powers of 1024. Source: Java `MemorySize`."""
+    found = _NUMBER_AND_UNIT.fullmatch(text)
+    if found is None or found[2].lower() not in _SIZE_UNITS:
+        raise ValueError("expected a memory size such as 128 mb")
+    return int(found[1]) * _SIZE_UNITS[found[2].lower()]
+
+
+def duration(text: str) -> timedelta:
+    """A duration such as ``1 h``, ``30min``, ``500`` (milliseconds) or ``PT24H``. Source: Java `TimeUtils`."""
+    found = _NUMBER_AND_UNIT.fullmatch(text)
+    if found is not None and found[2].lower() in _DURATION_UNITS:
+        return int(found[1]) * _DURATION_UNITS[found[2].lower()]
+    iso = _ISO_DURATION.fullmatch(text.strip())
+    if iso is not None and any(iso.groups()):
+        days, hours, minutes, seconds = (float(part or 0) for part in iso.groups())
+        return timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
+    raise ValueError("expected a duration such as 1 h, 30 min, 10 s or PT24H")
+
+
+@dataclass(frozen=True, slots=True)
+class Option(Generic[T]):
+    """An option: its key, how its text is read, its default, and older spellings of the key.
+
+    `parse` raises ValueError saying what it expected.
+    """
+
+    key: str
+    parse: Callable[[str], T]
+    default: T
+    fallbacks: tuple[str, ...] = ()
+
+    def of(self, options: Mapping[str, str]) -> T:
+        """The value in `options`, else the default. Raises OptionError naming the key and the text."""
+        for key in (self.key, *self.fallbacks):
+            if key in options:
+                try:
+                    return self.parse(options[key])
+                except ValueError as error:
+                    raise OptionError(
+                        f"'{key}' = '{options[key]}': {error}", "options", f"The default is {self.default}."
+                    ) from error
+        return self.default

@@ -1,0 +1,60 @@
+"""Single values as metadata holds them (partition values, minimum and maximum, literals of filters).
+
+An *internal value* is: bool, int (integers; DATE as days and the timestamps as nanoseconds since 1970-01-01), float,
+`decimal.Decimal`, str, bytes, or None. Columns of data never take this form: they stay in Arrow.
+"""
+
+import datetime as dt
+import decimal
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from maintenance.types.arrow import arrow_type
+from maintenance.types.data_type import DataType
+
+Value = bool | int | float | decimal.Decimal | str | bytes | None
+
+NANOS_PER_UNIT = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+
+
+def arrow_of_values(values: Sequence[Value], data_type: DataType) -> pa.Array:
+    """Internal values as an Arrow array of the type's natural Arrow type."""
+    arrow = arrow_type(data_type)
+    if data_type.is_timestamp:
+        divisor = NANOS_PER_UNIT[arrow.unit]
+        units: list[Any] = [None if value is None else int(value) // divisor for value in values]
+        return pa.array(units, pa.int64()).cast(arrow)
+    if data_type.root == "DATE":
+        return pa.array(values, pa.int32()).cast(arrow)
+    return pa.array(values, arrow)
+
+
+def values_of_arrow(array: pa.Array | pa.ChunkedArray) -> list[Value]:
+    """Internal values of an Arrow array. For a few values, not for data."""
+    if pa.types.is_timestamp(array.type):
+        factor = NANOS_PER_UNIT[array.type.unit]
+        return [None if value is None else value * factor for value in array.cast(pa.int64()).to_pylist()]
+    if pa.types.is_date32(array.type):
+        return array.cast(pa.int32()).to_pylist()
+    return array.to_pylist()
+
+
+def text_of_value(value: Value, data_type: DataType) -> str:
+    """A value as people read it, and as casts to STRING write it: dates and times in ISO form with a blank between."""
+    if value is None:
+        return "null"
+    if data_type.root == "DATE":
+        return (dt.date(1970, 1, 1) + dt.timedelta(days=int(value))).isoformat()
+    if data_type.is_timestamp:
+        seconds, nanos = divmod(int(value), 10**9)
+        moment = dt.datetime(1970, 1, 1) + dt.timedelta(seconds=seconds)
+        precision = data_type.precision or 0
+        fraction = f".{nanos:09d}"[: precision + 1] if precision else ""
+        return moment.strftime("%Y-%m-%d %H:%M:%S") + fraction
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, bytes):
+        return value.hex()
+    return str(value)
