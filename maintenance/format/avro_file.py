@@ -1,0 +1,134 @@
+"""Avro object container files, the shape of all manifests. Source: metadata section 4.
+
+A container is a header (schema and codec), then blocks: record count, byte size, compressed records, sync marker.
+Reading rewrites it in memory into one without compression and logical types, which fastavro then decodes:
+
+- Paimon stores local date-times as `timestamp-millis`, and fastavro would make an aware datetime of each. Without the
+  logical type they stay the numbers they are.
+- The codecs are those of `avro_codec`, whatever packages fastavro finds.
+
+Fields are matched by name, so files of other writers with other record names or more fields read the same.
+"""
+
+import io
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+import fastavro
+
+from maintenance.errors import CorruptFileError, UnsupportedError
+from maintenance.format.avro_codec import AVRO_CODECS
+
+NAMESPACE = "org.apache.paimon.avro.generated"
+
+_MAGIC = b"Obj\x01"
+_SYNC_SIZE = 16
+_HEADER_SCHEMA = fastavro.parse_schema({"type": "map", "values": "bytes"})
+# Stands between the blocks of the files written here; any 16 bytes do, and fixed ones make equal records equal files.
+_SYNC_MARKER = bytes.fromhex("7061696d6f6e2d6d61696e74656e616e")
+
+
+def record_schema(name: str, fields: list[dict[str, Any]]) -> Any:
+    """The parsed schema of a record. `fields`: in file order, nested records under their full schema."""
+    return fastavro.parse_schema({"type": "record", "name": name, "namespace": NAMESPACE, "fields": fields})
+
+
+def read_records(data: bytes, where: str) -> list[dict[str, Any]]:
+    """All records of a container file, by field name; times as the stored numbers.
+
+    Raises: CorruptFileError: it is no such file, or it is damaged; UnsupportedError: its codec is unknown.
+    """
+    if data[:3] == b"ORC" or data[:4] == b"PAR1":
+        raise UnsupportedError("a metadata file in ORC or parquet", where, "Only manifest.format = avro is read.")
+    # The decoder meets bytes of unknown origin, and damaged ones make it fail in every way Python has.
+    try:
+        header, position = _header(data)
+        codec = header.get("avro.codec", b"null").decode()
+        if codec in AVRO_CODECS:
+            schema = without_logical_types(json.loads(header["avro.schema"]))
+            plain = _recoded(
+                data, position, {"avro.schema": json.dumps(schema).encode()}, AVRO_CODECS[codec].decompress
+            )
+            return list(fastavro.reader(io.BytesIO(plain)))  # type: ignore[arg-type]
+    except Exception as error:
+        raise CorruptFileError(f"no valid Avro file: {error!r}", where, "Restore the file or roll back.") from error
+    raise UnsupportedError(f"Avro codec '{codec}'", where, "Rewrite the file with compression zstd.")
+
+
+def write_records(schema: Any, records: Iterable[Mapping[str, Any]], codec: str, level: int) -> bytes:
+    """A container file of records that fit `schema`.
+
+    Args: `schema`: parsed; `codec`: a key of `AVRO_CODECS`; `level`: of zstandard, deflate and xz.
+    """
+    plain = io.BytesIO()
+    fastavro.writer(plain, schema, records, codec="null", sync_marker=_SYNC_MARKER)
+    header, position = _header(plain.getvalue())
+    compress = AVRO_CODECS[codec].compress
+    header = {"avro.schema": header["avro.schema"], "avro.codec": codec.encode()}
+    return _recoded(plain.getvalue(), position, header, lambda block: compress(block, level))
+
+
+def without_logical_types(schema: Any) -> Any:
+    """A schema, as JSON, whose values stay plain numbers and bytes."""
+    if isinstance(schema, dict):
+        return {key: without_logical_types(value) for key, value in schema.items() if key != "logicalType"}
+    return [without_logical_types(part) for part in schema] if isinstance(schema, list) else schema
+
+
+def _header(data: bytes) -> tuple[dict[str, bytes], int]:
+    """The header's map, and the position of the sync marker behind it."""
+    if data[:4] != _MAGIC:
+        raise ValueError("it does not begin with 'Obj' 1")
+    source = io.BytesIO(data)
+    source.seek(len(_MAGIC))
+    header: Any = fastavro.schemaless_reader(source, _HEADER_SCHEMA, None)
+    return header, source.tell()
+
+
+def _recoded(data: bytes, position: int, header: dict[str, bytes], recode: Callable[[bytes], bytes]) -> bytes:
+    """The container with another header and every block put through `recode`. `position`: of the first marker."""
+    out = io.BytesIO()
+    out.write(_MAGIC)
+    fastavro.schemaless_writer(out, _HEADER_SCHEMA, header)
+    out.write(_SYNC_MARKER)
+    for count, block in _blocks(data, position):
+        content = recode(block)
+        out.write(_long(count) + _long(len(content)))
+        out.write(content)
+        out.write(_SYNC_MARKER)
+    return out.getvalue()
+
+
+def _blocks(data: bytes, position: int) -> Iterator[tuple[int, bytes]]:
+    """Record count and bytes of every block. Raises: ValueError: a block is cut off or not followed by the marker."""
+    marker, position = data[position : position + _SYNC_SIZE], position + _SYNC_SIZE
+    while position < len(data):
+        count, position = _read_long(data, position)
+        size, position = _read_long(data, position)
+        end = position + size
+        if size < 0 or count < 0 or data[end : end + _SYNC_SIZE] != marker:
+            raise ValueError(f"the block at byte {position} does not end with the sync marker")
+        yield count, data[position:end]
+        position = end + _SYNC_SIZE
+
+
+def _read_long(data: bytes, position: int) -> tuple[int, int]:
+    """A zigzag varint and the position behind it."""
+    value = shift = 0
+    while True:
+        byte = data[position]
+        value |= (byte & 0x7F) << shift
+        position, shift = position + 1, shift + 7
+        if byte < 0x80:
+            return (value >> 1) ^ -(value & 1), position
+
+
+def _long(value: int) -> bytes:
+    """A number as a zigzag varint. `value`: not negative."""
+    value, out = value << 1, bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
