@@ -1,0 +1,62 @@
+# make demo   the whole pipeline on real data, then a report     make test        the tests
+# make ui     Dagster's web server and daemon                    make test-slow   crash and stress tests too
+.DEFAULT_GOAL := help
+.PHONY: help demo ui test test-slow lint benchmarks lock clean install-run install-test
+
+PORT ?= 3000
+BIN := .venv/bin
+# Found when a recipe runs, not when the file is read: only Spark needs Java.
+JAVA = JAVA_HOME=$$(scripts/java)
+UV_COMPILE := .cache/uv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
+
+help:
+	@echo "make demo        ingest, compact, index and expire real tables with Dagster on Spark, then report"
+	@echo "make ui          open Dagster at http://localhost:$(PORT) with what the demo left"
+	@echo "make test        run the tests (make test-slow: the long ones as well)"
+	@echo "make lint        formatting, style, types, import order"
+	@echo "make benchmarks  time compaction and reading"
+	@echo "make lock        compile requirements*.in into hash-locked requirements*.txt"
+	@echo "make clean       remove environments, caches, the demo's warehouse and Dagster's storage"
+
+install-run:
+	@scripts/install run
+
+install-test:
+	@scripts/install test
+
+demo: install-run
+	@$(JAVA) && export JAVA_HOME && $(BIN)/python -m demo
+
+ui: install-run
+	@$(JAVA) && export JAVA_HOME && mkdir -p .dagster_home && \
+	  DAGSTER_HOME="$(CURDIR)" exec $(BIN)/dagster dev -w workspace.yaml -p $(PORT)
+
+test: install-test
+	@scripts/install pypaimon || { echo "No pypaimon: the tests that compare with it are skipped." >&2; [ "$$CI" != true ]; }
+	@scripts/fetch-paimon-core
+	@$(JAVA) && export JAVA_HOME && $(BIN)/python -m pytest -m "not slow" $(ARGS)
+
+test-slow: install-test
+	@scripts/install pypaimon
+	@scripts/fetch-paimon-core
+	@$(JAVA) && export JAVA_HOME && $(BIN)/python -m pytest $(ARGS)
+
+lint: install-test
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+benchmarks: install-test
+	@scripts/fetch-paimon-core
+	@$(JAVA) && export JAVA_HOME && $(BIN)/python -m benchmarks.compaction
+
+lock: install-test
+	$(UV_COMPILE) requirements-uv.in -o requirements-uv.txt
+	$(UV_COMPILE) requirements.in -o requirements.txt
+	$(UV_COMPILE) requirements-dev.in -o requirements-dev.txt
+	$(UV_COMPILE) requirements-pypaimon.in -o requirements-pypaimon.txt
+
+clean:
+	rm -rf .venv .venv-pypaimon .cache .dagster_home warehouse landing spark-warehouse
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

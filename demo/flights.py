@@ -1,0 +1,128 @@
+"""The flights as a change stream, the way an airport's operational database would send it.
+
+Each flight is a row that lives through up to three events:
+
+- *scheduled*, an insert (+I): the day's schedule is published at 23:00 UTC, the early evening before;
+- *departed*, an update (+U), at the scheduled departure plus the delay;
+- *arrived*, an update (+U), when the clock at the destination shows the recorded arrival time. The 458 flights that
+  departed without a recorded arrival were diverted for good: they stay *departed*. 717 more did arrive after a
+  diversion; for them the source has no arrival delay and no air time, and both stay null.
+
+The 8,255 flights that never departed are cancelled instead, a delete (-D) at their scheduled departure.
+
+So 336,776 - 8,255 = 328,521 rows are left in the end. Within a flight the events' times strictly increase, also across
+midnight, time zones and daylight saving: every time is an instant, computed from an instant and a duration.
+"""
+
+import pandas as pd
+import pyarrow as pa
+
+from demo import nycflights
+
+ROW_KIND = "_row_kind"
+KEY = ("time_hour", "carrier", "flight")
+
+_INSTANT = pa.timestamp("ms", "UTC")
+_WALL_CLOCK = pa.timestamp("ms")
+
+SCHEMA = pa.schema(
+    [
+        pa.field("month", pa.int32(), nullable=False),
+        pa.field("time_hour", _INSTANT, nullable=False),
+        pa.field("carrier", pa.string(), nullable=False),
+        pa.field("flight", pa.int32(), nullable=False),
+        pa.field("event_time", _INSTANT, nullable=False),
+        pa.field("status", pa.string()),
+        pa.field("flight_date", pa.date32()),
+        pa.field("origin", pa.string()),
+        pa.field("dest", pa.string()),
+        pa.field("sched_dep", _WALL_CLOCK),
+        pa.field("departed_at", _INSTANT),
+        pa.field("arrived_at", _INSTANT),
+        pa.field("dep_delay", pa.int16()),
+        pa.field("arr_delay", pa.int16()),
+        pa.field("air_time", pa.int16()),
+        pa.field("delayed", pa.bool_()),
+        pa.field("tailnum", pa.string()),
+        pa.field("seats", pa.int16()),
+        pa.field("distance", pa.int32()),
+        pa.field("distance_km", pa.decimal128(7, 1)),
+        pa.field("seat_miles", pa.int64()),
+        pa.field("speed", pa.float64()),
+        pa.field(ROW_KIND, pa.string(), nullable=False),
+    ]
+)
+"""The columns of the stream: those of the table demo.flights, then the row kind as a short string."""
+
+_KNOWN_AT_DEPARTURE = ("departed_at", "dep_delay", "delayed", "tailnum", "seats", "seat_miles")
+_KNOWN_AT_ARRIVAL = ("arrived_at", "arr_delay", "air_time", "speed")
+
+
+def _with_times(flights: pd.DataFrame) -> pd.DataFrame:
+    """Add the instants of a flight's life: ``scheduled_at``, ``sched_dep_at``, ``departed_at``, ``arrived_at``."""
+    dates = pd.to_datetime(flights[["year", "month", "day"]])
+    sched_dep_at = flights.time_hour + pd.to_timedelta(flights.minute, unit="min")
+    departed_at = sched_dep_at + pd.to_timedelta(flights.dep_delay, unit="min")
+    return flights.assign(
+        flight_date=dates,
+        scheduled_at=dates.dt.tz_localize("UTC") - pd.Timedelta(hours=1),
+        sched_dep_at=sched_dep_at,
+        sched_dep=sched_dep_at.dt.tz_convert(nycflights.NEW_YORK).dt.tz_localize(None),
+        departed_at=departed_at,
+        arrived_at=departed_at + _time_on_the_way(departed_at, flights),
+    )
+
+
+def _time_on_the_way(departed_at: pd.Series, flights: pd.DataFrame) -> pd.Series:
+    """Durations from departure to arrival: what the clock at the destination moved on, always less than a day."""
+    zones = flights.dest.map(nycflights.airports().set_index("faa").tzone)
+    zones = zones.fillna("America/Puerto_Rico")  # the airports that the package lacks lie there and on St. Thomas
+    arrival_minutes = flights.arr_time // 100 * 60 + flights.arr_time % 100
+    minutes = pd.Series(float("nan"), index=flights.index)
+    for zone, rows in zones.groupby(zones).groups.items():
+        clock = departed_at[rows].dt.tz_convert(zone)
+        minutes[rows] = (arrival_minutes[rows] - clock.dt.hour * 60 - clock.dt.minute) % (24 * 60)
+    return pd.to_timedelta(minutes, unit="min")
+
+
+def _with_measures(flights: pd.DataFrame) -> pd.DataFrame:
+    seats = flights.tailnum.map(nycflights.planes().set_index("tailnum").seats)
+    return flights.assign(
+        delayed=(flights.dep_delay > 15).where(flights.dep_delay.notna()),
+        seats=seats,
+        seat_miles=seats * flights.distance,
+        distance_km=(flights.distance * 1.609344).round(1),
+        speed=flights.distance / (flights.air_time / 60),
+    )
+
+
+def _event(flights: pd.DataFrame, kind: str, status: str, time: str, unknown: tuple[str, ...]) -> pd.DataFrame:
+    """One event for each of the flights; what is not known yet at that time is null."""
+    blank = dict.fromkeys(unknown)
+    return flights.assign(**blank, **{ROW_KIND: kind, "status": status, "event_time": flights[time]})
+
+
+def change_stream() -> pa.Table:
+    """All events of all flights in the order they happened, with columns SCHEMA."""
+    flights = _with_measures(_with_times(nycflights.flights()))
+    departed = flights.dep_time.notna()
+    events = (
+        _event(flights, "+I", "scheduled", "scheduled_at", _KNOWN_AT_DEPARTURE + _KNOWN_AT_ARRIVAL),
+        _event(flights[~departed], "-D", "cancelled", "sched_dep_at", _KNOWN_AT_DEPARTURE + _KNOWN_AT_ARRIVAL),
+        _event(flights[departed], "+U", "departed", "departed_at", _KNOWN_AT_ARRIVAL),
+        _event(flights[flights.arr_time.notna()], "+U", "arrived", "arrived_at", ()),
+    )
+    stream = pa.concat_tables(_to_arrow(event) for event in events)
+    return stream.sort_by([("event_time", "ascending"), *((name, "ascending") for name in KEY)])
+
+
+def _to_arrow(events: pd.DataFrame) -> pa.Table:
+    return pa.table([_column(events[field.name], field) for field in SCHEMA], schema=SCHEMA)
+
+
+def _column(values: pd.Series, field: pa.Field) -> pa.ChunkedArray:
+    """`values` in the type of `field`; pandas holds whole numbers as floats where some are missing."""
+    array = pa.Array.from_pandas(values)
+    if pa.types.is_decimal(field.type):
+        array = array.cast(pa.float64())
+    return pa.chunked_array([array]).cast(field.type)
