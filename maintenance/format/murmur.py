@@ -1,0 +1,41 @@
+"""Paimon's hash of bytes: 32 bit Murmur3 over little endian words, seed 42. Source: metadata section 7."""
+
+import numpy as np
+
+SEED = 42
+
+
+def hash_rows(words: np.ndarray, starts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Hash of each row.
+
+    Args: `words`: uint64, the rows one behind the other; `starts`, `sizes`: int64, shape (n,), of each row in words.
+    Returns: int32, shape (n,).
+    """
+    # Rows by falling size: at every step the rows that still have words are the first ones.
+    order = np.argsort(-sizes, kind="stable")
+    starts, sizes = 2 * starts[order], 2 * sizes[order]
+    halves = words.view("<u4")
+    state = np.full(len(order), SEED, np.uint32)
+    active = len(order)
+    for step in range(int(sizes[0]) if len(order) else 0):
+        if sizes[active - 1] <= step:
+            active = int(np.searchsorted(-sizes, -step, side="left"))
+        state[:active] = _mixed(state[:active], halves[starts[:active] + step])
+    hashes = np.empty(len(order), np.uint32)
+    hashes[order] = _finished(state ^ (4 * sizes).astype(np.uint32))
+    return hashes.view(np.int32)
+
+
+def _mixed(state: np.ndarray, word: np.ndarray) -> np.ndarray:
+    word = _rotated(word * np.uint32(0xCC9E2D51), 15) * np.uint32(0x1B873593)
+    return _rotated(state ^ word, 13) * np.uint32(5) + np.uint32(0xE6546B64)
+
+
+def _finished(state: np.ndarray) -> np.ndarray:
+    state = (state ^ (state >> np.uint32(16))) * np.uint32(0x85EBCA6B)
+    state = (state ^ (state >> np.uint32(13))) * np.uint32(0xC2B2AE35)
+    return state ^ (state >> np.uint32(16))
+
+
+def _rotated(word: np.ndarray, bits: int) -> np.ndarray:
+    return (word << np.uint32(bits)) | (word >> np.uint32(32 - bits))
