@@ -16,6 +16,7 @@ from maintenance.format.binary_columns import encode_rows
 from maintenance.format.binary_layout import (
     INLINE_BYTES,
     is_compact,
+    is_supported,
     null_bits_size,
     reserved_bytes,
     unsupported,
@@ -106,9 +107,10 @@ def _signed_bytes(value: int) -> bytes:
     return value.to_bytes(magnitude.bit_length() // 8 + 1, "big", signed=True)
 
 
-def parse_row(data: bytes, types: Sequence[DataType]) -> tuple[Value, ...]:
+def parse_row(data: bytes, types: Sequence[DataType], *, skip_unsupported: bool = False) -> tuple[Value, ...]:
     """The values of a row with its number of fields first.
 
+    Args: `skip_unsupported`: give None for values of types without a form here, as for statistics, where it is unknown.
     Raises: CorruptFileError: another number of fields, or cut off; UnsupportedError: a value, not null, of a type
         without a form here.
     """
@@ -121,7 +123,9 @@ def parse_row(data: bytes, types: Sequence[DataType]) -> tuple[Value, ...]:
         raise CorruptFileError(f"a row of {arity} fields in {len(row)} bytes", "row", "Restore the file.")
     try:
         return tuple(
-            None if row[(index + 8) // 8] >> index % 8 & 1 else _value(row, start + 8 * index, data_type)
+            None
+            if row[(index + 8) // 8] >> index % 8 & 1 or (skip_unsupported and not is_supported(data_type))
+            else _value(row, start + 8 * index, data_type)
             for index, data_type in enumerate(types)
         )
     except (struct.error, UnicodeDecodeError) as error:
