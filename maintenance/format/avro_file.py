@@ -13,12 +13,15 @@ Fields are matched by name, so files of other writers with other record names or
 import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import fastavro
 
-from maintenance.errors import CorruptFileError, UnsupportedError
+from maintenance.errors import CorruptFileError, PaimonError, UnsupportedError
 from maintenance.format.avro_codec import AVRO_CODECS
+from maintenance.format.json_object import missing_key
+
+T = TypeVar("T")
 
 NAMESPACE = "org.apache.paimon.avro.generated"
 
@@ -34,26 +37,37 @@ def record_schema(name: str, fields: list[dict[str, Any]]) -> Any:
     return fastavro.parse_schema({"type": "record", "name": name, "namespace": NAMESPACE, "fields": fields})
 
 
-def read_records(data: bytes, where: str) -> list[dict[str, Any]]:
-    """All records of a container file, by field name; times as the stored numbers.
+def read_records(data: bytes, where: str, convert: Callable[[dict[str, Any]], T]) -> list[T]:
+    """All records of a container file, in file order.
 
-    Raises: CorruptFileError: it is no such file, or it is damaged; UnsupportedError: its codec is unknown.
+    Args: `convert`: makes something of a record, a dict by field name, with times as the stored numbers; its KeyError
+        means a missing field.
+    Raises: CorruptFileError: it is no such file, it is damaged, or a field is missing; UnsupportedError: it is in
+        another format or its codec is unknown.
     """
     if data[:3] == b"ORC" or data[:4] == b"PAR1":
         raise UnsupportedError("a metadata file in ORC or parquet", where, "Only manifest.format = avro is read.")
     # The decoder meets bytes of unknown origin, and damaged ones make it fail in every way Python has.
     try:
-        header, position = _header(data)
-        codec = header.get("avro.codec", b"null").decode()
-        if codec in AVRO_CODECS:
-            schema = without_logical_types(json.loads(header["avro.schema"]))
-            plain = _recoded(
-                data, position, {"avro.schema": json.dumps(schema).encode()}, AVRO_CODECS[codec].decompress
-            )
-            return list(fastavro.reader(io.BytesIO(plain)))  # type: ignore[arg-type]
+        # One after the other: all records at once would keep the garbage collector busy.
+        records: Iterable[Any] = fastavro.reader(io.BytesIO(_decodable(data)))
+        return [convert(record) for record in records]
+    except PaimonError as error:
+        raise error.at(where) from error
+    except KeyError as error:
+        raise missing_key(error, where) from error
     except Exception as error:
         raise CorruptFileError(f"no valid Avro file: {error!r}", where, "Restore the file or roll back.") from error
-    raise UnsupportedError(f"Avro codec '{codec}'", where, "Rewrite the file with compression zstd.")
+
+
+def _decodable(data: bytes) -> bytes:
+    """The file without compression and logical types."""
+    header, position = _header(data)
+    codec = header.get("avro.codec", b"null").decode()
+    if codec not in AVRO_CODECS:
+        raise UnsupportedError(f"Avro codec '{codec}'", "header", "Rewrite the file with compression zstd.")
+    schema = without_logical_types(json.loads(header["avro.schema"]))
+    return _recoded(data, position, {"avro.schema": json.dumps(schema).encode()}, AVRO_CODECS[codec].decompress)
 
 
 def write_records(schema: Any, records: Iterable[Mapping[str, Any]], codec: str, level: int) -> bytes:

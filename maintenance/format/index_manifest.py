@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from maintenance.format.avro_file import read_records, record_schema, write_records
-from maintenance.format.json_object import missing_key
-from maintenance.format.manifest import FileKind, check_kinds, check_version
+from maintenance.format.manifest import FileKind, check_version, kind_of_record
 
 INDEX_MANIFEST_VERSION = 1
 HASH_INDEX = "HASH"
@@ -114,20 +113,15 @@ def parse_index_manifest(data: bytes, where: str) -> list[IndexManifestEntry]:
 
     Raises: CorruptFileError: damaged, or a required field is missing; UnsupportedError: another version or kind.
     """
-    records = read_records(data, where)
-    check_version({record.get("_VERSION") for record in records}, INDEX_MANIFEST_VERSION, where)
-    check_kinds({record.get("_KIND") for record in records}, where)
-    try:
-        return [_entry_of_record(record) for record in records]
-    except KeyError as error:
-        raise missing_key(error, where) from error
+    return read_records(data, where, _entry_of_record)
 
 
 def _entry_of_record(record: Mapping[str, Any]) -> IndexManifestEntry:
+    check_version(record, INDEX_MANIFEST_VERSION)
     ranges = record.get("_DELETIONS_VECTORS_RANGES")
     index = record.get("_GLOBAL_INDEX")
     return IndexManifestEntry(
-        FileKind(record["_KIND"]),
+        kind_of_record(record),
         record["_PARTITION"],
         record["_BUCKET"],
         record["_INDEX_TYPE"],

@@ -1,13 +1,13 @@
 """Manifests: data files that were added or deleted. Source: metadata sections 4.2 and 8.1, Java `ManifestEntry`."""
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Any
 
 from maintenance.errors import UnsupportedError
 from maintenance.format.avro_file import read_records, record_schema, write_records
 from maintenance.format.data_file import DATA_FILE_FIELDS, DataFileMeta, file_of_record, record_of_file
-from maintenance.format.json_object import missing_key
 
 MANIFEST_VERSION = 2
 
@@ -69,22 +69,18 @@ def parse_manifest(data: bytes, where: str) -> list[ManifestEntry]:
 
     Raises: CorruptFileError: damaged, or a required field is missing; UnsupportedError: another version or kind.
     """
-    records = read_records(data, where)
-    check_version({record.get("_VERSION") for record in records}, MANIFEST_VERSION, where)
-    check_kinds({record.get("_KIND") for record in records}, where)
-    try:
-        return [
-            ManifestEntry(
-                _KINDS[record["_KIND"]],
-                record["_PARTITION"],
-                record["_BUCKET"],
-                record["_TOTAL_BUCKETS"],
-                file_of_record(record["_FILE"]),
-            )
-            for record in records
-        ]
-    except KeyError as error:
-        raise missing_key(error, where) from error
+    return read_records(data, where, _entry_of_record)
+
+
+def _entry_of_record(record: Mapping[str, Any]) -> ManifestEntry:
+    check_version(record, MANIFEST_VERSION)
+    return ManifestEntry(
+        kind_of_record(record),
+        record["_PARTITION"],
+        record["_BUCKET"],
+        record["_TOTAL_BUCKETS"],
+        file_of_record(record["_FILE"]),
+    )
 
 
 def serialize_manifest(entries: Iterable[ManifestEntry], codec: str = "zstandard", level: int = 1) -> bytes:
@@ -103,19 +99,19 @@ def serialize_manifest(entries: Iterable[ManifestEntry], codec: str = "zstandard
     return write_records(_SCHEMA, records, codec, level)
 
 
-def check_version(found: set[int | None], supported: int, where: str) -> None:
-    """Check the versions of all entries of a metadata file. Raises: UnsupportedError."""
-    if found - {supported}:
+def check_version(record: Mapping[str, Any], supported: int) -> None:
+    """Check the version of an entry of a metadata file. Raises: UnsupportedError."""
+    if record.get("_VERSION") != supported:
         raise UnsupportedError(
-            f"entry version {', '.join(sorted(map(str, found)))}",
-            where,
+            f"entry version {record.get('_VERSION')}",
+            "metadata file",
             f"Version {supported} is read; recreate a table of another one with a current Paimon release.",
         )
 
 
-def check_kinds(found: set[int | None], where: str) -> None:
-    """Check the kinds of all entries of a metadata file. Raises: UnsupportedError."""
-    if found - _KINDS.keys():
-        raise UnsupportedError(
-            f"entry kind {', '.join(sorted(map(str, found)))}", where, "0 (ADD) and 1 (DELETE) are read."
-        )
+def kind_of_record(record: Mapping[str, Any]) -> FileKind:
+    """The kind of an entry of a metadata file. Raises: UnsupportedError."""
+    kind = _KINDS.get(record["_KIND"])
+    if kind is None:
+        raise UnsupportedError(f"entry kind {record['_KIND']}", "metadata file", "0 (ADD) and 1 (DELETE) are read.")
+    return kind

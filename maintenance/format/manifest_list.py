@@ -1,10 +1,10 @@
 """Manifest lists: the manifests of a state or of a change. Source: metadata section 4.1, Java `ManifestFileMeta`."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from maintenance.format.avro_file import read_records, record_schema, write_records
-from maintenance.format.json_object import missing_key
 from maintenance.format.manifest import check_version
 from maintenance.format.simple_stats import STATS_FIELDS, SimpleStats, record_of_stats, stats_of_record
 
@@ -66,28 +66,25 @@ def parse_manifest_list(data: bytes, where: str) -> list[ManifestFileMeta]:
 
     Raises: CorruptFileError: damaged, or a required field is missing; UnsupportedError: another version.
     """
-    records = read_records(data, where)
-    check_version({record.get("_VERSION") for record in records}, MANIFEST_LIST_VERSION, where)
-    try:
-        return [
-            ManifestFileMeta(
-                record["_FILE_NAME"],
-                record["_FILE_SIZE"],
-                record["_NUM_ADDED_FILES"],
-                record["_NUM_DELETED_FILES"],
-                stats_of_record(record["_PARTITION_STATS"]),
-                record["_SCHEMA_ID"],
-                record.get("_MIN_BUCKET"),
-                record.get("_MAX_BUCKET"),
-                record.get("_MIN_LEVEL"),
-                record.get("_MAX_LEVEL"),
-                record.get("_MIN_ROW_ID"),
-                record.get("_MAX_ROW_ID"),
-            )
-            for record in records
-        ]
-    except KeyError as error:
-        raise missing_key(error, where) from error
+    return read_records(data, where, _meta_of_record)
+
+
+def _meta_of_record(record: Mapping[str, Any]) -> ManifestFileMeta:
+    check_version(record, MANIFEST_LIST_VERSION)
+    return ManifestFileMeta(
+        record["_FILE_NAME"],
+        record["_FILE_SIZE"],
+        record["_NUM_ADDED_FILES"],
+        record["_NUM_DELETED_FILES"],
+        stats_of_record(record["_PARTITION_STATS"]),
+        record["_SCHEMA_ID"],
+        record.get("_MIN_BUCKET"),
+        record.get("_MAX_BUCKET"),
+        record.get("_MIN_LEVEL"),
+        record.get("_MAX_LEVEL"),
+        record.get("_MIN_ROW_ID"),
+        record.get("_MAX_ROW_ID"),
+    )
 
 
 def serialize_manifest_list(metas: Iterable[ManifestFileMeta], codec: str = "zstandard", level: int = 1) -> bytes:
