@@ -132,7 +132,7 @@ def test_columns_give_the_bytes_and_hashes_of_single_rows(
 
 def test_large_decimals_take_the_bytes_they_need() -> None:
     data_type = parse_type("DECIMAL(38, 0)")
-    edges = [sign * (1 << bit) + near for bit in range(0, 126) for sign in (1, -1) for near in (-1, 0, 1)]
+    edges = [sign * (1 << bit) + near for bit in range(126) for sign in (1, -1) for near in (-1, 0, 1)]
     rows = [Decimal(edge) for edge in edges]
     column = arrow_of_values(rows, data_type)
     assert serialize_rows([column], [data_type]) == [serialize_row((row,), [data_type]) for row in rows]
