@@ -56,7 +56,7 @@ def _create_time(value: Any) -> datetime | None:
     if value is None or isinstance(value, str):
         return None if value is None else datetime.fromisoformat(value)
     year, month, day, hour, minute, second, nanos = (*value, 0, 0)[: max(7, len(value))]
-    return datetime(year, month, day, hour, minute, second, nanos // 1000)  # noqa: DTZ001 the file has no zone
+    return datetime(year, month, day, hour, minute, second, nanos // 1000)
 
 
 def _time_parts(time: datetime) -> list[int]:
