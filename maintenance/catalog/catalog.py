@@ -1,0 +1,37 @@
+"""What every catalog offers."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from maintenance.catalog.schema import Schema
+from maintenance.catalog.schema_change import SchemaChange
+from maintenance.table.system.view import SystemTableView
+from maintenance.table.table import Table
+
+
+class Catalog(Protocol):
+    """Databases and tables. Names of tables are ``database.table``; see `Identifier` for what may follow."""
+
+    def list_databases(self) -> list[str]:
+        """Names, sorted."""
+
+    def create_database(self, name: str, ignore_if_exists: bool = False) -> None:
+        """Raises: AlreadyExistsError."""
+
+    def drop_database(self, name: str, ignore_if_not_exists: bool = False, cascade: bool = False) -> None:
+        """Raises: NotFoundError; SchemaError: it has tables and `cascade` is not set."""
+
+    def list_tables(self, database: str) -> list[str]:
+        """Names without the database, sorted. Raises: NotFoundError."""
+
+    def create_table(self, identifier: str, schema: Schema, ignore_if_exists: bool = False) -> None:
+        """Raises: AlreadyExistsError, NotFoundError (the database), SchemaError, OptionError, UnsupportedError."""
+
+    def get_table(self, identifier: str) -> Table | SystemTableView:
+        """The table as it is now. Raises: NotFoundError."""
+
+    def drop_table(self, identifier: str, ignore_if_not_exists: bool = False) -> None:
+        """Delete a table with all its files. Raises: NotFoundError."""
+
+    def alter_table(self, identifier: str, changes: Sequence[SchemaChange]) -> None:
+        """Apply changes as one new schema. Raises: NotFoundError, SchemaError, OptionError, UnsupportedError."""

@@ -1,0 +1,141 @@
+"""The filesystem catalog: a folder `<name>.db` for each database, a folder in it for each table.
+
+Source: seed 000 (filesystem catalog), Java `FileSystemCatalog`.
+"""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from maintenance.catalog.identifier import Identifier
+from maintenance.catalog.schema import Schema
+from maintenance.catalog.schema_change import SchemaChange, changed_schema
+from maintenance.errors import AlreadyExistsError, CommitError, NotFoundError, SchemaError
+from maintenance.fs.file_io import FileIO
+from maintenance.metadata.paths import branch_root
+from maintenance.metadata.schemas import Schemas
+from maintenance.options.catalog import TABLE_DEFAULT_PREFIX
+from maintenance.options.table import BRANCH
+from maintenance.table.system.view import SystemTableView, system_table
+from maintenance.table.table import Table
+
+_SUFFIX = ".db"
+_RESERVED = "sys"
+
+
+@dataclass(frozen=True, slots=True)
+class FilesystemCatalog:
+    """Tables below one warehouse path. `options`: all catalog options."""
+
+    warehouse: str
+    file_io: FileIO
+    options: Mapping[str, str]
+
+    def list_databases(self) -> list[str]:
+        names = self.file_io.list_folders(self.warehouse)
+        return [name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX)]
+
+    def create_database(self, name: str, ignore_if_exists: bool = False) -> None:
+        if name == _RESERVED or "/" in name or not name.strip():
+            raise SchemaError(f"'{name}' cannot be a database", self.warehouse, "Choose another name.")
+        folder = self._database(name)
+        if self.file_io.folder_exists(folder):
+            if ignore_if_exists:
+                return
+            raise AlreadyExistsError(f"database '{name}' exists", self.warehouse, "Use it, or choose another name.")
+        self.file_io.make_folder(folder)
+
+    def drop_database(self, name: str, ignore_if_not_exists: bool = False, cascade: bool = False) -> None:
+        if name not in self.list_databases():
+            if ignore_if_not_exists:
+                return
+            raise self._no_database(name)
+        if self.list_tables(name) and not cascade:
+            raise SchemaError(f"database '{name}' has tables", self.warehouse, "Drop them first, or pass cascade=True.")
+        self.file_io.delete_folder(self._database(name))
+
+    def list_tables(self, database: str) -> list[str]:
+        folder = self._database(database)
+        if not self.file_io.folder_exists(folder):
+            raise self._no_database(database)
+        names = self.file_io.list_folders(folder)
+        return [name for name in names if self._schemas(f"{folder}/{name}").list_ids()]
+
+    def create_table(self, identifier: str, schema: Schema, ignore_if_exists: bool = False) -> None:
+        name = self._plain(identifier)
+        if not self.file_io.folder_exists(self._database(name.database)):
+            raise self._no_database(name.database)
+        location = self.location(name)
+        defaults = {
+            key.removeprefix(TABLE_DEFAULT_PREFIX): value
+            for key, value in self.options.items()
+            if key.startswith(TABLE_DEFAULT_PREFIX)
+        }
+        first = replace(schema, options={**defaults, **schema.options}).table_schema(str(name), _now())
+        if not self._schemas(location).list_ids() and self._schemas(location).publish(first):
+            return
+        if not ignore_if_exists:
+            raise AlreadyExistsError(f"table '{name}' exists", self.warehouse, "Use it, or choose another name.")
+
+    def get_table(self, identifier: str) -> Table | SystemTableView:
+        name = Identifier.parse(identifier)
+        location = self.location(name)
+        schema = self._schemas(location, name.branch).latest()
+        if schema is None:
+            if not self.file_io.folder_exists(self._database(name.database)):
+                raise self._no_database(name.database)
+            known = ", ".join(self.list_tables(name.database)) or "none"
+            raise NotFoundError(f"table '{name}' does not exist", self.warehouse, f"Tables there: {known}.")
+        options = {key: value for key, value in schema.options.items() if key not in (BRANCH.key, "path")}
+        table = Table(str(name), location, self.file_io, replace(schema, options=options), name.branch)
+        if name.system_table is None:
+            return table
+        if name.system_table == "ro":
+            return replace(table, read_optimized=True)
+        return system_table(table, name.system_table)
+
+    def drop_table(self, identifier: str, ignore_if_not_exists: bool = False) -> None:
+        name = self._plain(identifier)
+        if not self._schemas(self.location(name)).list_ids():
+            if ignore_if_not_exists:
+                return
+            raise NotFoundError(f"table '{name}' does not exist", self.warehouse, "Check the name.")
+        self.file_io.delete_folder(self.location(name))
+
+    def alter_table(self, identifier: str, changes: Sequence[SchemaChange]) -> None:
+        name = Identifier.parse(identifier)
+        schemas = self._schemas(self.location(name), name.branch)
+        for _ in range(10):
+            table = self.get_table(str(name))
+            assert isinstance(table, Table)
+            has_snapshot = table.snapshots.latest_id() is not None
+            following = changed_schema(
+                table.schema, changes, str(name), has_snapshot=has_snapshot, time_millis=_now()
+            )
+            if schemas.publish(following):
+                return
+        raise CommitError("other writers kept changing the schema", f"table {name}", "Run again.")
+
+    def location(self, name: Identifier) -> str:
+        """Path of a table's root."""
+        return f"{self._database(name.database)}/{name.table}"
+
+    def _database(self, name: str) -> str:
+        return f"{self.warehouse}/{name}{_SUFFIX}"
+
+    def _schemas(self, location: str, branch: str = "main") -> Schemas:
+        return Schemas(self.file_io, f"{branch_root(location, branch)}/schema")
+
+    def _plain(self, identifier: str) -> Identifier:
+        name = Identifier.parse(identifier)
+        if name.branch != "main" or name.system_table is not None:
+            raise SchemaError(f"'{identifier}' is not a table of its own", self.warehouse, "Name the table itself.")
+        return name
+
+    def _no_database(self, name: str) -> NotFoundError:
+        known = ", ".join(self.list_databases()) or "none"
+        return NotFoundError(f"database '{name}' does not exist", self.warehouse, f"Databases there: {known}.")
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000

@@ -1,0 +1,43 @@
+"""Names of tables: ``database.table``, with ``$branch_<name>`` and ``$<system table>`` behind. Source: Java `Identifier`."""
+
+from dataclasses import dataclass
+
+from maintenance.errors import SchemaError
+
+_BRANCH = "branch_"
+
+
+@dataclass(frozen=True, slots=True)
+class Identifier:
+    """A parsed name. `branch`: ``main`` unless given; `system_table`: None for the table itself."""
+
+    database: str
+    table: str
+    branch: str = "main"
+    system_table: str | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> "Identifier":
+        """Raises: SchemaError: the text is no name of a table."""
+        database, dot, object_name = text.partition(".")
+        table, *parts = object_name.split("$")
+        if not dot or not database or not table or "/" in text or len(parts) > 2:
+            raise _invalid(text)
+        branch, system = "main", None
+        if parts and parts[0].startswith(_BRANCH):
+            branch = parts.pop(0).removeprefix(_BRANCH)
+        if parts:
+            system = parts.pop(0).lower()
+        if parts or not branch or system == "":
+            raise _invalid(text)
+        return cls(database, table, branch, system)
+
+    def __str__(self) -> str:
+        branch = "" if self.branch == "main" else f"${_BRANCH}{self.branch}"
+        return f"{self.database}.{self.table}{branch}"
+
+
+def _invalid(text: str) -> SchemaError:
+    return SchemaError(
+        f"'{text}' is no name of a table", "identifier", "Write database.table, database.table$branch_b or …$snapshots."
+    )

@@ -1,0 +1,61 @@
+"""What a user gives to create a table, and the first schema file that comes of it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from maintenance.catalog.validation import validate
+from maintenance.format.schema import TableSchema
+from maintenance.types.data_type import DataField, DataType, parse_type
+
+FieldSpec = tuple[str, str] | tuple[str, str, str] | tuple[str, DataType] | DataField
+
+
+@dataclass(frozen=True)
+class Schema:
+    """A table to create.
+
+    Attributes:
+        fields: (name, type) or (name, type, comment), types as Paimon's text; their ids are given here, from 0.
+        primary_keys, partition_keys: names of columns.
+        options: Paimon's table options, texts.
+    """
+
+    fields: Sequence[FieldSpec]
+    primary_keys: Sequence[str] = ()
+    partition_keys: Sequence[str] = ()
+    options: Mapping[str, str] = field(default_factory=dict)
+    comment: str | None = None
+
+    def table_schema(self, table: str, time_millis: int) -> TableSchema:
+        """Schema 0 of the table. Raises: SchemaError, OptionError, UnsupportedError."""
+        options = {key: str(value) for key, value in self.options.items()}
+        primary = _keys(options.pop("primary-key", None)) or tuple(self.primary_keys)
+        partition = _keys(options.pop("partition", None)) or tuple(self.partition_keys)
+        fields = tuple(
+            replace(f, type=f.type.as_nullable(False)) if f.name in primary else f
+            for f in (_field(i, spec) for i, spec in enumerate(self.fields))
+        )
+        schema = TableSchema(
+            id=0,
+            fields=fields,
+            highest_field_id=len(fields) - 1,
+            partition_keys=partition,
+            primary_keys=primary,
+            options=options,
+            comment=self.comment,
+            time_millis=time_millis,
+        )
+        validate(schema, table)
+        return schema
+
+
+def _keys(text: str | None) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",")) if text else ()
+
+
+def _field(number: int, spec: FieldSpec) -> DataField:
+    if isinstance(spec, DataField):
+        return replace(spec, id=number)
+    name, data_type, *comment = spec
+    parsed = data_type if isinstance(data_type, DataType) else parse_type(data_type)
+    return DataField(number, name, parsed, comment[0] if comment else None)

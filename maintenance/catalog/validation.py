@@ -1,0 +1,90 @@
+"""Rules that a table's definition must keep. Source: Java `SchemaValidation`."""
+
+from maintenance.errors import OptionError, SchemaError
+from maintenance.format.file_index.kinds import column_indexes
+from maintenance.format.schema import TableSchema
+from maintenance.format.system_fields import is_system_field
+from maintenance.options import table as table_options
+from maintenance.types.arrow import arrow_type
+
+
+def validate(schema: TableSchema, table: str) -> None:
+    """Raises: SchemaError, OptionError, UnsupportedError: with the column or option that breaks a rule."""
+    where = f"table {table}"
+    _validate_fields(schema, where)
+    _validate_keys(schema, where)
+    _validate_buckets(schema, where)
+    _validate_sequence_and_changelog(schema, where)
+    _validate_retention(schema, where)
+    table_options.check_writable(schema.options, table)
+    for option in _all_options():
+        option.of(schema.options)
+    column_indexes(schema.options, schema.fields)
+
+
+def _all_options() -> list["table_options.Option[object]"]:
+    return [value for value in vars(table_options).values() if isinstance(value, table_options.Option)]
+
+
+def _validate_fields(schema: TableSchema, where: str) -> None:
+    if not schema.fields:
+        raise SchemaError("the table has no column", where, "Give at least one.")
+    seen = set()
+    for field in schema.fields:
+        if field.name in seen:
+            raise SchemaError(f"column '{field.name}' is there twice", where, "Rename one of them.")
+        if is_system_field(field.name):
+            raise SchemaError(f"column name '{field.name}' is reserved", where, "Choose another name.")
+        seen.add(field.name)
+        arrow_type(field.type, f"{where}, column {field.name}")
+
+
+def _validate_keys(schema: TableSchema, where: str) -> None:
+    for kind, keys in (("primary key", schema.primary_keys), ("partition key", schema.partition_keys)):
+        for name in keys:
+            if name not in schema.field_names:
+                raise SchemaError(f"{kind} column '{name}' does not exist", where, "Name a column of the table.")
+        if len(set(keys)) != len(keys):
+            raise SchemaError(f"a {kind} column is there twice", where, "Name each column once.")
+    if schema.primary_keys and not schema.trimmed_primary_keys:
+        raise SchemaError(
+            "the primary key holds partition columns only", where, "Add a column that tells rows of a partition apart."
+        )
+
+
+def _validate_buckets(schema: TableSchema, where: str) -> None:
+    buckets = table_options.BUCKET.of(schema.options)
+    keys = table_options.BUCKET_KEY.of(schema.options)
+    if buckets == 0 or buckets < -2:
+        raise OptionError(f"'bucket' = '{buckets}'", where, "Use a positive number, -1 or -2.")
+    if buckets == -1 and keys:
+        raise OptionError("'bucket-key' is set and 'bucket' is -1", where, "Set a number of buckets.")
+    if buckets == -2 and not schema.primary_keys:
+        raise OptionError("'bucket' = '-2' without a primary key", where, "Use -1 or a positive number.")
+    if buckets > 0 and not schema.primary_keys and not keys:
+        raise OptionError("an append table with buckets has no 'bucket-key'", where, "Set it, or use 'bucket' = '-1'.")
+    for name in keys:
+        if name not in schema.field_names or name in schema.partition_keys:
+            raise OptionError(f"'bucket-key' names '{name}'", where, "Name columns that are not partition columns.")
+        if schema.primary_keys and name not in schema.primary_keys:
+            raise OptionError(f"'bucket-key' names '{name}'", where, "Name columns of the primary key.")
+
+
+def _validate_sequence_and_changelog(schema: TableSchema, where: str) -> None:
+    for name in table_options.SEQUENCE_FIELD.of(schema.options):
+        if name not in schema.field_names:
+            raise OptionError(f"'sequence.field' names '{name}'", where, "Name a column of the table.")
+        if schema.is_cross_partition:
+            raise OptionError("'sequence.field' with a primary key that lacks a partition column", where, "Drop one.")
+    producer = table_options.CHANGELOG_PRODUCER.of(schema.options)
+    if producer != "none" and not schema.primary_keys:
+        raise OptionError(f"'changelog-producer' = '{producer}' without a primary key", where, "Define one.")
+
+
+def _validate_retention(schema: TableSchema, where: str) -> None:
+    least = table_options.SNAPSHOT_NUM_RETAINED_MIN.of(schema.options)
+    most = table_options.SNAPSHOT_NUM_RETAINED_MAX.of(schema.options)
+    if least < 1 or most < least:
+        raise OptionError(
+            f"'snapshot.num-retained.min' = '{least}' and '.max' = '{most}'", where, "Use 1 or more, and min <= max."
+        )

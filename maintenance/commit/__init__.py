@@ -1,0 +1,1 @@
+"""Changes become a snapshot: conflicts, manifest merging, publishing, retries."""

@@ -1,0 +1,301 @@
+"""Publish changes as snapshots: optimistic, atomic, repeatable.
+
+One commit makes at most two snapshots of the same user and identifier: APPEND for new files, then COMPACT for replaced
+ones. Each is tried on the newest snapshot; if another writer publishes first, the attempt is made anew on the new state,
+its own leftovers removed. Changes that replace files are first checked against that state (`conflicts`). A commit with
+an identifier is idempotent: what its user has committed up to that identifier is not committed again.
+Source: seed 000 (two-phase commit), Java `FileStoreCommitImpl`.
+"""
+
+import random
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+
+from maintenance.commit.conflicts import Conflict, Group, find_conflict
+from maintenance.commit.manifest_merge import ManifestMergeOptions, merge_manifests
+from maintenance.errors import CommitError, ConflictError
+from maintenance.format.data_file import DataFileMeta
+from maintenance.format.key import key_reader
+from maintenance.format.manifest import FileKind, ManifestEntry
+from maintenance.format.manifest_list import ManifestFileMeta
+from maintenance.format.schema import TableSchema
+from maintenance.format.snapshot import CommitKind, Snapshot
+from maintenance.fs.file_io import FileIO
+from maintenance.metadata.manifests import Manifests, ManifestWriter
+from maintenance.metadata.paths import TablePaths
+from maintenance.metadata.schemas import Schemas
+from maintenance.metadata.snapshots import Snapshots
+from maintenance.options import table as table_options
+from maintenance.write.message import CommitMessage
+
+BATCH_IDENTIFIER = 2**63 - 1
+_AVRO_CODECS = {"zstd": "zstandard", "none": "null"}
+
+
+@dataclass(frozen=True, slots=True)
+class CommitTarget:
+    """The table that is committed to."""
+
+    name: str
+    file_io: FileIO
+    paths: TablePaths
+    schema: TableSchema
+    options: Mapping[str, str]
+
+    @property
+    def snapshots(self) -> Snapshots:
+        return Snapshots(self.file_io, self.paths)
+
+    @property
+    def manifests(self) -> Manifests:
+        return Manifests(self.file_io, self.paths)
+
+    def latest_schema_id(self) -> int:
+        ids = Schemas(self.file_io, self.paths.schema_folder()).list_ids()
+        return ids[-1] if ids else self.schema.id
+
+
+@dataclass(frozen=True, slots=True)
+class CommitIdentity:
+    """Who commits, and which of its commits it is. `identifier`: `BATCH_IDENTIFIER` for one that is never replayed."""
+
+    user: str
+    identifier: int = BATCH_IDENTIFIER
+    watermark: int | None = None
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CompactCommit:
+    """Outcome of a compaction's commit. `lost`: groups that another writer changed meanwhile, and why."""
+
+    snapshot_id: int | None
+    lost: Mapping[Group, str]
+    attempts: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Changes:
+    kind: CommitKind
+    entries: tuple[ManifestEntry, ...]
+    changelog: tuple[ManifestEntry, ...]
+
+
+def already_committed(target: CommitTarget, identity: CommitIdentity) -> bool:
+    """Whether this user has committed this identifier or a later one. Source: Java `filterCommitted`."""
+    if identity.identifier == BATCH_IDENTIFIER:
+        return False
+    for snapshot in target.snapshots.newest_first():
+        if snapshot.commit_user == identity.user and snapshot.commit_identifier != BATCH_IDENTIFIER:
+            return identity.identifier <= snapshot.commit_identifier
+    return False
+
+
+def commit_append(
+    target: CommitTarget, messages: Sequence[CommitMessage], identity: CommitIdentity, *, force: bool = False
+) -> tuple[int, ...]:
+    """Publish new files. Returns the new snapshot's id, nothing if there is nothing to commit and not `force`.
+
+    Raises: CommitError: other writers kept publishing first. The files of the messages stay: retry, or `abort`.
+    """
+    entries = _entries(messages, lambda m: [(FileKind.ADD, m.new_files)])
+    changelog = _entries(messages, lambda m: [(FileKind.ADD, m.changelog_files)])
+    if not entries and not force:
+        return ()
+    snapshot, conflict, _ = _publish(target, _Changes(CommitKind.APPEND, entries, changelog), identity, checked=False)
+    if snapshot is None:
+        raise _conflict_error(target, conflict)
+    return (snapshot.id,)
+
+
+def commit_compact(
+    target: CommitTarget, messages: Sequence[CommitMessage], identity: CommitIdentity
+) -> CompactCommit:
+    """Publish replaced files as one COMPACT snapshot, without the groups that another writer changed meanwhile.
+
+    The files of lost groups are deleted: nothing names them.
+    """
+    lost: dict[Group, str] = {}
+    attempts = 0
+    while True:
+        left = [m for m in messages if (m.partition, m.bucket) not in lost and not m.is_empty]
+        if not left:
+            break
+        snapshot, conflict, tried = _publish(target, _compact_changes(left), identity, checked=True)
+        attempts += tried
+        if conflict is None:
+            break
+        lost |= dict.fromkeys(conflict.groups, conflict.reason)
+    abort(target, [m for m in messages if (m.partition, m.bucket) in lost])
+    return CompactCommit(snapshot.id if left and snapshot else None, lost, attempts)
+
+
+def _compact_changes(messages: Sequence[CommitMessage]) -> _Changes:
+    entries = _entries(messages, lambda m: [(FileKind.DELETE, m.compact_before), (FileKind.ADD, m.compact_after)])
+    changelog = _entries(messages, lambda m: [(FileKind.ADD, m.compact_changelog)])
+    return _Changes(CommitKind.COMPACT, entries, changelog)
+
+
+def abort(target: CommitTarget, messages: Sequence[CommitMessage]) -> None:
+    """Delete the files that exist because of these messages alone. Only for messages that are not committed."""
+    for message in messages:
+        for file in message.written():
+            target.file_io.delete_quietly(target.paths.all_files_of(message.partition, message.bucket, file))
+
+
+def _entries(
+    messages: Sequence[CommitMessage],
+    parts: Callable[[CommitMessage], list[tuple[FileKind, tuple[DataFileMeta, ...]]]],
+) -> tuple[ManifestEntry, ...]:
+    return tuple(
+        ManifestEntry(kind, message.partition, message.bucket, message.total_buckets, file)
+        for message in messages
+        for kind, files in parts(message)
+        for file in files
+    )
+
+
+def _publish(
+    target: CommitTarget, changes: _Changes, identity: CommitIdentity, *, checked: bool
+) -> tuple[Snapshot | None, Conflict | None, int]:
+    """Try until published, in conflict, or out of retries. Returns snapshot or conflict, and the attempts made."""
+    waits = _Waits.of(target.options)
+    writer = _manifest_writer(target)
+    delta = writer.write(changes.entries, target.schema.id)
+    changelog = writer.write(changes.changelog, target.schema.id)
+    own_manifests = list(writer.written)
+    for attempt in waits.attempts():
+        latest = target.snapshots.latest()
+        if checked:
+            conflict = _check(target, changes, latest)
+            if conflict is not None:
+                target.file_io.delete_quietly(own_manifests)
+                return None, conflict, attempt
+        writer.written.clear()
+        # A lost race means others commit quickly: then only the first attempt spends time on merging manifests.
+        snapshot = _snapshot(target, changes, identity, latest, (delta, changelog, writer), merge=attempt == 1)
+        if target.snapshots.publish(snapshot):
+            return snapshot, None, attempt
+        target.file_io.delete_quietly(writer.written)
+    target.file_io.delete_quietly(own_manifests)
+    raise CommitError(
+        f"other writers published first in {waits.max_attempts} attempts",
+        f"table {target.name}",
+        "Run again, or raise 'commit.max-retries'.",
+    )
+
+
+def _check(target: CommitTarget, changes: _Changes, latest: Snapshot | None) -> Conflict | None:
+    partitions = {entry.partition for entry in changes.entries}
+    base = [] if latest is None else target.manifests.live_entries(latest, lambda e: e.partition in partitions)
+    key_types = [f.type for f in target.schema.key_fields]
+    return find_conflict(
+        base,
+        changes.entries,
+        key_of=key_reader(key_types) if key_types else None,
+        check_buckets=changes.kind != CommitKind.OVERWRITE,
+    )
+
+
+def _snapshot(
+    target: CommitTarget,
+    changes: _Changes,
+    identity: CommitIdentity,
+    latest: Snapshot | None,
+    written: tuple[list[ManifestFileMeta], list[ManifestFileMeta], ManifestWriter],
+    *,
+    merge: bool,
+) -> Snapshot:
+    """The next snapshot; writes its manifest lists, and the manifests that merging makes."""
+    delta, changelog, writer = written
+    manifests = [] if latest is None else target.manifests.data_manifests(latest)
+    if merge:
+        options = ManifestMergeOptions.of(target.options)
+        manifests = merge_manifests(
+            manifests, options, lambda m: target.manifests.read(m.file_name), writer, target.schema.id
+        )
+    base_name, base_size = writer.write_list(manifests)
+    delta_name, delta_size = writer.write_list(delta)
+    rows = sum(e.file.row_count * (1 if e.kind == FileKind.ADD else -1) for e in changes.entries)
+    schema_id = target.latest_schema_id()
+    snapshot = Snapshot(
+        id=1 if latest is None else latest.id + 1,
+        schema_id=schema_id,
+        base_manifest_list=base_name,
+        base_manifest_list_size=base_size,
+        delta_manifest_list=delta_name,
+        delta_manifest_list_size=delta_size,
+        commit_user=identity.user,
+        commit_identifier=identity.identifier,
+        commit_kind=changes.kind,
+        time_millis=time.time_ns() // 1_000_000,
+        total_record_count=(latest.total_record_count or 0 if latest else 0) + rows,
+        delta_record_count=rows,
+        watermark=_watermark(latest, identity.watermark),
+        properties=dict(identity.properties) or None,
+    )
+    if latest is not None:
+        statistics = latest.statistics if latest.schema_id == schema_id else None
+        snapshot = replace(
+            snapshot, index_manifest=latest.index_manifest, statistics=statistics, next_row_id=latest.next_row_id
+        )
+    if changelog:
+        name, size = writer.write_list(changelog)
+        count = sum(entry.file.row_count for entry in changes.changelog)
+        snapshot = replace(
+            snapshot, changelog_manifest_list=name, changelog_manifest_list_size=size, changelog_record_count=count
+        )
+    return snapshot
+
+
+def _watermark(latest: Snapshot | None, given: int | None) -> int | None:
+    known = [w for w in (latest.watermark if latest else None, given) if w is not None]
+    return max(known, default=None)
+
+
+def _manifest_writer(target: CommitTarget) -> ManifestWriter:
+    compression = table_options.MANIFEST_COMPRESSION.of(target.options)
+    return ManifestWriter(
+        target.file_io,
+        target.paths,
+        [f.type for f in target.schema.partition_fields],
+        _AVRO_CODECS.get(compression, compression),
+        table_options.FILE_COMPRESSION_ZSTD_LEVEL.of(target.options),
+        table_options.MANIFEST_TARGET_FILE_SIZE.of(target.options),
+    )
+
+
+def _conflict_error(target: CommitTarget, conflict: Conflict | None) -> ConflictError:
+    reason = conflict.reason if conflict else "the state of the table has moved"
+    return ConflictError(reason, f"table {target.name}", "Read the table again and repeat the work.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Waits:
+    """How often and how long to wait between attempts."""
+
+    max_attempts: int
+    shortest: timedelta
+    longest: timedelta
+    timeout: timedelta | None
+
+    @classmethod
+    def of(cls, options: Mapping[str, str]) -> "_Waits":
+        return cls(
+            table_options.COMMIT_MAX_RETRIES.of(options) + 1,
+            table_options.COMMIT_MIN_RETRY_WAIT.of(options),
+            table_options.COMMIT_MAX_RETRY_WAIT.of(options),
+            table_options.COMMIT_TIMEOUT.of(options),
+        )
+
+    def attempts(self) -> Iterator[int]:
+        """Numbers of the attempts from 1, with a growing pause before each further one."""
+        started = time.monotonic()
+        for attempt in range(1, self.max_attempts + 1):
+            yield attempt
+            if self.timeout is not None and time.monotonic() - started > self.timeout.total_seconds():
+                return
+            wait = min(self.shortest.total_seconds() * 2 ** (attempt - 1), self.longest.total_seconds())
+            time.sleep(wait * (1 + 0.2 * random.random()))

@@ -1,0 +1,121 @@
+"""Merge small manifests, so that the base list of a table stays short.
+
+Full: when manifests that hold deletions or are small add up to the threshold, they and every manifest that a deletion
+may touch are rewritten without any DELETE entry. Minor: otherwise, neighbours are merged once they reach the target size
+together, and the rest once it is `manifest.merge-min-count` of them. Source: Java `ManifestFileMerger`.
+"""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+
+from maintenance.format.manifest import FileKind, ManifestEntry
+from maintenance.format.manifest_list import ManifestFileMeta
+from maintenance.metadata.manifests import ManifestWriter
+from maintenance.options import table as table_options
+
+ReadManifest = Callable[[ManifestFileMeta], list[ManifestEntry]]
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestMergeOptions:
+    """Sizes in bytes."""
+
+    target_size: int = 8 << 20
+    min_count: int = 30
+    full_threshold: int = 16 << 20
+
+    @classmethod
+    def of(cls, options: Mapping[str, str]) -> "ManifestMergeOptions":
+        return cls(
+            table_options.MANIFEST_TARGET_FILE_SIZE.of(options),
+            table_options.MANIFEST_MERGE_MIN_COUNT.of(options),
+            table_options.MANIFEST_FULL_COMPACTION_THRESHOLD_SIZE.of(options),
+        )
+
+
+def merge_manifests(
+    manifests: Sequence[ManifestFileMeta],
+    options: ManifestMergeOptions,
+    read: ReadManifest,
+    writer: ManifestWriter,
+    schema_id: int,
+) -> list[ManifestFileMeta]:
+    """The manifests of the next base list. `manifests`: base list, then delta list, of the snapshot before."""
+    full = _full(manifests, options, read, writer, schema_id)
+    return _minor(manifests, options, read, writer, schema_id) if full is None else full
+
+
+def _full(
+    manifests: Sequence[ManifestFileMeta],
+    options: ManifestMergeOptions,
+    read: ReadManifest,
+    writer: ManifestWriter,
+    schema_id: int,
+) -> list[ManifestFileMeta] | None:
+    must = {m.file_name for m in manifests if m.num_deleted_files > 0 or m.file_size < options.target_size}
+    if sum(m.file_size for m in manifests if m.file_name in must) < options.full_threshold:
+        return None
+    deleted = {
+        entry.identity
+        for manifest in manifests
+        if manifest.num_deleted_files > 0
+        for entry in read(manifest)
+        if entry.kind == FileKind.DELETE
+    }
+    kept: list[ManifestFileMeta] = []
+    rewritten: list[ManifestFileMeta] = []
+    entries: list[ManifestEntry] = []
+    for manifest in manifests:
+        if manifest.file_name not in must and not deleted:
+            kept.append(manifest)
+            continue
+        found = read(manifest)
+        live = [e for e in found if e.kind == FileKind.ADD and e.identity not in deleted]
+        if manifest.file_name not in must and len(live) == len(found):
+            kept.append(manifest)
+            continue
+        entries.extend(live)
+        if len(entries) >= 200_000:
+            rewritten.extend(writer.write(entries, schema_id))
+            entries = []
+    rewritten.extend(writer.write(entries, schema_id))
+    return kept + rewritten
+
+
+def _minor(
+    manifests: Sequence[ManifestFileMeta],
+    options: ManifestMergeOptions,
+    read: ReadManifest,
+    writer: ManifestWriter,
+    schema_id: int,
+) -> list[ManifestFileMeta]:
+    result: list[ManifestFileMeta] = []
+    group: list[ManifestFileMeta] = []
+    for manifest in manifests:
+        group.append(manifest)
+        if sum(m.file_size for m in group) >= options.target_size:
+            result.extend(_merged(group, read, writer, schema_id))
+            group = []
+    if len(group) >= options.min_count:
+        return result + _merged(group, read, writer, schema_id)
+    return result + group
+
+
+def _merged(
+    group: Sequence[ManifestFileMeta], read: ReadManifest, writer: ManifestWriter, schema_id: int
+) -> list[ManifestFileMeta]:
+    """One group as new manifests: pairs of ADD and DELETE cancel, a DELETE of an older manifest's file stays."""
+    if len(group) == 1:
+        return list(group)
+    entries = [entry for manifest in group for entry in read(manifest)]
+    return writer.write(cancelled(entries), schema_id)
+
+
+def cancelled(entries: Sequence[ManifestEntry]) -> list[ManifestEntry]:
+    """What is left when each DELETE cancels the ADD before it; applied in order, as commits were."""
+    merged: dict[Hashable, ManifestEntry] = {}
+    for entry in entries:
+        if entry.kind == FileKind.DELETE and merged.pop(entry.identity, None) is not None:
+            continue
+        merged[entry.identity] = entry
+    return list(merged.values())

@@ -1,0 +1,1 @@
+"""Which files to rewrite and the rewrite itself."""

@@ -1,0 +1,141 @@
+"""Readers of data files, by file format. A new format is a class here or in its own module, and a line in `_READERS`.
+
+Each takes columns as the file's own schema declares them and returns natural Arrow types.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import orc
+
+from maintenance.errors import CorruptFileError, UnsupportedError
+from maintenance.format import parquet
+from maintenance.format.avro_file import read_records
+from maintenance.types.arrow import arrow_type
+from maintenance.types.data_type import DataField
+
+
+class DataReader(Protocol):
+    """An open data file."""
+
+    def read(self, fields: Sequence[DataField], filter_: pc.Expression | None) -> pa.Table:
+        """All rows, without those parts of the file whose statistics rule `filter_` out."""
+
+    def batches(
+        self, fields: Sequence[DataField], batch_rows: int, filter_: pc.Expression | None
+    ) -> Iterator[pa.Table]:
+        """The same in tables of at most `batch_rows` rows, decoded as they are asked for where the format allows."""
+
+
+def open_data_file(source: pa.NativeFile, path: str) -> DataReader:
+    """The reader for a file, by its extension. Raises: UnsupportedError, CorruptFileError."""
+    extension = path.rsplit(".", 1)[-1]
+    if extension not in _READERS:
+        raise UnsupportedError(
+            f"data files of format '{extension}' are not supported yet", path, f"There are: {', '.join(_READERS)}."
+        )
+    return _READERS[extension](source, path)
+
+
+class _ParquetReader:
+    def __init__(self, source: pa.NativeFile, path: str) -> None:
+        self._source = source
+        self._path = path
+
+    def read(self, fields: Sequence[DataField], filter_: pc.Expression | None) -> pa.Table:
+        reader = parquet.open_reader(self._source, self._path, pre_buffer=True)
+        groups = self._groups(reader.num_row_groups, filter_)
+        names = [field.name for field in fields]
+        return _natural(reader.read_row_groups(groups, columns=names, use_threads=False), fields, self._path)
+
+    def batches(
+        self, fields: Sequence[DataField], batch_rows: int, filter_: pc.Expression | None
+    ) -> Iterator[pa.Table]:
+        reader = parquet.open_reader(self._source, self._path)
+        groups = self._groups(reader.num_row_groups, filter_)
+        names = [field.name for field in fields]
+        if groups:
+            for batch in reader.iter_batches(batch_rows, groups, columns=names, use_threads=False):
+                yield _natural(pa.Table.from_batches([batch]), fields, self._path)
+
+    def _groups(self, count: int, filter_: pc.Expression | None) -> list[int]:
+        if filter_ is None or count <= 1:
+            return list(range(count))
+        return parquet.matching_row_groups(self._source, filter_)
+
+
+class _OrcReader:
+    def __init__(self, source: pa.NativeFile, path: str) -> None:
+        self._path = path
+        try:
+            self._file = orc.ORCFile(source)
+        except pa.ArrowInvalid as error:
+            raise CorruptFileError(f"the file is not ORC: {error}", path, "Restore it, or roll back.") from error
+
+    def read(self, fields: Sequence[DataField], filter_: pc.Expression | None) -> pa.Table:
+        return _natural(self._file.read([field.name for field in fields]), fields, self._path)
+
+    def batches(
+        self, fields: Sequence[DataField], batch_rows: int, filter_: pc.Expression | None
+    ) -> Iterator[pa.Table]:
+        for stripe in range(self._file.nstripes):
+            batch = self._file.read_stripe(stripe, [field.name for field in fields])
+            table = _natural(pa.Table.from_batches([batch]), fields, self._path)
+            for start in range(0, table.num_rows, batch_rows):
+                yield table.slice(start, batch_rows)
+
+
+class _AvroReader:
+    """Avro holds rows, and no reader of columns exists: records are decoded whole and then put into columns."""
+
+    def __init__(self, source: pa.NativeFile, path: str) -> None:
+        self._records: list[dict[str, Any]] = read_records(source.read(), path, dict)
+        self._path = path
+
+    def read(self, fields: Sequence[DataField], filter_: pc.Expression | None) -> pa.Table:
+        columns = [_avro_column([record.get(field.name) for record in self._records], field) for field in fields]
+        return pa.Table.from_arrays(columns, names=[field.name for field in fields])
+
+    def batches(
+        self, fields: Sequence[DataField], batch_rows: int, filter_: pc.Expression | None
+    ) -> Iterator[pa.Table]:
+        table = self.read(fields, None)
+        for start in range(0, table.num_rows, batch_rows):
+            yield table.slice(start, batch_rows)
+
+
+_READERS: Mapping[str, Callable[[pa.NativeFile, str], DataReader]] = {
+    "parquet": _ParquetReader,
+    "orc": _OrcReader,
+    "avro": _AvroReader,
+}
+
+
+def _natural(table: pa.Table, fields: Sequence[DataField], path: str) -> pa.Table:
+    """The columns in the order wanted, in natural types."""
+    for field in fields:
+        if field.name not in table.column_names:
+            raise CorruptFileError(
+                f"the file has no column '{field.name}'", path, "Restore it, or roll back to a whole snapshot."
+            )
+    columns = [parquet.natural(table.column(field.name), field) for field in fields]
+    if not fields:
+        return table
+    return pa.Table.from_arrays(columns, names=[field.name for field in fields])
+
+
+def _avro_column(values: list[Any], field: DataField) -> pa.Array:
+    """Stored numbers and bytes of an Avro file as a column. Paimon has millis up to TIMESTAMP(3), else micros."""
+    wanted = arrow_type(field.type, f"column {field.name}")
+    if field.type.is_timestamp:
+        unit = "ms" if (field.type.precision or 0) <= 3 else "us"
+        stored = pa.array(values, pa.int64()).cast(pa.timestamp(unit, tz=wanted.tz))
+        return stored.cast(wanted)
+    if field.type.root == "DATE":
+        return pa.array(values, pa.int32()).cast(wanted)
+    if field.type.root == "DECIMAL":
+        words = (None if v is None else int.from_bytes(v, "big", signed=True).to_bytes(16, "little", signed=True) for v in values)
+        return pa.array(words, pa.binary(16)).view(wanted)
+    return pa.array(values, wanted)

@@ -1,0 +1,99 @@
+"""The container of all indexes of one data file, side file or bytes in the manifest: a head, then the bodies.
+
+Everything is big endian: magic, version, length of the head, then per column its name and per index its kind, start
+(from the first byte; -1: nothing was ever given to the index) and length; then bytes for later versions, which are
+skipped. Names are Java's modified UTF-8. Source: data.md section 9.2, Java `FileIndexFormat`.
+"""
+
+import struct
+from collections.abc import Mapping
+
+from maintenance.errors import CorruptFileError
+
+MAGIC = 1493475289347502
+VERSION = 1
+EMPTY_START = -1
+
+_FIX = "Rebuild the index with rewrite_file_index, or read with file-index.read.enabled = false."
+
+
+def serialize_container(indexes: Mapping[str, Mapping[str, bytes | None]]) -> bytes:
+    """The container of `indexes`: column, kind of index, body. A body of None: nothing was given to the index."""
+    names = {name: _utf(name) for column, kinds in indexes.items() for name in (column, *kinds)}
+    entries = sum(len(names[kind]) + 8 for kinds in indexes.values() for kind in kinds)
+    head_length = 24 + entries + sum(len(names[column]) + 4 for column in indexes)
+    head = [struct.pack(">qiii", MAGIC, VERSION, head_length, len(indexes))]
+    bodies: list[bytes] = []
+    start = head_length
+    for column, kinds in indexes.items():
+        head += [names[column], struct.pack(">i", len(kinds))]
+        for kind, body in kinds.items():
+            if body is None:
+                head += [names[kind], struct.pack(">ii", EMPTY_START, 0)]
+                continue
+            head += [names[kind], struct.pack(">ii", start, len(body))]
+            bodies.append(body)
+            start += len(body)
+    return b"".join((*head, struct.pack(">i", 0), *bodies))
+
+
+def parse_container(data: bytes, where: str) -> dict[str, dict[str, bytes | None]]:
+    """Column, kind of index, body (None: nothing was given to the index), in stored order.
+
+    Raises: CorruptFileError: no container, of another version, or cut off.
+    """
+    try:
+        return _parse(data)
+    except (struct.error, ValueError) as error:
+        raise CorruptFileError(f"this is no intact file index: {error}", where, _FIX) from None
+
+
+def _parse(data: bytes) -> dict[str, dict[str, bytes | None]]:
+    magic, version, head_length, columns = struct.unpack_from(">qiii", data)
+    if magic != MAGIC or version != VERSION:
+        raise ValueError(f"magic {magic} and version {version} instead of {MAGIC} and {VERSION}")
+    position = 20
+    found: dict[str, dict[str, bytes | None]] = {}
+    for _ in range(_count(columns)):
+        column, position = _text(data, position)
+        kinds = found.setdefault(column, {})
+        (count,) = struct.unpack_from(">i", data, position)
+        position += 4
+        for _ in range(_count(count)):
+            kind, position = _text(data, position)
+            start, length = struct.unpack_from(">ii", data, position)
+            position += 8
+            kinds[kind] = None if start == EMPTY_START else _body(data, head_length, start, length)
+    (redundant,) = struct.unpack_from(">i", data, position)
+    if position + 4 + _count(redundant) != head_length:
+        raise ValueError(f"its head says it has {head_length} bytes, it has {position + 4 + redundant}")
+    return found
+
+
+def _count(number: int) -> int:
+    if number < 0:
+        raise ValueError(f"a count of {number}")
+    return number
+
+
+def _body(data: bytes, head_length: int, start: int, length: int) -> bytes:
+    if not 0 <= head_length <= start <= start + length <= len(data):
+        raise ValueError(f"an index of {length} bytes at byte {start} is outside of {len(data)} bytes")
+    return data[start : start + length]
+
+
+def _text(data: bytes, position: int) -> tuple[str, int]:
+    (length,) = struct.unpack_from(">H", data, position)
+    start, end = position + 2, position + 2 + length
+    if end > len(data):
+        raise ValueError(f"a name of {length} bytes at byte {start} is cut off")
+    units = data[start:end].replace(b"\xc0\x80", b"\0").decode("utf-8", "surrogatepass")
+    return units.encode("utf-16-be", "surrogatepass").decode("utf-16-be"), end
+
+
+def _utf(name: str) -> bytes:
+    """Java's `writeUTF`: the length (uint16), then each UTF-16 unit on its own, NUL in two bytes."""
+    units = name.encode("utf-16-be")
+    text = "".join(chr(unit) for (unit,) in struct.iter_unpack(">H", units))
+    encoded = text.encode("utf-8", "surrogatepass").replace(b"\0", b"\xc0\x80")
+    return struct.pack(">H", len(encoded)) + encoded

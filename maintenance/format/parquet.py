@@ -1,0 +1,104 @@
+"""Parquet data files with Paimon's columns, field ids and physical types.
+
+TIMESTAMP(7..9) is written as INT64 nanoseconds, since Arrow writes INT96 only for all timestamps of a file; Paimon reads
+both. Everything else follows Paimon's own writer. Source: seed 000 (parquet types), Java `ParquetSchemaConverter`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as pads
+import pyarrow.parquet as pq
+
+from maintenance.errors import CorruptFileError, OptionError
+from maintenance.options import table as table_options
+from maintenance.types.arrow import arrow_type
+from maintenance.types.data_type import DataField
+
+EXTENSION = "parquet"
+
+_CODECS = {"zstd": "zstd", "snappy": "snappy", "gzip": "gzip", "lz4": "lz4", "none": "none", "uncompressed": "none"}
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetOptions:
+    """How parquet files are written. `row_group_bytes`: of a row group in memory."""
+
+    codec: str = "zstd"
+    level: int | None = 1
+    row_group_bytes: int = 128 << 20
+
+    @classmethod
+    def of(cls, options: Mapping[str, str]) -> "ParquetOptions":
+        """The options of a table. Raises: OptionError: a codec that parquet lacks."""
+        name = table_options.FILE_COMPRESSION.of(options).lower()
+        if name not in _CODECS:
+            raise OptionError(
+                f"'file.compression' = '{name}' is no codec of parquet", "options", f"Use one of {', '.join(_CODECS)}."
+            )
+        level = table_options.FILE_COMPRESSION_ZSTD_LEVEL.of(options) if name == "zstd" else None
+        return cls(_CODECS[name], level, table_options.FILE_BLOCK_SIZE.of(options) or 128 << 20)
+
+
+def physical_schema(fields: Sequence[DataField]) -> pa.Schema:
+    """The Arrow schema that becomes the file's schema: natural types, NOT NULL as REQUIRED, Paimon's field ids."""
+    return pa.schema(
+        [
+            pa.field(
+                field.name,
+                arrow_type(field.type, f"column {field.name}"),
+                field.type.nullable,
+                {"PARQUET:field_id": str(field.id)},
+            )
+            for field in fields
+        ]
+    )
+
+
+def open_writer(
+    sink: pa.NativeFile, schema: pa.Schema, options: ParquetOptions, dictionary_columns: Sequence[str]
+) -> pq.ParquetWriter:
+    """A writer of one data file. `dictionary_columns`: those worth a dictionary; the others are written plain."""
+    return pq.ParquetWriter(
+        sink,
+        schema,
+        compression=options.codec,
+        compression_level=options.level,
+        use_dictionary=list(dictionary_columns),
+        version="2.6",
+        data_page_version="1.0",
+        store_schema=False,
+        store_decimal_as_integer=True,
+        write_statistics=True,
+    )
+
+
+def open_reader(source: pa.NativeFile, where: str, *, pre_buffer: bool = False) -> pq.ParquetFile:
+    """A data file opened for reading. Raises: CorruptFileError: it is no parquet file."""
+    try:
+        return pq.ParquetFile(
+            source, pre_buffer=pre_buffer, buffer_size=0 if pre_buffer else 1 << 20, coerce_int96_timestamp_unit="ns"
+        )
+    except pa.ArrowInvalid as error:
+        raise CorruptFileError(
+            f"the file is not parquet: {error}", where, "Restore the file, or roll back to a snapshot without it."
+        ) from error
+
+
+def matching_row_groups(source: pa.NativeFile, filter_: pc.Expression) -> list[int]:
+    """Numbers of the row groups whose statistics do not rule the filter out."""
+    fragment = pads.ParquetFileFormat().make_fragment(source)
+    return [group.id for group in fragment.subset(filter_).row_groups]
+
+
+def natural(column: pa.ChunkedArray, field: DataField) -> pa.ChunkedArray:
+    """A column as read, cast to the natural Arrow type of its Paimon type where the file holds another form."""
+    wanted = arrow_type(field.type, f"column {field.name}")
+    if column.type == wanted:
+        return column
+    if pa.types.is_timestamp(column.type) and pa.types.is_timestamp(wanted):
+        # Units differ, or the zone: Paimon's readers take the number as it stands.
+        return pc.cast(column.cast(pa.timestamp(column.type.unit)), pa.timestamp(wanted.unit), safe=False).cast(wanted)
+    return column.cast(wanted)

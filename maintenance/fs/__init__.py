@@ -1,0 +1,1 @@
+"""The only storage access: local paths directly, object stores through fsspec."""

@@ -1,0 +1,261 @@
+"""Read, list, write, publish and delete files, on a local disk or an object store.
+
+A path is what Paimon writes into its files and options: `/a/b`, `file:/a/b` or `s3://bucket/key`. Paths without a
+scheme are local. Everything else goes through fsspec; further settings of a store are given as catalog options
+`fs.<name>` and reach its fsspec file system as `<name>`.
+
+Publishing (`publish`) creates a file atomically and only if it is absent. On a local disk that is a hard link, safe
+between processes. On an object store it is fsspec's exclusive creation, which S3, GCS and Azure turn into a conditional
+put; a store whose fsspec driver only checks before it writes is safe for one writer at a time.
+"""
+
+import os
+import time
+import uuid
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import PurePosixPath
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import fsspec
+import pyarrow as pa
+from pyarrow import fs as pafs
+
+from maintenance.errors import CommitError, NotFoundError
+from maintenance.options.catalog import FS_PREFIX
+
+
+@dataclass(frozen=True, slots=True)
+class FileStatus:
+    """A file of a listing. `mtime_ms`: last change, milliseconds since 1970 UTC."""
+
+    path: str
+    name: str
+    size: int
+    mtime_ms: int
+
+
+def is_local(path: str) -> bool:
+    """Whether a path lies on the local disk."""
+    return path.startswith(("/", "file:", ".")) or "://" not in path
+
+
+def local_path(path: str) -> str:
+    """The plain path of a local one."""
+    return unquote(urlsplit(path).path) if path.startswith("file:") else path
+
+
+@lru_cache(maxsize=64)
+def _remote(scheme: str, settings: tuple[tuple[str, str], ...]) -> Any:
+    return fsspec.filesystem(scheme, **dict(settings))
+
+
+@dataclass(frozen=True, slots=True)
+class FileIO:
+    """Access to storage; a small value that travels to Spark's tasks. `settings`: of the store, sorted pairs."""
+
+    settings: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def of(cls, options: Mapping[str, str]) -> "FileIO":
+        """Storage access with the `fs.*` settings of catalog options."""
+        found = {key.removeprefix(FS_PREFIX): value for key, value in options.items() if key.startswith(FS_PREFIX)}
+        return cls(tuple(sorted(found.items())))
+
+    def _fs(self, path: str) -> Any:
+        return _remote(path.split("://", 1)[0], self.settings)
+
+    def exists(self, path: str) -> bool:
+        return os.path.exists(local_path(path)) if is_local(path) else bool(self._fs(path).exists(path))
+
+    def read_bytes(self, path: str) -> bytes:
+        """The content of a file. Raises: FileNotFoundError."""
+        if is_local(path):
+            with open(local_path(path), "rb") as file:
+                return file.read()
+        content: bytes = self._fs(path).cat_file(path)
+        return content
+
+    def open_input(self, path: str) -> pa.NativeFile:
+        """A file opened for reading at any position. Raises: NotFoundError."""
+        try:
+            if is_local(path):
+                return pa.OSFile(local_path(path))
+            return pafs.PyFileSystem(pafs.FSSpecHandler(self._fs(path))).open_input_file(_bare(path))
+        except FileNotFoundError as error:
+            raise NotFoundError(
+                "a file that the metadata names is missing", path, "Roll back to a snapshot or tag that is whole."
+            ) from error
+
+    def open_output(self, path: str) -> pa.NativeFile:
+        """A new file opened for writing; its folder is made where the store has folders."""
+        if is_local(path):
+            plain = local_path(path)
+            os.makedirs(os.path.dirname(plain), exist_ok=True)
+            return pa.OSFile(plain, "wb")
+        return pafs.PyFileSystem(pafs.FSSpecHandler(self._fs(path))).open_output_stream(_bare(path))
+
+    def write_bytes(self, path: str, data: bytes) -> None:
+        """Write a file whose name nobody else uses; flushed to disk, so that a later publish can rely on it."""
+        if not is_local(path):
+            self._fs(path).pipe_file(path, data)
+            return
+        plain = local_path(path)
+        os.makedirs(os.path.dirname(plain), exist_ok=True)
+        with open(plain, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+
+    def publish(self, path: str, data: bytes) -> bool:
+        """Create a file atomically. Returns False, and writes nothing, if one of that name exists."""
+        if not is_local(path):
+            try:
+                self._fs(path).pipe_file(path, data, mode="create")
+            except FileExistsError:
+                return False
+            return True
+        plain = local_path(path)
+        temporary = os.path.join(os.path.dirname(plain), f".{os.path.basename(plain)}.{uuid.uuid4()}.tmp")
+        self.write_bytes(temporary, data)
+        try:
+            os.link(temporary, plain)
+        except FileExistsError:
+            return False
+        except OSError as error:
+            raise CommitError(
+                f"a file cannot be published: {error.strerror}", plain, "Use a disk with hard links, or an object store."
+            ) from error
+        finally:
+            os.unlink(temporary)
+        return True
+
+    def overwrite(self, path: str, data: bytes) -> None:
+        """Replace a small file as a whole; readers see the old or the new content."""
+        if not is_local(path):
+            self._fs(path).pipe_file(path, data)
+            return
+        plain = local_path(path)
+        temporary = os.path.join(os.path.dirname(plain), f".{os.path.basename(plain)}.{uuid.uuid4()}.tmp")
+        self.write_bytes(temporary, data)
+        os.replace(temporary, plain)
+
+    def list_files(self, folder: str) -> list[FileStatus]:
+        """The files directly in a folder, without those that start with a dot; a missing folder is empty."""
+        if is_local(folder):
+            return _list_local(folder)
+        store = self._fs(folder)
+        try:
+            found = store.ls(folder, detail=True, refresh=True)
+        except FileNotFoundError:
+            return []
+        return [_status(folder, item) for item in found if item["type"] == "file" and not _name(item).startswith(".")]
+
+    def list_names(self, folder: str) -> list[str]:
+        """Names of the files directly in a folder."""
+        if is_local(folder):
+            try:
+                return [name for name in os.listdir(local_path(folder)) if not name.startswith(".")]
+            except FileNotFoundError:
+                return []
+        return [status.name for status in self.list_files(folder)]
+
+    def list_folders(self, folder: str) -> list[str]:
+        """Names of the folders directly in a folder; a missing folder is empty."""
+        if is_local(folder):
+            try:
+                with os.scandir(local_path(folder)) as entries:
+                    return sorted(entry.name for entry in entries if entry.is_dir())
+            except FileNotFoundError:
+                return []
+        try:
+            found = self._fs(folder).ls(folder, detail=True, refresh=True)
+        except FileNotFoundError:
+            return []
+        return sorted(_name(item) for item in found if item["type"] == "directory")
+
+    def make_folder(self, folder: str) -> None:
+        if is_local(folder):
+            os.makedirs(local_path(folder), exist_ok=True)
+        else:
+            self._fs(folder).makedirs(folder, exist_ok=True)
+
+    def folder_exists(self, folder: str) -> bool:
+        return os.path.isdir(local_path(folder)) if is_local(folder) else bool(self._fs(folder).isdir(folder))
+
+    def delete_quietly(self, paths: Iterable[str]) -> None:
+        """Delete files; missing ones are fine, so that a deletion can be repeated."""
+        for path in paths:
+            try:
+                if is_local(path):
+                    os.unlink(local_path(path))
+                else:
+                    self._fs(path).rm_file(path)
+            except FileNotFoundError:
+                continue
+
+    def delete_folder(self, folder: str) -> None:
+        """Delete a folder with everything in it."""
+        if is_local(folder):
+            pafs.LocalFileSystem().delete_dir(local_path(folder))
+        else:
+            self._fs(folder).rm(folder, recursive=True)
+
+    def rename_folder(self, source: str, target: str) -> None:
+        if is_local(source):
+            os.rename(local_path(source), local_path(target))
+        else:
+            self._fs(source).mv(source, target, recursive=True)
+
+    def size(self, path: str) -> int | None:
+        """Bytes of a file, None if it is missing."""
+        try:
+            if is_local(path):
+                return os.stat(local_path(path)).st_size
+            return int(self._fs(path).size(path))
+        except FileNotFoundError:
+            return None
+
+    def read_settled(self, path: str, attempts: int = 10, wait_seconds: float = 0.2) -> bytes:
+        """Read a small JSON file that its writer may just be writing: an empty one is read again for a while."""
+        for _ in range(attempts - 1):
+            data = self.read_bytes(path)
+            if data.rstrip().endswith(b"}"):
+                return data
+            time.sleep(wait_seconds)
+        return self.read_bytes(path)
+
+
+def _list_local(folder: str) -> list[FileStatus]:
+    found = []
+    try:
+        with os.scandir(local_path(folder)) as entries:
+            for entry in entries:
+                if entry.name.startswith(".") or not entry.is_file():
+                    continue
+                try:
+                    stat = entry.stat()
+                except FileNotFoundError:
+                    continue
+                found.append(
+                    FileStatus(f"{folder}/{entry.name}", entry.name, stat.st_size, int(stat.st_mtime * 1000))
+                )
+    except FileNotFoundError:
+        return []
+    return found
+
+
+def _bare(path: str) -> str:
+    return path.split("://", 1)[1]
+
+
+def _name(item: Mapping[str, Any]) -> str:
+    return PurePosixPath(item["name"].rstrip("/")).name
+
+
+def _status(folder: str, item: Mapping[str, Any]) -> FileStatus:
+    changed = item.get("LastModified") or item.get("mtime") or item.get("created") or 0
+    stamp = changed.timestamp() if hasattr(changed, "timestamp") else float(changed)
+    return FileStatus(f"{folder}/{_name(item)}", _name(item), int(item["size"]), int(stamp * 1000))

@@ -1,0 +1,1 @@
+"""Rows of one key become one row. Pure: Arrow in, Arrow out."""

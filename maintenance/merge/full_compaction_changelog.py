@@ -1,0 +1,99 @@
+"""Changelog of a full compaction: what the compaction changes, key by key, against the highest level.
+
+`before` is the key's record at the highest level, `after` its merged result; a retraction counts as none. A key whose
+only record lies at the highest level did not change. Source: seed 003 (full-compaction), Java
+`FullChangelogMergeFunctionWrapper`.
+
+| before | after | emitted                                   |
+|--------|-------|-------------------------------------------|
+| none   | row   | +I after                                  |
+| row    | none  | -D before                                 |
+| row    | row   | -U before, +U after                       |
+| none   | none  | nothing                                   |
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from maintenance.merge.ordered import KeyGroups
+from maintenance.types.row_kind import RowKind, is_retract
+
+
+def full_compaction_changelog(
+    rows: pa.Table, groups: KeyGroups, results: np.ndarray, top: np.ndarray, *, same_is_no_change: Sequence[str] = ()
+) -> pa.Table:
+    """The changelog records of merged keys, in key order, each -U directly before its +U.
+
+    Args:
+        rows: the records with `_VALUE_KIND`, before the merge.
+        groups: their keys.
+        results: record number of each key's result, shape (k,).
+        top: True for records of the highest level, shape (n,).
+        same_is_no_change: columns to compare with `changelog-producer.row-deduplicate`; a pair that is equal in all of
+            them is left out. Empty: every pair is emitted.
+    """
+    kinds = rows.column("_VALUE_KIND").to_numpy()
+    live = ~is_retract(kinds)
+    before, has_before = _before(groups, top, live)
+    changed = ~np.logical_and.reduceat(top[groups.order], groups.starts)
+    has_after = live[results]
+    pair = changed & has_before & has_after
+    if same_is_no_change:
+        pair &= ~_equal(rows, before, results, pair, same_is_no_change)
+    inserted = changed & ~has_before & has_after
+    deleted = changed & has_before & ~has_after
+    return _emit(rows, before, results, pair, inserted, deleted)
+
+
+def _before(groups: KeyGroups, top: np.ndarray, live: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Record number of each key's record at the highest level (0 where there is none), and whether there is one."""
+    usable = (top & live)[groups.order]
+    positions = np.where(usable, np.arange(len(usable)), -1)
+    found = np.maximum.reduceat(positions, groups.starts)
+    return groups.order[np.maximum(found, 0)], found >= 0
+
+
+def _equal(
+    rows: pa.Table, before: np.ndarray, after: np.ndarray, pair: np.ndarray, columns: Sequence[str]
+) -> np.ndarray:
+    """Whether the two records of each pair have equal values; False where there is no pair."""
+    at = np.flatnonzero(pair)
+    same = np.ones(len(at), bool)
+    for name in columns:
+        column = rows.column(name)
+        left, right = column.take(pa.array(before[at])), column.take(pa.array(after[at]))
+        both_null = pc.and_(left.is_null(), right.is_null())
+        equal = pc.or_(pc.fill_null(pc.equal(left, right), False), both_null)
+        if pa.types.is_floating(column.type):
+            equal = pc.or_(equal, pc.fill_null(pc.and_(pc.is_nan(left), pc.is_nan(right)), False))
+        same &= equal.to_numpy()
+    found = np.zeros(len(pair), bool)
+    found[at] = same
+    return found
+
+
+def _emit(
+    rows: pa.Table,
+    before: np.ndarray,
+    after: np.ndarray,
+    pair: np.ndarray,
+    inserted: np.ndarray,
+    deleted: np.ndarray,
+) -> pa.Table:
+    keys = np.arange(len(pair))
+    # Two slots for each key keep the order: slot 0 is the record before, slot 1 the record after.
+    slots = np.concatenate([2 * keys[pair | deleted], 2 * keys[pair | inserted] + 1])
+    records = np.concatenate([before[pair | deleted], after[pair | inserted]])
+    kinds = np.concatenate(
+        [
+            np.where(pair[pair | deleted], RowKind.UPDATE_BEFORE, RowKind.DELETE),
+            np.where(pair[pair | inserted], RowKind.UPDATE_AFTER, RowKind.INSERT),
+        ]
+    ).astype(np.int8)
+    order = np.argsort(slots)
+    emitted = rows.take(pa.array(records[order]))
+    at = emitted.schema.get_field_index("_VALUE_KIND")
+    return emitted.set_column(at, emitted.schema.field(at), pa.array(kinds[order], pa.int8()))

@@ -1,0 +1,105 @@
+"""Put the records of several sorted runs in order: by key, then user sequence, then sequence number."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from maintenance.merge.sort_words import sort_order, sort_words
+
+
+@dataclass(frozen=True, slots=True)
+class RecordOrder:
+    """How the records of a table are ordered. Source: options `sequence.field`, `sequence.field.sort-order`.
+
+    Attributes:
+        key: columns of the trimmed primary key.
+        sequence_fields: user columns that order the records of one key before the sequence number does.
+        descending: the largest user sequence is the oldest; null is the oldest either way.
+        sequence_number: the column of the sequence number.
+    """
+
+    key: tuple[str, ...]
+    sequence_fields: tuple[str, ...] = ()
+    descending: bool = False
+    sequence_number: str = "_SEQUENCE_NUMBER"
+
+
+@dataclass(frozen=True, slots=True)
+class KeyGroups:
+    """Records in order, grouped by key.
+
+    Attributes:
+        order: int64, shape (n,): record numbers by key, then age.
+        starts: int64, shape (k,): first position in `order` of each key, ascending; 0 first.
+    """
+
+    order: np.ndarray
+    starts: np.ndarray
+
+    @property
+    def newest(self) -> np.ndarray:
+        """Record number of the newest record of each key, in key order. Shape (k,)."""
+        return self.order[np.append(self.starts[1:], len(self.order)) - 1]
+
+
+def group_by_key(rows: pa.Table, record_order: RecordOrder) -> KeyGroups:
+    """Order and group records. `rows`: n > 0 records, contiguous columns; runs given oldest first sort fastest."""
+    key_words = sort_words([_column(rows, name) for name in record_order.key])
+    order = sort_order(key_words)
+    new_key = _changes(key_words, order)
+    if new_key.all():
+        return KeyGroups(order, np.flatnonzero(new_key))
+    age_words = _age_words(rows, record_order)
+    if not _ascending(age_words, order, new_key):
+        order = sort_order([*key_words, *age_words])
+    return KeyGroups(order, np.flatnonzero(new_key))
+
+
+def _column(rows: pa.Table, name: str) -> pa.Array:
+    column = rows.column(name)
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+def _changes(words: Sequence[np.ndarray], order: np.ndarray) -> np.ndarray:
+    """True where a row of `order` differs from the one before it; the first always does."""
+    changed = np.ones(len(order), bool)
+    changed[1:] = False
+    for word in words:
+        ordered = word[order]
+        changed[1:] |= ordered[1:] != ordered[:-1]
+    return changed
+
+
+def _age_words(rows: pa.Table, record_order: RecordOrder) -> list[np.ndarray]:
+    words = []
+    for name in record_order.sequence_fields:
+        column = _column(rows, name)
+        for word in sort_words([column]):
+            if record_order.descending:
+                # Null is the oldest in both directions: only the other values are turned round.
+                valid = column.is_valid().to_numpy(zero_copy_only=False)
+                word = np.where(valid, ~word, np.uint64(0))
+            words.append(word)
+    words.append(sort_words([_column(rows, record_order.sequence_number)])[0])
+    return words
+
+
+def _ascending(words: Sequence[np.ndarray], order: np.ndarray, new_key: np.ndarray) -> bool:
+    """Whether the rows of each key are already in order of their words (compared one word after the other)."""
+    inside = np.flatnonzero(~new_key)
+    before, after = order[inside - 1], order[inside]
+    undecided = np.ones(len(inside), bool)
+    for word in words:
+        left, right = word[before], word[after]
+        if (undecided & (left > right)).any():
+            return False
+        undecided &= left == right
+    return True
+
+
+def distinct_count(column: pa.ChunkedArray) -> int:
+    """Distinct values of a column, nulls counted as one."""
+    return int(pc.count_distinct(column, mode="all").as_py())

@@ -1,0 +1,183 @@
+"""Manifests and manifest lists: reading the files that a snapshot names, and writing new ones.
+
+The live files of a snapshot are all ADD entries of its base and delta lists whose identity no DELETE entry has (the
+*scan merge*: the order of entries plays no role). Source: seed 000 section 3.4–3.6, Java `FileStoreScan`.
+"""
+
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from maintenance.errors import CorruptFileError
+from maintenance.format.index_manifest import IndexManifestEntry, parse_index_manifest
+from maintenance.format.manifest import FileKind, ManifestEntry, parse_manifest, serialize_manifest
+from maintenance.format.manifest_list import ManifestFileMeta, parse_manifest_list, serialize_manifest_list
+from maintenance.format.partition_stats import partition_stats_of
+from maintenance.format.snapshot import Snapshot
+from maintenance.fs.file_io import FileIO
+from maintenance.metadata.paths import TablePaths
+from maintenance.types.data_type import DataType
+
+EntryFilter = Callable[[ManifestEntry], bool]
+ManifestFilter = Callable[[ManifestFileMeta], bool]
+
+
+def keep_all(_: object) -> bool:
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Manifests:
+    """Reads manifests of a table."""
+
+    file_io: FileIO
+    paths: TablePaths
+
+    def _read(self, name: str) -> bytes:
+        path = self.paths.manifest(name)
+        try:
+            return self.file_io.read_bytes(path)
+        except FileNotFoundError as error:
+            raise CorruptFileError(
+                "a manifest file that a snapshot names is missing", path, "Roll back to a snapshot or tag that is whole."
+            ) from error
+
+    def read_list(self, name: str) -> list[ManifestFileMeta]:
+        return parse_manifest_list(self._read(name), self.paths.manifest(name))
+
+    def read(self, name: str) -> list[ManifestEntry]:
+        return parse_manifest(self._read(name), self.paths.manifest(name))
+
+    def read_index(self, snapshot: Snapshot) -> list[IndexManifestEntry]:
+        """The complete index state of a snapshot."""
+        if snapshot.index_manifest is None:
+            return []
+        name = snapshot.index_manifest
+        return parse_index_manifest(self._read(name), self.paths.manifest(name))
+
+    def data_manifests(self, snapshot: Snapshot) -> list[ManifestFileMeta]:
+        """Base list, then delta list."""
+        return self.read_list(snapshot.base_manifest_list) + self.read_list(snapshot.delta_manifest_list)
+
+    def entries_of(
+        self, manifests: Iterable[ManifestFileMeta], keep: EntryFilter = keep_all
+    ) -> Iterable[ManifestEntry]:
+        """Entries of manifests in order, one manifest in memory at a time."""
+        for manifest in manifests:
+            yield from filter(keep, self.read(manifest.file_name))
+
+    def delta_entries(self, snapshot: Snapshot) -> list[ManifestEntry]:
+        """What the snapshot changed."""
+        return list(self.entries_of(self.read_list(snapshot.delta_manifest_list)))
+
+    def changelog_entries(self, snapshot: Snapshot) -> list[ManifestEntry]:
+        """The changelog files that the snapshot carries."""
+        if snapshot.changelog_manifest_list is None:
+            return []
+        return list(self.entries_of(self.read_list(snapshot.changelog_manifest_list)))
+
+    def live_entries(
+        self, snapshot: Snapshot, keep: EntryFilter = keep_all, keep_manifest: ManifestFilter = keep_all
+    ) -> list[ManifestEntry]:
+        """The live files of a snapshot that pass `keep`, in manifest order.
+
+        `keep` must look only at what an ADD and its DELETE share (partition, bucket, level): then both pass or none.
+        """
+        manifests = [manifest for manifest in self.data_manifests(snapshot) if keep_manifest(manifest)]
+        return merge_scan(self.entries_of(manifests, keep))
+
+
+def merge_scan(entries: Iterable[ManifestEntry]) -> list[ManifestEntry]:
+    """ADD entries without a DELETE of the same identity."""
+    deleted = set()
+    added = []
+    for entry in entries:
+        if entry.kind == FileKind.ADD:
+            added.append(entry)
+        else:
+            deleted.add(entry.identity)
+    if not deleted:
+        return added
+    return [entry for entry in added if entry.identity not in deleted]
+
+
+@dataclass(slots=True)
+class ManifestWriter:
+    """Writes the manifest files of one committer: one UUID, a counter for each kind of file.
+
+    `target_size`: bytes at which a manifest is closed, estimated from what the previous ones took for each entry.
+    """
+
+    file_io: FileIO
+    paths: TablePaths
+    partition_types: Sequence[DataType]
+    codec: str = "zstandard"
+    level: int = 1
+    target_size: int = 8 << 20
+    _uuid: str = field(default_factory=lambda: str(uuid.uuid4()))
+    _manifests: int = 0
+    _lists: int = 0
+    written: list[str] = field(default_factory=list)
+
+    def write(self, entries: Sequence[ManifestEntry], schema_id: int) -> list[ManifestFileMeta]:
+        """Write entries in order, rolled at the target size; nothing for no entries. `schema_id`: if there are none."""
+        metas = []
+        start, step = 0, 4096
+        while start < len(entries):
+            chunk = entries[start : start + step]
+            data = serialize_manifest(chunk, self.codec, self.level)
+            if len(data) > 2 * self.target_size and len(chunk) > 1:
+                step = max(1, len(chunk) // 2)
+                continue
+            if len(data) < self.target_size // 2 and start + step < len(entries):
+                step *= 2
+                continue
+            metas.append(self._write_one(chunk, data, schema_id))
+            start += len(chunk)
+        return metas
+
+    def _write_one(self, entries: Sequence[ManifestEntry], data: bytes, schema_id: int) -> ManifestFileMeta:
+        name = f"manifest-{self._uuid}-{self._manifests}"
+        self._manifests += 1
+        self._store(name, data)
+        return manifest_meta(name, len(data), entries, self.partition_types, schema_id)
+
+    def write_list(self, manifests: Sequence[ManifestFileMeta]) -> tuple[str, int]:
+        """Write a manifest list, also an empty one; its name and its bytes."""
+        name = f"manifest-list-{self._uuid}-{self._lists}"
+        self._lists += 1
+        data = serialize_manifest_list(manifests, self.codec, self.level)
+        self._store(name, data)
+        return name, len(data)
+
+    def _store(self, name: str, data: bytes) -> None:
+        path = self.paths.manifest(name)
+        self.file_io.write_bytes(path, data)
+        self.written.append(path)
+
+
+def manifest_meta(
+    name: str, size: int, entries: Sequence[ManifestEntry], partition_types: Sequence[DataType], schema_id: int
+) -> ManifestFileMeta:
+    """What a manifest list says of a manifest. `entries`: all of it."""
+    row_ids = [entry.file.first_row_id for entry in entries]
+    known = [
+        (first, first + entry.file.row_count - 1)
+        for first, entry in zip(row_ids, entries, strict=True)
+        if first is not None
+    ]
+    complete = len(known) == len(entries) and bool(known)
+    return ManifestFileMeta(
+        file_name=name,
+        file_size=size,
+        num_added_files=sum(entry.kind == FileKind.ADD for entry in entries),
+        num_deleted_files=sum(entry.kind == FileKind.DELETE for entry in entries),
+        partition_stats=partition_stats_of([entry.partition for entry in entries], partition_types),
+        schema_id=max((entry.file.schema_id for entry in entries), default=schema_id),
+        min_bucket=min(entry.bucket for entry in entries),
+        max_bucket=max(entry.bucket for entry in entries),
+        min_level=min(entry.file.level for entry in entries),
+        max_level=max(entry.file.level for entry in entries),
+        min_row_id=min(first for first, _ in known) if complete else None,
+        max_row_id=max(last for _, last in known) if complete else None,
+    )

@@ -1,0 +1,117 @@
+"""Where the files of a table lie. Source: seed 000 (file layouts), Java `FileStorePathFactory`."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from maintenance.format.binary_row import parse_row
+from maintenance.format.data_file import DataFileMeta
+from maintenance.format.schema import TableSchema
+from maintenance.metadata.partition_path import partition_path, partition_spec
+from maintenance.options import table as table_options
+from maintenance.types.data_type import DataField
+
+MAIN_BRANCH = "main"
+
+
+@dataclass(frozen=True, slots=True)
+class TablePaths:
+    """Paths of a table. `root`: without a slash at the end; `branch`: ``main`` or the name of a branch."""
+
+    root: str
+    branch: str = MAIN_BRANCH
+    partition_fields: tuple[DataField, ...] = ()
+    default_partition_name: str = "__DEFAULT_PARTITION__"
+    legacy_partition_name: bool = True
+    data_directory: str | None = None
+
+    @classmethod
+    def of(cls, root: str, schema: TableSchema, options: Mapping[str, str], branch: str = MAIN_BRANCH) -> "TablePaths":
+        return cls(
+            root.rstrip("/"),
+            branch,
+            tuple(schema.partition_fields),
+            table_options.PARTITION_DEFAULT_NAME.of(options),
+            table_options.PARTITION_LEGACY_NAME.of(options),
+            table_options.DATA_FILE_PATH_DIRECTORY.of(options),
+        )
+
+    @property
+    def branch_root(self) -> str:
+        """Root of the JSON folders of this branch; manifests and data always lie below the table root."""
+        return branch_root(self.root, self.branch)
+
+    def schema_folder(self) -> str:
+        return f"{self.branch_root}/schema"
+
+    def schema(self, schema_id: int) -> str:
+        return f"{self.branch_root}/schema/schema-{schema_id}"
+
+    def snapshot_folder(self) -> str:
+        return f"{self.branch_root}/snapshot"
+
+    def snapshot(self, snapshot_id: int) -> str:
+        return f"{self.branch_root}/snapshot/snapshot-{snapshot_id}"
+
+    def changelog_folder(self) -> str:
+        return f"{self.branch_root}/changelog"
+
+    def tag_folder(self) -> str:
+        return f"{self.branch_root}/tag"
+
+    def tag(self, name: str) -> str:
+        return f"{self.branch_root}/tag/tag-{name}"
+
+    def consumer_folder(self) -> str:
+        return f"{self.branch_root}/consumer"
+
+    def manifest_folder(self) -> str:
+        return f"{self.root}/manifest"
+
+    def manifest(self, name: str) -> str:
+        return f"{self.root}/manifest/{name}"
+
+    def index_file(self, name: str) -> str:
+        return f"{self.root}/index/{name}"
+
+    def statistics_file(self, name: str) -> str:
+        return f"{self.root}/statistics/{name}"
+
+    def spec_of(self, partition: bytes) -> dict[str, str]:
+        """Partition columns and value texts of a serialized partition row, as its directory shows them."""
+        if not self.partition_fields:
+            return {}
+        values = parse_row(partition, [field.type for field in self.partition_fields])
+        return partition_spec(values, self.partition_fields, self.default_partition_name, self.legacy_partition_name)
+
+    def partition_folder(self, partition: bytes) -> str:
+        base = f"{self.root}/{self.data_directory}" if self.data_directory else self.root
+        relative = partition_path(self.spec_of(partition))
+        return f"{base}/{relative}" if relative else base
+
+    def bucket_folder(self, partition: bytes, bucket: int) -> str:
+        name = "bucket-postpone" if bucket == -2 else f"bucket-{bucket}"
+        return f"{self.partition_folder(partition)}/{name}"
+
+    def data_file(self, partition: bytes, bucket: int, file: DataFileMeta) -> str:
+        return file.external_path or f"{self.bucket_folder(partition, bucket)}/{file.file_name}"
+
+    def all_files_of(self, partition: bytes, bucket: int, file: DataFileMeta) -> list[str]:
+        """The data file and the extra files beside it."""
+        path = self.data_file(partition, bucket, file)
+        folder = path.rsplit("/", 1)[0]
+        return [path, *(f"{folder}/{name}" for name in file.extra_files)]
+
+
+def branch_root(root: str, branch: str) -> str:
+    """The folder of a branch's JSON files."""
+    return root if branch == MAIN_BRANCH else f"{root}/branch/branch-{branch}"
+
+
+def partition_text_of(spec: Mapping[str, str]) -> str:
+    """A partition as reports show it: ``month=1/day=2``, or ``-`` when the table has no partitions."""
+    return "/".join(f"{name}={text}" for name, text in spec.items()) or "-"
+
+
+def matches_spec(spec: Mapping[str, str], wanted: Sequence[Mapping[str, str]]) -> bool:
+    """Whether a partition is one of those wanted; a wanted spec may name some of the columns only."""
+    return any(all(spec.get(name) == text for name, text in choice.items()) for choice in wanted)

@@ -1,0 +1,39 @@
+"""The schema versions of a table. There is no hint: the latest is the highest number. Source: Java `SchemaManager`."""
+
+from dataclasses import dataclass
+
+from maintenance.errors import NotFoundError
+from maintenance.format.schema import TableSchema, parse_schema, serialize_schema
+from maintenance.fs.file_io import FileIO
+
+_PREFIX = "schema-"
+
+
+@dataclass(frozen=True, slots=True)
+class Schemas:
+    """Reads and publishes the schemas of one branch. `folder`: its schema folder."""
+
+    file_io: FileIO
+    folder: str
+
+    def list_ids(self) -> list[int]:
+        names = self.file_io.list_names(self.folder)
+        found = (name.removeprefix(_PREFIX) for name in names if name.startswith(_PREFIX))
+        return sorted(int(text) for text in found if text.isdecimal())
+
+    def get(self, schema_id: int) -> TableSchema:
+        """The schema of that id. Raises: NotFoundError."""
+        path = f"{self.folder}/{_PREFIX}{schema_id}"
+        try:
+            return parse_schema(self.file_io.read_settled(path), path)
+        except FileNotFoundError as error:
+            raise NotFoundError(f"schema {schema_id} does not exist", self.folder, "Restore the schema file.") from error
+
+    def latest(self) -> TableSchema | None:
+        """The newest schema, None where there is no table."""
+        ids = self.list_ids()
+        return self.get(ids[-1]) if ids else None
+
+    def publish(self, schema: TableSchema) -> bool:
+        """Make a schema visible, atomically; False if another one has this id."""
+        return self.file_io.publish(f"{self.folder}/{_PREFIX}{schema.id}", serialize_schema(schema))

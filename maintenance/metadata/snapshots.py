@@ -1,0 +1,125 @@
+"""The snapshots of a table: the LATEST and EARLIEST hints, finding, reading and publishing.
+
+Hints are only hints. A latest hint `h` counts if snapshot `h + 1` does not exist; an earliest hint `h` counts if
+snapshot `h` exists; otherwise the folder is listed. Source: Java `SnapshotManager`, `HintFileUtils`.
+"""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from maintenance.errors import CorruptFileError, NotFoundError
+from maintenance.format.snapshot import Snapshot, parse_snapshot, serialize_snapshot
+from maintenance.fs.file_io import FileIO
+from maintenance.metadata.paths import TablePaths
+
+LATEST = "LATEST"
+EARLIEST = "EARLIEST"
+_PREFIX = "snapshot-"
+_MAX_GAP = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshots:
+    """Reads and publishes the snapshots of one branch."""
+
+    file_io: FileIO
+    paths: TablePaths
+
+    def latest_id(self) -> int | None:
+        """Id of the newest snapshot, None if the table was never committed to."""
+        hint = self.read_hint(LATEST)
+        if hint is not None and hint > 0 and not self.exists(hint + 1) and self.exists(hint):
+            return hint
+        return max(self.list_ids(), default=None)
+
+    def earliest_id(self) -> int | None:
+        """Id of the oldest snapshot that is still there."""
+        hint = self.read_hint(EARLIEST)
+        if hint is not None and self.exists(hint):
+            return hint
+        return min(self.list_ids(), default=None)
+
+    def read_hint(self, name: str) -> int | None:
+        """The number in a hint file; None if it is missing, empty, torn or not a number."""
+        for _ in range(3):
+            try:
+                return int(self.file_io.read_bytes(f"{self.paths.snapshot_folder()}/{name}"))
+            except (FileNotFoundError, ValueError):
+                time.sleep(0.001)
+        return None
+
+    def write_hint(self, name: str, snapshot_id: int) -> None:
+        self.file_io.overwrite(f"{self.paths.snapshot_folder()}/{name}", str(snapshot_id).encode())
+
+    def list_ids(self) -> list[int]:
+        """Ids of all snapshots there are, ascending."""
+        names = self.file_io.list_names(self.paths.snapshot_folder())
+        found = (name.removeprefix(_PREFIX) for name in names if name.startswith(_PREFIX))
+        return sorted(int(text) for text in found if text.isdecimal())
+
+    def exists(self, snapshot_id: int) -> bool:
+        return self.file_io.exists(self.paths.snapshot(snapshot_id))
+
+    def get(self, snapshot_id: int) -> Snapshot:
+        """The snapshot of that id. Raises: NotFoundError, with the ids there are."""
+        path = self.paths.snapshot(snapshot_id)
+        try:
+            return parse_snapshot(self.file_io.read_settled(path), path)
+        except FileNotFoundError as error:
+            raise NotFoundError(
+                f"snapshot {snapshot_id} does not exist",
+                self.paths.snapshot_folder(),
+                f"Use one of {self.earliest_id()} to {self.latest_id()}, or a tag.",
+            ) from error
+
+    def find(self, snapshot_id: int) -> Snapshot | None:
+        """The snapshot of that id, or None."""
+        path = self.paths.snapshot(snapshot_id)
+        try:
+            return parse_snapshot(self.file_io.read_settled(path), path)
+        except FileNotFoundError:
+            return None
+
+    def latest(self) -> Snapshot | None:
+        """The newest snapshot; looked up again if an expiry or rollback removes it meanwhile."""
+        for _ in range(3):
+            snapshot_id = self.latest_id()
+            if snapshot_id is None:
+                return None
+            snapshot = self.find(snapshot_id)
+            if snapshot is not None:
+                return snapshot
+        raise CorruptFileError(
+            f"snapshot {snapshot_id} is listed and cannot be read", self.paths.snapshot_folder(), "Roll back to a tag."
+        )
+
+    def earliest(self) -> Snapshot | None:
+        """The oldest snapshot that can be read; those that vanish meanwhile are skipped."""
+        first, last = self.earliest_id(), self.latest_id()
+        if first is None or last is None:
+            return None
+        for snapshot_id in range(first, min(last, first + _MAX_GAP) + 1):
+            snapshot = self.find(snapshot_id)
+            if snapshot is not None:
+                return snapshot
+        return None
+
+    def newest_first(self) -> Iterator[Snapshot]:
+        """Snapshots from the newest backwards, up to the first that is missing."""
+        snapshot_id = self.latest_id()
+        while snapshot_id is not None and snapshot_id > 0:
+            snapshot = self.find(snapshot_id)
+            if snapshot is None:
+                return
+            yield snapshot
+            snapshot_id -= 1
+
+    def publish(self, snapshot: Snapshot) -> bool:
+        """Make a snapshot visible, atomically; False if another one has this id. Then the LATEST hint follows."""
+        path = self.paths.snapshot(snapshot.id)
+        data = serialize_snapshot(snapshot)
+        if not self.file_io.publish(path, data) and self.file_io.read_settled(path) != data:
+            return False
+        self.write_hint(LATEST, snapshot.id)
+        return True

@@ -1,0 +1,192 @@
+"""Table options that this engine honours, and those it refuses by name. A new option is one line here.
+
+Source: seeds and Java `CoreOptions`; defaults are those of Paimon 2.0, which differ from old documents in places
+(`bucket` is -1, `file.format` is parquet).
+"""
+
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+
+from maintenance.errors import UnsupportedError
+from maintenance.options.option import (
+    Option,
+    boolean,
+    duration,
+    integer,
+    memory_size,
+    names,
+    number,
+    one_of,
+    string,
+)
+
+MAX_INT = 2**31 - 1
+
+BUCKET = Option("bucket", integer, -1)
+BUCKET_KEY = Option("bucket-key", names, ())
+BUCKET_FUNCTION_TYPE = Option("bucket-function.type", one_of("default", "mod", "hive"), "default")
+BRANCH = Option("branch", string, "main")
+MERGE_ENGINE = Option(
+    "merge-engine", one_of("deduplicate", "partial-update", "aggregation", "first-row"), "deduplicate"
+)
+SEQUENCE_FIELD = Option("sequence.field", names, ())
+SEQUENCE_FIELD_SORT_ORDER = Option("sequence.field.sort-order", one_of("ascending", "descending"), "ascending")
+ROWKIND_FIELD: Option[str | None] = Option("rowkind.field", string, None)
+IGNORE_DELETE = Option(
+    "ignore-delete",
+    boolean,
+    False,
+    ("first-row.ignore-delete", "deduplicate.ignore-delete", "partial-update.ignore-delete"),
+)
+IGNORE_UPDATE_BEFORE = Option("ignore-update-before", boolean, False)
+WRITE_ONLY = Option("write-only", boolean, False, ("write.compaction-skip",))
+
+CHANGELOG_PRODUCER = Option("changelog-producer", one_of("none", "input", "lookup", "full-compaction"), "none")
+CHANGELOG_ROW_DEDUPLICATE = Option("changelog-producer.row-deduplicate", boolean, False)
+
+FILE_FORMAT = Option("file.format", string, "parquet")
+FILE_COMPRESSION = Option("file.compression", string, "zstd")
+FILE_COMPRESSION_ZSTD_LEVEL = Option("file.compression.zstd-level", integer, 1)
+FILE_BLOCK_SIZE: Option[int | None] = Option("file.block-size", memory_size, None)
+TARGET_FILE_SIZE: Option[int | None] = Option("target-file-size", memory_size, None)
+DATA_FILE_PREFIX = Option("data-file.prefix", string, "data-")
+CHANGELOG_FILE_PREFIX = Option("changelog-file.prefix", string, "changelog-")
+DATA_FILE_PATH_DIRECTORY: Option[str | None] = Option("data-file.path-directory", string, None)
+WRITE_BUFFER_SIZE = Option("write-buffer-size", memory_size, 256 << 20)
+
+PARTITION_DEFAULT_NAME = Option("partition.default-name", string, "__DEFAULT_PARTITION__")
+PARTITION_LEGACY_NAME = Option("partition.legacy-name", boolean, True)
+
+MANIFEST_FORMAT = Option("manifest.format", one_of("avro"), "avro")
+MANIFEST_COMPRESSION = Option("manifest.compression", string, "zstd")
+MANIFEST_TARGET_FILE_SIZE = Option("manifest.target-file-size", memory_size, 8 << 20)
+MANIFEST_MERGE_MIN_COUNT = Option("manifest.merge-min-count", integer, 30)
+MANIFEST_FULL_COMPACTION_THRESHOLD_SIZE = Option("manifest.full-compaction-threshold-size", memory_size, 16 << 20)
+METADATA_STATS_MODE = Option("metadata.stats-mode", string, "truncate(16)")
+METADATA_STATS_DENSE_STORE = Option("metadata.stats-dense-store", boolean, True)
+METADATA_STATS_KEEP_FIRST_N_COLUMNS = Option("metadata.stats-keep-first-n-columns", integer, -1)
+
+COMMIT_MAX_RETRIES = Option("commit.max-retries", integer, 10)
+COMMIT_TIMEOUT: Option[timedelta | None] = Option("commit.timeout", duration, None)
+COMMIT_MIN_RETRY_WAIT = Option("commit.min-retry-wait", duration, timedelta(milliseconds=10))
+COMMIT_MAX_RETRY_WAIT = Option("commit.max-retry-wait", duration, timedelta(seconds=10))
+COMMIT_USER_PREFIX: Option[str | None] = Option("commit.user-prefix", string, None)
+
+NUM_SORTED_RUN_COMPACTION_TRIGGER = Option("num-sorted-run.compaction-trigger", integer, 5)
+NUM_LEVELS: Option[int | None] = Option("num-levels", integer, None)
+COMPACTION_MAX_SIZE_AMPLIFICATION_PERCENT = Option("compaction.max-size-amplification-percent", integer, 200)
+COMPACTION_SIZE_RATIO = Option("compaction.size-ratio", integer, 1)
+COMPACTION_OPTIMIZATION_INTERVAL: Option[timedelta | None] = Option("compaction.optimization-interval", duration, None)
+COMPACTION_TOTAL_SIZE_THRESHOLD: Option[int | None] = Option("compaction.total-size-threshold", memory_size, None)
+COMPACTION_INCREMENTAL_SIZE_THRESHOLD: Option[int | None] = Option("compaction.incremental-size-threshold", memory_size, None)
+COMPACTION_FORCE_UP_LEVEL_0 = Option("compaction.force-up-level-0", boolean, False)
+COMPACTION_FORCE_REWRITE_ALL_FILES = Option("compaction.force-rewrite-all-files", boolean, False)
+COMPACTION_MIN_FILE_NUM = Option("compaction.min.file-num", integer, 5)
+COMPACTION_SMALL_FILE_RATIO = Option("compaction.small-file-ratio", number, 0.7)
+
+SNAPSHOT_NUM_RETAINED_MIN = Option("snapshot.num-retained.min", integer, 10)
+SNAPSHOT_NUM_RETAINED_MAX = Option("snapshot.num-retained.max", integer, MAX_INT)
+SNAPSHOT_TIME_RETAINED = Option("snapshot.time-retained", duration, timedelta(hours=1))
+SNAPSHOT_EXPIRE_LIMIT = Option("snapshot.expire.limit", integer, 50)
+SNAPSHOT_CLEAN_EMPTY_DIRECTORIES = Option("snapshot.clean-empty-directories", boolean, False)
+CHANGELOG_NUM_RETAINED_MIN: Option[int | None] = Option("changelog.num-retained.min", integer, None)
+CHANGELOG_NUM_RETAINED_MAX: Option[int | None] = Option("changelog.num-retained.max", integer, None)
+CHANGELOG_TIME_RETAINED: Option[timedelta | None] = Option("changelog.time-retained", duration, None)
+TAG_DEFAULT_TIME_RETAINED: Option[timedelta | None] = Option("tag.default-time-retained", duration, None)
+
+SCAN_SNAPSHOT_ID: Option[int | None] = Option("scan.snapshot-id", integer, None)
+SCAN_TAG_NAME: Option[str | None] = Option("scan.tag-name", string, None)
+SOURCE_SPLIT_TARGET_SIZE = Option("source.split.target-size", memory_size, 128 << 20)
+SOURCE_SPLIT_OPEN_FILE_COST = Option("source.split.open-file-cost", memory_size, 4 << 20)
+
+# Options of Paimon whose meaning this engine does not implement yet: the values that leave the default behaviour.
+_Accepts = Callable[[str], bool]
+
+
+def _is(*accepted: str) -> _Accepts:
+    return lambda text: text.strip().lower() in accepted
+
+
+def _never(_text: str) -> bool:
+    return False
+
+
+_OFF = _is("false")
+REFUSED: Mapping[str, _Accepts] = {
+    "merge-engine": _is("deduplicate"),
+    "changelog-producer": _is("none", "full-compaction"),
+    "deletion-vectors.enabled": _OFF,
+    "row-tracking.enabled": _OFF,
+    "data-evolution.enabled": _OFF,
+    "sequence.snapshot-ordering": _OFF,
+    "pk-clustering-override": _OFF,
+    "clustering.incremental": _OFF,
+    "force-lookup": _OFF,
+    "manifest-sort.enabled": _OFF,
+    "data-file.external-paths": _never,
+    "index-file-in-data-file-dir": _OFF,
+    "record-level.expire-time": _never,
+    "upsert-key": _never,
+    "chain-table.enabled": _OFF,
+    "query-auth.enabled": _OFF,
+    "type": _is("table"),
+}
+REFUSED_ON_WRITE: Mapping[str, _Accepts] = {
+    "file.format": _is("parquet"),
+    "file.format.per.level": _never,
+    "file.compression.per.level": _never,
+    "metadata.stats-mode.per.level": _never,
+    "changelog-file.format": _is("parquet"),
+    "changelog-file.compression": _never,
+    "changelog-file.stats-mode": _never,
+    "data-file.thin-mode": _OFF,
+    "file.suffix.include.compression": _OFF,
+    "rowkind.field": _never,
+    "sequence.auto-padding": _never,
+    "changelog-producer.row-deduplicate-ignore-fields": _never,
+    "manifest.delete-file-drop-stats": _OFF,
+    "manifest.format": _is("avro"),
+    "write.sequence-number-init-mode": _is("scan"),
+    "commit.strict-mode.last-safe-snapshot": _never,
+    "compaction.offpeak-ratio": _is("0"),
+    "snapshot.clean-empty-directories": _OFF,
+    "changelog.num-retained.min": _never,
+    "changelog.num-retained.max": _never,
+    "changelog.time-retained": _never,
+    "target-file-row-num": _never,
+    "partition.expiration-time": _never,
+    "tag.automatic-creation": _is("none"),
+    "commit.force-create-snapshot": _OFF,
+    "metastore.partitioned-table": _OFF,
+}
+
+
+def check_readable(options: Mapping[str, str], table: str) -> None:
+    """Refuse to read a table whose options mean something this engine does not do. Raises: UnsupportedError."""
+    _check(options, REFUSED, table)
+
+
+def check_writable(options: Mapping[str, str], table: str) -> None:
+    """Refuse to create, write or maintain such a table. Raises: UnsupportedError naming the option."""
+    _check(options, REFUSED, table)
+    _check(options, REFUSED_ON_WRITE, table)
+
+
+def _check(options: Mapping[str, str], refused: Mapping[str, _Accepts], table: str) -> None:
+    for key, accepts in refused.items():
+        if key in options and not accepts(options[key]):
+            raise UnsupportedError(
+                f"option '{key}' = '{options[key]}' is not supported yet",
+                f"table {table}",
+                "Unset the option, or maintain this table with Apache Paimon's own jobs.",
+            )
+
+
+def num_levels(options: Mapping[str, str]) -> int:
+    """Levels of a bucket's LSM tree; the highest is this minus 1. Source: option `num-levels`."""
+    return NUM_LEVELS.of(options) or NUM_SORTED_RUN_COMPACTION_TRIGGER.of(options) + 1
+
+
+def target_file_size(options: Mapping[str, str], has_primary_key: bool) -> int:
+    """Bytes at which a data file is closed: 128 MB with a primary key, else 256 MB, unless the option is set."""
+    return TARGET_FILE_SIZE.of(options) or (128 << 20 if has_primary_key else 256 << 20)

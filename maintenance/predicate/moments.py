@@ -1,0 +1,83 @@
+"""Dates and timestamps as texts, read as Spark's casts read them with the session time zone UTC.
+
+Left out: zones by region name, years outside 1 to 9999, and a time without a date; they are refused.
+"""
+
+import datetime as dt
+import re
+
+NANOS_PER_SECOND = 10**9
+NANOS_PER_DAY = 86_400 * NANOS_PER_SECOND
+
+_DAY = r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2})%s)?)?"
+_DATE = re.compile(_DAY % r"(?:[ T].*)?", re.ASCII | re.DOTALL)
+_TIMESTAMP = re.compile(
+    _DAY % r"(?:[ T](\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,9}))?)?\s*(Z|UTC|GMT|[+-]\d{1,2}(?::?\d{2})?)?)?",
+    re.ASCII,
+)
+_EPOCH = dt.date(1970, 1, 1)
+
+
+def days_of_text(text: str) -> int:
+    """Days since 1970-01-01 of a text such as ``2024-02-29``; a time behind it is ignored, as in Spark.
+
+    Raises: ValueError saying what it expected.
+    """
+    found = _DATE.fullmatch(text.strip())
+    if found is None:
+        raise ValueError(f"'{text}' is not a date such as 2024-02-29")
+    return _days(found, text)
+
+
+def nanos_of_text(text: str) -> tuple[int, bool]:
+    """Nanoseconds since 1970-01-01 of a text such as ``2024-02-29 12:30:00.5+02:00``, and whether it names a zone.
+
+    With a zone: of the instant. Without: of the clock's reading, which is the instant in UTC.
+    Raises: ValueError saying what it expected.
+    """
+    found = _TIMESTAMP.fullmatch(text.strip())
+    if found is None:
+        raise ValueError(f"'{text}' is not a timestamp such as 2024-02-29 12:30:00.5, with or without Z or +02:00")
+    hour, minute, second = (int(part or 0) for part in found.group(4, 5, 6))
+    if hour > 23 or minute > 59 or second > 59:
+        raise ValueError(f"'{text}' has no time of a day")
+    nanos = int((found[7] or "").ljust(9, "0")) + (hour * 3600 + minute * 60 + second) * NANOS_PER_SECOND
+    return _days(found, text) * NANOS_PER_DAY + nanos - _offset(found[8], text), found[8] is not None
+
+
+def text_of_days(days: int) -> str:
+    """``2024-02-29``. Raises: OverflowError outside the years 1 to 9999."""
+    return (_EPOCH + dt.timedelta(days=days)).isoformat()
+
+
+def text_of_nanos(nanos: int) -> str:
+    """``2024-02-29 12:30:00.500000000``, in UTC. Raises: OverflowError outside the years 1 to 9999."""
+    seconds, fraction = divmod(nanos, NANOS_PER_SECOND)
+    days, seconds = divmod(seconds, 86_400)
+    clock = f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
+    return f"{text_of_days(days)} {clock}.{fraction:09d}"
+
+
+def nanos_of_datetime(moment: dt.datetime) -> int:
+    """Nanoseconds since 1970-01-01 of a datetime: of its instant if it has a zone, else of its reading."""
+    zone = dt.UTC if moment.tzinfo is not None else None
+    past = moment - dt.datetime(1970, 1, 1, tzinfo=zone)
+    return (past // dt.timedelta(microseconds=1)) * 1000
+
+
+def _days(found: re.Match[str], text: str) -> int:
+    try:
+        day = dt.date(int(found[1]), int(found[2] or 1), int(found[3] or 1))
+    except ValueError as error:
+        raise ValueError(f"'{text}': {error}") from None
+    return (day - _EPOCH).days
+
+
+def _offset(zone: str | None, text: str) -> int:
+    if zone is None or zone in ("Z", "UTC", "GMT"):
+        return 0
+    digits = zone[1:].replace(":", "")
+    hours, minutes = (int(digits[:-2]), int(digits[-2:])) if len(digits) > 2 else (int(digits), 0)
+    if hours * 60 + minutes > 18 * 60 or minutes > 59:
+        raise ValueError(f"'{text}': the zone {zone} is out of range")
+    return (-1 if zone[0] == "-" else 1) * (hours * 60 + minutes) * 60 * NANOS_PER_SECOND

@@ -1,0 +1,1 @@
+"""Splits become record batches: schema evolution, merge-on-read in bounded memory."""

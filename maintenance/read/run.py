@@ -1,0 +1,48 @@
+"""A sorted run as a stream of tables: its files one after the other, a few rows at a time."""
+
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+
+from maintenance.read.data_file import DataFileReader
+
+WHOLE_FILE_ROWS = 1 << 16
+
+
+class RunReader:
+    """Reads a run in steps. `readers`: of its files, in key order."""
+
+    def __init__(self, readers: Sequence[DataFileReader], step_rows: int) -> None:
+        self._readers = readers
+        self._step = max(1, step_rows)
+        self._stream = self._tables()
+
+    @property
+    def row_count(self) -> int:
+        return sum(reader.file.row_count for reader in self._readers)
+
+    def next(self) -> pa.Table | None:
+        """The next rows, None after the last."""
+        return next(self._stream, None)
+
+    def _tables(self) -> Iterator[pa.Table]:
+        for reader in self._readers:
+            if reader.file.row_count <= max(self._step, WHOLE_FILE_ROWS):
+                table = reader.read()
+                if table.num_rows:
+                    yield table
+            else:
+                yield from self._gathered(reader)
+
+    def _gathered(self, reader: DataFileReader) -> Iterator[pa.Table]:
+        """Batches put together to full steps: a batch ends where a row group does."""
+        parts: list[pa.Table] = []
+        rows = 0
+        for part in reader.batches(min(self._step, WHOLE_FILE_ROWS)):
+            parts.append(part)
+            rows += part.num_rows
+            if rows >= self._step:
+                yield pa.concat_tables(parts)
+                parts, rows = [], 0
+        if parts:
+            yield pa.concat_tables(parts)

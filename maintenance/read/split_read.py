@@ -1,0 +1,145 @@
+"""Read a split: raw where files cannot overlap, merged by key where they can; then filter and project.
+
+Filters inside overlapping sections may only look at the key; the whole filter always runs on the merged rows.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from maintenance.format.binary_row import parse_row
+from maintenance.format.data_file import DataFileMeta
+from maintenance.format.key import key_reader
+from maintenance.format.schema import TableSchema
+from maintenance.format.system_fields import SEQUENCE_NUMBER, VALUE_KIND
+from maintenance.fs.file_io import FileIO
+from maintenance.merge.engine import MergeEngine
+from maintenance.merge.ordered import RecordOrder
+from maintenance.merge.sections import Section, partition_into_sections
+from maintenance.metadata.paths import TablePaths
+from maintenance.predicate.arrow import mask
+from maintenance.predicate.tree import Predicate, columns_of, restrict
+from maintenance.read.data_file import DataFileReader, ReadContext
+from maintenance.read.windows import windows
+from maintenance.scan.split import Split
+from maintenance.types.data_type import DataField
+from maintenance.types.row_kind import is_retract
+from maintenance.types.values import Value
+
+DEFAULT_BATCH_ROWS = 1 << 17
+
+
+@dataclass(frozen=True, slots=True)
+class SplitRead:
+    """How to read the splits of one table; travels to Spark's tasks.
+
+    Attributes:
+        schema: of the read.
+        schemas: of the files, by id.
+        options: table options, dynamic ones included.
+        columns: wanted columns, in order.
+        predicate: rows to return; None = all.
+        memory: bytes of records to hold while merging, see `windows`.
+    """
+
+    file_io: FileIO
+    paths: TablePaths
+    schema: TableSchema
+    schemas: Mapping[int, TableSchema]
+    options: Mapping[str, str]
+    columns: tuple[DataField, ...]
+    predicate: Predicate | None = None
+    memory: int = 256 << 20
+
+    def tables(self, split: Split) -> Iterator[pa.Table]:
+        """Rows of the split with the wanted columns, in tables of bounded size."""
+        for rows in self._rows(split):
+            kept = rows if self.predicate is None else rows.filter(mask(self.predicate, rows))
+            if kept.num_rows:
+                yield kept.select([field.name for field in self.columns])
+
+    def _rows(self, split: Split) -> Iterator[pa.Table]:
+        if split.raw:
+            context = self._context(self._needed())
+            for file in split.files:
+                yield from _stream(self.reader(context, split.partition, split.bucket, file, self.predicate))
+            return
+        engine = MergeEngine.of(self.schema, self.options)
+        needed = self._needed(engine.needs(self._needed()))
+        context = self._context((SEQUENCE_NUMBER, VALUE_KIND, *needed))
+        read_key = key_reader([field.type for field in self.schema.key_fields])
+        for section in partition_into_sections(split.files, read_key):
+            yield from self._merged(context, split, section, engine)
+
+    def _merged(
+        self, context: ReadContext, split: Split, section: Section, engine: MergeEngine
+    ) -> Iterator[pa.Table]:
+        if len(section) == 1:
+            for file in section[0]:
+                for rows in _stream(self.reader(context, split.partition, split.bucket, file, self.predicate)):
+                    yield _without_retractions(rows)
+            return
+        over_key = None
+        if self.predicate is not None:
+            over_key = restrict(self.predicate, frozenset(self.schema.trimmed_primary_keys))
+        runs = [
+            [self.reader(context, split.partition, split.bucket, file, over_key) for file in run]
+            for run in oldest_first(section)
+        ]
+        for window in windows(runs, engine.order, max_rows(runs, self.memory)):
+            yield _without_retractions(engine.merge(window.rows, window.groups))
+
+    def reader(
+        self, context: ReadContext, partition: bytes, bucket: int, file: DataFileMeta, predicate: Predicate | None
+    ) -> DataFileReader:
+        """A reader of one file."""
+        path = self.paths.data_file(partition, bucket, file)
+        return DataFileReader(context, path, file, partition_values(self.schema, partition), predicate)
+
+    def _context(self, fields: Sequence[DataField]) -> ReadContext:
+        return ReadContext(self.file_io, self.schemas, tuple(fields), self.schema.partition_keys)
+
+    def _needed(self, further: Sequence[str] = ()) -> tuple[DataField, ...]:
+        """Wanted columns, those of the filter, and `further`, in the order of the schema."""
+        names = {field.name for field in self.columns} | set(further)
+        if self.predicate is not None:
+            names |= columns_of(self.predicate)
+        fields = tuple(field for field in self.schema.fields if field.name in names)
+        return fields or self.schema.fields[:1]
+
+
+def partition_values(schema: TableSchema, partition: bytes) -> dict[str, Value]:
+    """Partition columns and their values."""
+    values = parse_row(partition, [field.type for field in schema.partition_fields])
+    return dict(zip(schema.partition_keys, values, strict=True))
+
+
+def oldest_first(section: Section) -> list[tuple[DataFileMeta, ...]]:
+    """The runs of a section by age: higher levels first, then by sequence number. Speeds up the merge's sort."""
+    return sorted(section, key=lambda run: (-run[0].level, max(file.max_sequence_number for file in run)))
+
+
+def max_rows(runs: Sequence[Sequence[DataFileReader]], memory: int) -> int:
+    """Rows that fit into `memory` bytes, judged by the first rows of the largest file."""
+    files = [reader for run in runs for reader in run]
+    if sum(reader.file.file_size for reader in files) * 40 < memory:
+        return 1 << 40
+    largest = max(files, key=lambda reader: reader.file.file_size)
+    sample = next(replace(largest, predicate=None).batches(4096), None)
+    if sample is None or not sample.num_rows:
+        return 1 << 40
+    return max(4096, memory * sample.num_rows // max(1, sample.nbytes))
+
+
+def _stream(reader: DataFileReader) -> Iterator[pa.Table]:
+    if reader.file.row_count <= DEFAULT_BATCH_ROWS:
+        yield reader.read()
+    else:
+        yield from reader.batches(DEFAULT_BATCH_ROWS)
+
+
+def _without_retractions(rows: pa.Table) -> pa.Table:
+    kinds = rows.column(VALUE_KIND.name).to_numpy()
+    retract = is_retract(kinds)
+    return rows.filter(pa.array(~retract)) if retract.any() else rows

@@ -1,0 +1,90 @@
+"""Merge the runs of a section in key-range windows, so that memory does not grow with the section.
+
+Each run is read some rows ahead. The window is everything up to the *bound*: the smallest last key among the runs that
+have more to read, for behind it a run may still bring older or newer records of a key. Rows from the bound's key on wait
+for the next window. Steps are proportional to the runs' lengths, so runs advance through the keys together. A section
+that fits is one window, read and sorted at once.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from maintenance.merge.ordered import KeyGroups, RecordOrder, group_by_key
+from maintenance.read.data_file import DataFileReader
+from maintenance.read.run import RunReader
+
+RUN_COLUMN = "_RUN"
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """All records of a range of keys.
+
+    Attributes:
+        rows: the records, columns contiguous; the last column, `_RUN`, is the number of their run.
+        groups: the keys in `rows`.
+    """
+
+    rows: pa.Table
+    groups: KeyGroups
+
+
+def windows(runs: Sequence[Sequence[DataFileReader]], order: RecordOrder, max_rows: int) -> Iterator[Window]:
+    """Windows of a section in key order.
+
+    Args: `runs`: oldest first; `max_rows`: rows to hold at a time, over all runs.
+    """
+    total = sum(reader.file.row_count for run in runs for reader in run)
+    readers = []
+    for run in runs:
+        length = sum(reader.file.row_count for reader in run)
+        whole = total <= max_rows
+        readers.append(RunReader(run, length if whole else max(1024, max_rows * length // max(1, total))))
+    return _merged(readers, order)
+
+
+def _merged(readers: Sequence[RunReader], order: RecordOrder) -> Iterator[Window]:
+    reading = dict(enumerate(readers))
+    waiting: list[pa.Table] = []
+    refill = set(reading)
+    while reading or waiting:
+        for number in sorted(refill):
+            table = reading[number].next()
+            if table is None:
+                del reading[number]
+            else:
+                waiting.append(table.append_column(RUN_COLUMN, pa.repeat(pa.scalar(number, pa.int32()), table.num_rows)))
+        if not waiting:
+            return
+        rows = pa.concat_tables(waiting).combine_chunks()
+        groups = group_by_key(rows, order)
+        cut, refill = _bound(rows, groups, set(reading))
+        if cut == len(groups.starts):
+            waiting = []
+            yield Window(rows, groups)
+        else:
+            position = int(groups.starts[cut])
+            waiting = [rows.take(pa.array(groups.order[position:]))]
+            if cut:
+                yield Window(rows, KeyGroups(groups.order[:position], groups.starts[:cut]))
+            del rows
+
+
+def _bound(rows: pa.Table, groups: KeyGroups, reading: set[int]) -> tuple[int, set[int]]:
+    """Number of keys that are complete, and the runs to read on."""
+    if not reading:
+        return len(groups.starts), set()
+    run = rows.column(RUN_COLUMN).to_numpy()[groups.order]
+    last = {number: np.flatnonzero(run == number) for number in reading}
+    if any(not len(positions) for positions in last.values()):
+        # A run that is still being read has no row here: nothing is known to be complete.
+        return 0, {number for number, positions in last.items() if not len(positions)}
+    key_of_last = {
+        number: int(np.searchsorted(groups.starts, positions[-1], side="right")) - 1
+        for number, positions in last.items()
+    }
+    cut = min(key_of_last.values())
+    return cut, {number for number, key in key_of_last.items() if key == cut}

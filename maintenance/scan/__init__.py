@@ -1,0 +1,1 @@
+"""A snapshot and a filter become splits: pruning, and packing files for readers."""

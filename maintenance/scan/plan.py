@@ -1,0 +1,113 @@
+"""Plan a batch read: a snapshot and a filter become splits."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from maintenance.errors import UnsupportedError
+from maintenance.format.data_file import DataFileMeta
+from maintenance.format.key import key_reader
+from maintenance.format.manifest import ManifestEntry
+from maintenance.format.schema import TableSchema
+from maintenance.format.snapshot import Snapshot
+from maintenance.metadata.manifests import Manifests
+from maintenance.options import table as table_options
+from maintenance.predicate.tree import Predicate
+from maintenance.scan.pruning import Pruning, prune_primary_key
+from maintenance.scan.split import Split, SplitOptions, append_splits, primary_key_splits
+
+INDEX_SUFFIX = ".index"
+
+
+@dataclass(frozen=True, slots=True)
+class ScanSource:
+    """The table scanned. `schema`: of the read; `schemas`: loads schemas by id; `level`: see no other."""
+
+    name: str
+    manifests: Manifests
+    schema: TableSchema
+    options: Mapping[str, str]
+    schemas: Callable[[Sequence[int]], Mapping[int, TableSchema]]
+    level: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ScanPlan:
+    """Splits to read, and what was left out. Counts are of files.
+
+    Attributes:
+        schemas: schemas of the files, by id.
+        live_files: in the partitions and buckets that the filter can touch.
+        skipped_by_stats, skipped_by_index: of those, what statistics and file indexes ruled out.
+    """
+
+    splits: tuple[Split, ...]
+    schemas: Mapping[int, TableSchema]
+    live_files: int = 0
+    skipped_by_stats: int = 0
+    skipped_by_index: int = 0
+
+
+def plan_scan(source: ScanSource, snapshot: Snapshot | None, predicate: Predicate | None) -> ScanPlan:
+    """The splits of a snapshot that may hold rows matching the filter. Raises: UnsupportedError."""
+    if snapshot is None:
+        return ScanPlan((), {source.schema.id: source.schema})
+    entries = live_entries(source, snapshot, predicate)
+    schemas = dict(source.schemas(sorted({entry.file.schema_id for entry in entries})))
+    schemas[source.schema.id] = source.schema
+    pruning = Pruning(source.schema, schemas, predicate)
+    split_options = SplitOptions.of(source.options)
+    if source.schema.primary_keys:
+        kept = prune_primary_key(entries, pruning)
+        read_key = key_reader([field.type for field in source.schema.key_fields])
+        splits = tuple(primary_key_splits(snapshot.id, kept, split_options, read_key))
+        return ScanPlan(splits, schemas, len(entries), len(entries) - len(kept))
+    by_stats = [entry for entry in entries if pruning.keeps_values(entry.file)]
+    kept = [entry for entry in by_stats if pruning.keeps_index(entry.file, _container(source, entry))]
+    splits = tuple(append_splits(snapshot.id, kept, split_options))
+    return ScanPlan(splits, schemas, len(entries), len(entries) - len(by_stats), len(by_stats) - len(kept))
+
+
+def live_entries(source: ScanSource, snapshot: Snapshot, predicate: Predicate | None) -> list[ManifestEntry]:
+    """Live entries of the partitions and buckets that the filter can touch."""
+    pruning = Pruning(source.schema, {}, predicate)
+    function = table_options.BUCKET_FUNCTION_TYPE.of(source.options)
+    partitions: dict[bytes, bool] = {}
+    buckets: dict[int, frozenset[int] | None] = {}
+
+    def keep(entry: ManifestEntry) -> bool:
+        if entry.partition not in partitions:
+            partitions[entry.partition] = pruning.keeps_partition(entry.partition)
+        if entry.total_buckets not in buckets:
+            buckets[entry.total_buckets] = pruning.buckets(entry.total_buckets, function)
+        if source.level is not None and entry.file.level != source.level:
+            return False
+        wanted = buckets[entry.total_buckets]
+        return partitions[entry.partition] and (wanted is None or entry.bucket in wanted)
+
+    entries = source.manifests.live_entries(snapshot, keep, pruning.keeps_manifest)
+    if any(entry.bucket == -2 for entry in entries):
+        raise UnsupportedError(
+            "postpone buckets are not supported yet", f"table {source.name}", "Compact the table with Paimon first."
+        )
+    return entries
+
+
+def _container(source: ScanSource, entry: ManifestEntry) -> bytes | None:
+    """The file index of an entry: embedded, else from the file beside the data file."""
+    if source.options.get("file-index.read.enabled", "true").strip().lower() == "false":
+        return None
+    return index_container(source.manifests, entry.partition, entry.bucket, entry.file)
+
+
+def index_container(manifests: Manifests, partition: bytes, bucket: int, file: DataFileMeta) -> bytes | None:
+    """The bytes of a file's index container, None without one. Embedded bytes win, as in Paimon."""
+    if file.embedded_index is not None:
+        return file.embedded_index
+    names = [name for name in file.extra_files if name.endswith(INDEX_SUFFIX)]
+    if not names:
+        return None
+    folder = manifests.paths.data_file(partition, bucket, file).rsplit("/", 1)[0]
+    try:
+        return manifests.file_io.read_bytes(f"{folder}/{names[-1]}")
+    except FileNotFoundError:
+        return None

@@ -1,0 +1,151 @@
+"""Which manifests, entries and files a filter rules out, from metadata alone.
+
+Rules of tables with a primary key: statistics of keys prune single files; a condition on other columns may prune a file
+only if no other file of its bucket can hold another version of its rows, and else only the whole bucket, when no file of
+it matches. Otherwise the newest version of a row could be hidden and an older one resurrected.
+Source: data section 6.3, Java `KeyValueFileStoreScan`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+import pyarrow as pa
+
+from maintenance.bucket.fixed import assign_buckets
+from maintenance.format.binary_row import parse_row
+from maintenance.format.column_stats import stats_values
+from maintenance.format.data_file import DataFileMeta
+from maintenance.format.file_index.container import parse_container
+from maintenance.format.file_index.pruning import may_match as index_may_match
+from maintenance.format.manifest import ManifestEntry
+from maintenance.format.manifest_list import ManifestFileMeta
+from maintenance.format.schema import TableSchema
+from maintenance.format.simple_stats import SimpleStats
+from maintenance.predicate.statistics import ColumnStats, may_match
+from maintenance.predicate.tree import Compare, In, Predicate, conjuncts, restrict
+from maintenance.scan.split import by_bucket, raw_convertible
+from maintenance.types.data_type import DataField
+from maintenance.types.values import Value, arrow_of_values
+
+_MAX_KEYS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Pruning:
+    """Tests of one filter against metadata of one table.
+
+    Attributes:
+        schema: the schema that the filter's columns are named in.
+        schemas: schemas that files were written with, by id.
+        predicate: None keeps everything.
+    """
+
+    schema: TableSchema
+    schemas: Mapping[int, TableSchema]
+    predicate: Predicate | None
+
+    def _over(self, columns: Sequence[str]) -> Predicate | None:
+        return None if self.predicate is None or not columns else restrict(self.predicate, frozenset(columns))
+
+    def keeps_manifest(self, manifest: ManifestFileMeta) -> bool:
+        """Whether a manifest may hold entries of partitions that match."""
+        over = self._over(self.schema.partition_keys)
+        if over is None:
+            return True
+        count = manifest.num_added_files + manifest.num_deleted_files
+        return may_match(over, stats_by_column(manifest.partition_stats, self.schema.partition_fields), count)
+
+    def keeps_partition(self, partition: bytes) -> bool:
+        over = self._over(self.schema.partition_keys)
+        if over is None:
+            return True
+        values = parse_row(partition, [field.type for field in self.schema.partition_fields])
+        stats = {
+            name: ColumnStats(value, value, int(value is None))
+            for name, value in zip(self.schema.partition_keys, values, strict=True)
+        }
+        return may_match(over, stats, 1)
+
+    def buckets(self, total_buckets: int, function: str) -> frozenset[int] | None:
+        """The buckets that rows matching the filter can be in, None for any."""
+        names = self.schema.bucket_keys
+        if self.predicate is None or total_buckets <= 0 or not names:
+            return None
+        choices: dict[str, tuple[Value, ...]] = {}
+        for part in conjuncts(self.predicate):
+            if isinstance(part, Compare) and part.op == "=":
+                choices[part.column] = (part.value,)
+            elif isinstance(part, In):
+                choices[part.column] = part.values
+        if not all(choices.get(name) for name in names):
+            return None
+        if np.prod([len(choices[name]) for name in names]) > _MAX_KEYS:
+            return None
+        fields = self.schema.bucket_fields
+        keys = list(product(*(choices[name] for name in names)))
+        columns = [arrow_of_values([key[i] for key in keys], field.type) for i, field in enumerate(fields)]
+        rows = pa.Table.from_arrays(columns, names=list(names))
+        return frozenset(assign_buckets(rows, fields, total_buckets, function).tolist())
+
+    def keeps_key_range(self, file: DataFileMeta) -> bool:
+        """Whether the keys of a file may match; always legal."""
+        over = self._over(self.schema.trimmed_primary_keys)
+        if over is None:
+            return True
+        return may_match(over, stats_by_column(file.key_stats, self.schema.key_fields), file.row_count)
+
+    def keeps_values(self, file: DataFileMeta) -> bool:
+        """Whether rows of a file may match, by the statistics of its columns."""
+        if self.predicate is None:
+            return True
+        return may_match(self.predicate, self._value_stats(file), file.row_count)
+
+    def keeps_index(self, file: DataFileMeta, container: bytes | None) -> bool:
+        """Whether rows of a file may match, by its file index. Columns are resolved by field id."""
+        if self.predicate is None or container is None:
+            return True
+        indexes = parse_container(container, file.file_name)
+        own = {field.id: field for field in self.schemas[file.schema_id].fields}
+        resolved: dict[str, Mapping[str, bytes | None]] = {}
+        fields: dict[str, DataField] = {}
+        for field in self.schema.fields:
+            source = own.get(field.id)
+            if source is None or source.type.as_nullable() != field.type.as_nullable() or source.name not in indexes:
+                continue
+            resolved[field.name], fields[field.name] = indexes[source.name], field
+        return index_may_match(self.predicate, resolved, fields)
+
+    def _value_stats(self, file: DataFileMeta) -> dict[str, ColumnStats]:
+        written = self.schemas[file.schema_id]
+        names = file.value_stats_cols
+        source_fields = written.fields if names is None else written.fields_of(names)
+        known = stats_by_column(file.value_stats, source_fields)
+        by_id = {field.id: field for field in written.fields}
+        result: dict[str, ColumnStats] = {}
+        for field in self.schema.fields:
+            source = by_id.get(field.id)
+            if source is None:
+                result[field.name] = ColumnStats(None, None, file.row_count)
+            elif source.type.as_nullable() == field.type.as_nullable() and source.name in known:
+                result[field.name] = known[source.name]
+        return result
+
+
+def prune_primary_key(entries: Sequence[ManifestEntry], pruning: Pruning) -> list[ManifestEntry]:
+    """Entries that may hold matching rows, or versions of them. `entries`: live, by partition and bucket whole."""
+    kept: list[ManifestEntry] = []
+    for group in by_bucket(entries).values():
+        if raw_convertible([entry.file for entry in group]) or len(group) == 1:
+            kept.extend(e for e in group if pruning.keeps_values(e.file))
+        elif any(pruning.keeps_values(entry.file) for entry in group):
+            kept.extend(group)
+    return [entry for entry in kept if pruning.keeps_key_range(entry.file)]
+
+
+def stats_by_column(stats: SimpleStats, fields: Sequence[DataField]) -> dict[str, ColumnStats]:
+    """Statistics of columns by name. Columns without a known bound or count are unknown to `may_match`."""
+    return {
+        field.name: ColumnStats(*values) for field, values in zip(fields, stats_values(stats, fields), strict=True)
+    }

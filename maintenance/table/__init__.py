@@ -1,0 +1,1 @@
+"""The table handle that users hold."""

@@ -1,0 +1,1 @@
+"""System tables, `t$name`: one module for each, listed in `registry.py`."""

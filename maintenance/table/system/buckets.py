@@ -1,0 +1,87 @@
+"""`t$buckets` and `t$partitions`: sums over live files."""
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import pyarrow as pa
+
+from maintenance.format.manifest import ManifestEntry
+from maintenance.table.system.system_table import LOCAL_TIMESTAMP, SystemTable
+from maintenance.table.system.text import braces
+from maintenance.table.table import Table
+
+K = TypeVar("K", bound=Hashable)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sums:
+    rows: int
+    size: int
+    files: int
+    last_update: int | None
+
+
+def _grouped(table: Table, key: Callable[[ManifestEntry], K]) -> dict[K, list[ManifestEntry]]:
+    _, snapshot = table.travelled()
+    groups: dict[K, list[ManifestEntry]] = {}
+    for entry in [] if snapshot is None else table.manifests.live_entries(snapshot):
+        groups.setdefault(key(entry), []).append(entry)
+    return groups
+
+
+def _sums(entries: Sequence[ManifestEntry]) -> _Sums:
+    return _Sums(
+        sum(entry.file.row_count for entry in entries),
+        sum(entry.file.file_size for entry in entries),
+        len(entries),
+        max((entry.file.creation_time for entry in entries if entry.file.creation_time is not None), default=None),
+    )
+
+
+def _bucket_rows(table: Table) -> list[tuple[object, ...]]:
+    fields = table.schema.partition_fields
+    groups = _grouped(table, lambda entry: (entry.partition, entry.bucket))
+    summed = {key: _sums(entries) for key, entries in groups.items()}
+    return [(braces(p, fields), b, s.rows, s.size, s.files, s.last_update) for (p, b), s in summed.items()]
+
+
+def _partition_rows(table: Table) -> list[tuple[object, ...]]:
+    rows: list[tuple[object, ...]] = []
+    paths = replace(table.paths, legacy_partition_name=False)
+    for partition, entries in _grouped(table, lambda entry: entry.partition).items():
+        s = _sums(entries)
+        # Unlike directories, this table always shows values cast to text: dates as dates.
+        spec = "/".join(f"{name}={text}" for name, text in paths.spec_of(partition).items())
+        buckets = max(entry.total_buckets for entry in entries)
+        rows.append((spec, s.rows, s.size, s.files, s.last_update, None, None, None, None, buckets, False, None))
+    return rows
+
+
+_COUNTS = [("record_count", pa.int64()), ("file_size_in_bytes", pa.int64()), ("file_count", pa.int64())]
+
+BUCKETS = SystemTable(
+    "buckets",
+    pa.schema(
+        [("partition", pa.string()), ("bucket", pa.int32()), *_COUNTS, ("last_update_time", LOCAL_TIMESTAMP)]
+    ),
+    _bucket_rows,
+)
+PARTITIONS = SystemTable(
+    "partitions",
+    pa.schema(
+        [
+            ("partition", pa.string()),
+            *_COUNTS,
+            ("last_update_time", LOCAL_TIMESTAMP),
+            ("created_at", LOCAL_TIMESTAMP),
+            ("created_by", pa.string()),
+            ("updated_by", pa.string()),
+            ("options", pa.string()),
+            ("total_buckets", pa.int32()),
+            ("done", pa.bool_()),
+            ("deleted_record_count", pa.int64()),
+        ]
+    ),
+    _partition_rows,
+)

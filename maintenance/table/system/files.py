@@ -1,0 +1,91 @@
+"""`t$files`: one row for each live data file."""
+
+import pyarrow as pa
+
+from maintenance.format.column_stats import stats_values
+from maintenance.format.data_file import DataFileMeta, FileSource
+from maintenance.format.schema import TableSchema
+from maintenance.table.system.system_table import LOCAL_TIMESTAMP, SystemTable
+from maintenance.table.system.text import braces, brackets, internal_text, named
+from maintenance.table.table import Table
+
+
+def _rows(table: Table) -> list[tuple[object, ...]]:
+    travelled, snapshot = table.travelled()
+    if snapshot is None:
+        return []
+    schemas: dict[int, TableSchema] = {}
+    rows: list[tuple[object, ...]] = []
+    for entry in table.manifests.live_entries(snapshot):
+        file = entry.file
+        if file.schema_id not in schemas:
+            schemas[file.schema_id] = table.schemas.get(file.schema_id)
+        lows, highs, nulls = _statistics(file, schemas[file.schema_id])
+        keys = travelled.schema.key_fields
+        rows.append(
+            (
+                braces(entry.partition, travelled.schema.partition_fields),
+                entry.bucket,
+                table.paths.data_file(entry.partition, entry.bucket, file),
+                file.file_name.rsplit(".", 1)[-1],
+                file.schema_id,
+                file.level,
+                file.row_count,
+                file.file_size,
+                brackets(file.min_key, keys) if keys else None,
+                brackets(file.max_key, keys) if keys else None,
+                nulls,
+                lows,
+                highs,
+                file.min_sequence_number,
+                file.max_sequence_number,
+                file.creation_time,
+                file.delete_row_count,
+                None if file.file_source is None else FileSource(file.file_source).name,
+                file.first_row_id,
+                None if file.write_cols is None else list(file.write_cols),
+            )
+        )
+    return rows
+
+
+def _statistics(file: DataFileMeta, schema: TableSchema) -> tuple[str, str, str]:
+    names = schema.field_names if file.value_stats_cols is None else file.value_stats_cols
+    fields = schema.fields_of(names)
+    values = stats_values(file.value_stats, fields)
+    shown = list(zip(fields, values, strict=True))
+    return (
+        named({field.name: internal_text(low, field) for field, (low, _, _) in shown}),
+        named({field.name: internal_text(high, field) for field, (_, high, _) in shown}),
+        named({field.name: "null" if count is None else str(count) for field, (_, _, count) in shown}),
+    )
+
+
+FILES = SystemTable(
+    "files",
+    pa.schema(
+        [
+            ("partition", pa.string()),
+            ("bucket", pa.int32()),
+            ("file_path", pa.string()),
+            ("file_format", pa.string()),
+            ("schema_id", pa.int64()),
+            ("level", pa.int32()),
+            ("record_count", pa.int64()),
+            ("file_size_in_bytes", pa.int64()),
+            ("min_key", pa.string()),
+            ("max_key", pa.string()),
+            ("null_value_counts", pa.string()),
+            ("min_value_stats", pa.string()),
+            ("max_value_stats", pa.string()),
+            ("min_sequence_number", pa.int64()),
+            ("max_sequence_number", pa.int64()),
+            ("creation_time", LOCAL_TIMESTAMP),
+            ("deleteRowCount", pa.int64()),
+            ("file_source", pa.string()),
+            ("first_row_id", pa.int64()),
+            ("write_cols", pa.list_(pa.string())),
+        ]
+    ),
+    _rows,
+)

@@ -1,0 +1,20 @@
+"""`t$options` and `t$consumers`."""
+
+import pyarrow as pa
+
+from maintenance.table.system.system_table import SystemTable
+from maintenance.table.table import Table
+
+
+def _options(table: Table) -> list[tuple[object, ...]]:
+    return list(table.schema.options.items())
+
+
+def _consumers(table: Table) -> list[tuple[object, ...]]:
+    return list(table.consumers.next_snapshots().items())
+
+
+OPTIONS = SystemTable("options", pa.schema([("key", pa.string()), ("value", pa.string())]), _options)
+CONSUMERS = SystemTable(
+    "consumers", pa.schema([("consumer_id", pa.string()), ("next_snapshot_id", pa.int64())]), _consumers
+)

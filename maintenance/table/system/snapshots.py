@@ -1,0 +1,57 @@
+"""`t$snapshots`: one row for each snapshot."""
+
+import pyarrow as pa
+
+from maintenance.table.system.local_time import local_millis
+from maintenance.table.system.system_table import LOCAL_TIMESTAMP, SystemTable
+from maintenance.table.table import Table
+
+
+def _rows(table: Table) -> list[tuple[object, ...]]:
+    found = (table.snapshots.find(snapshot_id) for snapshot_id in table.snapshots.list_ids())
+    return [
+        (
+            s.id,
+            s.schema_id,
+            s.commit_user,
+            s.commit_identifier,
+            str(s.commit_kind),
+            local_millis(s.time_millis),
+            s.base_manifest_list,
+            s.delta_manifest_list,
+            s.changelog_manifest_list,
+            s.total_record_count,
+            s.delta_record_count,
+            s.changelog_record_count,
+            s.watermark,
+            s.next_row_id,
+            s.operation,
+        )
+        for s in found
+        if s is not None
+    ]
+
+
+SNAPSHOTS = SystemTable(
+    "snapshots",
+    pa.schema(
+        [
+            ("snapshot_id", pa.int64()),
+            ("schema_id", pa.int64()),
+            ("commit_user", pa.string()),
+            ("commit_identifier", pa.int64()),
+            ("commit_kind", pa.string()),
+            ("commit_time", LOCAL_TIMESTAMP),
+            ("base_manifest_list", pa.string()),
+            ("delta_manifest_list", pa.string()),
+            ("changelog_manifest_list", pa.string()),
+            ("total_record_count", pa.int64()),
+            ("delta_record_count", pa.int64()),
+            ("changelog_record_count", pa.int64()),
+            ("watermark", pa.int64()),
+            ("next_row_id", pa.int64()),
+            ("operation", pa.string()),
+        ]
+    ),
+    _rows,
+)

@@ -1,0 +1,30 @@
+"""What a system table is."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from maintenance.table.table import Table
+
+LOCAL_TIMESTAMP = pa.timestamp("ms")
+
+
+@dataclass(frozen=True, slots=True)
+class SystemTable:
+    """A read-only table over a table's metadata. `rows`: of the table as its options say, with `schema`."""
+
+    name: str
+    schema: pa.Schema
+    rows: Callable[[Table], list[tuple[object, ...]]]
+
+    def read(self, table: Table) -> pa.Table:
+        columns: Sequence[Sequence[object]] = list(zip(*self.rows(table), strict=True)) or [[] for _ in self.schema]
+        arrays = [_array(values, field.type) for values, field in zip(columns, self.schema, strict=True)]
+        return pa.Table.from_arrays(arrays, schema=pa.schema([field.with_nullable(True) for field in self.schema]))
+
+
+def _array(values: Sequence[object], data_type: pa.DataType) -> pa.Array:
+    if pa.types.is_timestamp(data_type):
+        return pa.array(values, pa.int64()).cast(data_type)
+    return pa.array(values, data_type)

@@ -1,0 +1,54 @@
+"""`t$tags`: one row for each tag."""
+
+import datetime as dt
+
+import pyarrow as pa
+
+from maintenance.table.system.local_time import local_millis
+from maintenance.table.system.system_table import LOCAL_TIMESTAMP, SystemTable
+from maintenance.table.table import Table
+
+
+def _rows(table: Table) -> list[tuple[object, ...]]:
+    return [
+        (
+            name,
+            tag.snapshot.id,
+            tag.snapshot.schema_id,
+            local_millis(tag.snapshot.time_millis),
+            tag.snapshot.total_record_count,
+            None if tag.create_time is None else round(tag.create_time.replace(tzinfo=dt.UTC).timestamp() * 1000),
+            None if tag.time_retained is None else iso_duration(tag.time_retained),
+        )
+        for name, tag in table.tags.all().items()
+    ]
+
+
+def iso_duration(duration: dt.timedelta) -> str:
+    """A duration as Java prints it: ``PT24H``, ``PT1H30M``, ``PT0.5S``."""
+    seconds = duration // dt.timedelta(seconds=1)
+    micros = duration.microseconds
+    hours, rest = divmod(seconds, 3600)
+    minutes, rest = divmod(rest, 60)
+    fraction = f".{micros:06d}".rstrip("0") if micros else ""
+    text = (f"{hours}H" if hours else "") + (f"{minutes}M" if minutes else "")
+    if rest or fraction or not text:
+        text += f"{rest}{fraction}S"
+    return "PT" + text
+
+
+TAGS = SystemTable(
+    "tags",
+    pa.schema(
+        [
+            ("tag_name", pa.string()),
+            ("snapshot_id", pa.int64()),
+            ("schema_id", pa.int64()),
+            ("commit_time", LOCAL_TIMESTAMP),
+            ("record_count", pa.int64()),
+            ("create_time", LOCAL_TIMESTAMP),
+            ("time_retained", pa.string()),
+        ]
+    ),
+    _rows,
+)

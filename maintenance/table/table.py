@@ -1,0 +1,256 @@
+"""A table: its schema and options at one moment, and reading and writing it without Spark."""
+
+import os
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from maintenance.commit.commit import (
+    BATCH_IDENTIFIER,
+    CommitIdentity,
+    CommitTarget,
+    abort,
+    already_committed,
+    commit_append,
+)
+from maintenance.errors import CommitError, OptionError
+from maintenance.format.schema import TableSchema
+from maintenance.format.snapshot import Snapshot
+from maintenance.fs.file_io import FileIO
+from maintenance.metadata.consumers import Consumers
+from maintenance.metadata.manifests import Manifests
+from maintenance.metadata.paths import TablePaths
+from maintenance.metadata.schemas import Schemas
+from maintenance.metadata.snapshots import Snapshots
+from maintenance.metadata.tags import Tags
+from maintenance.options import table as table_options
+from maintenance.predicate.sql import parse
+from maintenance.predicate.tree import Predicate
+from maintenance.read.data_file import read_fields
+from maintenance.read.split_read import SplitRead
+from maintenance.scan.plan import ScanPlan, ScanSource, plan_scan
+from maintenance.scan.split import Split
+from maintenance.scan.time_travel import travelled_snapshot
+from maintenance.types.arrow import arrow_type
+from maintenance.types.row_kind import kinds_of_texts
+from maintenance.write.context import WriteContext
+from maintenance.write.rows import conform
+from maintenance.write.table_write import TableWrite
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of a catalog.
+
+    Attributes:
+        identifier: ``database.table``, with ``$branch_<name>`` for a branch.
+        location: path of the table's root.
+        dynamic_options: those of `copy`, on top of the schema's.
+        read_optimized: reads see the highest level alone, which needs no merging: `t$ro`.
+    """
+
+    identifier: str
+    location: str
+    file_io: FileIO
+    schema: TableSchema
+    branch: str = "main"
+    dynamic_options: Mapping[str, str] = field(default_factory=dict)
+    read_optimized: bool = False
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        return {**self.schema.options, **self.dynamic_options}
+
+    @property
+    def paths(self) -> TablePaths:
+        return TablePaths.of(self.location, self.schema, self.options, self.branch)
+
+    @property
+    def snapshots(self) -> Snapshots:
+        return Snapshots(self.file_io, self.paths)
+
+    @property
+    def schemas(self) -> Schemas:
+        return Schemas(self.file_io, self.paths.schema_folder())
+
+    @property
+    def tags(self) -> Tags:
+        return Tags(self.file_io, self.paths)
+
+    @property
+    def consumers(self) -> Consumers:
+        return Consumers(self.file_io, self.paths)
+
+    @property
+    def manifests(self) -> Manifests:
+        return Manifests(self.file_io, self.paths)
+
+    @property
+    def is_primary_key_table(self) -> bool:
+        return bool(self.schema.primary_keys)
+
+    def latest_snapshot(self) -> Snapshot | None:
+        return self.snapshots.latest()
+
+    def copy(self, options: Mapping[str, str]) -> "Table":
+        """This table with further options for reading or writing, stored nowhere. Raises: OptionError: immutable."""
+        for key in ("bucket-key", "merge-engine", "primary-key", "partition", "path", "branch"):
+            if key in options and options[key] != self.options.get(key, options[key]):
+                raise OptionError(f"option '{key}' cannot be set for one read", self.identifier, "Leave it out.")
+        return replace(self, dynamic_options={**self.dynamic_options, **options})
+
+    # Reading
+
+    def travelled(self) -> tuple["Table", Snapshot | None]:
+        """The snapshot that the options name, and this table under that snapshot's schema. None = no snapshot."""
+        snapshot = travelled_snapshot(self.options, self.snapshots, self.tags)
+        if snapshot is None:
+            return self, self.latest_snapshot()
+        if snapshot.schema_id == self.schema.id:
+            return self, snapshot
+        old = self.schemas.get(snapshot.schema_id)
+        return replace(self, schema=replace(old, options=self.schema.options)), snapshot
+
+    def scan_source(self) -> ScanSource:
+        def load(ids: Iterable[int]) -> dict[int, TableSchema]:
+            return {i: self.schema if i == self.schema.id else self.schemas.get(i) for i in ids}
+
+        level = None
+        if self.read_optimized and self.is_primary_key_table:
+            level = table_options.num_levels(self.options) - 1
+        return ScanSource(self.identifier, self.manifests, self.schema, self.options, load, level)
+
+    def plan(
+        self, columns: Sequence[str] | None = None, predicate: Predicate | None = None
+    ) -> tuple[ScanPlan, SplitRead]:
+        """Splits of a batch read, and how to read them."""
+        table_options.check_readable(self.options, self.identifier)
+        table, snapshot = self.travelled()
+        plan = plan_scan(table.scan_source(), snapshot, predicate)
+        fields = read_fields(columns, table.schema)
+        read = SplitRead(
+            table.file_io, table.paths, table.schema, plan.schemas, table.options, fields, predicate
+        )
+        return plan, read
+
+    def predicate(self, where: str | None) -> Predicate | None:
+        """The filter of a SQL text, over the columns that a read of this table sees."""
+        if where is None:
+            return None
+        table, _ = self.travelled()
+        return parse(where, table.schema.fields)
+
+    def to_arrow(
+        self,
+        columns: Sequence[str] | None = None,
+        where: str | None = None,
+        options: Mapping[str, str] | None = None,
+    ) -> pa.Table:
+        """The rows of the table.
+
+        Args: `columns`: names in the order wanted; `where`: a filter in Spark's SQL dialect; `options`: as for `copy`.
+        Raises: PredicateError, OptionError, NotFoundError, UnsupportedError.
+        """
+        table = self.copy(options or {})
+        plan, read = table.plan(columns, table.predicate(where))
+        schema = pa.schema([(f.name, arrow_type(f.type, f"column {f.name}")) for f in read.columns])
+        found = read_splits(plan.splits, read)
+        return pa.concat_tables(found) if found else schema.empty_table()
+
+    def to_spark(
+        self,
+        spark: "SparkSession",
+        columns: Sequence[str] | None = None,
+        where: str | None = None,
+        options: Mapping[str, str] | None = None,
+    ) -> "DataFrame":
+        """The rows of the table as a Spark DataFrame, one task for each split. Arguments as of `to_arrow`."""
+        # Reading without Spark needs no pyspark.
+        from maintenance.spark.read import table_to_spark  # noqa: PLC0415
+
+        return table_to_spark(spark, self.copy(options or {}), columns, where)
+
+    # Writing
+
+    def write_context(self) -> WriteContext:
+        return WriteContext(self.identifier, self.file_io, self.paths, self.schema, self.options)
+
+    def commit_target(self) -> CommitTarget:
+        return CommitTarget(self.identifier, self.file_io, self.paths, self.schema, self.options)
+
+    def last_sequences(self) -> dict[tuple[bytes, int], int]:
+        """Largest sequence number of the live files of each (partition, bucket)."""
+        snapshot = self.latest_snapshot()
+        found: dict[tuple[bytes, int], int] = {}
+        if snapshot is None or table_options.BUCKET.of(self.options) == -1:
+            return found
+        for entry in self.manifests.live_entries(snapshot):
+            key = (entry.partition, entry.bucket)
+            found[key] = max(found.get(key, -1), entry.file.max_sequence_number)
+        return found
+
+    def write_arrow(
+        self,
+        data: pa.Table | pa.RecordBatch,
+        row_kinds: Sequence[str] | pa.Array | None = None,
+        commit_user: str | None = None,
+        commit_identifier: int | None = None,
+    ) -> tuple[int, ...]:
+        """Write rows as one commit, in this process. Returns the new snapshot ids, none if there was nothing to do.
+
+        Args:
+            data: columns by name; a missing nullable column is null.
+            row_kinds: ``+I``, ``-U``, ``+U`` or ``-D`` for each row; None = all ``+I``.
+            commit_user: who commits; None = a new random user.
+            commit_identifier: number of this commit of the user; one that was committed before is not written again.
+        Raises: DataError: the rows do not fit; CommitError; UnsupportedError.
+        """
+        table_options.check_writable(self.options, self.identifier)
+        identity = CommitIdentity(
+            commit_user or new_commit_user(self.options),
+            BATCH_IDENTIFIER if commit_identifier is None else commit_identifier,
+        )
+        target = self.commit_target()
+        if already_committed(target, identity):
+            return ()
+        rows = pa.Table.from_batches([data]) if isinstance(data, pa.RecordBatch) else data
+        context = self.write_context()
+        writer = TableWrite(context, self.last_sequences())
+        try:
+            writer.write(conform(rows, None if row_kinds is None else kinds_of_texts(row_kinds), context))
+        except BaseException:
+            writer.abort()
+            raise
+        messages = writer.finish()
+        try:
+            return commit_append(target, messages, identity)
+        except CommitError:
+            # Certain not to be published; after any other error the snapshot may be there and need its files.
+            abort(target, messages)
+            raise
+
+
+def read_splits(splits: Sequence[Split], read: SplitRead) -> list[pa.Table]:
+    """Read splits on all cores of this process; tables in the order of the splits."""
+    def whole(split: Split) -> list[pa.Table]:
+        return list(read.tables(split))
+
+    if len(splits) <= 1:
+        return [table for split in splits for table in whole(split)]
+    with ThreadPoolExecutor(min(len(splits), os.cpu_count() or 1)) as pool:
+        return [table for tables in pool.map(whole, splits) for table in tables]
+
+
+def new_commit_user(options: Mapping[str, str]) -> str:
+    """A user that nobody else is. Source: option `commit.user-prefix`."""
+    prefix = table_options.COMMIT_USER_PREFIX.of(options)
+    user = str(uuid.uuid4())
+    return f"{prefix}_{user}" if prefix else user
+

@@ -1,0 +1,1 @@
+"""Record batches become data files and commit messages."""

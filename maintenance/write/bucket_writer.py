@@ -1,0 +1,68 @@
+"""Write the rows of one bucket: with a primary key as sorted runs of level 0, else as they come."""
+
+import numpy as np
+import pyarrow as pa
+
+from maintenance.format.system_fields import SEQUENCE_NUMBER
+from maintenance.merge.engine import MergeEngine
+from maintenance.merge.ordered import group_by_key
+from maintenance.options import table as table_options
+from maintenance.write.context import FileNames, WriteContext
+from maintenance.write.message import CommitMessage
+from maintenance.write.rolling import FilePlace, RollingFileWriter
+
+
+class BucketWriter:
+    """Takes rows of one bucket in any number of pieces.
+
+    With a primary key rows gather in a buffer (`write-buffer-size`); each time it is full it is sorted, merged to one
+    record a key, and written as a sorted run. `next_sequence`: number of the next row of this bucket.
+    """
+
+    def __init__(self, context: WriteContext, partition: bytes, bucket: int, next_sequence: int) -> None:
+        self._context = context
+        self._partition = partition
+        self._bucket = bucket
+        self._next_sequence = next_sequence
+        self._buffer: list[pa.Table] = []
+        self._buffered = 0
+        self._limit = table_options.WRITE_BUFFER_SIZE.of(context.options)
+        self._writer = RollingFileWriter(
+            context,
+            FilePlace(partition, bucket),
+            FileNames.of(context.options),
+            min_sequence_number=next_sequence,
+        )
+
+    def write(self, rows: pa.Table) -> None:
+        """Take rows as `conform` returns them."""
+        if not self._context.has_primary_key:
+            self._writer.write(rows)
+            return
+        numbers = np.arange(self._next_sequence, self._next_sequence + rows.num_rows, dtype=np.int64)
+        self._next_sequence += rows.num_rows
+        self._buffer.append(rows.add_column(0, SEQUENCE_NUMBER.name, pa.array(numbers)))
+        self._buffered += rows.nbytes
+        if self._buffered >= self._limit:
+            self._flush()
+
+    def finish(self) -> CommitMessage:
+        """Write what is buffered. Returns the message for the commit."""
+        self._flush()
+        files = self._writer.close()
+        return CommitMessage(self._partition, self._bucket, self._context.total_buckets, new_files=files)
+
+    def abort(self) -> None:
+        """Delete what was written."""
+        self._writer.abort()
+
+    def _flush(self) -> None:
+        if not self._buffer:
+            return
+        rows = pa.concat_tables(self._buffer).combine_chunks()
+        self._buffer, self._buffered = [], 0
+        if not rows.num_rows:
+            return
+        engine = MergeEngine.of(self._context.schema, self._context.options)
+        self._writer.write(engine.merge(rows, group_by_key(rows, engine.order)))
+        self._writer.end_run()

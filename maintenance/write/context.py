@@ -1,0 +1,75 @@
+"""What writing data files of a table needs; travels to Spark's tasks."""
+
+import datetime as dt
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from maintenance.format.schema import TableSchema
+from maintenance.format.system_fields import SEQUENCE_NUMBER, VALUE_KIND, key_value_fields
+from maintenance.fs.file_io import FileIO
+from maintenance.metadata.paths import TablePaths
+from maintenance.options import table as table_options
+from maintenance.types.data_type import DataField
+
+
+def wall_clock_millis() -> int:
+    """The local wall clock as if it were UTC, in milliseconds: how data files hold their creation time."""
+    return int(dt.datetime.now().replace(tzinfo=dt.UTC).timestamp() * 1000)
+
+
+@dataclass(frozen=True, slots=True)
+class WriteContext:
+    """The table written to. `clock`: creation time of files, see `wall_clock_millis`."""
+
+    name: str
+    file_io: FileIO
+    paths: TablePaths
+    schema: TableSchema
+    options: Mapping[str, str]
+    clock: Callable[[], int] = wall_clock_millis
+
+    @property
+    def has_primary_key(self) -> bool:
+        return bool(self.schema.primary_keys)
+
+    @property
+    def row_fields(self) -> tuple[DataField, ...]:
+        """Columns of the rows handed to a writer: sequence number and kind first, with a primary key."""
+        system = (SEQUENCE_NUMBER, VALUE_KIND) if self.has_primary_key else ()
+        return (*system, *self.schema.fields)
+
+    @property
+    def file_fields(self) -> tuple[DataField, ...]:
+        """Columns of a data file, in file order."""
+        if not self.has_primary_key:
+            return tuple(self.schema.fields)
+        return key_value_fields(self.schema.key_fields, self.schema.fields)
+
+    @property
+    def target_file_size(self) -> int:
+        return table_options.target_file_size(self.options, self.has_primary_key)
+
+    @property
+    def total_buckets(self) -> int:
+        return table_options.BUCKET.of(self.options)
+
+
+@dataclass(slots=True)
+class FileNames:
+    """Names of one writer's files: one UUID, one counter for data and changelog files. Source: `DataFilePathFactory`."""
+
+    data_prefix: str
+    changelog_prefix: str
+    _uuid: str = field(default_factory=lambda: str(uuid.uuid4()))
+    _count: int = 0
+
+    @classmethod
+    def of(cls, options: Mapping[str, str]) -> "FileNames":
+        return cls(table_options.DATA_FILE_PREFIX.of(options), table_options.CHANGELOG_FILE_PREFIX.of(options))
+
+    def next(self, *, changelog: bool) -> str:
+        prefix = self.changelog_prefix if changelog else self.data_prefix
+        name = f"{prefix}{self._uuid}-{self._count}.parquet"
+        self._count += 1
+        return name

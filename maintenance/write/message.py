@@ -1,0 +1,40 @@
+"""Commit messages: what one task wrote for one bucket. The files exist when the message is made."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from maintenance.format.data_file import DataFileMeta
+
+
+@dataclass(frozen=True, slots=True)
+class CommitMessage:
+    """New and replaced files of one bucket. Source: Java `CommitMessageImpl`.
+
+    Attributes:
+        partition: serialized partition row.
+        total_buckets: of the partition: the fixed number, -1 for unaware and dynamic buckets.
+        new_files: written by an append; they make the APPEND snapshot.
+        changelog_files: changelog of `new_files`, with the producer `input`.
+        compact_before, compact_after, compact_changelog: of a compaction; they make the COMPACT snapshot.
+    """
+
+    partition: bytes
+    bucket: int
+    total_buckets: int
+    new_files: tuple[DataFileMeta, ...] = ()
+    changelog_files: tuple[DataFileMeta, ...] = ()
+    compact_before: tuple[DataFileMeta, ...] = ()
+    compact_after: tuple[DataFileMeta, ...] = ()
+    compact_changelog: tuple[DataFileMeta, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.new_files or self.changelog_files or self.compact_before or self.compact_after)
+
+    def written(self) -> Iterator[DataFileMeta]:
+        """Files that exist on storage because of this message alone; files that only changed their level do not."""
+        kept = {file.file_name for file in self.compact_before}
+        yield from self.new_files
+        yield from self.changelog_files
+        yield from (file for file in self.compact_after if file.file_name not in kept)
+        yield from self.compact_changelog

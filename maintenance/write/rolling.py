@@ -1,0 +1,223 @@
+"""Write sorted rows as data files of about the target size, with everything the manifest says of them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from maintenance.errors import DataError
+from maintenance.format import parquet
+from maintenance.format.binary_row import EMPTY_ROW, serialize_row
+from maintenance.format.data_file import DataFileMeta, FileSource
+from maintenance.format.system_fields import KEY_FIELD_PREFIX, SEQUENCE_NUMBER, VALUE_KIND
+from maintenance.options.file_index import FILE_INDEX_IN_MANIFEST_THRESHOLD
+from maintenance.types.row_kind import is_retract
+from maintenance.types.values import values_of_arrow
+from maintenance.write.context import FileNames, WriteContext
+from maintenance.write.file_index import SUFFIX, index_builder, store_container
+from maintenance.write.statistics import FileStatistics
+
+_SAMPLE_ROWS = 1 << 15
+_MIN_GROUP_ROWS = 1 << 13
+_MAX_GROUP_ROWS = 1 << 20
+_GROUP_BYTES = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class FilePlace:
+    """Where files go and what they are. `changelog`: changelog files have no index and another prefix."""
+
+    partition: bytes
+    bucket: int
+    level: int = 0
+    source: FileSource = FileSource.APPEND
+    changelog: bool = False
+
+
+class RollingFileWriter:
+    """Writes rows in the order given; closes a file when it has reached the target size.
+
+    With a primary key rows must come sorted, and hold `_SEQUENCE_NUMBER` and `_VALUE_KIND` besides the table's columns.
+    `min_sequence_number`: of the first file of an append table, whose rows are numbered but do not hold their number.
+    """
+
+    def __init__(
+        self, context: WriteContext, place: FilePlace, names: FileNames, *, min_sequence_number: int = 0
+    ) -> None:
+        self._context = context
+        self._place = place
+        self._names = names
+        self._sequence = min_sequence_number
+        self._folder = context.paths.bucket_folder(place.partition, place.bucket)
+        self._schema = parquet.physical_schema(context.file_fields)
+        self._options = parquet.ParquetOptions.of(context.options)
+        self._open: _OpenFile | None = None
+        self._files: list[DataFileMeta] = []
+
+    def write(self, rows: pa.Table) -> None:
+        """Write rows with the columns of `WriteContext.row_fields`. Raises: DataError: null in a NOT NULL column."""
+        if not rows.num_rows:
+            return
+        _check_not_null(rows, self._context)
+        step = _group_rows(rows, min(_GROUP_BYTES, self._options.row_group_bytes, self._context.target_file_size))
+        for start in range(0, rows.num_rows, step):
+            part = rows.slice(start, step)
+            if self._open is None:
+                self._open = _OpenFile(self, self._names.next(changelog=self._place.changelog), part)
+            self._open.write(part)
+            if self._open.size >= self._context.target_file_size:
+                self._roll()
+
+    def end_run(self) -> None:
+        """Close the open file: what comes next may overlap it."""
+        self._roll()
+
+    def close(self) -> tuple[DataFileMeta, ...]:
+        """Finish the last file. Returns all files written, in order."""
+        self._roll()
+        return tuple(self._files)
+
+    def abort(self) -> None:
+        """Delete everything written so far."""
+        if self._open is not None:
+            self._open.abandon()
+        paths = [
+            path
+            for file in self._files
+            for path in self._context.paths.all_files_of(self._place.partition, self._place.bucket, file)
+        ]
+        self._context.file_io.delete_quietly(paths)
+
+    def _roll(self) -> None:
+        if self._open is not None:
+            file = self._open.finish(self._sequence)
+            self._sequence = file.max_sequence_number + 1
+            self._files.append(file)
+            self._open = None
+
+
+class _OpenFile:
+    """One data file being written."""
+
+    def __init__(self, writer: RollingFileWriter, name: str, first_rows: pa.Table) -> None:
+        self._writer = writer
+        self._context = writer._context
+        self._place = writer._place
+        self._name = name
+        self._path = f"{writer._folder}/{name}"
+        self._sink = self._context.file_io.open_output(self._path)
+        columns = _dictionary_columns(first_rows)
+        keys = [KEY_FIELD_PREFIX + key for key in self._context.schema.trimmed_primary_keys if key in columns]
+        self._parquet = parquet.open_writer(self._sink, writer._schema, writer._options, [*columns, *keys])
+        self._statistics = FileStatistics(self._context)
+        self._index = None if self._place.changelog else index_builder(self._context)
+        self._rows = 0
+        self._deletes = 0
+        self._sequences: list[tuple[int, int]] = []
+        self._min_key: bytes | None = None
+        self._last_row: pa.Table | None = None
+
+    @property
+    def size(self) -> int:
+        return int(self._sink.tell())
+
+    def write(self, rows: pa.Table) -> None:
+        arrays = [
+            rows.column(name.removeprefix(KEY_FIELD_PREFIX)) if name.startswith(KEY_FIELD_PREFIX) else rows.column(name)
+            for name in self._writer._schema.names
+        ]
+        self._parquet.write_table(
+            pa.Table.from_arrays(arrays, schema=self._writer._schema), row_group_size=rows.num_rows
+        )
+        self._statistics.add(rows)
+        if self._index is not None:
+            self._index.add(rows)
+        self._rows += rows.num_rows
+        if self._context.has_primary_key:
+            self._note_key_values(rows)
+
+    def _note_key_values(self, rows: pa.Table) -> None:
+        bounds = pc.min_max(rows.column(SEQUENCE_NUMBER.name)).as_py()
+        self._sequences.append((bounds["min"], bounds["max"]))
+        kinds = rows.column(VALUE_KIND.name).to_numpy()
+        self._deletes += int(np.count_nonzero(is_retract(kinds)))
+        if self._min_key is None:
+            self._min_key = self._key(rows.slice(0, 1))
+        self._last_row = rows.slice(rows.num_rows - 1, 1)
+
+    def _key(self, row: pa.Table) -> bytes:
+        fields = self._context.schema.key_fields
+        values = [values_of_arrow(row.column(field.name))[0] for field in fields]
+        return serialize_row(values, [field.type for field in fields])
+
+    def finish(self, sequence: int) -> DataFileMeta:
+        """Close the file. `sequence`: number of its first row, for a table without primary key."""
+        self._parquet.close()
+        size = self.size
+        self._sink.close()
+        key_stats, value_stats, columns = self._statistics.finish()
+        embedded, extra = self._store_index()
+        low, high = sequence, sequence + self._rows - 1
+        if self._sequences:
+            low = min(bounds[0] for bounds in self._sequences)
+            high = max(bounds[1] for bounds in self._sequences)
+        return DataFileMeta(
+            file_name=self._name,
+            file_size=size,
+            row_count=self._rows,
+            min_key=self._min_key or EMPTY_ROW,
+            max_key=EMPTY_ROW if self._last_row is None else self._key(self._last_row),
+            key_stats=key_stats,
+            value_stats=value_stats,
+            min_sequence_number=low,
+            max_sequence_number=high,
+            schema_id=self._context.schema.id,
+            level=self._place.level,
+            extra_files=extra,
+            creation_time=self._context.clock(),
+            delete_row_count=self._deletes,
+            embedded_index=embedded,
+            file_source=self._place.source,
+            value_stats_cols=columns,
+        )
+
+    def _store_index(self) -> tuple[bytes | None, tuple[str, ...]]:
+        if self._index is None:
+            return None, ()
+        threshold = FILE_INDEX_IN_MANIFEST_THRESHOLD.of(self._context.options)
+        return store_container(self._index.finish(), self._path + SUFFIX, self._context.file_io, threshold)
+
+    def abandon(self) -> None:
+        self._sink.close()
+        self._context.file_io.delete_quietly([self._path])
+
+
+def _group_rows(rows: pa.Table, group_bytes: int) -> int:
+    """Rows of a row group so that it takes about that many bytes in memory."""
+    width = max(1, rows.nbytes // rows.num_rows)
+    return min(_MAX_GROUP_ROWS, max(_MIN_GROUP_ROWS, group_bytes // width))
+
+
+def _dictionary_columns(rows: pa.Table) -> list[str]:
+    """Columns whose values repeat enough for a dictionary: building one for unique values costs most of the encoding."""
+    sample = rows.slice(0, _SAMPLE_ROWS)
+    worth = []
+    for field in sample.schema:
+        if pa.types.is_boolean(field.type):
+            continue
+        if pc.count_distinct(sample.column(field.name)).as_py() * 4 <= sample.num_rows:
+            worth.append(field.name)
+    return worth
+
+
+def _check_not_null(rows: pa.Table, context: WriteContext) -> None:
+    for field in context.schema.fields:
+        if not field.type.nullable and rows.column(field.name).null_count:
+            raise DataError(
+                f"null in column '{field.name}', which is {field.type}",
+                f"table {context.name}",
+                "Fill the column before writing.",
+            )
+
+

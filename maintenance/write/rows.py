@@ -1,0 +1,126 @@
+"""Bring a user's rows into the form that writers take: the table's columns, defaults filled, row kinds checked."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from maintenance.errors import DataError
+from maintenance.format.system_fields import VALUE_KIND
+from maintenance.options import table as table_options
+from maintenance.types.arrow import arrow_type
+from maintenance.types.data_type import DataField
+from maintenance.types.row_kind import RowKind, is_retract
+from maintenance.types.values import arrow_of_values
+from maintenance.write.context import WriteContext
+
+_NANOS_FRACTION = {"ms": 3, "us": 6, "ns": 9}
+
+
+def conform(rows: pa.Table, kinds: pa.Array | None, context: WriteContext) -> pa.Table:
+    """Rows with exactly the table's columns, and `_VALUE_KIND` in front for a table with a primary key.
+
+    Args: `rows`: columns by name in any order, a missing nullable column is null; `kinds`: row kinds (int8), None = +I.
+    Raises: DataError: a column is unknown or missing, a value does not fit, null where NOT NULL, a kind not allowed.
+    """
+    where = f"table {context.name}"
+    known = {field.name for field in context.schema.fields}
+    unknown = [name for name in rows.column_names if name not in known]
+    if unknown:
+        raise DataError(f"column '{unknown[0]}' is not in the table", where, f"Columns are {', '.join(sorted(known))}.")
+    columns = [_column(rows, field, where) for field in context.schema.fields]
+    table = pa.Table.from_arrays(columns, names=[field.name for field in context.schema.fields])
+    if not context.has_primary_key:
+        if kinds is not None and pc.any(pc.not_equal(kinds, int(RowKind.INSERT))).as_py():
+            raise DataError("a row kind other than +I", where, "A table without primary key takes inserts only.")
+        return table
+    if kinds is None:
+        kinds = pa.array(np.zeros(rows.num_rows, np.int8))
+    table = table.add_column(0, VALUE_KIND.name, kinds)
+    return _without_ignored(table, context.options)
+
+
+def _column(rows: pa.Table, field: DataField, where: str) -> pa.ChunkedArray:
+    wanted = arrow_type(field.type, f"column {field.name}")
+    if field.name not in rows.column_names:
+        column = pa.chunked_array([pa.nulls(rows.num_rows, wanted)])
+    else:
+        column = _cast(rows.column(field.name), wanted, field, where)
+    if column.null_count and not field.type.nullable:
+        raise DataError(f"null in column '{field.name}', which is {field.type}", where, "Fill the column before writing.")
+    _check_length(column, field, where)
+    if column.null_count and field.default_value is not None:
+        column = pc.fill_null(column, _default(field, wanted))
+    return column
+
+
+def _cast(column: pa.ChunkedArray, wanted: pa.DataType, field: DataField, where: str) -> pa.ChunkedArray:
+    try:
+        if pa.types.is_timestamp(column.type) and pa.types.is_timestamp(wanted):
+            if (column.type.tz is None) != (wanted.tz is None):
+                raise pa.ArrowInvalid(f"{column.type} against {field.type}: one has a time zone, the other has not")
+            column = column.cast(wanted, safe=False)
+        elif column.type != wanted:
+            column = column.cast(wanted)
+        if field.type.is_timestamp and (field.type.precision or 0) not in (3, 6, 9):
+            column = _floored(column, field.type.precision or 0)
+        return column
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise DataError(
+            f"column '{field.name}' does not fit {field.type}: {error}", where, "Cast the column before writing."
+        ) from error
+
+
+def _floored(column: pa.ChunkedArray, precision: int) -> pa.ChunkedArray:
+    """A timestamp column without the digits behind its precision. Source: Java casts timestamps by truncation."""
+    step = 10 ** (_NANOS_FRACTION[column.type.unit] - precision)
+    if step == 1:
+        return column
+    plain = column.cast(pa.int64())
+    chunks = [pa.array(chunk.fill_null(0).to_numpy() // step * step, mask=_mask(chunk)) for chunk in plain.chunks]
+    return pa.chunked_array(chunks, pa.int64()).cast(column.type)
+
+
+def _mask(chunk: pa.Array) -> np.ndarray:
+    return np.asarray(chunk.is_null().to_numpy(zero_copy_only=False))
+
+
+def _check_length(column: pa.ChunkedArray, field: DataField, where: str) -> None:
+    """CHAR(n), VARCHAR(n), BINARY(n), VARBINARY(n) hold at most n characters or bytes."""
+    if field.type.length is None or field.type.length == 2**31 - 1 or not (field.type.is_string or field.type.is_bytes):
+        return
+    lengths = pc.utf8_length(column) if field.type.is_string else pc.binary_length(column)
+    longest = pc.max(lengths).as_py()
+    if longest is not None and longest > field.type.length:
+        raise DataError(
+            f"a value of length {longest} in column '{field.name}', which is {field.type}", where, "Shorten it first."
+        )
+
+
+def _default(field: DataField, wanted: pa.DataType) -> pa.Scalar:
+    """The value of a column's default text."""
+    text = field.default_value or ""
+    if field.type.is_string:
+        return pa.scalar(text, wanted)
+    if field.type.root == "BOOLEAN":
+        return arrow_of_values([text.strip().lower() == "true"], field.type)[0]
+    return pa.scalar(text.strip(), pa.string()).cast(wanted)
+
+
+def _without_ignored(table: pa.Table, options: Mapping[str, str]) -> pa.Table:
+    """Rows without the retractions that the table ignores. Source: options `ignore-delete`, `ignore-update-before`."""
+    kinds = table.column(VALUE_KIND.name).to_numpy()
+    if table_options.IGNORE_DELETE.of(options):
+        drop = is_retract(kinds)
+    elif table_options.IGNORE_UPDATE_BEFORE.of(options):
+        drop = kinds == RowKind.UPDATE_BEFORE
+    else:
+        return table
+    return table.filter(pa.array(~drop)) if drop.any() else table
+
+
+def contiguous(rows: pa.Table, names: Sequence[str]) -> list[pa.Array]:
+    """Columns as single arrays."""
+    combined = rows.select(list(names)).combine_chunks()
+    return [c.chunk(0) if c.num_chunks else pa.array([], c.type) for c in combined.columns]

@@ -1,0 +1,65 @@
+"""Statistics of a data file while it is written. Source: options `metadata.stats-*`, Java `SimpleStatsCollector`."""
+
+from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
+
+from maintenance.errors import OptionError
+from maintenance.format.column_stats import CollectedStats, collect_stats, merge_stats, stored_stats
+from maintenance.format.simple_stats import EMPTY_STATS, SimpleStats
+from maintenance.format.stats_mode import FULL_STATS, NO_STATS, StatsMode, parse_stats_mode
+from maintenance.options import table as table_options
+from maintenance.types.data_type import DataField
+from maintenance.write.context import WriteContext
+
+
+class FileStatistics:
+    """Collects the key and value statistics of one file."""
+
+    def __init__(self, context: WriteContext) -> None:
+        self._fields = context.schema.fields
+        self._keys = context.schema.key_fields
+        self._modes = stats_modes(self._fields, context.options)
+        self._dense = table_options.METADATA_STATS_DENSE_STORE.of(context.options)
+        # Key statistics are always full; where a key column is collected in full anyway it is not read twice.
+        self._collect = [FULL_STATS if field in self._keys else mode for field, mode in self._by_field()]
+        self._so_far: tuple[CollectedStats, ...] | None = None
+
+    def _by_field(self) -> Sequence[tuple[DataField, StatsMode]]:
+        return list(zip(self._fields, self._modes, strict=True))
+
+    def add(self, rows: pa.Table) -> None:
+        """Take further rows, with the table's columns."""
+        found = collect_stats([rows.column(field.name) for field in self._fields], self._fields, self._collect)
+        self._so_far = found if self._so_far is None else merge_stats(self._so_far, found)
+
+    def finish(self) -> tuple[SimpleStats, SimpleStats, tuple[str, ...] | None]:
+        """Key statistics, value statistics, and the columns that the latter cover (None = all)."""
+        collected = self._so_far or ()
+        by_name = dict(zip((field.name for field in self._fields), collected, strict=True))
+        values = [
+            CollectedStats() if mode == NO_STATS else by_name[field.name] for field, mode in self._by_field()
+        ]
+        value_stats, columns = stored_stats(values, self._fields, self._modes, dense=self._dense)
+        if not self._keys:
+            return EMPTY_STATS, value_stats, columns
+        keys = [by_name[field.name] for field in self._keys]
+        key_stats, _ = stored_stats(keys, self._keys, [FULL_STATS] * len(keys), dense=False)
+        return key_stats, value_stats, columns
+
+
+def stats_modes(fields: Sequence[DataField], options: Mapping[str, str]) -> list[StatsMode]:
+    """The mode of each column. Raises: OptionError: a mode that does not exist."""
+    default = table_options.METADATA_STATS_MODE.of(options)
+    keep = table_options.METADATA_STATS_KEEP_FIRST_N_COLUMNS.of(options)
+    modes = []
+    for position, field in enumerate(fields):
+        key = f"fields.{field.name}.stats-mode"
+        text = options.get(key, default if keep < 0 or position < keep else "none")
+        try:
+            modes.append(parse_stats_mode(text))
+        except ValueError as error:
+            raise OptionError(
+                f"statistics mode '{text}': {error}", f"column {field.name}", "Correct the option."
+            ) from error
+    return modes
