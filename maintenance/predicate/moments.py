@@ -1,6 +1,7 @@
 """Dates and timestamps as texts, read as Spark's casts read them with the session time zone UTC.
 
-Left out: zones by region name, years outside 1 to 9999, and a time without a date; they are refused.
+Unlike there, the 7th to 9th digit of a second count, since TIMESTAMP(9) columns have them. Zones by region name, years
+outside 1 to 9999 and times without a date are refused.
 """
 
 import datetime as dt

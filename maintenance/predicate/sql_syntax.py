@@ -5,6 +5,7 @@ Spark's rules. Two literals that touch (`'it''s'`) are one with a quote in it, a
 """
 
 import decimal
+import math
 import re
 from fractions import Fraction
 
@@ -117,6 +118,8 @@ def _fits_decimal(value: Fraction, precision: int = 10, scale: int = 0) -> bool:
 
 def _number(text: str) -> int | float | decimal.Decimal:
     if "e" in text.lower():
+        if math.isinf(float(text)):
+            raise ValueError(f"{text} is beyond the largest double")
         return float(text)
     if len(text.replace(".", "").lstrip("0")) > MAX_DIGITS:
         raise ValueError(f"{text} has more than {MAX_DIGITS} digits")

@@ -54,27 +54,51 @@ class RollingFileWriter:
         self._options = parquet.ParquetOptions.of(context.options)
         self._open: _OpenFile | None = None
         self._files: list[DataFileMeta] = []
+        self._pending: list[pa.Table] = []
+        self._pending_rows = 0
+        self._pending_bytes = 0
 
     def write(self, rows: pa.Table) -> None:
-        """Write rows with the columns of `WriteContext.row_fields`. Raises: DataError: null in a NOT NULL column."""
+        """Take rows with the columns of `WriteContext.row_fields`. Raises: DataError: null in a NOT NULL column.
+
+        Rows gather until they fill a row group, however small the pieces are that they come in.
+        """
         if not rows.num_rows:
             return
         _check_not_null(rows, self._context)
-        step = _group_rows(rows, min(_GROUP_BYTES, self._options.row_group_bytes, self._context.target_file_size))
-        for start in range(0, rows.num_rows, step):
-            part = rows.slice(start, step)
-            if self._open is None:
-                self._open = _OpenFile(self, self._names.next(changelog=self._place.changelog), part)
-            self._open.write(part)
-            if self._open.size >= self._context.target_file_size:
-                self._roll()
+        self._pending.append(rows)
+        self._pending_rows += rows.num_rows
+        self._pending_bytes += rows.nbytes
+        limit = min(_GROUP_BYTES, self._options.row_group_bytes, self._context.target_file_size)
+        step = min(_MAX_GROUP_ROWS, max(_MIN_GROUP_ROWS, limit * self._pending_rows // max(1, self._pending_bytes)))
+        if self._pending_rows >= step:
+            self._write_groups(step)
+
+    def _write_groups(self, step: int) -> None:
+        """Write what is pending as row groups of `step` rows; a rest below that stays pending."""
+        rows = pa.concat_tables(self._pending)
+        whole = rows.num_rows - rows.num_rows % step
+        for start in range(0, whole, step):
+            self._write_group(rows.slice(start, step))
+        rest = rows.slice(whole)
+        self._pending = [rest] if rest.num_rows else []
+        self._pending_rows, self._pending_bytes = rest.num_rows, rest.nbytes
+
+    def _write_group(self, rows: pa.Table) -> None:
+        if self._open is None:
+            self._open = _OpenFile(self, self._names.next(changelog=self._place.changelog), rows)
+        self._open.write(rows)
+        if self._open.size >= self._context.target_file_size:
+            self._roll()
 
     def end_run(self) -> None:
         """Close the open file: what comes next may overlap it."""
+        self._flush()
         self._roll()
 
     def close(self) -> tuple[DataFileMeta, ...]:
         """Finish the last file. Returns all files written, in order."""
+        self._flush()
         self._roll()
         return tuple(self._files)
 
@@ -88,6 +112,10 @@ class RollingFileWriter:
             for path in self._context.paths.all_files_of(self._place.partition, self._place.bucket, file)
         ]
         self._context.file_io.delete_quietly(paths)
+
+    def _flush(self) -> None:
+        if self._pending_rows:
+            self._write_groups(self._pending_rows)
 
     def _roll(self) -> None:
         if self._open is not None:
@@ -191,12 +219,6 @@ class _OpenFile:
     def abandon(self) -> None:
         self._sink.close()
         self._context.file_io.delete_quietly([self._path])
-
-
-def _group_rows(rows: pa.Table, group_bytes: int) -> int:
-    """Rows of a row group so that it takes about that many bytes in memory."""
-    width = max(1, rows.nbytes // rows.num_rows)
-    return min(_MAX_GROUP_ROWS, max(_MIN_GROUP_ROWS, group_bytes // width))
 
 
 def _dictionary_columns(rows: pa.Table) -> list[str]:

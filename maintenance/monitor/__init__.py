@@ -1,0 +1,1 @@
+"""Judgements over metadata: does a table need work?"""

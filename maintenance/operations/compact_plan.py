@@ -1,0 +1,127 @@
+"""Plan the compaction of a table: one unit of work for each (partition, bucket), from the metadata of one snapshot."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from maintenance.compaction.append import AppendCompaction, pack_in_order, pack_small_files
+from maintenance.compaction.levels import level_count, sorted_runs
+from maintenance.compaction.plan import BucketCompaction, CompactionRules, drops_deletes, plan_steps
+from maintenance.compaction.universal import UniversalOptions, pick, pick_full
+from maintenance.format.key import key_reader
+from maintenance.format.manifest import ManifestEntry
+from maintenance.format.snapshot import Snapshot
+from maintenance.metadata.paths import matches_spec
+from maintenance.options import table as table_options
+from maintenance.scan.split import by_bucket
+from maintenance.table.table import Table
+
+Group = tuple[bytes, int]
+Unit = BucketCompaction | AppendCompaction
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionPlan:
+    """Work on one snapshot.
+
+    Attributes:
+        units: what to do; an append bucket may have several.
+        idle: groups looked at that need nothing, with their number of files.
+    """
+
+    snapshot: Snapshot | None
+    units: tuple[Unit, ...]
+    idle: Mapping[Group, int]
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionScope:
+    """Which groups to look at. `partitions`: specs, column to text; None = all. `groups`: None = all."""
+
+    full: bool = False
+    partitions: Sequence[Mapping[str, str]] | None = None
+    groups: frozenset[Group] | None = None
+
+    def covers(self, table: Table) -> Callable[[ManifestEntry], bool]:
+        known: dict[bytes, bool] = {}
+        paths = table.paths
+
+        def test(entry: ManifestEntry) -> bool:
+            if self.groups is not None and (entry.partition, entry.bucket) not in self.groups:
+                return False
+            if self.partitions is None:
+                return True
+            if entry.partition not in known:
+                known[entry.partition] = matches_spec(paths.spec_of(entry.partition), self.partitions)
+            return known[entry.partition]
+
+        return test
+
+
+def plan_compaction(table: Table, scope: CompactionScope, *, now_millis: int) -> CompactionPlan:
+    """The plan on the latest snapshot. `now_millis`: local wall clock as if UTC."""
+    snapshot = table.latest_snapshot()
+    if snapshot is None:
+        return CompactionPlan(None, (), {})
+    units: list[Unit] = []
+    idle: dict[Group, int] = {}
+    entries = table.manifests.live_entries(snapshot, scope.covers(table))
+    for group, members in by_bucket(entries).items():
+        found = (
+            _plan_bucket(table, group, members, full=scope.full, now_millis=now_millis)
+            if table.is_primary_key_table
+            else _plan_append(table, group, members, full=scope.full)
+        )
+        units.extend(found)
+        if not found:
+            idle[group] = len(members)
+    return CompactionPlan(snapshot, tuple(units), idle)
+
+
+def _plan_bucket(
+    table: Table, group: Group, members: Sequence[ManifestEntry], *, full: bool, now_millis: int
+) -> list[Unit]:
+    options = table.options
+    files = [entry.file for entry in members]
+    max_level = level_count(files, table_options.num_levels(options)) - 1
+    runs = sorted_runs(files)
+    unit = pick_full(runs, max_level) if full else None
+    if not full:
+        unit = pick(runs, max_level, UniversalOptions.of(options), now_millis=now_millis)
+    if unit is None:
+        return []
+    target = table_options.target_file_size(options, has_primary_key=True)
+    rules = CompactionRules(
+        max_level,
+        small_size=int(table_options.COMPACTION_SMALL_FILE_RATIO.of(options) * target),
+        force_rewrite=full and table_options.COMPACTION_FORCE_REWRITE_ALL_FILES.of(options),
+    )
+    steps = plan_steps(unit, rules, key_reader([field.type for field in table.schema.key_fields]))
+    if not steps:
+        return []
+    produces = table_options.CHANGELOG_PRODUCER.of(options) == "full-compaction"
+    return [
+        BucketCompaction(
+            partition=group[0],
+            bucket=group[1],
+            total_buckets=members[0].total_buckets,
+            output_level=unit.output_level,
+            max_level=max_level,
+            drop_deletes=drops_deletes(unit.output_level, files),
+            changelog=produces and unit.output_level == max_level,
+            steps=steps,
+            reason=unit.reason,
+        )
+    ]
+
+
+def _plan_append(table: Table, group: Group, members: Sequence[ManifestEntry], *, full: bool) -> list[Unit]:
+    options = table.options
+    files = [entry.file for entry in members]
+    target = table_options.target_file_size(options, has_primary_key=False)
+    least = table_options.COMPACTION_MIN_FILE_NUM.of(options)
+    if table_options.BUCKET.of(options) == -1:
+        ratio = table_options.COMPACTION_SMALL_FILE_RATIO.of(options)
+        packed = pack_small_files(files, target_size=target, small_ratio=ratio, min_files=least, all_leftovers=full)
+    else:
+        packed = pack_in_order(files, target_size=target, min_files=least, full=full)
+    return [AppendCompaction(*group, members[0].total_buckets, chosen) for chosen in packed]

@@ -1,0 +1,146 @@
+"""Spark data source `paimon`: ``spark.read.format("paimon").load("/warehouse/db.db/t")``.
+
+Options: `path` (a table's root; what `load` sets), or `warehouse` and `table` (``db.t``); every other option is a dynamic
+option of the read, such as `scan.snapshot-id`. Filters that Spark pushes down prune partitions, buckets, files and row
+groups; Spark evaluates all of them again. Register it once for each session: `register(spark)`.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    EqualNullSafe,
+    EqualTo,
+    Filter,
+    GreaterThan,
+    GreaterThanOrEqual,
+    In,
+    InputPartition,
+    IsNotNull,
+    IsNull,
+    LessThan,
+    LessThanOrEqual,
+    StringContains,
+    StringEndsWith,
+    StringStartsWith,
+)
+from pyspark.sql.types import StructType
+
+from maintenance.catalog import open_catalog
+from maintenance.errors import OptionError
+from maintenance.predicate.pushed import of_filter
+from maintenance.predicate.tree import Predicate, conjunction
+from maintenance.read.split_read import SplitRead
+from maintenance.scan.split import Split
+from maintenance.spark.read import split_batches
+from maintenance.spark.types import spark_ddl
+from maintenance.table.table import Table
+
+_OPERATORS: Mapping[type[Filter], str] = {
+    EqualTo: "=",
+    EqualNullSafe: "<=>",
+    GreaterThan: ">",
+    GreaterThanOrEqual: ">=",
+    LessThan: "<",
+    LessThanOrEqual: "<=",
+    In: "in",
+    IsNull: "is_null",
+    IsNotNull: "is_not_null",
+    StringStartsWith: "starts_with",
+    StringEndsWith: "ends_with",
+    StringContains: "contains",
+}
+_OWN = ("path", "warehouse", "table")
+
+
+def register(spark: SparkSession) -> None:
+    """Make format ``paimon`` known to a session."""
+    spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
+    spark.dataSource.register(PaimonDataSource)
+
+
+@dataclass
+class SplitPartition(InputPartition):
+    """A split as Spark's partition, with how to read it: the reader itself travels before it has planned."""
+
+    split: Split
+    split_read: SplitRead
+
+    def __init__(self, split: Split, split_read: SplitRead) -> None:
+        super().__init__(None)
+        self.split = split
+        self.split_read = split_read
+
+
+class PaimonDataSource(DataSource):
+    """Format ``paimon``."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "paimon"
+
+    def schema(self) -> str:
+        table, _ = opened(self.options).travelled()
+        return spark_ddl(table.schema.fields)
+
+    def reader(self, schema: StructType) -> "PaimonReader":
+        return PaimonReader(dict(self.options), schema.fieldNames())
+
+
+class PaimonReader(DataSourceReader):
+    """One batch read."""
+
+    def __init__(self, options: Mapping[str, str], columns: Sequence[str]) -> None:
+        self._options = options
+        self._columns = list(columns)
+        self._predicate: Predicate | None = None
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
+        table, _ = opened(self._options).travelled()
+        parts = [pushed(filter_, table) for filter_ in filters]
+        known = [part for part in parts if part is not None]
+        self._predicate = conjunction(known) if known else None
+        # Pruning keeps whole files, so Spark is asked to look at every row again.
+        return filters
+
+    def partitions(self) -> Sequence[InputPartition]:
+        plan, split_read = opened(self._options).plan(self._columns, self._predicate)
+        return [SplitPartition(split, split_read) for split in plan.splits]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:  # type: ignore[override]
+        assert isinstance(partition, SplitPartition)
+        pa.set_cpu_count(1)
+        yield from split_batches(partition.split_read, partition.split)
+
+
+def opened(options: Mapping[str, str]) -> Table:
+    """The table that the options of a read name. Raises: OptionError: they name none."""
+    given = {key.lower(): value for key, value in options.items()}
+    if "path" in given:
+        root, _, name = given["path"].rstrip("/").rpartition("/")
+        warehouse, _, database = root.rpartition("/")
+        identifier = f"{database.removesuffix('.db')}.{name}"
+    elif "warehouse" in given and "table" in given:
+        warehouse, identifier = given["warehouse"], given["table"]
+    else:
+        raise OptionError("neither 'path' nor 'warehouse' and 'table' are set", "options", "Call load(path of the table).")
+    catalog_options = {key: value for key, value in given.items() if key.startswith("fs.")}
+    table = open_catalog({"warehouse": warehouse, **catalog_options}).get_table(identifier)
+    if not isinstance(table, Table):
+        raise OptionError(f"'{identifier}' is a system table", "options", "Read it with get_table(...).to_spark(spark).")
+    return table.copy({k: v for k, v in given.items() if k not in _OWN and not k.startswith("fs.")})
+
+
+def pushed(filter_: Filter, table: Table) -> Predicate | None:
+    """A filter of Spark as a predicate, None if it cannot be said."""
+    operator = _OPERATORS.get(type(filter_))
+    attribute: Any = getattr(filter_, "attribute", None)
+    if operator is None or attribute is None or len(attribute) != 1:
+        return None
+    value = getattr(filter_, "value", None)
+    return of_filter(operator, attribute[0], value, table.schema.fields)

@@ -1,0 +1,55 @@
+"""Read a table as a DataFrame: one task for each split."""
+
+import pickle
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from maintenance.read.split_read import SplitRead
+from maintenance.scan.split import Split
+from maintenance.spark.types import spark_ddl
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from maintenance.table.table import Table
+
+
+def table_to_spark(
+    spark: "SparkSession", table: "Table", columns: Sequence[str] | None, where: str | None
+) -> "DataFrame":
+    """The rows of a table; arguments as of `Table.to_arrow`."""
+    plan, read = table.plan(columns, table.predicate(where))
+    return splits_to_spark(spark, plan.splits, read)
+
+
+def splits_to_spark(spark: "SparkSession", splits: Sequence[Split], read: SplitRead) -> "DataFrame":
+    """The rows of splits. Each split is read by the task that gets its number."""
+    ddl = spark_ddl(read.columns)
+    if not splits:
+        return spark.createDataFrame([], ddl)
+    pickled = [pickle.dumps(split) for split in splits]
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        pa.set_cpu_count(1)
+        for batch in batches:
+            for index in batch.column(0).to_pylist():
+                yield from split_batches(read, pickle.loads(pickled[index]))
+
+    return spark.range(0, len(splits), 1, len(splits)).mapInArrow(run, ddl)
+
+
+def split_batches(read: SplitRead, split: Split) -> Iterator[pa.RecordBatch]:
+    """Rows of a split in the forms that Spark takes: timestamps in microseconds."""
+    for table in read.tables(split):
+        yield from as_spark_takes(table).to_batches()
+
+
+def as_spark_takes(table: pa.Table) -> pa.Table:
+    """A table with every timestamp in microseconds."""
+    fields = [
+        pa.field(field.name, pa.timestamp("us", tz=field.type.tz)) if pa.types.is_timestamp(field.type) else field
+        for field in table.schema
+    ]
+    return table.cast(pa.schema(fields))
