@@ -1,7 +1,7 @@
 """Catalogs: where databases and tables are found.
 
-    catalog = open_catalog({"warehouse": "/data/lake"})
-    table = catalog.get_table("demo.flights")
+catalog = open_catalog({"warehouse": "/data/lake"})
+table = catalog.get_table("demo.flights")
 """
 
 from maintenance.catalog.catalog import Catalog

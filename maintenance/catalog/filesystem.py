@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from maintenance.catalog.identifier import Identifier
 from maintenance.catalog.schema import Schema
 from maintenance.catalog.schema_change import SchemaChange, changed_schema
-from maintenance.errors import AlreadyExistsError, CommitError, NotFoundError, SchemaError
+from maintenance.errors import AlreadyExistsError, CommitError, NotFoundError, SchemaError, UnsupportedError
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.paths import branch_root
 from maintenance.metadata.schemas import Schemas
@@ -79,6 +79,12 @@ class FilesystemCatalog:
 
     def get_table(self, identifier: str) -> Table | SystemTableView:
         name = Identifier.parse(identifier)
+        if name.database == _RESERVED:
+            raise UnsupportedError(
+                "the system database 'sys' is not supported yet",
+                self.warehouse,
+                "Read the system tables of each table.",
+            )
         location = self.location(name)
         schema = self._schemas(location, name.branch).latest()
         if schema is None:
@@ -109,9 +115,7 @@ class FilesystemCatalog:
             table = self.get_table(str(name))
             assert isinstance(table, Table)
             has_snapshot = table.snapshots.latest_id() is not None
-            following = changed_schema(
-                table.schema, changes, str(name), has_snapshot=has_snapshot, time_millis=_now()
-            )
+            following = changed_schema(table.schema, changes, str(name), has_snapshot=has_snapshot, time_millis=_now())
             if schemas.publish(following):
                 return
         raise CommitError("other writers kept changing the schema", f"table {name}", "Run again.")

@@ -18,11 +18,15 @@ def open_catalog(options: Mapping[str, str]) -> Catalog:
     metastore = catalog_options.METASTORE.of(given)
     if metastore not in _CATALOGS:
         raise UnsupportedError(
-            f"'metastore' = '{metastore}' is not supported yet", "catalog options", f"Use one of {', '.join(_CATALOGS)}."
+            f"'metastore' = '{metastore}' is not supported yet",
+            "catalog options",
+            f"Use one of {', '.join(_CATALOGS)}.",
         )
     if catalog_options.LOCK_ENABLED.of(given):
         raise UnsupportedError(
-            "'lock.enabled' = 'true' is not supported yet", "catalog options", "Unset it; see the notes on object stores."
+            "'lock.enabled' = 'true' is not supported yet",
+            "catalog options",
+            "Unset it; see the notes on object stores.",
         )
     return _CATALOGS[metastore](given)
 

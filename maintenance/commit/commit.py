@@ -110,9 +110,7 @@ def commit_append(
     return (snapshot.id,)
 
 
-def commit_compact(
-    target: CommitTarget, messages: Sequence[CommitMessage], identity: CommitIdentity
-) -> CompactCommit:
+def commit_compact(target: CommitTarget, messages: Sequence[CommitMessage], identity: CommitIdentity) -> CompactCommit:
     """Publish replaced files as one COMPACT snapshot, without the groups that another writer changed meanwhile.
 
     The files of lost groups are deleted: nothing names them.

@@ -98,9 +98,7 @@ def plan_steps(
     return tuple(steps)
 
 
-def _upgrade(
-    file: DataFileMeta, output_level: int, rules: CompactionRules
-) -> Sequence[RewriteStep | UpgradeStep]:
+def _upgrade(file: DataFileMeta, output_level: int, rules: CompactionRules) -> Sequence[RewriteStep | UpgradeStep]:
     holds_deletes = file.delete_row_count is None or file.delete_row_count > 0
     if rules.force_rewrite or (output_level == rules.max_level and holds_deletes):
         return [RewriteStep((((file,),),))]

@@ -94,9 +94,7 @@ def _early_full(
     return None
 
 
-def _size_amplification(
-    runs: Sequence[SortedRun], max_level: int, options: UniversalOptions
-) -> CompactUnit | None:
+def _size_amplification(runs: Sequence[SortedRun], max_level: int, options: UniversalOptions) -> CompactUnit | None:
     if len(runs) < options.trigger:
         return None
     newer = sum(run.size for run in runs[:-1])

@@ -4,7 +4,8 @@ Each takes columns as the file's own schema declares them and returns natural Ar
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from functools import partial
+from typing import Any, Protocol, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,6 +16,8 @@ from maintenance.format import parquet
 from maintenance.format.avro_file import read_records
 from maintenance.types.arrow import arrow_type
 from maintenance.types.data_type import DataField
+
+T = TypeVar("T")
 
 
 class DataReader(Protocol):
@@ -75,16 +78,32 @@ class _OrcReader:
             raise CorruptFileError(f"the file is not ORC: {error}", path, "Restore it, or roll back.") from error
 
     def read(self, fields: Sequence[DataField], filter_: pc.Expression | None) -> pa.Table:
-        return _natural(self._file.read([field.name for field in fields]), fields, self._path)
+        names = [field.name for field in fields]
+        return _natural(self._decoded(partial(self._file.read, names)), fields, self._path)
 
     def batches(
         self, fields: Sequence[DataField], batch_rows: int, filter_: pc.Expression | None
     ) -> Iterator[pa.Table]:
+        names = [field.name for field in fields]
         for stripe in range(self._file.nstripes):
-            batch = self._file.read_stripe(stripe, [field.name for field in fields])
+            batch = self._decoded(partial(self._file.read_stripe, stripe, names))
             table = _natural(pa.Table.from_batches([batch]), fields, self._path)
             for start in range(0, table.num_rows, batch_rows):
                 yield table.slice(start, batch_rows)
+
+    def _decoded(self, read: Callable[[], T]) -> T:
+        try:
+            return read()
+        except pa.ArrowInvalid as error:
+            if "out of range for nanosecond" not in str(error):
+                raise CorruptFileError(
+                    f"the file is damaged: {error}", self._path, "Restore it, or roll back."
+                ) from error
+            raise UnsupportedError(
+                f"ORC timestamps before 1677-09-21 or after 2262-04-11 are not supported yet: {error}",
+                self._path,
+                "Leave the column out of the read, or store the table as parquet.",
+            ) from error
 
 
 class _AvroReader:
@@ -136,6 +155,9 @@ def _avro_column(values: list[Any], field: DataField) -> pa.Array:
     if field.type.root == "DATE":
         return pa.array(values, pa.int32()).cast(wanted)
     if field.type.root == "DECIMAL":
-        words = (None if v is None else int.from_bytes(v, "big", signed=True).to_bytes(16, "little", signed=True) for v in values)
+        words = (
+            None if v is None else int.from_bytes(v, "big", signed=True).to_bytes(16, "little", signed=True)
+            for v in values
+        )
         return pa.array(words, pa.binary(16)).view(wanted)
     return pa.array(values, wanted)

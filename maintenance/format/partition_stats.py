@@ -1,6 +1,7 @@
 """Statistics over the partitions of a manifest's entries: full minimum, maximum and null count of each column."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from maintenance.format.binary_row import EMPTY_ROW, parse_row, serialize_row
 from maintenance.format.simple_stats import SimpleStats
@@ -27,5 +28,5 @@ def partition_stats_of(partitions: Sequence[bytes], types: Sequence[DataType]) -
     return SimpleStats(serialize_row(minimums, types), serialize_row(maximums, types), tuple(nulls))
 
 
-def _order(value: Value) -> Value:
+def _order(value: Value) -> Any:
     return value.encode() if isinstance(value, str) else value

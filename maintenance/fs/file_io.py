@@ -126,7 +126,9 @@ class FileIO:
             return False
         except OSError as error:
             raise CommitError(
-                f"a file cannot be published: {error.strerror}", plain, "Use a disk with hard links, or an object store."
+                f"a file cannot be published: {error.strerror}",
+                plain,
+                "Use a disk with hard links, or an object store.",
             ) from error
         finally:
             os.unlink(temporary)
@@ -239,9 +241,7 @@ def _list_local(folder: str) -> list[FileStatus]:
                     stat = entry.stat()
                 except FileNotFoundError:
                     continue
-                found.append(
-                    FileStatus(f"{folder}/{entry.name}", entry.name, stat.st_size, int(stat.st_mtime * 1000))
-                )
+                found.append(FileStatus(f"{folder}/{entry.name}", entry.name, stat.st_size, int(stat.st_mtime * 1000)))
     except FileNotFoundError:
         return []
     return found

@@ -33,6 +33,8 @@ class Consumers:
                 continue
             except (ValueError, KeyError, TypeError) as error:
                 raise CorruptFileError(
-                    "a consumer file has no next snapshot", path, "Reset the consumer, or delete the file if it is unused."
+                    "a consumer file has no next snapshot",
+                    path,
+                    "Reset the consumer, or delete the file if it is unused.",
                 ) from error
         return found

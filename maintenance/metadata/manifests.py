@@ -39,7 +39,9 @@ class Manifests:
             return self.file_io.read_bytes(path)
         except FileNotFoundError as error:
             raise CorruptFileError(
-                "a manifest file that a snapshot names is missing", path, "Roll back to a snapshot or tag that is whole."
+                "a manifest file that a snapshot names is missing",
+                path,
+                "Roll back to a snapshot or tag that is whole.",
             ) from error
 
     def read_list(self, name: str) -> list[ManifestFileMeta]:

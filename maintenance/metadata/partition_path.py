@@ -25,18 +25,22 @@ def partition_text(value: Value, data_type: DataType, legacy: bool) -> str:
     """
     if data_type.is_bytes or data_type.is_nested:
         raise UnsupportedError(
-            f"type {data_type} as a partition column is not supported yet", "partition path", "Partition by another column."
+            f"type {data_type} as a partition column is not supported yet",
+            "partition path",
+            "Partition by another column.",
         )
     if data_type.root in ("FLOAT", "DOUBLE"):
         raise UnsupportedError(
-            f"type {data_type} as a partition column is not supported yet", "partition path", "Partition by another column."
+            f"type {data_type} as a partition column is not supported yet",
+            "partition path",
+            "Partition by another column.",
         )
     if legacy and data_type.root == "DATE":
         return str(value)
     if legacy and data_type.is_timestamp:
         return _iso_local(int(value or 0))
     if data_type.root == "DECIMAL":
-        return format(value, "f")  # type: ignore[str-bytes-safe]
+        return format(value, "f")
     return text_of_value(value, data_type)
 
 

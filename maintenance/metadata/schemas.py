@@ -27,7 +27,9 @@ class Schemas:
         try:
             return parse_schema(self.file_io.read_settled(path), path)
         except FileNotFoundError as error:
-            raise NotFoundError(f"schema {schema_id} does not exist", self.folder, "Restore the schema file.") from error
+            raise NotFoundError(
+                f"schema {schema_id} does not exist", self.folder, "Restore the schema file."
+            ) from error
 
     def latest(self) -> TableSchema | None:
         """The newest schema, None where there is no table."""

@@ -246,9 +246,7 @@ class _Compaction:
         partition = partition_text_of(self._table.paths.spec_of(group[0]))
         return GroupResult(partition, group[1], outcome, message=message, **numbers)
 
-    def _report(
-        self, plan: CompactionPlan, before: TableShape, after: TableShape, *, dry_run: bool
-    ) -> CompactReport:
+    def _report(self, plan: CompactionPlan, before: TableShape, after: TableShape, *, dry_run: bool) -> CompactReport:
         base = None if plan.snapshot is None else plan.snapshot.id
         return CompactReport(
             table=self._table.identifier,

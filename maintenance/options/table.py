@@ -23,13 +23,13 @@ from maintenance.options.option import (
 MAX_INT = 2**31 - 1
 
 BUCKET = Option("bucket", integer, -1)
-BUCKET_KEY = Option("bucket-key", names, ())
+BUCKET_KEY: Option[tuple[str, ...]] = Option("bucket-key", names, ())
 BUCKET_FUNCTION_TYPE = Option("bucket-function.type", one_of("default", "mod", "hive"), "default")
 BRANCH = Option("branch", string, "main")
 MERGE_ENGINE = Option(
     "merge-engine", one_of("deduplicate", "partial-update", "aggregation", "first-row"), "deduplicate"
 )
-SEQUENCE_FIELD = Option("sequence.field", names, ())
+SEQUENCE_FIELD: Option[tuple[str, ...]] = Option("sequence.field", names, ())
 SEQUENCE_FIELD_SORT_ORDER = Option("sequence.field.sort-order", one_of("ascending", "descending"), "ascending")
 ROWKIND_FIELD: Option[str | None] = Option("rowkind.field", string, None)
 IGNORE_DELETE = Option(
@@ -78,7 +78,9 @@ COMPACTION_MAX_SIZE_AMPLIFICATION_PERCENT = Option("compaction.max-size-amplific
 COMPACTION_SIZE_RATIO = Option("compaction.size-ratio", integer, 1)
 COMPACTION_OPTIMIZATION_INTERVAL: Option[timedelta | None] = Option("compaction.optimization-interval", duration, None)
 COMPACTION_TOTAL_SIZE_THRESHOLD: Option[int | None] = Option("compaction.total-size-threshold", memory_size, None)
-COMPACTION_INCREMENTAL_SIZE_THRESHOLD: Option[int | None] = Option("compaction.incremental-size-threshold", memory_size, None)
+COMPACTION_INCREMENTAL_SIZE_THRESHOLD: Option[int | None] = Option(
+    "compaction.incremental-size-threshold", memory_size, None
+)
 COMPACTION_FORCE_UP_LEVEL_0 = Option("compaction.force-up-level-0", boolean, False)
 COMPACTION_FORCE_REWRITE_ALL_FILES = Option("compaction.force-rewrite-all-files", boolean, False)
 COMPACTION_MIN_FILE_NUM = Option("compaction.min.file-num", integer, 5)

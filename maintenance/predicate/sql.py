@@ -30,6 +30,7 @@ from maintenance.predicate.tree import (
     conjunction,
     disjunction,
 )
+from maintenance.types.arrow import arrow_type
 from maintenance.types.data_type import DataField, DataType
 from maintenance.types.values import Value
 
@@ -166,6 +167,7 @@ class _Reader:
         found = [field for field in self.fields if field.name == name]
         found = found or [field for field in self.fields if field.name.lower() == name.lower()]
         if len(found) == 1:
+            arrow_type(found[0].type, f"column {found[0].name} of the filter")  # refuses types that cannot be held
             return found[0]
         names = ", ".join(field.name for field in found or self.fields)
         problem = "is ambiguous" if found else "does not exist"

@@ -15,7 +15,6 @@ from maintenance.format.schema import TableSchema
 from maintenance.format.system_fields import SEQUENCE_NUMBER, VALUE_KIND
 from maintenance.fs.file_io import FileIO
 from maintenance.merge.engine import MergeEngine
-from maintenance.merge.ordered import RecordOrder
 from maintenance.merge.sections import Section, partition_into_sections
 from maintenance.metadata.paths import TablePaths
 from maintenance.predicate.arrow import mask
@@ -72,9 +71,7 @@ class SplitRead:
         for section in partition_into_sections(split.files, read_key):
             yield from self._merged(context, split, section, engine)
 
-    def _merged(
-        self, context: ReadContext, split: Split, section: Section, engine: MergeEngine
-    ) -> Iterator[pa.Table]:
+    def _merged(self, context: ReadContext, split: Split, section: Section, engine: MergeEngine) -> Iterator[pa.Table]:
         if len(section) == 1:
             for file in section[0]:
                 for rows in _stream(self.reader(context, split.partition, split.bucket, file, self.predicate)):

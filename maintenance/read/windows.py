@@ -56,7 +56,9 @@ def _merged(readers: Sequence[RunReader], order: RecordOrder) -> Iterator[Window
             if table is None:
                 del reading[number]
             else:
-                waiting.append(table.append_column(RUN_COLUMN, pa.repeat(pa.scalar(number, pa.int32()), table.num_rows)))
+                waiting.append(
+                    table.append_column(RUN_COLUMN, pa.repeat(pa.scalar(number, pa.int32()), table.num_rows))
+                )
         if not waiting:
             return
         rows = pa.concat_tables(waiting).combine_chunks()

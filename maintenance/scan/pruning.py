@@ -146,6 +146,4 @@ def prune_primary_key(entries: Sequence[ManifestEntry], pruning: Pruning) -> lis
 
 def stats_by_column(stats: SimpleStats, fields: Sequence[DataField]) -> dict[str, ColumnStats]:
     """Statistics of columns by name. Columns without a known bound or count are unknown to `may_match`."""
-    return {
-        field.name: ColumnStats(*values) for field, values in zip(fields, stats_values(stats, fields), strict=True)
-    }
+    return {field.name: ColumnStats(*values) for field, values in zip(fields, stats_values(stats, fields), strict=True)}

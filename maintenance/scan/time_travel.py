@@ -46,7 +46,9 @@ _TRAVELS: Mapping[str, Travel] = {
     "scan.timestamp-millis": _by_millis,
     "scan.timestamp": _by_timestamp,
 }
-_HARMLESS = frozenset({"scan.manifest.parallelism", "scan.parallelism", "scan.infer-parallelism", "scan.plan-sort-partition"})
+_HARMLESS = frozenset(
+    {"scan.manifest.parallelism", "scan.parallelism", "scan.infer-parallelism", "scan.plan-sort-partition"}
+)
 _LATEST_MODES = frozenset({"default", "latest-full", "full", "latest"})
 
 

@@ -112,7 +112,7 @@ class PaimonReader(DataSourceReader):
         plan, split_read = opened(self._options).plan(self._columns, self._predicate)
         return [SplitPartition(split, split_read) for split in plan.splits]
 
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:  # type: ignore[override]
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, SplitPartition)
         pa.set_cpu_count(1)
         yield from split_batches(partition.split_read, partition.split)
@@ -128,11 +128,15 @@ def opened(options: Mapping[str, str]) -> Table:
     elif "warehouse" in given and "table" in given:
         warehouse, identifier = given["warehouse"], given["table"]
     else:
-        raise OptionError("neither 'path' nor 'warehouse' and 'table' are set", "options", "Call load(path of the table).")
+        raise OptionError(
+            "neither 'path' nor 'warehouse' and 'table' are set", "options", "Call load(path of the table)."
+        )
     catalog_options = {key: value for key, value in given.items() if key.startswith("fs.")}
     table = open_catalog({"warehouse": warehouse, **catalog_options}).get_table(identifier)
     if not isinstance(table, Table):
-        raise OptionError(f"'{identifier}' is a system table", "options", "Read it with get_table(...).to_spark(spark).")
+        raise OptionError(
+            f"'{identifier}' is a system table", "options", "Read it with get_table(...).to_spark(spark)."
+        )
     return table.copy({k: v for k, v in given.items() if k not in _OWN and not k.startswith("fs.")})
 
 

@@ -32,9 +32,6 @@ class TaskError:
     error: Exception
 
 
-Outcome = R | TaskError
-
-
 @dataclass(frozen=True, slots=True)
 class _Indexed(Generic[R]):
     index: int
@@ -74,10 +71,10 @@ def _guarded(function: Callable[[P], R], payload: P) -> "R | TaskError":
     try:
         return function(payload)
     except Exception as error:  # noqa: BLE001 - the edge of a task: the caller decides what an error means
-        return TaskError(_portable(error))
+        return TaskError(portable(error))
 
 
-def _portable(error: Exception) -> Exception:
+def portable(error: Exception) -> Exception:
     """The error if it survives pickling, else one that says the same."""
     try:
         pickle.loads(pickle.dumps(error))

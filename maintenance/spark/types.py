@@ -38,5 +38,7 @@ def spark_type(data_type: DataType, where: str = "a column") -> str:
 
 def spark_ddl(fields: Sequence[DataField]) -> str:
     """The DDL text of a schema."""
-    quoted = [(f"`{field.name.replace('`', '``')}`", spark_type(field.type, f"column {field.name}")) for field in fields]
+    quoted = [
+        (f"`{field.name.replace('`', '``')}`", spark_type(field.type, f"column {field.name}")) for field in fields
+    ]
     return ", ".join(f"{name} {text}" for name, text in quoted)

@@ -135,9 +135,7 @@ class Table:
         table, snapshot = self.travelled()
         plan = plan_scan(table.scan_source(), snapshot, predicate)
         fields = read_fields(columns, table.schema)
-        read = SplitRead(
-            table.file_io, table.paths, table.schema, plan.schemas, table.options, fields, predicate
-        )
+        read = SplitRead(table.file_io, table.paths, table.schema, plan.schemas, table.options, fields, predicate)
         return plan, read
 
     def predicate(self, where: str | None) -> Predicate | None:
@@ -173,7 +171,7 @@ class Table:
     ) -> "DataFrame":
         """The rows of the table as a Spark DataFrame, one task for each split. Arguments as of `to_arrow`."""
         # Reading without Spark needs no pyspark.
-        from maintenance.spark.read import table_to_spark  # noqa: PLC0415
+        from maintenance.spark.read import table_to_spark
 
         return table_to_spark(spark, self.copy(options or {}), columns, where)
 
@@ -239,6 +237,7 @@ class Table:
 
 def read_splits(splits: Sequence[Split], read: SplitRead) -> list[pa.Table]:
     """Read splits on all cores of this process; tables in the order of the splits."""
+
     def whole(split: Split) -> list[pa.Table]:
         return list(read.tables(split))
 
@@ -253,4 +252,3 @@ def new_commit_user(options: Mapping[str, str]) -> str:
     prefix = table_options.COMMIT_USER_PREFIX.of(options)
     user = str(uuid.uuid4())
     return f"{prefix}_{user}" if prefix else user
-

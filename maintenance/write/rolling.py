@@ -241,5 +241,3 @@ def _check_not_null(rows: pa.Table, context: WriteContext) -> None:
                 f"table {context.name}",
                 "Fill the column before writing.",
             )
-
-

@@ -48,7 +48,9 @@ def _column(rows: pa.Table, field: DataField, where: str) -> pa.ChunkedArray:
     else:
         column = _cast(rows.column(field.name), wanted, field, where)
     if column.null_count and not field.type.nullable:
-        raise DataError(f"null in column '{field.name}', which is {field.type}", where, "Fill the column before writing.")
+        raise DataError(
+            f"null in column '{field.name}', which is {field.type}", where, "Fill the column before writing."
+        )
     _check_length(column, field, where)
     if column.null_count and field.default_value is not None:
         column = pc.fill_null(column, _default(field, wanted))

@@ -37,9 +37,7 @@ class FileStatistics:
         """Key statistics, value statistics, and the columns that the latter cover (None = all)."""
         collected = self._so_far or ()
         by_name = dict(zip((field.name for field in self._fields), collected, strict=True))
-        values = [
-            CollectedStats() if mode == NO_STATS else by_name[field.name] for field, mode in self._by_field()
-        ]
+        values = [CollectedStats() if mode == NO_STATS else by_name[field.name] for field, mode in self._by_field()]
         value_stats, columns = stored_stats(values, self._fields, self._modes, dense=self._dense)
         if not self._keys:
             return EMPTY_STATS, value_stats, columns

@@ -49,22 +49,31 @@ def _bucket_rows(table: Table) -> list[tuple[object, ...]]:
 def _partition_rows(table: Table) -> list[tuple[object, ...]]:
     rows: list[tuple[object, ...]] = []
     paths = replace(table.paths, legacy_partition_name=False)
+    deleted = _deleted_rows(table)
     for partition, entries in _grouped(table, lambda entry: entry.partition).items():
         s = _sums(entries)
         # Unlike directories, this table always shows values cast to text: dates as dates.
         spec = "/".join(f"{name}={text}" for name, text in paths.spec_of(partition).items())
         buckets = max(entry.total_buckets for entry in entries)
-        rows.append((spec, s.rows, s.size, s.files, s.last_update, None, None, None, None, buckets, False, None))
+        gone = deleted.get(partition, 0)
+        rows.append((spec, s.rows, s.size, s.files, s.last_update, None, None, None, None, buckets, False, gone))
     return rows
+
+
+def _deleted_rows(table: Table) -> dict[bytes, int | None]:
+    """Rows that deletion vectors delete in each partition that has some; None where an old file does not say."""
+    _, snapshot = table.travelled()
+    found: dict[bytes, list[int | None]] = {}
+    for entry in [] if snapshot is None else table.manifests.read_index(snapshot):
+        found.setdefault(entry.partition, []).extend(range_.cardinality for range_ in entry.dv_ranges or ())
+    return {partition: None if None in counts else sum(filter(None, counts)) for partition, counts in found.items()}
 
 
 _COUNTS = [("record_count", pa.int64()), ("file_size_in_bytes", pa.int64()), ("file_count", pa.int64())]
 
 BUCKETS = SystemTable(
     "buckets",
-    pa.schema(
-        [("partition", pa.string()), ("bucket", pa.int32()), *_COUNTS, ("last_update_time", LOCAL_TIMESTAMP)]
-    ),
+    pa.schema([("partition", pa.string()), ("bucket", pa.int32()), *_COUNTS, ("last_update_time", LOCAL_TIMESTAMP)]),
     _bucket_rows,
 )
 PARTITIONS = SystemTable(

@@ -5,9 +5,11 @@ import pyarrow as pa
 from maintenance.format.column_stats import stats_values
 from maintenance.format.data_file import DataFileMeta, FileSource
 from maintenance.format.schema import TableSchema
+from maintenance.format.system_fields import SYSTEM_FIELDS
 from maintenance.table.system.system_table import LOCAL_TIMESTAMP, SystemTable
 from maintenance.table.system.text import braces, brackets, internal_text, named
 from maintenance.table.table import Table
+from maintenance.types.data_type import DataField
 
 
 def _rows(table: Table) -> list[tuple[object, ...]]:
@@ -50,15 +52,23 @@ def _rows(table: Table) -> list[tuple[object, ...]]:
 
 
 def _statistics(file: DataFileMeta, schema: TableSchema) -> tuple[str, str, str]:
-    names = schema.field_names if file.value_stats_cols is None else file.value_stats_cols
-    fields = schema.fields_of(names)
+    fields = _covered(file, schema)
     values = stats_values(file.value_stats, fields)
-    shown = list(zip(fields, values, strict=True))
+    shown = [(field, of) for field, of in zip(fields, values, strict=True) if field not in SYSTEM_FIELDS]
     return (
         named({field.name: internal_text(low, field) for field, (low, _, _) in shown}),
         named({field.name: internal_text(high, field) for field, (_, high, _) in shown}),
         named({field.name: "null" if count is None else str(count) for field, (_, _, count) in shown}),
     )
+
+
+def _covered(file: DataFileMeta, schema: TableSchema) -> list[DataField]:
+    """The columns that a file's statistics cover: those named, else those written, else all."""
+    names = file.value_stats_cols if file.value_stats_cols is not None else file.write_cols
+    if names is None:
+        return list(schema.fields)
+    by_name = {field.name: field for field in (*SYSTEM_FIELDS, *schema.fields)}
+    return [by_name[name] for name in names]
 
 
 FILES = SystemTable(

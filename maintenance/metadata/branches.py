@@ -1,0 +1,33 @@
+"""The branches of a table. Each has its own snapshots, tags, schemas and consumers; manifests and data are shared.
+
+Source: metadata section 10.7, Java `BranchManager`.
+"""
+
+from dataclasses import dataclass, replace
+
+from maintenance.fs.file_io import FileIO
+from maintenance.metadata.paths import MAIN_BRANCH, TablePaths
+from maintenance.metadata.snapshots import Snapshots
+from maintenance.metadata.tags import Tags
+
+_PREFIX = "branch-"
+
+
+@dataclass(frozen=True, slots=True)
+class Branches:
+    """Lists the branches of one table. `paths`: of any of its branches."""
+
+    file_io: FileIO
+    paths: TablePaths
+
+    def names(self) -> list[str]:
+        """``main``, then the others by name."""
+        folders = self.file_io.list_folders(f"{self.paths.root}/branch")
+        others = sorted(name.removeprefix(_PREFIX) for name in folders if name.startswith(_PREFIX))
+        return [MAIN_BRANCH, *others]
+
+    def snapshots(self, branch: str) -> Snapshots:
+        return Snapshots(self.file_io, replace(self.paths, branch=branch))
+
+    def tags(self, branch: str) -> Tags:
+        return Tags(self.file_io, replace(self.paths, branch=branch))

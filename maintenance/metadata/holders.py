@@ -1,0 +1,168 @@
+"""What must stay on storage: all that a snapshot or a tag of any branch still needs.
+
+Snapshots of a branch count from its earliest on: what lies below the EARLIEST hint was given up by an expiry that did
+not end, and may lack files. Data files are looked for by name: names are unique in a table, and a file that anything
+with its name holds must stay. Each manifest is read once, however many snapshots and tags share it.
+Source: metadata sections 8.1, 10.1, 10.2; stricter than Java, which asks only the neighbouring tags of the main branch.
+"""
+
+import sys
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from maintenance.errors import CorruptFileError
+from maintenance.format.manifest import ManifestEntry
+from maintenance.format.snapshot import Snapshot
+from maintenance.metadata.branches import Branches
+from maintenance.metadata.manifests import Manifests, merge_scan
+from maintenance.metadata.paths import MAIN_BRANCH
+from maintenance.metadata.snapshots import Snapshots
+
+READERS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A state that must stay readable. `name`: for messages, such as ``tag 'a' of branch b``."""
+
+    name: str
+    snapshot: Snapshot
+    is_tag: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """What a set of holders needs.
+
+    Attributes:
+        metadata: names of manifest lists, manifests, index manifests, index files and statistics.
+        changelogs: names of the changelog lists of the snapshots; a tag does not hold its changelog.
+        states: the manifests of each distinct state, base list before delta list.
+    """
+
+    metadata: frozenset[str]
+    changelogs: frozenset[str]
+    states: tuple[tuple[str, ...], ...]
+
+    def holds(self, snapshot: Snapshot) -> bool:
+        """Whether a holder is this very state: then it needs all that the snapshot needs."""
+        return {snapshot.base_manifest_list, snapshot.delta_manifest_list} <= self.metadata
+
+    def data_files(self, manifests: Manifests, candidates: Collection[str]) -> set[str]:
+        """Names among the candidates, and of the files beside them, that belong to a live file of a holder.
+
+        Raises: CorruptFileError: a manifest cannot be read.
+        """
+        if not candidates:
+            return set()
+
+        def found(name: str) -> list[ManifestEntry]:
+            return [entry for entry in manifests.read(name) if entry.file.file_name in candidates]
+
+        names = list(dict.fromkeys(name for state in self.states for name in state))
+        with ThreadPoolExecutor(READERS) as pool:
+            entries = {name: kept for name, kept in zip(names, pool.map(found, names), strict=True) if kept}
+        used: set[str] = set()
+        for state in self.states:
+            for entry in merge_scan(e for name in state for e in entries.get(name, ())):
+                used.add(entry.file.file_name)
+                used.update(entry.file.extra_files)
+        return used
+
+
+def counting_ids(snapshots: Snapshots) -> list[int]:
+    """Ids of the snapshots from the earliest on, ascending."""
+    earliest = snapshots.earliest_id()
+    return [i for i in snapshots.list_ids() if earliest is not None and i >= earliest]
+
+
+def tag_census(branches: Branches) -> Mapping[str, tuple[str, ...]]:
+    """Names of the tags of each branch: a holder that appears while files are being deleted changes it."""
+    return {branch: tuple(branches.tags(branch).names()) for branch in branches.names()}
+
+
+def holders_of(
+    branches: Branches,
+    branch: str,
+    *,
+    first_snapshot: int | None = None,
+    without_tags: Collection[str] = (),
+) -> list[Holder]:
+    """All snapshots and tags, except those that are to go.
+
+    Args: `branch`: the one that is worked on; `first_snapshot`: its first snapshot to stay, None = all that count;
+        `without_tags`: its tags that go.
+    """
+    found = []
+    for name in branches.names():
+        where = "" if name == MAIN_BRANCH else f" of branch {name}"
+        snapshots = branches.snapshots(name)
+        first = first_snapshot if name == branch and first_snapshot is not None else 0
+        ids = [i for i in counting_ids(snapshots) if i >= first]
+        with ThreadPoolExecutor(READERS) as pool:
+            read = list(pool.map(snapshots.find, ids))
+        # One that vanished since was given up by another expiry.
+        found += [Holder(f"snapshot {s.id}{where}", s, False) for s in read if s is not None]
+        for tag_name, tag in branches.tags(name).all().items():
+            if name != branch or tag_name not in without_tags:
+                found.append(Holder(f"tag '{tag_name}'{where}", tag.snapshot, True))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    manifests: tuple[str, ...]
+    others: tuple[str, ...]
+
+
+def needed_by(holders: Sequence[Holder], manifests: Manifests) -> Needed:
+    """What these holders need.
+
+    Raises: CorruptFileError: a file that one of them needs is missing or damaged; the message names the holder.
+    """
+    states = {(h.snapshot.base_manifest_list, h.snapshot.delta_manifest_list, h.snapshot.index_manifest): h for h in holders}
+    distinct = list(states.values())
+    with ThreadPoolExecutor(READERS) as pool:
+        read = list(pool.map(lambda holder: _state_of(holder, manifests), distinct))
+    stored = set(manifests.file_io.list_names(manifests.paths.manifest_folder()))
+    for holder, state in zip(distinct, read, strict=True):
+        for name in state.manifests:
+            if name not in stored:
+                raise _unreadable(holder, CorruptFileError("a manifest is missing", manifests.paths.manifest(name), ""))
+    return Needed(
+        frozenset(_all_names(holders, read)),
+        frozenset(h.snapshot.changelog_manifest_list for h in holders if not h.is_tag and h.snapshot.changelog_manifest_list),
+        tuple(state.manifests for state in read),
+    )
+
+
+def _all_names(holders: Iterable[Holder], states: Iterable[_State]) -> Iterable[str]:
+    for holder in holders:
+        if holder.snapshot.statistics is not None:
+            yield holder.snapshot.statistics
+    for state in states:
+        yield from state.manifests
+        yield from state.others
+
+
+def _state_of(holder: Holder, manifests: Manifests) -> _State:
+    snapshot = holder.snapshot
+    others = [snapshot.base_manifest_list, snapshot.delta_manifest_list]
+    try:
+        metas = manifests.data_manifests(snapshot)
+        if snapshot.index_manifest is not None:
+            others.append(snapshot.index_manifest)
+            others.extend(entry.file_name for entry in manifests.read_index(snapshot))
+    except CorruptFileError as error:
+        raise _unreadable(holder, error) from error
+    # Many states name the same manifests: one string each.
+    return _State(tuple(sys.intern(meta.file_name) for meta in metas), tuple(others))
+
+
+def _unreadable(holder: Holder, error: CorruptFileError) -> CorruptFileError:
+    return CorruptFileError(
+        f"{holder.name} cannot be read whole, so nothing is deleted: {error.found}",
+        error.where,
+        "If an expiry by another program died, let it finish; otherwise restore the file, or delete that tag or roll back.",
+    )

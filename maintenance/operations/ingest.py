@@ -1,0 +1,129 @@
+"""Ingestion: one batch of rows becomes one commit, exactly once.
+
+A pipeline keeps one commit user and numbers its batches. A batch whose number, or a later one, that user has committed is
+not written again, so a replay after a crash is safe. Source: seed 000 (two-phase commit), Java `filterCommitted`.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from maintenance.commit.commit import (
+    BATCH_IDENTIFIER,
+    CommitIdentity,
+    CommitTarget,
+    abort,
+    already_committed,
+    commit_append,
+)
+from maintenance.errors import CommitError
+from maintenance.options import table as table_options
+from maintenance.spark.tasks import TaskError
+from maintenance.spark.write import FrameWrite, write_frame
+from maintenance.table.table import Table
+from maintenance.write.message import CommitMessage
+from maintenance.write.table_write import TableWrite
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+@dataclass(frozen=True, slots=True)
+class IngestReport:
+    """What an ingestion did.
+
+    Attributes:
+        snapshot_ids: made by it; none for an empty batch or one that was committed before.
+        already_committed: the batch was a replay.
+        row_count: rows in the files written, after merging within the batch.
+    """
+
+    table: str
+    snapshot_ids: tuple[int, ...]
+    already_committed: bool
+    row_count: int
+    file_count: int
+    file_bytes: int
+    seconds: float
+
+
+def ingest(
+    spark: "SparkSession | None",
+    table: Table,
+    data: "DataFrame | pa.Table",
+    *,
+    commit_user: str,
+    commit_identifier: int | None = None,
+    row_kind_column: str | None = None,
+    watermark: int | None = None,
+) -> IngestReport:
+    """Write a batch of rows and commit it.
+
+    Args:
+        spark: its tasks write; None with an Arrow table = this process does.
+        data: columns by name; of several records of one key the last one counts, or the one with the largest
+            `sequence.field`.
+        commit_user: stable over all batches of a pipeline.
+        commit_identifier: number of the batch, growing; None = a batch that is never replayed.
+        row_kind_column: a column of ``+I``, ``-U``, ``+U``, ``-D`` that is not stored; None = all ``+I``.
+        watermark: milliseconds, recorded in the snapshot.
+    Raises: DataError: rows do not fit; nothing is committed and no file stays. CommitError, UnsupportedError.
+    """
+    started = time.monotonic()
+    table_options.check_writable(table.options, table.identifier)
+    identifier = BATCH_IDENTIFIER if commit_identifier is None else commit_identifier
+    identity = CommitIdentity(commit_user, identifier, watermark)
+    target = table.commit_target()
+    if already_committed(target, identity):
+        return IngestReport(table.identifier, (), True, 0, 0, 0, time.monotonic() - started)
+    messages = _written(spark, table, data, row_kind_column, target)
+    try:
+        snapshot_ids = commit_append(target, messages, identity)
+    except CommitError:
+        # Certain not to be published; after any other error the snapshot may be there and need its files.
+        abort(target, messages)
+        raise
+    files = [file for message in messages for file in message.new_files]
+    return IngestReport(
+        table.identifier,
+        snapshot_ids,
+        False,
+        sum(file.row_count for file in files),
+        len(files),
+        sum(file.file_size for file in files),
+        time.monotonic() - started,
+    )
+
+
+def _written(
+    spark: "SparkSession | None",
+    table: Table,
+    data: "DataFrame | pa.Table",
+    row_kind_column: str | None,
+    target: CommitTarget,
+) -> Sequence[CommitMessage]:
+    write = FrameWrite(table.write_context(), table.last_sequences(), row_kind_column)
+    if isinstance(data, pa.Table):
+        if spark is None:
+            return _written_here(data, write)
+        data = spark.createDataFrame(data)
+    outcomes = write_frame(data, write)
+    messages = [outcome for outcome in outcomes if not isinstance(outcome, TaskError)]
+    for outcome in outcomes:
+        if isinstance(outcome, TaskError):
+            abort(target, messages)
+            raise outcome.error
+    return messages
+
+
+def _written_here(data: pa.Table, write: FrameWrite) -> list[CommitMessage]:
+    writer = TableWrite(write.context, write.last_sequences)
+    try:
+        writer.write(write.conformed(data))
+    except BaseException:
+        writer.abort()
+        raise
+    return writer.finish()
