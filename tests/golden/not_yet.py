@@ -1,0 +1,72 @@
+"""Golden reads that are refused so far, and the feature each waits for.
+
+Strict: every read that a pattern covers must be refused with `UnsupportedError`; one that starts to pass must leave it.
+A pattern matches a whole id, ``<case>:<table>:<read>``: ``*`` is anything, ``[!$]*`` anything but a system table.
+"""
+
+NOT_YET = {
+    # Merge engines
+    "agg_*": "merge engine aggregation",
+    "changelog_*:agg:[!$]*": "merge engine aggregation",
+    "system_tables:t:batch": "merge engine aggregation",
+    "system_tables:t:snapshot-*": "merge engine aggregation",
+    "system_tables:t:$ro": "merge engine aggregation",
+    "partial_update_*": "merge engine partial-update",
+    "changelog_*:partial:[!$]*": "merge engine partial-update",
+    "cross_partition:partial:[!$]*": "merge engine partial-update",
+    "first_row:*": "merge engine first-row",
+    "changelog_*:first:[!$]*": "merge engine first-row",
+    "cross_partition:first:[!$]*": "merge engine first-row",
+    # Changelog producers and reads of changes
+    "changelog_input:*:[!$]*": "changelog producer input",
+    "expiry_consumers:*:[!$]*": "changelog producer input",
+    "changelog_lookup:*:[!$]*": "changelog producer lookup",
+    "misc_options:async_lookup:*": "changelog producer lookup",
+    "misc_options:force_lookup:*": "forced lookup",
+    "changelog_full_compaction:*:incremental-*": "incremental reads",
+    "incremental:*:incremental-*": "incremental reads",
+    "tags_rollback:t:incremental-tags": "incremental reads",
+    # Deletion vectors, row tracking, order by snapshot, postponed buckets
+    "dv_append:[tp]:[!$]*": "deletion vectors",
+    "dv_bitmap64:*:[!$]*": "deletion vectors",
+    "dv_pk:*:[!$]*": "deletion vectors",
+    "file_index_rewrite:dv:*": "deletion vectors",
+    "misc_options:ext_dir:*": "deletion vectors",
+    "misc_options:pk_cluster:*": "deletion vectors",
+    "system_tables:dv:batch": "deletion vectors",
+    "data_evolution:t:[!$]*": "row tracking",
+    "row_tracking:t:[!$]*": "row tracking",
+    "system_tables:app:batch": "row tracking",
+    "system_tables:app:snapshot-*": "row tracking",
+    "variant_blob:blob:batch": "row tracking",
+    "misc_options:snapshot_ordering:*": "order of records by snapshot",
+    "postpone_bucket:t:[ab]*": "postponed buckets",
+    "postpone_bucket:t:snapshot-[124]": "postponed buckets",
+    # Types, casts and formats
+    "file_index_rewrite:m:batch": "type MAP",
+    "pk_types:k_time:[!$]*": "type TIME",
+    "types_[aop]*:pk:*": "type TIME",
+    "types_[aop]*:app:*": "type TIME",
+    "types_[aop]*:atoms:[bf]*": "type TIME",
+    "types_orc:extreme:batch": "ORC timestamps of far years",
+    "types_multiset:*": "type MULTISET",
+    "variant_blob:v*:batch": "type VARIANT",
+    "schema_evolution:*:[!$]*": "nested types",
+    "written_by_pypaimon:*:[!$]*": "nested types",
+    "type_casts:*": "casts between types",
+    "mixed_formats:manifest_*": "manifests in ORC or parquet",
+    # Branches, tags and system tables
+    "branches:fb:batch": "fallback branches",
+    "*:version-*": "time travel by scan.version",
+    "*$audit_log*": "system table $audit_log",
+    "*$binlog*": "system table $binlog",
+    "*$branches": "system table $branches",
+    "*$schemas": "system table $schemas",
+    "*$table_indexes": "system table $table_indexes",
+    "*$row_tracking*": "system table $row_tracking",
+    "*$manifests": "system table $manifests",
+    "*$statistics*": "system table $statistics",
+    "*$aggregation_fields": "system table $aggregation_fields",
+    "*$file_key_ranges": "system table $file_key_ranges",
+    "system_tables:sys.*": "system database",
+}
