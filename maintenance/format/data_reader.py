@@ -48,7 +48,9 @@ class _ParquetReader:
         self._path = path
 
     def read(self, fields: Sequence[DataField], filter_: pc.Expression | None) -> pa.Table:
-        reader = parquet.open_reader(self._source, self._path, pre_buffer=True)
+        # Gathering reads helps where each costs a round trip; on a local disk it only takes memory.
+        remote = not isinstance(self._source, pa.OSFile)
+        reader = parquet.open_reader(self._source, self._path, pre_buffer=remote)
         groups = self._groups(reader.num_row_groups, filter_)
         names = [field.name for field in fields]
         return _natural(reader.read_row_groups(groups, columns=names, use_threads=False), fields, self._path)

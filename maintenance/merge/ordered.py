@@ -45,10 +45,15 @@ class KeyGroups:
         return self.order[np.append(self.starts[1:], len(self.order)) - 1]
 
 
-def group_by_key(rows: pa.Table, record_order: RecordOrder) -> KeyGroups:
-    """Order and group records. `rows`: n > 0 records, contiguous columns; runs given oldest first sort fastest."""
-    key_words = sort_words([_column(rows, name) for name in record_order.key])
-    order = sort_order(key_words)
+def group_by_key(rows: pa.Table, record_order: RecordOrder, run_column: str | None = None) -> KeyGroups:
+    """Order and group records.
+
+    Args: `rows`: n > 0 records, contiguous columns; `run_column`: number of each record's run, older runs first. Most
+        often that is the order of age already, else records in order of age sort fastest.
+    """
+    key = [_column(rows, name) for name in record_order.key]
+    key_words = sort_words(key)
+    order = sort_order(key_words if run_column is None else sort_words([*key, _column(rows, run_column)]))
     new_key = _changes(key_words, order)
     if new_key.all():
         return KeyGroups(order, np.flatnonzero(new_key))

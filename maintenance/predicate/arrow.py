@@ -120,7 +120,9 @@ def _compare(op: Operator, column: Column, value: Value, leaf: Leaf) -> Column:
 def _is_in(column: Column, values: Sequence[Value], leaf: Leaf) -> Column:
     """Membership, NaN aside; false for null."""
     if pa.types.is_floating(column.type):
-        column = pc.add(column, pa.scalar(0.0, column.type))  # `is_in` tells -0.0 from 0.0, adding makes them one
+        # `is_in` tells -0.0 from 0.0, adding makes them one.
+        column = pc.add(column, pa.scalar(0.0, column.type))
+        values = [value + 0.0 for value in values if isinstance(value, float)]
     wanted = pa.array([_scalar(value, column.type, leaf) for value in values], column.type)
     return pc.is_in(column, value_set=wanted, skip_nulls=True)
 
@@ -217,7 +219,8 @@ def _bounded(leaf: Leaf, data_type: DataType) -> pc.Expression | None:
 
 
 def _with_both_zeros(values: Sequence[Value]) -> list[Value]:
-    return [*values, -0.0] if any(isinstance(value, float) and value == 0 for value in values) else list(values)
+    has_zero = any(isinstance(value, float) and value == 0 for value in values)
+    return [*values, 0.0, -0.0] if has_zero else list(values)
 
 
 def _starting(column: pc.Expression, prefix: str) -> pc.Expression | None:

@@ -1,7 +1,8 @@
 """A predicate against minimum, maximum and null count of columns: can some row of the file match?
 
 Whatever is not known keeps the file. Bounds need not be tight: truncated ones are bounds too. The bounds of a float
-column say nothing about NaN, which is above them, so only an upper limit can exclude such a column's values.
+column say nothing about NaN, which is above them, so only an upper limit can exclude such a column's values. A bound
+that is NaN itself excludes nothing: whatever it is compared with, the answer is no.
 """
 
 import math
@@ -71,7 +72,7 @@ def _is_all_null(stats: ColumnStats, row_count: int | None) -> bool:
 
 
 def _value_may_match(leaf: Predicate, stats: ColumnStats) -> bool:
-    low, high = _lower_bound(stats.min), _upper_bound(stats.max)
+    low, high = stats.min, _upper_bound(stats.max)
     match leaf:
         case Compare(op, _, value):
             return _compare_may_match(op, value, low, high)
@@ -109,10 +110,6 @@ def _compare_may_match(op: Operator, value: Any, low: Any, high: Any) -> bool:
 def _prefix_may_match(prefix: str, low: Any, high: Any) -> bool:
     after = successor(prefix)
     return (high is None or high >= prefix) and (low is None or after is None or low < after)
-
-
-def _lower_bound(value: Any) -> Any:
-    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def _upper_bound(value: Any) -> Any:

@@ -62,7 +62,7 @@ def _merged(readers: Sequence[RunReader], order: RecordOrder) -> Iterator[Window
         if not waiting:
             return
         rows = pa.concat_tables(waiting).combine_chunks()
-        groups = group_by_key(rows, order)
+        groups = group_by_key(rows, order, RUN_COLUMN)
         cut, refill = _bound(rows, groups, set(reading))
         if cut == len(groups.starts):
             waiting = []

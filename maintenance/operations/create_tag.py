@@ -1,0 +1,98 @@
+"""Keep a snapshot under a name: procedure `create_tag`. Source: metadata section 10.2, Java `TagManager`."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from maintenance.errors import AlreadyExistsError, NotFoundError, OptionError
+from maintenance.format.snapshot import Snapshot
+from maintenance.format.tag import Tag
+from maintenance.options import table as table_options
+from maintenance.table.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class TagReport:
+    """The tag. `created`: False if it was there before, `snapshot_id` is then what it holds."""
+
+    table: str
+    name: str
+    snapshot_id: int
+    created: bool
+
+
+def create_tag(
+    table: Table,
+    name: str,
+    *,
+    snapshot_id: int | None = None,
+    time_retained: timedelta | None = None,
+    ignore_if_exists: bool = False,
+    now: datetime | None = None,
+) -> TagReport:
+    """Create a tag.
+
+    Args:
+        snapshot_id: what to tag, None = the latest; an expired one if another tag still holds it.
+        time_retained: how long the tag lives, None = option `tag.default-time-retained`, and for ever without that.
+        ignore_if_exists: leave a tag of that name as it is, whatever it holds, instead of raising.
+        now: creation time, None = the current; stored in local time.
+    Raises: AlreadyExistsError; NotFoundError: no such snapshot; OptionError: the name cannot be used; UnsupportedError.
+    """
+    table_options.check_writable(table.options, table.identifier)
+    if not name.strip() or "/" in name:
+        raise OptionError(f"'{name}' cannot be a tag", table.identifier, "Choose a name that is not blank and has no '/'.")
+    known = table.tags.find(name)
+    if known is None:
+        snapshot = _snapshot(table, snapshot_id)
+        retained = time_retained if time_retained is not None else table_options.TAG_DEFAULT_TIME_RETAINED.of(table.options)
+        # Without a life time the file is exactly the snapshot's: old readers know no more.
+        created = None if retained is None else local_time(now)
+        if table.tags.publish(name, Tag(snapshot, created, retained)):
+            return _checked(table, name, snapshot)
+        known = table.tags.get(name)
+    if not ignore_if_exists:
+        raise AlreadyExistsError(
+            f"tag '{name}' exists and holds snapshot {known.snapshot.id}", table.identifier, "Choose another name."
+        )
+    return TagReport(table.identifier, name, known.snapshot.id, created=False)
+
+
+def local_time(moment: datetime | None) -> datetime:
+    """A moment, None = now, on the local clock and without a zone, as tags store it."""
+    if moment is None or moment.tzinfo is None:
+        return moment or datetime.now()
+    return moment.astimezone().replace(tzinfo=None)
+
+
+def _snapshot(table: Table, snapshot_id: int | None) -> Snapshot:
+    if snapshot_id is None:
+        latest = table.latest_snapshot()
+        if latest is None:
+            raise NotFoundError("there is no snapshot yet", table.identifier, "Write to the table first.")
+        return latest
+    held = _held_by_snapshot(table, snapshot_id)
+    if held is not None:
+        return held
+    for tag in table.tags.all().values():
+        if tag.snapshot.id == snapshot_id:
+            return tag.snapshot
+    raise NotFoundError(
+        f"snapshot {snapshot_id} does not exist",
+        table.identifier,
+        f"Use one of {table.snapshots.earliest_id()} to {table.snapshots.latest_id()}, or one that a tag holds.",
+    )
+
+
+def _held_by_snapshot(table: Table, snapshot_id: int) -> Snapshot | None:
+    """The snapshot if it counts: below the earliest, an expiry that died has deleted parts of it."""
+    earliest = table.snapshots.earliest_id()
+    return table.snapshots.find(snapshot_id) if earliest is not None and snapshot_id >= earliest else None
+
+
+def _checked(table: Table, name: str, snapshot: Snapshot) -> TagReport:
+    """Take the tag back if its snapshot expired meanwhile: expiry moves EARLIEST, then looks at the tags once more."""
+    others = (tag for other, tag in table.tags.all().items() if other != name)
+    if _held_by_snapshot(table, snapshot.id) != snapshot and all(tag.snapshot != snapshot for tag in others):
+        table.tags.remove(name)
+        raise NotFoundError(f"snapshot {snapshot.id} expired meanwhile", table.identifier, "Tag a newer snapshot.")
+    return TagReport(table.identifier, name, snapshot.id, created=True)

@@ -1,0 +1,122 @@
+"""Which snapshots expire: pure rules, no storage and no clock.
+
+Snapshots expire from the oldest on, without holes. The newest `snapshot.num-retained.min` stay. Of the others, those
+beyond the newest `snapshot.num-retained.max` go whatever their age; the rest go up to the first whose *successor* is
+younger than `snapshot.time-retained`: a snapshot grows old when it stops being the latest. What a consumer reads next
+stays, and all after it. Snapshots are counted as they exist, so a gap in the ids stops nothing and never leaves fewer
+than the minimum. Source: metadata section 10.1, Java `ExpireSnapshotsImpl`.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from maintenance.errors import OptionError
+from maintenance.options import table as table_options
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """What keeps snapshots.
+
+    Attributes:
+        older_than: milliseconds since 1970 UTC; a snapshot whose successor is as young or younger stays.
+        age_rule: that rule in words.
+        consumers: next snapshot id of each consumer.
+    """
+
+    min_count: int
+    max_count: int
+    older_than: int
+    age_rule: str
+    consumers: Mapping[str, int]
+
+    @classmethod
+    def of(
+        cls,
+        options: Mapping[str, str],
+        consumers: Mapping[str, int],
+        now: datetime,
+        *,
+        retain_max: int | None = None,
+        retain_min: int | None = None,
+        older_than: datetime | None = None,
+    ) -> "Retention":
+        """The rules of a table's options, each replaced by the argument if that is given.
+
+        Raises: OptionError: fewer than one snapshot would stay, or the maximum is below the minimum.
+        """
+        least = table_options.SNAPSHOT_NUM_RETAINED_MIN.of(options) if retain_min is None else retain_min
+        most = table_options.SNAPSHOT_NUM_RETAINED_MAX.of(options) if retain_max is None else retain_max
+        if least < 1 or most < least:
+            raise OptionError(
+                f"at least {least} and at most {most} snapshots are to be retained",
+                "retain_min, retain_max",
+                "Keep at least 1, and at most no fewer than at least.",
+            )
+        age = table_options.SNAPSHOT_TIME_RETAINED.of(options)
+        border, rule = now - age, f"snapshot.time-retained: younger than {age}"
+        if older_than is not None:
+            border, rule = older_than, f"not older than {older_than.isoformat(sep=' ')}"
+        return cls(least, most, int(border.timestamp() * 1000), rule, dict(consumers))
+
+    def consumer_of(self, snapshot_id: int) -> str | None:
+        """The slowest consumer that has not read past this snapshot."""
+        if not self.consumers:
+            return None
+        name, following = min(self.consumers.items(), key=lambda item: (item[1], item[0]))
+        return f"consumer {name} reads {following} next" if following <= snapshot_id else None
+
+
+@dataclass(frozen=True, slots=True)
+class ExpiryRange:
+    """The decision. `expired`, `kept`: all ids, ascending; `kept_by`: why, by id or range of ids such as ``3 to 9``;
+    `remaining`: how many of those kept are only kept by the limit on deletions."""
+
+    expired: tuple[int, ...]
+    kept: tuple[int, ...]
+    kept_by: Mapping[str, str]
+    remaining: int
+
+
+def plan_range(
+    ids: Sequence[int],
+    time_of: Callable[[int], int | None],
+    retention: Retention,
+    max_deletes: int | None = None,
+) -> ExpiryRange:
+    """Which snapshots go.
+
+    Args: `ids`: those there are, ascending; `time_of`: commit time in milliseconds, None for one that vanished;
+        `max_deletes`: expire at most so many, None = all that may go.
+    """
+    newest = max(len(ids) - retention.min_count, 0)
+    held = next((i for i in range(newest) if retention.consumer_of(ids[i])), newest)
+    young = next((i for i in range(max(len(ids) - retention.max_count, 0), held) if _is_young(time_of(ids[i + 1]), retention)), held)
+    end = young if max_deletes is None else min(young, max(max_deletes, 0))
+
+    def reason(i: int) -> str:
+        if i >= newest:
+            return f"snapshot.num-retained.min = {retention.min_count}"
+        if i < young:
+            return "left for the next run: max_deletes"
+        return retention.consumer_of(ids[i]) or retention.age_rule
+
+    return ExpiryRange(
+        tuple(ids[:end]), tuple(ids[end:]), _grouped([(ids[i], reason(i)) for i in range(end, len(ids))]), young - end
+    )
+
+
+def _is_young(time: int | None, retention: Retention) -> bool:
+    return time is not None and time >= retention.older_than
+
+
+def _grouped(reasons: Sequence[tuple[int, str]]) -> dict[str, str]:
+    """Neighbours with one reason become one entry."""
+    groups: list[tuple[int, int, str]] = []
+    for snapshot_id, reason in reasons:
+        if groups and groups[-1][2] == reason:
+            groups[-1] = (groups[-1][0], snapshot_id, reason)
+        else:
+            groups.append((snapshot_id, snapshot_id, reason))
+    return {(f"{first}" if first == last else f"{first} to {last}"): reason for first, last, reason in groups}
