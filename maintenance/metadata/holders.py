@@ -121,8 +121,7 @@ def needed_by(holders: Sequence[Holder], manifests: Manifests) -> Needed:
 
     Raises: CorruptFileError: a file that one of them needs is missing or damaged; the message names the holder.
     """
-    states = {(h.snapshot.base_manifest_list, h.snapshot.delta_manifest_list, h.snapshot.index_manifest): h for h in holders}
-    distinct = list(states.values())
+    distinct = list({_state_key(holder.snapshot): holder for holder in holders}.values())
     with ThreadPoolExecutor(READERS) as pool:
         read = list(pool.map(lambda holder: _state_of(holder, manifests), distinct))
     stored = set(manifests.file_io.list_names(manifests.paths.manifest_folder()))
@@ -130,11 +129,16 @@ def needed_by(holders: Sequence[Holder], manifests: Manifests) -> Needed:
         for name in state.manifests:
             if name not in stored:
                 raise _unreadable(holder, CorruptFileError("a manifest is missing", manifests.paths.manifest(name), ""))
+    changelogs = (h.snapshot.changelog_manifest_list for h in holders if not h.is_tag)
     return Needed(
         frozenset(_all_names(holders, read)),
-        frozenset(h.snapshot.changelog_manifest_list for h in holders if not h.is_tag and h.snapshot.changelog_manifest_list),
+        frozenset(name for name in changelogs if name is not None),
         tuple(state.manifests for state in read),
     )
+
+
+def _state_key(snapshot: Snapshot) -> tuple[str | None, ...]:
+    return snapshot.base_manifest_list, snapshot.delta_manifest_list, snapshot.index_manifest
 
 
 def _all_names(holders: Iterable[Holder], states: Iterable[_State]) -> Iterable[str]:
@@ -164,5 +168,5 @@ def _unreadable(holder: Holder, error: CorruptFileError) -> CorruptFileError:
     return CorruptFileError(
         f"{holder.name} cannot be read whole, so nothing is deleted: {error.found}",
         error.where,
-        "If an expiry by another program died, let it finish; otherwise restore the file, or delete that tag or roll back.",
+        "If another program's expiry died, let it finish; else restore the file, delete the tag, or roll back.",
     )

@@ -1,5 +1,10 @@
-"""Tags: named snapshots that expiry leaves alone. Source: seed 000 (tags), Java `TagManager`."""
+"""Tags: named snapshots that expiry leaves alone. Source: seed 000 (tags), Java `TagManager`.
 
+A tag that goes is *retired*: its content moves to a file that is no tag for any reader, which says what is still to be
+deleted until all of it is gone.
+"""
+
+import uuid
 from dataclasses import dataclass
 
 from maintenance.errors import NotFoundError
@@ -8,6 +13,7 @@ from maintenance.fs.file_io import FileIO
 from maintenance.metadata.paths import TablePaths
 
 _PREFIX = "tag-"
+_RETIRED = "retired-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,3 +53,18 @@ class Tags:
 
     def remove(self, name: str) -> None:
         self.file_io.delete_quietly([self.paths.tag(name)])
+
+    def retire(self, name: str) -> str:
+        """Take a tag away and keep what it held on record. Returns the path of the record. Raises: NotFoundError."""
+        tag = self.get(name)
+        # A name of its own: a new tag of the same name may be retired before this record is worked off.
+        path = f"{self.paths.tag_folder()}/{_RETIRED}{uuid.uuid4()}-{name}"
+        self.file_io.overwrite(path, serialize_tag(tag))
+        self.remove(name)
+        return path
+
+    def retired(self) -> dict[str, Tag]:
+        """Retired tags whose files are not all deleted, by the path of their record."""
+        listed = self.file_io.list_names(self.paths.tag_folder())
+        paths = (f"{self.paths.tag_folder()}/{name}" for name in sorted(listed) if name.startswith(_RETIRED))
+        return {path: parse_tag(self.file_io.read_settled(path), path) for path in paths}

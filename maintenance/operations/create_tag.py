@@ -40,11 +40,12 @@ def create_tag(
     """
     table_options.check_writable(table.options, table.identifier)
     if not name.strip() or "/" in name:
-        raise OptionError(f"'{name}' cannot be a tag", table.identifier, "Choose a name that is not blank and has no '/'.")
+        raise OptionError(f"'{name}' cannot be a tag", table.identifier, "Choose a name that has letters and no '/'.")
     known = table.tags.find(name)
     if known is None:
         snapshot = _snapshot(table, snapshot_id)
-        retained = time_retained if time_retained is not None else table_options.TAG_DEFAULT_TIME_RETAINED.of(table.options)
+        default = table_options.TAG_DEFAULT_TIME_RETAINED.of(table.options)
+        retained = default if time_retained is None else time_retained
         # Without a life time the file is exactly the snapshot's: old readers know no more.
         created = None if retained is None else local_time(now)
         if table.tags.publish(name, Tag(snapshot, created, retained)):

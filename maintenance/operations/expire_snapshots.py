@@ -2,26 +2,26 @@
 
 Works through the whole backlog, `snapshot.expire.limit` snapshots at a time. Of each batch the EARLIEST hint moves
 first, so that readers no longer start at what is about to lose files; then go data, changelog and index files,
-manifests, lists, and at last the snapshots' own files. Snapshots that lie below EARLIEST when a run starts were left by
-one that died; they are finished first, whatever the retention says now. Tags are looked at once more after EARLIEST has
-moved: one that was created meanwhile has the rest planned anew. Two expiries of one table may run at a time; the run
-that finds its ground moved plans anew. Decoupled changelogs and emptied folders are not handled: their options are
-refused. Source: metadata section 10.1, Java `ExpireSnapshotsImpl`.
+manifests, lists, and at last the snapshots' own files. What a run that died has left is finished first (`unfinished`).
+Tags are looked at once more after EARLIEST has moved: if one appeared meanwhile, the rest is planned anew, as it is
+when another expiry deletes what this one is reading. Decoupled changelogs and emptied folders are not handled: their
+options are refused. Source: metadata section 10.1, Java `ExpireSnapshotsImpl`.
 """
 
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from itertools import pairwise
 
 from maintenance.errors import ConflictError, CorruptFileError
-from maintenance.format.snapshot import Snapshot
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.holders import counting_ids, holders_of, needed_by, tag_census
 from maintenance.metadata.snapshots import EARLIEST
 from maintenance.operations.expiry_rules import ExpiryRange, Retention, plan_range
-from maintenance.operations.removal import Leaving, Removal, RemovalPlan, plan_removals, remove
+from maintenance.operations.removal import Removal, batch_text, plan_removals, remove
+from maintenance.operations.unfinished import leaving_snapshots, unfinished
 from maintenance.options import table as table_options
 from maintenance.table.table import Table
 
@@ -93,11 +93,11 @@ def expire_snapshots(
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """`leftovers`: ids below EARLIEST; `range`: of the others; `expiring`, ascending, with their removals."""
+    """`pending`: what an earlier run left; `removals`: one for each expired snapshot of `range` that is still there."""
 
     range: ExpiryRange
-    expiring: tuple[int, ...]
-    removals: RemovalPlan
+    pending: tuple[Removal, ...]
+    removals: tuple[Removal, ...]
     census: Mapping[str, tuple[str, ...]]
     notes: tuple[str, ...]
 
@@ -112,6 +112,7 @@ class _Expiry:
     retention: Retention
     max_deletes: int | None
     progress: Callable[[str], None]
+    expired: list[int] = field(default_factory=list)
     done: list[Removal] = field(default_factory=list)
     started: float = field(default_factory=time.monotonic)
 
@@ -119,9 +120,11 @@ class _Expiry:
         for _ in range(_MAX_PLANS):
             plan = self._plan()
             if dry_run:
-                return self._report(plan, plan.removals.removals, dry_run=True)
+                self.expired = [int(removal.name) for removal in plan.removals]
+                self.done = [*plan.pending, *plan.removals]
+                return self._report(plan, dry_run=True)
             if self._carry_out(plan):
-                return self._report(plan, self.done, dry_run=False)
+                return self._report(plan, dry_run=False)
         raise ConflictError(
             f"tags or branches appeared in each of {_MAX_PLANS} attempts", self.table.identifier, "Run again."
         )
@@ -138,64 +141,60 @@ class _Expiry:
         raise ConflictError("another expiry keeps deleting", self.table.identifier, "Run again when it is done.")
 
     def _plan_once(self) -> _Plan:
-        snapshots = self.table.snapshots
+        snapshots, manifests = self.table.snapshots, self.table.manifests
         branches = Branches(self.table.file_io, self.table.paths)
         census = tag_census(branches)
-        ids = counting_ids(snapshots)
-        leftovers = [i for i in snapshots.list_ids() if ids and i < ids[0]]
-        read: dict[int, Snapshot | None] = {}
-
-        def find(snapshot_id: int) -> Snapshot | None:
-            if snapshot_id not in read:
-                read[snapshot_id] = snapshots.find(snapshot_id)
-            return read[snapshot_id]
+        find = cache(snapshots.find)
 
         def time_of(snapshot_id: int) -> int | None:
             snapshot = find(snapshot_id)
             return None if snapshot is None else snapshot.time_millis
 
-        limit = None if self.max_deletes is None else self.max_deletes - len(self.done) - len(leftovers)
-        chosen = plan_range(ids, time_of, self.retention, limit)
-        leaving = self._leaving([*leftovers, *chosen.expired, *chosen.kept[:1]], find)
-        expiring = tuple(int(part.name) for part in leaving)
+        limit = None if self.max_deletes is None else self.max_deletes - len(self.expired)
+        chosen = plan_range(counting_ids(snapshots), time_of, self.retention, limit)
+        these_and_next = [found for found in map(find, (*chosen.expired, *chosen.kept[:1])) if found is not None]
+        pending = unfinished(branches)
+        leaving = [*pending, *leaving_snapshots(snapshots, these_and_next)]
         if not leaving:
-            return _Plan(chosen, (), RemovalPlan(()), census, ())
-        holders = holders_of(branches, self.table.branch, first_snapshot=chosen.kept[0])
-        removals = plan_removals(leaving, needed_by(holders, self.table.manifests), self.table.manifests)
-        return _Plan(chosen, expiring, removals, census, (*_gaps([*expiring, chosen.kept[0]]), *removals.notes))
-
-    def _leaving(self, ids: Sequence[int], find: Callable[[int], Snapshot | None]) -> list[Leaving]:
-        """Each of these snapshots but the last, with the one after it. One that vanished is left to whoever removed it."""
-        found = [snapshot for snapshot in map(find, ids) if snapshot is not None]
-        path = self.table.paths.snapshot
-        return [Leaving(str(one.id), one, path(one.id), following) for one, following in pairwise(found)]
+            return _Plan(chosen, (), (), census, ())
+        first = chosen.kept[0] if chosen.kept else None
+        holders = holders_of(branches, self.table.branch, first_snapshot=first)
+        plan = plan_removals(leaving, needed_by(holders, manifests), manifests)
+        at = len(pending)
+        notes = (*_gaps([found.id for found in these_and_next]), *plan.notes)
+        return _Plan(chosen, plan.removals[:at], plan.removals[at:], census, notes)
 
     def _carry_out(self, plan: _Plan) -> bool:
         """Delete, a batch at a time. False if a tag or branch appeared, so that the rest must be planned anew."""
-        snapshots, file_io = self.table.snapshots, self.table.file_io
-        if plan.earliest is None:
-            return True
-        if not plan.expiring and snapshots.read_hint(EARLIEST) is None:
+        snapshots = self.table.snapshots
+        if plan.pending and not self._remove(plan, plan.pending):
+            return False
+        if plan.earliest is not None and not plan.removals and snapshots.read_hint(EARLIEST) is None:
             snapshots.write_hint(EARLIEST, plan.earliest)
+        ids = [int(removal.name) for removal in plan.removals]
         limit = max(1, table_options.SNAPSHOT_EXPIRE_LIMIT.of(self.table.options))
-        stays = [*plan.expiring, plan.earliest]
-        for start in range(0, len(plan.expiring), limit):
-            batch = plan.removals.removals[start : start + limit]
-            # What lies below the hint is never moved back above it.
-            following = max(stays[start + len(batch)], snapshots.earliest_id() or 0)
-            snapshots.write_hint(EARLIEST, following)
-            if tag_census(Branches(file_io, self.table.paths)) != plan.census:
+        for start in range(0, len(ids), limit):
+            batch = plan.removals[start : start + limit]
+            following = [*ids, *plan.range.kept][start + len(batch)]
+            snapshots.write_hint(EARLIEST, max(following, snapshots.earliest_id() or 0))
+            self.expired += ids[start : start + limit]
+            if not self._remove(plan, batch):
                 return False
-            self.progress(_told(batch))
-            remove(file_io, batch)
-            self.done.extend(batch)
         return True
 
-    def _report(self, plan: _Plan, removals: Sequence[Removal], *, dry_run: bool) -> ExpireSnapshotsReport:
-        deletions = [deletion for removal in removals for deletion in removal.deletions]
+    def _remove(self, plan: _Plan, batch: Sequence[Removal]) -> bool:
+        if tag_census(Branches(self.table.file_io, self.table.paths)) != plan.census:
+            return False
+        self.progress(batch_text(batch))
+        remove(self.table.file_io, batch)
+        self.done += batch
+        return True
+
+    def _report(self, plan: _Plan, *, dry_run: bool) -> ExpireSnapshotsReport:
+        deletions = [deletion for removal in self.done for deletion in removal.deletions]
         return ExpireSnapshotsReport(
             table=self.table.identifier,
-            expired=tuple(int(removal.name) for removal in removals),
+            expired=tuple(self.expired),
             kept_by=plan.range.kept_by,
             earliest=plan.earliest,
             latest=plan.range.kept[-1] if plan.range.kept else None,
@@ -214,9 +213,3 @@ def _gaps(ids: Sequence[int]) -> list[str]:
         for before, after in pairwise(ids)
         if after != before + 1
     ]
-
-
-def _told(batch: Sequence[Removal]) -> str:
-    deletions = [deletion for removal in batch for deletion in removal.deletions]
-    size = sum(deletion.size for deletion in deletions)
-    return f"snapshots {batch[0].name} to {batch[-1].name}: deleting {len(deletions)} files, {size} bytes"

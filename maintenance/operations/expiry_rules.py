@@ -92,7 +92,8 @@ def plan_range(
     """
     newest = max(len(ids) - retention.min_count, 0)
     held = next((i for i in range(newest) if retention.consumer_of(ids[i])), newest)
-    young = next((i for i in range(max(len(ids) - retention.max_count, 0), held) if _is_young(time_of(ids[i + 1]), retention)), held)
+    by_age = range(max(len(ids) - retention.max_count, 0), held)
+    young = next((i for i in by_age if _is_young(time_of(ids[i + 1]), retention)), held)
     end = young if max_deletes is None else min(young, max(max_deletes, 0))
 
     def reason(i: int) -> str:

@@ -200,3 +200,10 @@ def remove(file_io: FileIO, removals: Iterable[Removal]) -> None:
 
 def _name(path: str) -> str:
     return path.rsplit("/", 1)[-1]
+
+
+def batch_text(removals: Sequence[Removal]) -> str:
+    """A batch in one line, for progress."""
+    deletions = [deletion for removal in removals for deletion in removal.deletions]
+    names = removals[0].name if len(removals) == 1 else f"{removals[0].name} to {removals[-1].name}"
+    return f"{names}: deleting {len(deletions)} files, {sum(deletion.size for deletion in deletions)} bytes"

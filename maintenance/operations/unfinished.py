@@ -1,0 +1,41 @@
+"""Work that an expiry which died has left: it is part of the next one.
+
+Snapshots below the EARLIEST hint were given up, and retired tags are no tags any more; both may have lost files
+already, so nothing can read them. Each expiry, of snapshots or of tags, finishes both kinds in all branches before it
+begins anything new: what one kind leaves is found only while the manifests that the other shares with it are there.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from maintenance.format.snapshot import Snapshot
+from maintenance.metadata.branches import Branches
+from maintenance.metadata.snapshots import Snapshots
+from maintenance.operations.removal import Leaving
+
+
+def unfinished(branches: Branches) -> list[Leaving]:
+    """What is left to do in all branches, of each branch in the order of the ids."""
+    found: list[Leaving] = []
+    for branch in branches.names():
+        snapshots = branches.snapshots(branch)
+        found += leaving_snapshots(snapshots, list(_given_up(snapshots)))
+        for path, tag in branches.tags(branch).retired().items():
+            found.append(Leaving(f"tag of snapshot {tag.snapshot.id}", tag.snapshot, path))
+    return found
+
+
+def leaving_snapshots(snapshots: Snapshots, these_and_next: Sequence[Snapshot]) -> list[Leaving]:
+    """Each of the snapshots but the last, with the one after it."""
+    path = snapshots.paths.snapshot
+    return [Leaving(str(one.id), one, path(one.id), following) for one, following in pairwise(these_and_next)]
+
+
+def _given_up(snapshots: Snapshots) -> Iterator[Snapshot]:
+    """The snapshots below the earliest, and the earliest."""
+    earliest = snapshots.earliest_id()
+    for snapshot_id in snapshots.list_ids():
+        if earliest is not None and snapshot_id <= earliest:
+            snapshot = snapshots.find(snapshot_id)
+            if snapshot is not None:
+                yield snapshot
