@@ -1,0 +1,87 @@
+"""Which indexes a table's options declare, and that each kind of Paimon is implemented or refused by name."""
+
+import pyarrow as pa
+import pytest
+
+from maintenance.errors import OptionError, PaimonError, SchemaError, UnsupportedError
+from maintenance.format.file_index.bloom_filter import might_contain
+from maintenance.format.file_index.builder import FileIndexBuilder
+from maintenance.format.file_index.container import parse_container
+from maintenance.format.file_index.kinds import KINDS, UNSUPPORTED_KINDS, column_indexes
+from maintenance.options.file_index import DeclaredIndex, declared_indexes
+from tests.unit.predicate.strategies import BY_NAME, FIELDS
+
+BLOOM = "file-index.bloom-filter"
+
+
+def test_every_kind_of_paimon_is_implemented_or_refused() -> None:
+    assert {*KINDS, *UNSUPPORTED_KINDS} == {"bloom-filter", "bitmap", "bsi", "range-bitmap"}
+    assert not set(KINDS) & set(UNSUPPORTED_KINDS)
+    for kind in UNSUPPORTED_KINDS:
+        with pytest.raises(UnsupportedError, match=f"file-index.{kind}.columns"):
+            column_indexes({f"file-index.{kind}.columns": "number"}, FIELDS)
+
+
+def test_declared_indexes() -> None:
+    options = {
+        f"{BLOOM}.number.items": "10",
+        f"{BLOOM}.columns": " name, number ,name",
+        "file-index.bitmap.columns": "m[a],m[b]",
+        "file-index.bitmap.m.version": "1",
+        "file-index.bitmap.m[b].version": "2",
+        "file-index.in-manifest-threshold": "1 kb",
+        "file-index.read.enabled": "true",
+        "file-index.some.other.shape.of.key": "x",
+        "bucket": "1",
+    }
+    assert declared_indexes(options) == (
+        DeclaredIndex("bloom-filter", "name", {}),
+        DeclaredIndex("bloom-filter", "number", {"items": "10"}),
+        DeclaredIndex("bitmap", "m[a]", {"version": "1"}),
+        DeclaredIndex("bitmap", "m[b]", {"version": "2"}),
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "found"),
+    [
+        ({f"{BLOOM}.columns": "name,,number"}, OptionError, "empty column name"),
+        ({f"{BLOOM}.columns": ""}, OptionError, "empty column name"),
+        ({f"{BLOOM}.number.items": "10"}, OptionError, "'number'.*no such index"),
+        ({f"{BLOOM}.columns": "name", f"{BLOOM}.number.items": "10"}, OptionError, "'number'.*no such index"),
+        ({f"{BLOOM}.columns": "nope"}, SchemaError, "'nope'.*does not exist.*number"),
+        ({f"{BLOOM}.columns": "Number"}, SchemaError, "'Number'.*does not exist"),
+        ({f"{BLOOM}.columns": "flag"}, SchemaError, "'flag' has type BOOLEAN"),
+        ({f"{BLOOM}.columns": "price"}, SchemaError, r"'price' has type DECIMAL\(5, 2\)"),
+        ({f"{BLOOM}.columns": "name[k]"}, UnsupportedError, r"name\[k\]"),
+        ({f"{BLOOM}.columns": "name", f"{BLOOM}.name.items": "many"}, OptionError, "bloom-filter.name"),
+        ({f"{BLOOM}.columns": "name", f"{BLOOM}.name.fpp": "2"}, OptionError, "bloom-filter.name"),
+        ({f"{BLOOM}.columns": "name", f"{BLOOM}.name.size": "2"}, OptionError, "bloom-filter.name.size"),
+        ({"file-index.boom.columns": "name"}, OptionError, "boom"),
+    ],
+)
+def test_refused_options(options: dict[str, str], error: type[PaimonError], found: str) -> None:
+    with pytest.raises(error, match=found):
+        column_indexes(options, FIELDS)
+
+
+def test_no_options_no_indexes() -> None:
+    assert column_indexes({"bucket": "1"}, FIELDS) == ()
+
+
+def test_builder_makes_the_container_of_all_declared_indexes() -> None:
+    options = {f"{BLOOM}.columns": "name,number", f"{BLOOM}.name.items": "100"}
+    builder = FileIndexBuilder(column_indexes(options, FIELDS))
+    builder.add(pa.RecordBatch.from_pydict({"name": ["a"], "number": pa.array([1], pa.int32())}))
+    builder.add(pa.table({"number": pa.array([2], pa.int32()), "name": ["b"]}))
+    bodies = parse_container(builder.finish(), "memory")
+    assert bodies == builder.bodies()
+    assert list(bodies) == ["name", "number"]
+    name, number = bodies["name"]["bloom-filter"], bodies["number"]["bloom-filter"]
+    assert name is not None
+    assert number is not None
+    assert len(name) == 4 + 60
+    assert len(number) == 599071
+    assert might_contain(name, "b", BY_NAME["name"].type)
+    assert might_contain(number, 2, BY_NAME["number"].type)
+    assert not might_contain(number, 3, BY_NAME["number"].type)
