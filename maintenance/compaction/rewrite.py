@@ -29,7 +29,7 @@ class CompactionTask:
     write: WriteContext
     read: ReadContext
     compaction: BucketCompaction
-    memory: int = 192 << 20
+    memory: int = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,9 @@ from maintenance.types.data_type import DataField
 T = TypeVar("T")
 
 
+_READ_AHEAD = 256 << 10
+
+
 class DataReader(Protocol):
     """An open data file."""
 
@@ -58,7 +61,7 @@ class _ParquetReader:
     def batches(
         self, fields: Sequence[DataField], batch_rows: int, filter_: pc.Expression | None
     ) -> Iterator[pa.Table]:
-        reader = parquet.open_reader(self._source, self._path)
+        reader = parquet.open_reader(self._source, self._path, buffer_size=_READ_AHEAD)
         groups = self._groups(reader.num_row_groups, filter_)
         names = [field.name for field in fields]
         if groups:

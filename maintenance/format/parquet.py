@@ -75,11 +75,18 @@ def open_writer(
     )
 
 
-def open_reader(source: pa.NativeFile, where: str, *, pre_buffer: bool = False) -> pq.ParquetFile:
-    """A data file opened for reading. Raises: CorruptFileError: it is no parquet file."""
+def open_reader(
+    source: pa.NativeFile, where: str, *, pre_buffer: bool = False, buffer_size: int = 0
+) -> pq.ParquetFile:
+    """A data file opened for reading.
+
+    Args: `pre_buffer`: fetch whole column chunks together; `buffer_size`: bytes to read ahead of each column instead of
+        holding whole column chunks, 0 = hold them.
+    Raises: CorruptFileError: it is no parquet file.
+    """
     try:
         return pq.ParquetFile(
-            source, pre_buffer=pre_buffer, buffer_size=0 if pre_buffer else 1 << 20, coerce_int96_timestamp_unit="ns"
+            source, pre_buffer=pre_buffer, buffer_size=buffer_size, coerce_int96_timestamp_unit="ns"
         )
     except pa.ArrowInvalid as error:
         raise CorruptFileError(

@@ -61,11 +61,10 @@ def _merged(readers: Sequence[RunReader], order: RecordOrder) -> Iterator[Window
                 )
         if not waiting:
             return
-        rows = pa.concat_tables(waiting).combine_chunks()
+        rows = _contiguous(waiting)
         groups = group_by_key(rows, order, RUN_COLUMN)
         cut, refill = _bound(rows, groups, set(reading))
         if cut == len(groups.starts):
-            waiting = []
             yield Window(rows, groups)
         else:
             position = int(groups.starts[cut])
@@ -73,6 +72,17 @@ def _merged(readers: Sequence[RunReader], order: RecordOrder) -> Iterator[Window
             if cut:
                 yield Window(rows, KeyGroups(groups.order[:position], groups.starts[:cut]))
             del rows
+
+
+def _contiguous(tables: list[pa.Table]) -> pa.Table:
+    """The rows of the tables with one chunk for each column. Empties the list, to hold each column twice at most."""
+    joined = pa.concat_tables(tables)
+    tables.clear()
+    names, columns = joined.column_names, joined.columns
+    del joined
+    for number, column in enumerate(columns):
+        columns[number] = column.combine_chunks()
+    return pa.Table.from_arrays(columns, names=names)
 
 
 def _bound(rows: pa.Table, groups: KeyGroups, reading: set[int]) -> tuple[int, set[int]]:

@@ -1,0 +1,177 @@
+"""Compaction and merge-on-read against the warm Java core, pypaimon and the physical limit, on the same table.
+
+    python -m benchmarks.compaction [--rows 4000000 16000000] [--rounds 3]
+
+Each contender is a process of its own, warmed up on a copy of the table; each round works on a fresh copy. All use two
+cores: our operation on a warm local Spark session with two task slots, the Java core on two threads, the limit (decode
+every input file with pyarrow, encode the same rows, no merge) on two threads. Best of the rounds counts.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from benchmarks import java_core, tables
+
+CACHE = Path(".cache/benchmarks")
+BUCKETS = 4
+CORES = 2
+
+
+def fresh(source: Path, name: str) -> Path:
+    target = CACHE / name
+    shutil.rmtree(target, ignore_errors=True)
+    return Path(shutil.copytree(source, target))
+
+
+def ours(source: Path, rounds: int) -> dict[str, float]:
+    """Our operation on a warm Spark session."""
+    from maintenance.catalog import open_catalog
+    from maintenance.operations.compact import compact
+    from maintenance.spark.session import get_session
+
+    spark = get_session(master=f"local[{CORES}]")
+    seconds = []
+    for turn in range(rounds + 1):
+        table = open_catalog({"warehouse": str(fresh(source, "ours"))}).get_table(tables.NAME)
+        started = time.perf_counter()
+        report = compact(spark, table, full=True)
+        seconds.append(time.perf_counter() - started)
+        assert report.count("committed") == BUCKETS, report.groups
+        if turn == 0:
+            seconds.clear()
+    return {"compact": min(seconds)}
+
+
+def ours_read(source: Path, rounds: int) -> dict[str, float]:
+    """Merge-on-read of the uncompacted table into Arrow, without Spark."""
+    from maintenance.catalog import open_catalog
+
+    table = open_catalog({"warehouse": str(source)}).get_table(tables.NAME)
+    seconds = []
+    for _ in range(rounds + 1):
+        started = time.perf_counter()
+        rows = table.to_arrow().num_rows
+        seconds.append(time.perf_counter() - started)
+    return {"read": min(seconds[1:]), "rows": rows}
+
+
+def java(source: Path, rounds: int) -> dict[str, float]:
+    """The Java core's full compaction."""
+    paimon = java_core.start()
+    seconds = []
+    for turn in range(rounds + 1):
+        table = java_core.get_table(paimon, fresh(source, "java").absolute(), tables.NAME)
+        taken = java_core.compact_seconds(paimon, table, BUCKETS, CORES)
+        if turn:
+            seconds.append(taken)
+    return {"compact": min(seconds)}
+
+
+def limit(source: Path, rounds: int) -> dict[str, float]:
+    """Decode and encode the bytes of each bucket with pyarrow alone, with the settings Paimon's files have."""
+    folders = sorted(source.glob("bench.db/t/bucket-*"))
+    target = CACHE / "limit"
+    pa.set_cpu_count(CORES)
+
+    def copy(folder: Path) -> None:
+        parts = [pq.ParquetFile(path).read(use_threads=False) for path in sorted(folder.glob("*.parquet"))]
+        rows = pa.concat_tables(parts)
+        pq.write_table(rows, target / f"{folder.name}.parquet", compression="zstd", compression_level=1)
+
+    seconds = []
+    for _ in range(rounds + 1):
+        shutil.rmtree(target, ignore_errors=True)
+        target.mkdir(parents=True)
+        started = time.perf_counter()
+        with ThreadPoolExecutor(CORES) as pool:
+            list(pool.map(copy, folders))
+        seconds.append(time.perf_counter() - started)
+    return {"compact": min(seconds[1:])}
+
+
+PYPAIMON = """
+import sys, time, json
+from pypaimon import CatalogFactory
+table = CatalogFactory.create({"warehouse": sys.argv[1]}).get_table("bench.t")
+started = time.perf_counter()
+builder = table.new_read_builder()
+rows = builder.new_read().to_arrow(builder.new_scan().plan().splits()).num_rows
+print(json.dumps({"read": time.perf_counter() - started, "rows": rows}))
+"""
+
+
+def pypaimon(source: Path) -> dict[str, float] | None:
+    """pypaimon's merge-on-read, once: it takes minutes. None where it is not installed."""
+    python = Path(".venv-pypaimon/bin/python")
+    if not python.exists():
+        return None
+    done = subprocess.run([python, "-c", PYPAIMON, str(source.absolute())], capture_output=True, text=True)
+    return json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else None
+
+
+CONTENDERS = {"ours": ours, "ours_read": ours_read, "java": java, "limit": limit}
+
+
+def contend(name: str, source: Path, rounds: int) -> dict[str, float]:
+    """Run a contender in a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.compaction", "--contender", name, str(source), str(rounds)]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": "."})
+    if done.returncode:
+        raise SystemExit(f"{name} failed:\n{done.stderr[-4000:]}")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def compare(rows: int, rounds: int) -> None:
+    source = CACHE / f"source-{rows}"
+    if not source.exists():
+        print(f"building {rows:,} rows: {BUCKETS} buckets x 5 overlapping runs, {len(tables.FIELDS)} columns", flush=True)
+        tables.build(source, rows, buckets=BUCKETS)
+    size = sum(path.stat().st_size for path in source.rglob("*.parquet"))
+    print(f"\n{rows:,} rows, {size / 2**20:.0f} MiB of parquet, {CORES} cores, best of {rounds}", flush=True)
+    floor = contend("limit", source, rounds)["compact"]
+    mine = contend("ours", source, rounds)["compact"]
+    print(f"  full compaction   limit (pyarrow copy)   {floor:7.2f} s", flush=True)
+    print(f"                    ours, warm Spark       {mine:7.2f} s   {mine / floor:5.2f} x the limit", flush=True)
+    if java_core.JAR.exists():
+        peer = contend("java", source, rounds)["compact"]
+        print(f"                    Java core, warm        {peer:7.2f} s   ours is {peer / mine:.2f} x faster", flush=True)
+    read = contend("ours_read", source, rounds)
+    per = read["read"] * 4_000_000 / rows
+    print(f"  merge-on-read     ours                   {read['read']:7.2f} s   {per:.2f} s per 4 million rows", flush=True)
+    if rows <= 4_000_000:
+        other = pypaimon(source)
+        if other is not None:
+            assert other["rows"] == read["rows"], (other, read)
+            print(
+                f"                    pypaimon               {other['read']:7.2f} s   "
+                f"ours is {other['read'] / read['read']:.0f} x faster",
+                flush=True,
+            )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--rows", type=int, nargs="+", default=[4_000_000, 16_000_000])
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--contender", nargs=3, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.contender:
+        name, source, rounds = arguments.contender
+        print(json.dumps(CONTENDERS[name](Path(source), int(rounds))))
+        return
+    for rows in arguments.rows:
+        compare(rows, arguments.rounds)
+
+
+if __name__ == "__main__":
+    main()
