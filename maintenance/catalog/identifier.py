@@ -1,4 +1,7 @@
-"""Names of tables: ``database.table``, with ``$branch_<name>`` and ``$<system table>`` behind. Source: Java `Identifier`."""
+"""Names of tables: ``database.table``, with ``$branch_<name>`` and ``$<system table>`` behind.
+
+Source: Java `Identifier`.
+"""
 
 from dataclasses import dataclass
 

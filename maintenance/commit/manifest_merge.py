@@ -1,8 +1,8 @@
 """Merge small manifests, so that the base list of a table stays short.
 
 Full: when manifests that hold deletions or are small add up to the threshold, they and every manifest that a deletion
-may touch are rewritten without any DELETE entry. Minor: otherwise, neighbours are merged once they reach the target size
-together, and the rest once it is `manifest.merge-min-count` of them. Source: Java `ManifestFileMerger`.
+may touch are rewritten without any DELETE entry. Minor: otherwise, neighbours are merged once they reach the target
+size together, and the rest once it is `manifest.merge-min-count` of them. Source: Java `ManifestFileMerger`.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence

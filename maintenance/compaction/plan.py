@@ -106,5 +106,8 @@ def _upgrade(file: DataFileMeta, output_level: int, rules: CompactionRules) -> S
 
 
 def drops_deletes(output_level: int, files: Sequence[DataFileMeta]) -> bool:
-    """Whether retractions may be dropped at that level. `files`: all of the bucket. Source: Java `MergeTreeCompactManager`."""
+    """Whether retractions may be dropped at that level. `files`: all of the bucket.
+
+    Source: Java `MergeTreeCompactManager`.
+    """
     return output_level != 0 and output_level >= max((file.level for file in files), default=0)

@@ -1,7 +1,8 @@
 """Parquet data files with Paimon's columns, field ids and physical types.
 
-TIMESTAMP(7..9) is written as INT64 nanoseconds, since Arrow writes INT96 only for all timestamps of a file; Paimon reads
-both. Everything else follows Paimon's own writer. Source: seed 000 (parquet types), Java `ParquetSchemaConverter`.
+TIMESTAMP(7..9) is written as INT64 nanoseconds, since Arrow writes INT96 only for all timestamps of a file; Paimon
+reads both. Everything else follows Paimon's own writer. Source: seed 000 (parquet types), Java
+`ParquetSchemaConverter`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -75,9 +76,7 @@ def open_writer(
     )
 
 
-def open_reader(
-    source: pa.NativeFile, where: str, *, pre_buffer: bool = False, buffer_size: int = 0
-) -> pq.ParquetFile:
+def open_reader(source: pa.NativeFile, where: str, *, pre_buffer: bool = False, buffer_size: int = 0) -> pq.ParquetFile:
     """A data file opened for reading.
 
     Args: `pre_buffer`: fetch whole column chunks together; `buffer_size`: bytes to read ahead of each column instead of
@@ -85,9 +84,7 @@ def open_reader(
     Raises: CorruptFileError: it is no parquet file.
     """
     try:
-        return pq.ParquetFile(
-            source, pre_buffer=pre_buffer, buffer_size=buffer_size, coerce_int96_timestamp_unit="ns"
-        )
+        return pq.ParquetFile(source, pre_buffer=pre_buffer, buffer_size=buffer_size, coerce_int96_timestamp_unit="ns")
     except pa.ArrowInvalid as error:
         raise CorruptFileError(
             f"the file is not parquet: {error}", where, "Restore the file, or roll back to a snapshot without it."

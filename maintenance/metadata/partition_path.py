@@ -48,9 +48,7 @@ def _iso_local(nanos: int) -> str:
     """A timestamp as Java's LocalDateTime prints it: seconds only if not zero, fraction in groups of three digits."""
     seconds, fraction = divmod(nanos, 10**9)
     moment = dt.datetime(1970, 1, 1) + dt.timedelta(seconds=seconds)
-    text = moment.strftime("%Y-%m-%dT%H:%M")
-    if moment.second or fraction:
-        text += moment.strftime(":%S")
+    text = moment.isoformat("T", "seconds" if moment.second or fraction else "minutes")
     if fraction:
         digits = f"{fraction:09d}"
         while digits.endswith("000"):

@@ -1,8 +1,10 @@
 """Dedicated compaction: procedure `compact`, for tables whose writers are write-only.
 
-Each (partition, bucket) is planned, rewritten in a task of its own and committed with the others in one COMPACT snapshot.
+Each (partition, bucket) is planned, rewritten in a task of its own and committed with the others in one COMPACT
+snapshot.
 A group that another writer changed meanwhile is dropped from the commit and planned anew on the new state; the others
-stay. A task that fails does not undo the finished ones. Source: seed 002 (dedicated compaction), Java `CompactProcedure`.
+stay. A task that fails does not undo the finished ones. Source: seed 002 (dedicated compaction), Java
+`CompactProcedure`.
 """
 
 import random
@@ -11,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from maintenance.commit.commit import CommitIdentity, commit_compact
+from maintenance.commit.commit import CommitIdentity, abort, commit_compact
 from maintenance.compaction.append import AppendCompaction, AppendCompactionTask, rewrite_append
 from maintenance.compaction.plan import BucketCompaction
 from maintenance.compaction.rewrite import CompactionResult, CompactionTask, rewrite_bucket
@@ -184,6 +186,8 @@ class _Compaction:
         try:
             committed = commit_compact(self._table.commit_target(), messages, self._identity)
         except CommitError as error:
+            # Certain not to be published: what was written is of no use, the groups are planned anew.
+            abort(self._table.commit_target(), messages)
             return {(message.partition, message.bucket): str(error) for message in messages}
         if committed.snapshot_id is not None:
             self._snapshot_ids.append(committed.snapshot_id)

@@ -1,7 +1,8 @@
 """Ingestion: one batch of rows becomes one commit, exactly once.
 
-A pipeline keeps one commit user and numbers its batches. A batch whose number, or a later one, that user has committed is
-not written again, so a replay after a crash is safe. Source: seed 000 (two-phase commit), Java `filterCommitted`.
+A pipeline keeps one commit user and numbers its batches. A batch whose number, or a later one, that user has
+committed is not written again, so a replay after a crash is safe. Source: seed 000 (two-phase commit), Java
+`filterCommitted`.
 """
 
 import time
@@ -19,7 +20,7 @@ from maintenance.commit.commit import (
     already_committed,
     commit_append,
 )
-from maintenance.errors import CommitError
+from maintenance.errors import CommitError, ConflictError
 from maintenance.options import table as table_options
 from maintenance.spark.tasks import TaskError
 from maintenance.spark.write import FrameWrite, write_frame
@@ -70,7 +71,8 @@ def ingest(
         commit_identifier: number of the batch, growing; None = a batch that is never replayed.
         row_kind_column: a column of ``+I``, ``-U``, ``+U``, ``-D`` that is not stored; None = all ``+I``.
         watermark: milliseconds, recorded in the snapshot.
-    Raises: DataError: rows do not fit; nothing is committed and no file stays. CommitError, UnsupportedError.
+    Raises: DataError: rows do not fit; nothing is committed and no file stays. CommitError, ConflictError: the
+            table's number of buckets was changed, UnsupportedError.
     """
     started = time.monotonic()
     table_options.check_writable(table.options, table.identifier)
@@ -82,7 +84,7 @@ def ingest(
     messages = _written(spark, table, data, row_kind_column, target)
     try:
         snapshot_ids = commit_append(target, messages, identity)
-    except CommitError:
+    except (CommitError, ConflictError):
         # Certain not to be published; after any other error the snapshot may be there and need its files.
         abort(target, messages)
         raise

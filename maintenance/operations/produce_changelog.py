@@ -1,8 +1,8 @@
 """Changelog production for write-only writers, with `changelog-producer` = `full-compaction`.
 
-Every change since the last full compaction appears exactly once: what lies below the highest level is compacted into it,
-and the difference is written as changelog files in the same COMPACT snapshot. A second run finds nothing to do; a crash
-before the commit leaves nothing behind that counts. Source: seed 003 (full-compaction), data section 5.
+Every change since the last full compaction appears exactly once: what lies below the highest level is compacted into
+it, and the difference is written as changelog files in the same COMPACT snapshot. A second run finds nothing to do; a
+crash before the commit leaves nothing behind that counts. Source: seed 003 (full-compaction), data section 5.
 """
 
 from typing import TYPE_CHECKING

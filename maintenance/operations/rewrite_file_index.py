@@ -1,10 +1,11 @@
 """Procedure `rewrite_file_index`: give existing data files the file indexes that the table declares now.
 
-Data is not rewritten: each file is read once for the indexed columns, and its entry is replaced by one with the new index
-in a COMPACT snapshot. Entries of the old container for columns that are still declared are kept; those of other columns
-go. Columns are found by field id, so a renamed column keeps its index. A file whose indexes would be the same is left
-alone, and when none changes nothing is committed. Unlike Java, the slot that is not used any more (embedded bytes or side
-file) is cleared, since readers prefer the embedded bytes. Source: data section 9.8, Java `RewriteFileIndexProcedure`.
+Data is not rewritten: each file is read once for the indexed columns, and its entry is replaced by one with the new
+index in a COMPACT snapshot. Entries of the old container for columns that are still declared are kept; those of other
+columns go. Columns are found by field id, so a renamed column keeps its index. A file whose indexes would be the same
+is left alone, and when none changes nothing is committed. Unlike Java, the slot that is not used any more (embedded
+bytes or side file) is cleared, since readers prefer the embedded bytes. Source: data section 9.8, Java
+`RewriteFileIndexProcedure`.
 """
 
 import time

@@ -1,8 +1,8 @@
 """Which manifests, entries and files a filter rules out, from metadata alone.
 
 Rules of tables with a primary key: statistics of keys prune single files; a condition on other columns may prune a file
-only if no other file of its bucket can hold another version of its rows, and else only the whole bucket, when no file of
-it matches. Otherwise the newest version of a row could be hidden and an older one resurrected.
+only if no other file of its bucket can hold another version of its rows, and else only the whole bucket, when no file
+of it matches. Otherwise the newest version of a row could be hidden and an older one resurrected.
 Source: data section 6.3, Java `KeyValueFileStoreScan`.
 """
 

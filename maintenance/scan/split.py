@@ -1,4 +1,7 @@
-"""Splits: files of one bucket that one task reads together. Source: data section 6.2, Java `MergeTreeSplitGenerator`."""
+"""Splits: files of one bucket that one task reads together.
+
+Source: data section 6.2, Java `MergeTreeSplitGenerator`.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,1 +1,4 @@
-"""Spark: the session, tasks on executors, reading tables as DataFrames. Only the DataFrame API, so Connect works too."""
+"""Spark: the session, tasks on executors, reading tables as DataFrames.
+
+Only the DataFrame API, so Connect works too.
+"""

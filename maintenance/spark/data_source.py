@@ -1,8 +1,8 @@
 """Spark data source `paimon`: ``spark.read.format("paimon").load("/warehouse/db.db/t")``.
 
-Options: `path` (a table's root; what `load` sets), or `warehouse` and `table` (``db.t``); every other option is a dynamic
-option of the read, such as `scan.snapshot-id`. Filters that Spark pushes down prune partitions, buckets, files and row
-groups; Spark evaluates all of them again. Register it once for each session: `register(spark)`.
+Options: `path` (a table's root; what `load` sets), or `warehouse` and `table` (``db.t``); every other option is a
+dynamic option of the read, such as `scan.snapshot-id`. Filters that Spark pushes down prune partitions, buckets,
+files and row groups; Spark evaluates all of them again. Register it once for each session: `register(spark)`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

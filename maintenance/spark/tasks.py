@@ -1,8 +1,8 @@
 """Run the same function over payloads: in Spark tasks, or in this process when there is no session.
 
-Spark carries payloads and results (plans and commit messages) as pickled bytes; the bytes of tables are read and written
-inside the function. One task takes one payload. A task that fails does not fail the others: its error comes back in the
-place of its result, so that finished work can be committed.
+Spark carries payloads and results (plans and commit messages) as pickled bytes; the bytes of tables are read and
+written inside the function. One task takes one payload. A task that fails does not fail the others: its error comes
+back in the place of its result, so that finished work can be committed.
 """
 
 import os

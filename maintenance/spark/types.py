@@ -24,7 +24,10 @@ _NAMES = {
 
 
 def spark_type(data_type: DataType, where: str = "a column") -> str:
-    """The DDL text of Spark's type. Raises: UnsupportedError. Spark keeps microseconds: finer timestamps are refused."""
+    """The DDL text of Spark's type. Raises: UnsupportedError.
+
+    Spark keeps microseconds: finer timestamps are refused.
+    """
     if data_type.is_timestamp and (data_type.precision or 0) > 6:
         raise UnsupportedError(
             f"{data_type} has more digits than Spark keeps", where, "Leave the column out, or read it with to_arrow."

@@ -1,7 +1,7 @@
 """Write a DataFrame into the buckets of a table; commit messages come back to the driver.
 
-With a primary key (or with buckets) rows are first given their bucket, then brought together by partition and bucket, in
-the order in which the DataFrame holds them, so that of two records of one key the later one wins. Rows of an unaware
+With a primary key (or with buckets) rows are first given their bucket, then brought together by partition and bucket,
+in the order in which the DataFrame holds them, so that of two records of one key the later one wins. Rows of an unaware
 append table are written where they are.
 """
 

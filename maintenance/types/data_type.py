@@ -209,7 +209,8 @@ def json_of_type(data_type: DataType) -> Any:
             assert data_type.element is not None
             return {"type": "VECTOR" + suffix, "element": json_of_type(data_type.element), "length": data_type.length}
         case "MAP":
-            assert data_type.key is not None and data_type.value is not None
+            assert data_type.key is not None
+            assert data_type.value is not None
             return {"type": "MAP" + suffix, "key": json_of_type(data_type.key), "value": json_of_type(data_type.value)}
         case "ROW":
             return {"type": "ROW" + suffix, "fields": [json_of_field(field) for field in data_type.fields]}

@@ -52,7 +52,7 @@ def text_of_value(value: Value, data_type: DataType) -> str:
         moment = dt.datetime(1970, 1, 1) + dt.timedelta(seconds=seconds)
         precision = data_type.precision or 0
         fraction = f".{nanos:09d}"[: precision + 1] if precision else ""
-        return moment.strftime("%Y-%m-%d %H:%M:%S") + fraction
+        return moment.isoformat(" ", "seconds") + fraction
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, bytes):

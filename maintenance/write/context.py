@@ -57,7 +57,10 @@ class WriteContext:
 
 @dataclass(slots=True)
 class FileNames:
-    """Names of one writer's files: one UUID, one counter for data and changelog files. Source: `DataFilePathFactory`."""
+    """Names of one writer's files: one UUID, one counter for data and changelog files.
+
+    Source: `DataFilePathFactory`.
+    """
 
     data_prefix: str
     changelog_prefix: str

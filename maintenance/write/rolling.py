@@ -134,12 +134,13 @@ class _OpenFile:
         self._place = writer._place
         self._name = name
         self._path = f"{writer._folder}/{name}"
-        self._sink = self._context.file_io.open_output(self._path)
         columns = _dictionary_columns(first_rows)
         keys = [KEY_FIELD_PREFIX + key for key in self._context.schema.trimmed_primary_keys if key in columns]
-        self._parquet = parquet.open_writer(self._sink, writer._schema, writer._options, [*columns, *keys])
+        # What may refuse the table's options comes before the file is there.
         self._statistics = FileStatistics(self._context)
         self._index = None if self._place.changelog else index_builder(self._context)
+        self._sink = self._context.file_io.open_output(self._path)
+        self._parquet = parquet.open_writer(self._sink, writer._schema, writer._options, [*columns, *keys])
         self._rows = 0
         self._deletes = 0
         self._sequences: list[tuple[int, int]] = []
@@ -222,7 +223,7 @@ class _OpenFile:
 
 
 def _dictionary_columns(rows: pa.Table) -> list[str]:
-    """Columns whose values repeat enough for a dictionary: building one for unique values costs most of the encoding."""
+    """Columns whose values repeat enough for a dictionary: building one for unique values costs most of encoding."""
     sample = rows.slice(0, _SAMPLE_ROWS)
     worth = []
     for field in sample.schema:

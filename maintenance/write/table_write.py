@@ -15,7 +15,8 @@ Sequences = Mapping[tuple[bytes, int], int]
 class TableWrite:
     """Opens a writer for each bucket that rows fall into.
 
-    `last_sequences`: largest sequence number of the live files of each (partition, bucket); numbering goes on from there.
+    `last_sequences`: largest sequence number of the live files of each (partition, bucket); numbering goes on from
+    there.
     Rows of an unaware append table start at 0 in each writer, as in Paimon.
     """
 
@@ -34,7 +35,10 @@ class TableWrite:
             self._writers[key].write(part.rows)
 
     def finish(self) -> list[CommitMessage]:
-        """Write what is buffered. Returns one message for each bucket; on an error nothing of what was written stays."""
+        """Write what is buffered.
+
+        Returns one message for each bucket; on an error nothing of what was written stays.
+        """
         try:
             messages = [writer.finish() for writer in self._writers.values()]
         except BaseException:
