@@ -6,18 +6,7 @@ from dataclasses import dataclass, replace
 from maintenance.catalog.validation import validate
 from maintenance.errors import SchemaError
 from maintenance.format.schema import TableSchema
-
-# Options that decide how files on storage are to be understood.
-IMMUTABLE = frozenset(
-    {
-        "bucket-key", "bucket-function.type", "data-file.path-directory", "merge-engine", "sequence.snapshot-ordering",
-        "aggregation.remove-record-on-delete", "partial-update.remove-record-on-delete",
-        "partial-update.remove-record-on-sequence-group", "rowkind.field", "primary-key", "partition",
-        "dynamic-bucket.initial-buckets", "force-lookup", "row-tracking.enabled", "data-evolution.enabled",
-        "index-file-in-data-file-dir", "blob-field", "blob-descriptor-field", "blob-view-field",
-        "pk-clustering-override",
-    }
-)  # fmt: skip
+from maintenance.options.table import IMMUTABLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +48,7 @@ def _check_option(change: SchemaChange, options: dict[str, str], table: str, *, 
     new = change.value if isinstance(change, SetOption) else None
     if old == new:
         return
-    refused = change.key == "type" or (has_snapshot and change.key in IMMUTABLE)
+    refused = change.key in ("type", "path", "branch") or (has_snapshot and change.key in IMMUTABLE)
     if has_snapshot and change.key == "bucket":
         refused = new is None or "-1" in (new, old or "-1")
     if change.key in ("ignore-delete", "ignore-update-before") and (old or "").lower() == "true":

@@ -1,9 +1,9 @@
 """Publish changes as snapshots: optimistic, atomic, repeatable.
 
 One commit makes at most two snapshots of the same user and identifier: APPEND for new files, then COMPACT for replaced
-ones. Each is tried on the newest snapshot; if another writer publishes first, the attempt is made anew on the new state,
-its own leftovers removed. Changes that replace files are first checked against that state (`conflicts`). A commit with
-an identifier is idempotent: what its user has committed up to that identifier is not committed again.
+ones. Each is tried on the newest snapshot; if another writer publishes first, the attempt is made anew on the new
+state, its own leftovers removed. Changes that replace files are first checked against that state (`conflicts`). A
+commit with an identifier is idempotent: what its user has committed up to that identifier is not committed again.
 Source: seed 000 (two-phase commit), Java `FileStoreCommitImpl`.
 """
 
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
-from maintenance.commit.conflicts import Conflict, Group, find_conflict
+from maintenance.commit.conflicts import Conflict, Group, bucket_mismatch, find_conflict
 from maintenance.commit.manifest_merge import ManifestMergeOptions, merge_manifests
 from maintenance.errors import CommitError, ConflictError
 from maintenance.format.data_file import DataFileMeta
@@ -83,6 +83,9 @@ class _Changes:
     changelog: tuple[ManifestEntry, ...]
 
 
+_Check = Callable[[CommitTarget, _Changes, Snapshot | None], Conflict | None]
+
+
 def already_committed(target: CommitTarget, identity: CommitIdentity) -> bool:
     """Whether this user has committed this identifier or a later one. Source: Java `filterCommitted`."""
     if identity.identifier == BATCH_IDENTIFIER:
@@ -98,13 +101,15 @@ def commit_append(
 ) -> tuple[int, ...]:
     """Publish new files. Returns the new snapshot's id, nothing if there is nothing to commit and not `force`.
 
-    Raises: CommitError: other writers kept publishing first. The files of the messages stay: retry, or `abort`.
+    Raises: CommitError: other writers kept publishing first; ConflictError: a partition has another number of buckets
+        than these files. Nothing is published, the files of the messages stay: retry, or `abort`.
     """
     entries = _entries(messages, lambda m: [(FileKind.ADD, m.new_files)])
     changelog = _entries(messages, lambda m: [(FileKind.ADD, m.changelog_files)])
     if not entries and not force:
         return ()
-    snapshot, conflict, _ = _publish(target, _Changes(CommitKind.APPEND, entries, changelog), identity, checked=False)
+    changes = _Changes(CommitKind.APPEND, entries, changelog)
+    snapshot, conflict, _ = _publish(target, changes, identity, _check_bucket_number)
     if snapshot is None:
         raise _conflict_error(target, conflict)
     return (snapshot.id,)
@@ -121,7 +126,7 @@ def commit_compact(target: CommitTarget, messages: Sequence[CommitMessage], iden
         left = [m for m in messages if (m.partition, m.bucket) not in lost and not m.is_empty]
         if not left:
             break
-        snapshot, conflict, tried = _publish(target, _compact_changes(left), identity, checked=True)
+        snapshot, conflict, tried = _publish(target, _compact_changes(left), identity, _check)
         attempts += tried
         if conflict is None:
             break
@@ -156,7 +161,7 @@ def _entries(
 
 
 def _publish(
-    target: CommitTarget, changes: _Changes, identity: CommitIdentity, *, checked: bool
+    target: CommitTarget, changes: _Changes, identity: CommitIdentity, check: _Check
 ) -> tuple[Snapshot | None, Conflict | None, int]:
     """Try until published, in conflict, or out of retries. Returns snapshot or conflict, and the attempts made."""
     waits = _Waits.of(target.options)
@@ -166,11 +171,10 @@ def _publish(
     own_manifests = list(writer.written)
     for attempt in waits.attempts():
         latest = target.snapshots.latest()
-        if checked:
-            conflict = _check(target, changes, latest)
-            if conflict is not None:
-                target.file_io.delete_quietly(own_manifests)
-                return None, conflict, attempt
+        conflict = check(target, changes, latest)
+        if conflict is not None:
+            target.file_io.delete_quietly(own_manifests)
+            return None, conflict, attempt
         writer.written.clear()
         # A lost race means others commit quickly: then only the first attempt spends time on merging manifests.
         snapshot = _snapshot(target, changes, identity, latest, (delta, changelog, writer), merge=attempt == 1)
@@ -195,6 +199,24 @@ def _check(target: CommitTarget, changes: _Changes, latest: Snapshot | None) -> 
         key_of=key_reader(key_types) if key_types else None,
         check_buckets=changes.kind != CommitKind.OVERWRITE,
     )
+
+
+def _check_bucket_number(target: CommitTarget, changes: _Changes, latest: Snapshot | None) -> Conflict | None:
+    """New files must have as many buckets as their partition: else a key would be in two of them.
+
+    Option `bucket` changes with the schema only, so a table that still has its first one needs no look.
+    Source: Java `ConflictDetection`.
+    """
+    if latest is None or target.latest_schema_id() == 0:
+        return None
+    partitions = {entry.partition for entry in changes.entries if entry.total_buckets > 0}
+    if not partitions:
+        return None
+    base = target.manifests.live_entries(latest, lambda e: e.partition in partitions)
+    wrong = bucket_mismatch([*base, *changes.entries], changes.entries)
+    if not wrong:
+        return None
+    return Conflict("the number of buckets of the partition is another one than the table's", frozenset(wrong))
 
 
 def _snapshot(
@@ -267,7 +289,8 @@ def _manifest_writer(target: CommitTarget) -> ManifestWriter:
 
 def _conflict_error(target: CommitTarget, conflict: Conflict | None) -> ConflictError:
     reason = conflict.reason if conflict else "the state of the table has moved"
-    return ConflictError(reason, f"table {target.name}", "Read the table again and repeat the work.")
+    fix = "Open the table again and repeat the work; a partition keeps its number of buckets until it is overwritten."
+    return ConflictError(reason, f"table {target.name}", fix)
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ def find_conflict(
     if left:
         return Conflict("files that this commit replaces were already replaced or deleted", frozenset(left))
     if check_buckets:
-        wrong = _bucket_mismatch(merged.values(), delta)
+        wrong = bucket_mismatch(merged.values(), delta)
         if wrong:
             return Conflict("the number of buckets of the partition has changed", frozenset(wrong))
     if key_of is not None:
@@ -68,7 +68,8 @@ def _merge(
     return merged, broken, "a file that this commit adds is already there"
 
 
-def _bucket_mismatch(entries: Iterable[ManifestEntry], delta: Sequence[ManifestEntry]) -> set[Group]:
+def bucket_mismatch(entries: Iterable[ManifestEntry], delta: Sequence[ManifestEntry]) -> set[Group]:
+    """Groups of `delta` in partitions whose `entries` have different numbers of buckets."""
     totals: dict[bytes, set[int]] = {}
     for entry in entries:
         if entry.total_buckets > 0:

@@ -4,6 +4,7 @@ import numpy as np
 import pyarrow as pa
 
 from maintenance.merge.ordered import KeyGroups
+from maintenance.types.row_kind import is_retract
 
 
 def deduplicate(rows: pa.Table, groups: KeyGroups) -> np.ndarray:
@@ -13,3 +14,14 @@ def deduplicate(rows: pa.Table, groups: KeyGroups) -> np.ndarray:
     """
     del rows
     return groups.newest
+
+
+def deduplicate_ignoring_deletes(rows: pa.Table, groups: KeyGroups) -> np.ndarray:
+    """The same with `ignore-delete`: the newest record that is no retraction, the newest of all where none is.
+
+    Writers drop retractions of such a table, but older files may hold some: from before the option was set. A key whose
+    records are all retractions has no row either way. Source: Java `DeduplicateMergeFunction`.
+    """
+    kept = ~is_retract(rows.column("_VALUE_KIND").to_numpy())[groups.order]
+    positions = np.maximum.reduceat(np.where(kept, np.arange(len(kept)), -1), groups.starts)
+    return np.where(positions >= 0, groups.order[positions], groups.newest)

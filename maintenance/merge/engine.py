@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from maintenance.errors import UnsupportedError
 from maintenance.format.schema import TableSchema
-from maintenance.merge.deduplicate import deduplicate
+from maintenance.merge.deduplicate import deduplicate, deduplicate_ignoring_deletes
 from maintenance.merge.ordered import KeyGroups, RecordOrder
 from maintenance.options import table as table_options
 from maintenance.types.data_type import DataField
@@ -38,7 +38,8 @@ class MergeEngine:
             )
         descending = table_options.SEQUENCE_FIELD_SORT_ORDER.of(options) == "descending"
         sequence_fields = table_options.SEQUENCE_FIELD.of(options)
-        return cls(RecordOrder(schema.trimmed_primary_keys, sequence_fields, descending), _ENGINES[name])
+        engine = deduplicate_ignoring_deletes if table_options.IGNORE_DELETE.of(options) else _ENGINES[name]
+        return cls(RecordOrder(schema.trimmed_primary_keys, sequence_fields, descending), engine)
 
     def needs(self, wanted: Iterable[DataField]) -> tuple[str, ...]:
         """Names of the columns that merging needs besides those wanted."""

@@ -101,6 +101,18 @@ SCAN_TAG_NAME: Option[str | None] = Option("scan.tag-name", string, None)
 SOURCE_SPLIT_TARGET_SIZE = Option("source.split.target-size", memory_size, 128 << 20)
 SOURCE_SPLIT_OPEN_FILE_COST = Option("source.split.open-file-cost", memory_size, 4 << 20)
 
+# Options that decide how files on storage are to be understood. Source: Java `CoreOptions`, annotation `Immutable`.
+IMMUTABLE = frozenset(
+    {
+        "type", "bucket-key", "bucket-function.type", "data-file.path-directory", "merge-engine",
+        "sequence.snapshot-ordering", "aggregation.remove-record-on-delete", "partial-update.remove-record-on-delete",
+        "partial-update.remove-record-on-sequence-group", "rowkind.field", "primary-key", "primary-key.nullable",
+        "partition", "dynamic-bucket.initial-buckets", "force-lookup", "row-tracking.enabled", "data-evolution.enabled",
+        "index-file-in-data-file-dir", "blob-field", "blob-descriptor-field", "blob-view-field",
+        "pk-clustering-override",
+    }
+)  # fmt: skip
+
 # Options of Paimon whose meaning this engine does not implement yet: the values that leave the default behaviour.
 _Accepts = Callable[[str], bool]
 

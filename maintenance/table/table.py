@@ -17,7 +17,7 @@ from maintenance.commit.commit import (
     already_committed,
     commit_append,
 )
-from maintenance.errors import CommitError, OptionError
+from maintenance.errors import CommitError, ConflictError, OptionError
 from maintenance.format.schema import TableSchema
 from maintenance.format.snapshot import Snapshot
 from maintenance.fs.file_io import FileIO
@@ -101,8 +101,8 @@ class Table:
 
     def copy(self, options: Mapping[str, str]) -> "Table":
         """This table with further options for reading or writing, stored nowhere. Raises: OptionError: immutable."""
-        for key in ("bucket-key", "merge-engine", "primary-key", "partition", "path", "branch"):
-            if key in options and options[key] != self.options.get(key, options[key]):
+        for key in (*table_options.IMMUTABLE, "bucket", "path", "branch"):
+            if key in options and options[key] != self.options.get(key):
                 raise OptionError(f"option '{key}' cannot be set for one read", self.identifier, "Leave it out.")
         return replace(self, dynamic_options={**self.dynamic_options, **options})
 
@@ -208,7 +208,8 @@ class Table:
             row_kinds: ``+I``, ``-U``, ``+U`` or ``-D`` for each row; None = all ``+I``.
             commit_user: who commits; None = a new random user.
             commit_identifier: number of this commit of the user; one that was committed before is not written again.
-        Raises: DataError: the rows do not fit; CommitError; UnsupportedError.
+        Raises: DataError: the rows do not fit; CommitError; ConflictError: the table's number of buckets was changed;
+            UnsupportedError.
         """
         table_options.check_writable(self.options, self.identifier)
         identity = CommitIdentity(
@@ -229,7 +230,7 @@ class Table:
         messages = writer.finish()
         try:
             return commit_append(target, messages, identity)
-        except CommitError:
+        except (CommitError, ConflictError):
             # Certain not to be published; after any other error the snapshot may be there and need its files.
             abort(target, messages)
             raise
