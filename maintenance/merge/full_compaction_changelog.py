@@ -65,14 +65,22 @@ def _equal(
     for name in columns:
         column = rows.column(name)
         left, right = column.take(pa.array(before[at])), column.take(pa.array(after[at]))
-        both_null = pc.and_(left.is_null(), right.is_null())
-        equal = pc.or_(pc.fill_null(pc.equal(left, right), False), both_null)
-        if pa.types.is_floating(column.type):
-            equal = pc.or_(equal, pc.fill_null(pc.and_(pc.is_nan(left), pc.is_nan(right)), False))
-        same &= equal.to_numpy()
+        same &= _equal_floats(left, right) if pa.types.is_floating(column.type) else _equal_values(left, right)
     found = np.zeros(len(pair), bool)
     found[at] = same
     return found
+
+
+def _equal_values(left: pa.ChunkedArray, right: pa.ChunkedArray) -> np.ndarray:
+    both_null = pc.and_(left.is_null(), right.is_null())
+    return np.asarray(pc.or_(pc.fill_null(pc.equal(left, right), False), both_null).to_numpy())
+
+
+def _equal_floats(left: pa.ChunkedArray, right: pa.ChunkedArray) -> np.ndarray:
+    """As Java's `Double.compare`: every NaN is the same, the two zeros are not."""
+    both_nan = pc.fill_null(pc.and_(pc.is_nan(left), pc.is_nan(right)), False).to_numpy()
+    signs = [np.signbit(column.fill_null(0.0).to_numpy()) for column in (left, right)]
+    return (_equal_values(left, right) & (signs[0] == signs[1])) | both_nan
 
 
 def _emit(

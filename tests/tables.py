@@ -1,0 +1,94 @@
+"""Real tables in a temporary warehouse, for tests of what works on tables."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from maintenance.catalog import Catalog, Schema, open_catalog
+from maintenance.format.data_file import DataFileMeta
+from maintenance.format.manifest import ManifestEntry
+from maintenance.table.table import Table
+
+KEYED = (("id", "INT NOT NULL"), ("v", "STRING"))
+
+
+def open_warehouse(warehouse: Path | str) -> Catalog:
+    """A catalog with the database `db`."""
+    catalog = open_catalog({"warehouse": str(warehouse), "fs.auto_mkdir": "true"})
+    catalog.create_database("db", ignore_if_exists=True)
+    return catalog
+
+
+def create_table(
+    warehouse: Path | str,
+    fields: Sequence[tuple[str, str]] = KEYED,
+    primary_keys: Sequence[str] = ("id",),
+    options: Mapping[str, str] | None = None,
+    *,
+    partition_keys: Sequence[str] = (),
+    name: str = "db.t",
+) -> Table:
+    """A new table; one bucket unless the options say otherwise (`bucket` = -1 without a primary key)."""
+    buckets = {"bucket": "1"} if primary_keys else {"bucket": "-1"}
+    catalog = open_warehouse(warehouse)
+    catalog.create_table(name, Schema(fields, primary_keys, partition_keys, {**buckets, **(options or {})}))
+    return get_table(warehouse, name)
+
+
+def get_table(warehouse: Path | str, name: str = "db.t") -> Table:
+    """The table as it is now."""
+    table = open_warehouse(warehouse).get_table(name)
+    assert isinstance(table, Table)
+    return table
+
+
+def keyed(rows: Mapping[int, str | None] | Sequence[tuple[int, str | None]]) -> pa.Table:
+    """Rows of a `KEYED` table."""
+    pairs = list(rows.items()) if isinstance(rows, Mapping) else list(rows)
+    ids, texts = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+    return pa.table({"id": pa.array(ids, pa.int32()), "v": pa.array(texts, pa.string())})
+
+
+def state(table: Table, **how: Any) -> dict[int, str | None]:
+    """The rows of a `KEYED` table; each key once."""
+    rows = table.to_arrow(**how).to_pylist()
+    found = {row["id"]: row["v"] for row in rows}
+    assert len(found) == len(rows), f"a key is there twice: {rows}"
+    return found
+
+
+def live(table: Table) -> list[ManifestEntry]:
+    """Live entries of the latest snapshot."""
+    snapshot = table.latest_snapshot()
+    return [] if snapshot is None else table.manifests.live_entries(snapshot)
+
+
+def live_files(table: Table) -> list[DataFileMeta]:
+    """Live files of the latest snapshot."""
+    return [entry.file for entry in live(table)]
+
+
+def files_on_disk(table: Table) -> set[str]:
+    """Paths of everything below a local table that is neither metadata nor a schema, relative to it."""
+    root = Path(table.location)
+    known = ("schema", "snapshot", "manifest", "tag", "index", "consumer")
+    return {
+        str(path.relative_to(root))
+        for path in root.rglob("*")
+        if path.is_file() and path.relative_to(root).parts[0] not in known
+    }
+
+
+def data_files(table: Table) -> set[str]:
+    """What `files_on_disk` must be when nothing is left over: live files of all snapshots, and files beside them."""
+    root = table.location + "/"
+    found: set[str] = set()
+    for snapshot_id in table.snapshots.list_ids():
+        snapshot = table.snapshots.get(snapshot_id)
+        entries = [*table.manifests.live_entries(snapshot), *table.manifests.changelog_entries(snapshot)]
+        for entry in entries:
+            paths = table.paths.all_files_of(entry.partition, entry.bucket, entry.file)
+            found.update(path.removeprefix(root) for path in paths)
+    return found
