@@ -108,7 +108,9 @@ def _with_repeats(batches: Sequence[tuple[int, pa.Table]]) -> Iterator[tuple[int
 
 
 def deliver(deliveries: Sequence[Delivery], landing: Path) -> None:
-    """Write the files of one round into the folder `landing`."""
+    """Write the files of one round into the folder `landing`; each appears there only when it is whole."""
     landing.mkdir(parents=True, exist_ok=True)
     for delivery in deliveries:
-        pq.write_table(delivery.rows, landing / delivery.file_name, compression="zstd")
+        unfinished = landing / f".{delivery.file_name}"
+        pq.write_table(delivery.rows, unfinished, compression="zstd")
+        unfinished.replace(landing / delivery.file_name)

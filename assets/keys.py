@@ -1,0 +1,23 @@
+"""Names that assets, ops, jobs and sensors agree on, all made from a table's identifier."""
+
+import dagster as dg
+
+
+def asset_key(identifier: str) -> dg.AssetKey:
+    """The asset of a table: ``demo.flights`` -> ``demo/flights``."""
+    return dg.AssetKey(identifier.split("."))
+
+
+def pool(identifier: str) -> str:
+    """The pool of a table. Its limit is 1, so that two steps never work on one table at the same time."""
+    return f"paimon/{identifier}"
+
+
+def node(identifier: str, step: str) -> str:
+    """The name of a table's op, unique within the code location: ``demo_flights__compact``."""
+    return f"{identifier.replace('.', '_')}__{step}"
+
+
+def job(action: str, identifier: str) -> str:
+    """The name of a table's job: ``compact_demo_flights``."""
+    return f"{action}_{identifier.replace('.', '_')}"

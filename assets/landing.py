@@ -1,0 +1,72 @@
+"""The micro-batches that lie in a table's landing folder, and which of them are still to be committed.
+
+The truth about what has been ingested is the table: the newest snapshot of the feed's commit user. Nothing else is
+written down, so a run that died in the middle needs no repair.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from maintenance.errors import DataError, NotFoundError
+from maintenance.fs.file_io import FileIO
+from maintenance.table.table import Table
+
+_FILE_NAME = re.compile(r"(\d+)-batch-(\d+)\.parquet")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class LandedBatch:
+    """One delivered file. Deliveries are taken in order; `identifier` is the batch's commit identifier."""
+
+    delivery: int
+    identifier: int
+    path: str
+
+
+def landed_batches(file_io: FileIO, folder: str) -> list[LandedBatch]:
+    """All files in the landing folder, by delivery; none if the folder is not there yet. Files of other names are an
+    error, since leaving one out would lose data."""
+    batches = []
+    for name in file_io.list_names(folder):
+        if name.startswith((".", "_")):  # being written, or a marker such as _SUCCESS
+            continue
+        match = _FILE_NAME.fullmatch(name)
+        if match is None:
+            fix = "Name it <delivery>-batch-<number>.parquet, or move it away."
+            raise DataError(f"the file name '{name}' says no delivery and batch", folder, fix)
+        batches.append(LandedBatch(int(match[1]), int(match[2]), f"{folder.rstrip('/')}/{name}"))
+    return sorted(batches)
+
+
+def still_to_commit(batches: Sequence[LandedBatch], committed: int | None) -> list[LandedBatch]:
+    """The batches from the first on that is newer than `committed`, the newest identifier of this feed in the table.
+
+    Repeated deliveries among them stay in: the commit itself recognises them.
+    """
+    if committed is None:
+        return list(batches)
+    new = [place for place, batch in enumerate(batches) if batch.identifier > committed]
+    return list(batches[new[0] :]) if new else []
+
+
+def committed_identifier(table: Table, commit_user: str) -> int | None:
+    """The newest commit identifier of `commit_user` among the table's snapshots; None if it never committed.
+
+    Raises NotFoundError if that cannot be told any more, because older snapshots have expired.
+    """
+    oldest = None
+    for snapshot in table.snapshots.newest_first():
+        if snapshot.commit_user == commit_user:
+            return int(snapshot.commit_identifier)
+        oldest = snapshot.id
+    tagged = [tag.snapshot for tag in table.tags.all().values() if tag.snapshot.commit_user == commit_user]
+    if tagged:
+        return max(int(snapshot.commit_identifier) for snapshot in tagged)
+    if oldest in (None, 1):
+        return None
+    raise NotFoundError(
+        f"no snapshot of '{commit_user}' is left, so it is unknown which batches are in the table",
+        table.identifier,
+        "Set `committed` in the step's config to the number of the last batch that is in the table.",
+    )

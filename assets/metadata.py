@@ -1,0 +1,132 @@
+"""What Dagster shows of a table: its standing metadata, numbers it can plot, and changes before and after."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, is_dataclass
+from typing import Any
+
+import dagster as dg
+
+from assets.config import TableConfig
+from maintenance.table.shape import TableShape
+from maintenance.table.table import Table
+
+STORAGE_KIND = "paimon"
+_PATHS_SHOWN = 10_000
+_TOLD_BEFORE = ("files", "sorted runs (most in a bucket)", "bytes")
+
+
+def standing_metadata(table: TableConfig) -> dict[str, Any]:
+    """What is known of a table before it is ever touched."""
+    metadata: dict[str, Any] = {"dagster/table_name": table.identifier, "dagster/storage_kind": STORAGE_KIND}
+    if table.columns:
+        metadata["dagster/column_schema"] = _column_schema(
+            (name, text, name in table.primary_keys) for name, text in table.columns.items()
+        )
+    return metadata
+
+
+def table_metadata(table: Table, shape: TableShape) -> dict[str, Any]:
+    """A table as it is now. Plain numbers, since Dagster plots these from run to run."""
+    schema = table.schema
+    columns = ((field.name, str(field.type), field.name in schema.primary_keys) for field in schema.fields)
+    # Before compaction a key may have several records, deletes among them: the rows are not known without reading.
+    merged = not table.is_primary_key_table or (shape.level0_files == 0 and shape.sorted_runs_max <= 1)
+    return {
+        "dagster/table_name": table.identifier,
+        "dagster/storage_kind": STORAGE_KIND,
+        "dagster/uri": table.location,
+        **({"dagster/row_count": shape.rows} if merged else {}),
+        "dagster/column_schema": _column_schema(columns),
+        "snapshot": shape.snapshot_id or 0,
+        **shape_numbers(shape),
+    }
+
+
+def shape_numbers(shape: TableShape) -> dict[str, int | float]:
+    """The numbers that maintenance moves, in words a person reads under a plot."""
+    return {
+        "files": shape.files,
+        "level-0 files": shape.level0_files,
+        "sorted runs (most in a bucket)": shape.sorted_runs_max,
+        "sorted runs (mean of buckets)": round(float(shape.sorted_runs_avg), 2),
+        "bytes": shape.bytes,
+        "records": shape.rows,
+        "snapshots": shape.snapshots,
+        "tags": shape.tags,
+        "indexed files": shape.index_files,
+    }
+
+
+def before_and_after(before: Mapping[str, Any], after: Mapping[str, Any]) -> dg.TableMetadataValue:
+    """Two sets of shape_numbers side by side."""
+    schema = dg.TableSchema([dg.TableColumn("measure"), dg.TableColumn("before"), dg.TableColumn("after")])
+    records = [
+        dg.TableRecord({"measure": name, "before": before.get(name, 0), "after": value})
+        for name, value in after.items()
+    ]
+    return dg.MetadataValue.table(records, schema)
+
+
+def closing_metadata(table: Table, shape: TableShape, account: Mapping[str, Any]) -> dict[str, Any]:
+    """A table at the end of a run: as it is, and what the run's steps (`account`) changed and how long they took."""
+    metadata = table_metadata(table, shape)
+    before: Mapping[str, Any] = account.get("before", {})
+    if before:
+        metadata["before and after"] = before_and_after(before, shape_numbers(shape))
+        metadata.update({f"{name} before": value for name, value in before.items() if name in _TOLD_BEFORE})
+    for step, numbers in account.items():
+        if step != "before" and "seconds" in numbers:
+            metadata[f"seconds of {step}"] = round(float(numbers["seconds"]), 3)
+    return metadata
+
+
+def report_numbers(report: Any) -> dict[str, int | float]:
+    """The fields of an operation's report that are numbers."""
+    return {
+        name: value
+        for name, value in fields_of(report).items()
+        if isinstance(value, (int, float)) and not isinstance(value, bool)
+    }
+
+
+def report_metadata(report: Any) -> dict[str, Any]:
+    """The fields of an operation's report: numbers and texts as they are, the rest as JSON, long lists counted too."""
+    metadata: dict[str, Any] = {}
+    for name, value in fields_of(report).items():
+        if value is None:
+            continue
+        label = name.replace("_", " ")
+        if isinstance(value, (bool, int, float, str)):
+            metadata[label] = value
+        elif isinstance(value, (list, tuple)):
+            metadata[f"{label} (count)"] = len(value)
+            metadata[label] = dg.MetadataValue.json(_plain(value[:_PATHS_SHOWN]))
+        else:
+            metadata[label] = dg.MetadataValue.json(_plain(value))
+    return metadata
+
+
+def fields_of(report: Any) -> dict[str, Any]:
+    """A report's own fields, by name."""
+    return {name: getattr(report, name) for name in report.__dataclass_fields__}
+
+
+def _plain(value: Any) -> Any:
+    """`value` as JSON can hold it."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return _plain(asdict(value))
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [_plain(item) for item in value]
+    return value if isinstance(value, (bool, int, float, str)) or value is None else str(value)
+
+
+def _column_schema(columns: Iterable[tuple[str, str, bool]]) -> dg.TableSchema:
+    return dg.TableSchema([_column(name, text, is_key) for name, text, is_key in columns])
+
+
+def _column(name: str, text: str, is_key: bool) -> dg.TableColumn:
+    nullable = "NOT NULL" not in text
+    constraints = dg.TableColumnConstraints(nullable=nullable, other=["primary key"] if is_key else [])
+    return dg.TableColumn(name, text.replace(" NOT NULL", ""), constraints=constraints)

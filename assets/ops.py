@@ -1,0 +1,271 @@
+"""One thin op per operation: typed config in, the operation, its report out as metadata.
+
+The ops of a table form a chain. Along it goes an account: step -> the numbers that later steps and the closing record
+show. Each op of a table has a name and the pool of its own table, so the ops are made per table.
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import dagster as dg
+
+from assets import keys
+from assets.config import TableConfig
+from assets.failures import AFTER_ANY_TROUBLE, AFTER_CONFLICT, ONCE_MORE, failed_groups, told_as_failure
+from assets.ingestion import ingest_landed
+from assets.metadata import before_and_after, closing_metadata, report_metadata, report_numbers, shape_numbers
+from assets.resources import PaimonCatalog, Spark
+from assets.step_config import (
+    ChangelogConfig,
+    CompactConfig,
+    ExpireSnapshotsConfig,
+    ExpireTagsConfig,
+    FileIndexConfig,
+    IngestConfig,
+    TagConfig,
+)
+from maintenance.errors import OptionError
+from maintenance.operations.compact import CompactReport, compact
+from maintenance.operations.create_tag import create_tag
+from maintenance.operations.expire_snapshots import expire_snapshots
+from maintenance.operations.expire_tags import expire_tags
+from maintenance.operations.produce_changelog import produce_changelog
+from maintenance.operations.rewrite_file_index import rewrite_file_index
+from maintenance.options.option import duration
+from maintenance.table.shape import table_shape
+
+Account = dict[str, Any]
+
+
+def _step(
+    table: TableConfig, step: str, description: str, retry_policy: dg.RetryPolicy
+) -> Callable[[Callable[..., Any]], dg.OpDefinition]:
+    """The decorator of one step of one table. The first step of a job gets an empty account."""
+    return dg.op(
+        name=keys.node(table.identifier, step),
+        description=description,
+        ins={"account": dg.In(dict, default_value={}, description="What the steps before this one did.")},
+        out=dg.Out(dict),
+        pool=keys.pool(table.identifier),
+        retry_policy=retry_policy,
+        tags={"paimon/table": table.identifier, "paimon/action": step},
+    )
+
+
+def _told(context: dg.OpExecutionContext, account: Account, step: str, report: Any) -> Account:
+    """Show `report` on the step's output, and add its numbers to the account."""
+    context.add_output_metadata(report_metadata(report))
+    return {**account, step: report_numbers(report)}
+
+
+def _told_compaction(context: dg.OpExecutionContext, account: Account, step: str, report: CompactReport) -> Account:
+    """As `_told`, with the table before and after; fails if a group failed, which must not look like success."""
+    before, after = shape_numbers(report.before), shape_numbers(report.after)
+    failed = {
+        f"{group.partition} bucket {group.bucket}": group.message
+        for group in report.groups
+        if group.outcome == "failed"
+    }
+    if failed:
+        raise failed_groups(failed)
+    context.add_output_metadata({**report_metadata(report), "before and after": before_and_after(before, after)})
+    return {"before": before, **account, step: {**report_numbers(report), "before": before, "after": after}}
+
+
+def ingest_op(table: TableConfig) -> dg.OpDefinition:
+    """Commit the micro-batches that landed since the last run."""
+    description = "Commits each landed micro-batch once: repeated deliveries are recognised by their commit identifier."
+
+    @_step(table, "ingest", description, AFTER_ANY_TROUBLE)
+    def ingest(
+        context: dg.OpExecutionContext, account: Account, config: IngestConfig, catalog: PaimonCatalog, spark: Spark
+    ) -> Account:
+        with told_as_failure():
+            report = ingest_landed(
+                spark.session, catalog.get_or_create(table), table, config=config, progress=context.log.info
+            )
+            return _told(context, account, "ingest", report)
+
+    return ingest
+
+
+def compact_op(table: TableConfig) -> dg.OpDefinition:
+    """Merge sorted runs, or small files, as the table's options say."""
+    description = (
+        "Dedicated compaction: plans from the snapshot, merges in Spark, commits each group that did not lose."
+    )
+
+    @_step(table, "compact", description, AFTER_CONFLICT)
+    def compact_table(
+        context: dg.OpExecutionContext, account: Account, config: CompactConfig, catalog: PaimonCatalog, spark: Spark
+    ) -> Account:
+        with told_as_failure():
+            opened = catalog.get_table(table.identifier)  # before Spark is started for nothing
+            report = compact(
+                spark.session(),
+                opened,
+                full=config.full,
+                partitions=config.partitions or None,
+                dry_run=config.dry_run,
+                max_retries=config.max_retries,
+                progress=context.log.info,
+            )
+            return _told_compaction(context, account, "compact", report)
+
+    return compact_table
+
+
+def changelog_op(table: TableConfig) -> dg.OpDefinition:
+    """Write the changelog of what the table's top level has not seen yet."""
+    description = "Brings every changed bucket to its top level and writes the changes (+I, -U, +U, -D) beside it."
+
+    @_step(table, "changelog", description, AFTER_CONFLICT)
+    def changelog(
+        context: dg.OpExecutionContext, account: Account, config: ChangelogConfig, catalog: PaimonCatalog, spark: Spark
+    ) -> Account:
+        with told_as_failure():
+            opened = catalog.get_table(table.identifier)  # before Spark is started for nothing
+            report = produce_changelog(
+                spark.session(),
+                opened,
+                dry_run=config.dry_run,
+                progress=context.log.info,
+            )
+            return _told_compaction(context, account, "changelog", report)
+
+    return changelog
+
+
+def file_index_op(table: TableConfig) -> dg.OpDefinition:
+    """Build the file indexes that the table's options ask for, where a file lacks them."""
+    description = "Builds missing file indexes; commits nothing where every file has its own."
+
+    @_step(table, "file_index", description, AFTER_CONFLICT)
+    def file_index(
+        context: dg.OpExecutionContext, account: Account, config: FileIndexConfig, catalog: PaimonCatalog, spark: Spark
+    ) -> Account:
+        with told_as_failure():
+            opened = catalog.get_table(table.identifier)  # before Spark is started for nothing
+            report = rewrite_file_index(
+                spark.session(),
+                opened,
+                where=config.where,
+                dry_run=config.dry_run,
+                progress=context.log.info,
+            )
+            return _told(context, account, "file_index", report)
+
+    return file_index
+
+
+def tag_op(table: TableConfig, zone: ZoneInfo) -> dg.OpDefinition:
+    """Create the tag that keeps a state of the table beyond the expiry that follows."""
+    description = "Tags the newest snapshot, so that the expiry which follows keeps it; an existing tag stays."
+
+    @_step(table, "tag", description, ONCE_MORE)
+    def tag(context: dg.OpExecutionContext, account: Account, config: TagConfig, catalog: PaimonCatalog) -> Account:
+        with told_as_failure():
+            opened = catalog.get_table(table.identifier)
+            snapshot = config.snapshot_id or opened.snapshots.latest_id()
+            if snapshot is None:
+                context.log.info("Nothing to tag: the table has no snapshot yet.")
+                return account
+            name = (config.name or table.tag.name).format(date=f"{datetime.now(zone):%Y-%m-%d}", snapshot=snapshot)
+            retained = duration(config.time_retained) if config.time_retained else table.tag.lifetime
+            report = create_tag(opened, name, snapshot_id=snapshot, time_retained=retained, ignore_if_exists=True)
+            return _told(context, account, "tag", report)
+
+    return tag
+
+
+def expire_snapshots_op(table: TableConfig) -> dg.OpDefinition:
+    """Expire snapshots by the table's retention, and delete the files that only they used."""
+    description = "Expires snapshots and deletes what only they used; tags and consumers keep theirs."
+
+    @_step(table, "expire_snapshots", description, ONCE_MORE)
+    def expire_old_snapshots(
+        context: dg.OpExecutionContext, account: Account, config: ExpireSnapshotsConfig, catalog: PaimonCatalog
+    ) -> Account:
+        with told_as_failure():
+            report = expire_snapshots(
+                catalog.get_table(table.identifier),
+                retain_max=config.retain_max,
+                retain_min=config.retain_min,
+                older_than=_instant(config.older_than),
+                max_deletes=config.max_deletes,
+                dry_run=config.dry_run,
+                progress=context.log.info,
+            )
+            return _told(context, account, "expire_snapshots", report)
+
+    return expire_old_snapshots
+
+
+def expire_tags_op(table: TableConfig) -> dg.OpDefinition:
+    """Delete tags whose time is over, and the files that only they used."""
+    description = "Deletes tags past their retention, and what only they used."
+
+    @_step(table, "expire_tags", description, ONCE_MORE)
+    def expire_old_tags(
+        context: dg.OpExecutionContext, account: Account, config: ExpireTagsConfig, catalog: PaimonCatalog
+    ) -> Account:
+        with told_as_failure():
+            report = expire_tags(
+                catalog.get_table(table.identifier),
+                older_than=_instant(config.older_than),
+                dry_run=config.dry_run,
+                progress=context.log.info,
+            )
+            return _told(context, account, "expire_tags", report)
+
+    return expire_old_tags
+
+
+def describe_op(table: TableConfig) -> dg.OpDefinition:
+    """Close an asset's chain: its output is the table as it now stands."""
+
+    @_step(table, "describe", "Reads the table's metadata and records it with the asset.", ONCE_MORE)
+    def describe(context: dg.OpExecutionContext, account: Account, catalog: PaimonCatalog) -> dg.Output[Account]:
+        with told_as_failure():
+            opened = catalog.get_table(table.identifier)
+            shape = table_shape(opened)
+            version = dg.DataVersion(str(shape.snapshot_id or 0))
+            return dg.Output(account, metadata=closing_metadata(opened, shape, account), data_version=version)
+
+    return describe
+
+
+def record_op(table: TableConfig) -> dg.OpDefinition:
+    """Close the chain of a job that is no asset's: report the table's new state to its asset."""
+
+    @_step(table, "record", "Reports the table's new state to its asset.", ONCE_MORE)
+    def record(context: dg.OpExecutionContext, account: Account, catalog: PaimonCatalog) -> Account:
+        with told_as_failure():
+            opened = catalog.get_table(table.identifier)
+            shape = table_shape(opened)
+            context.log_event(
+                dg.AssetMaterialization(
+                    asset_key=keys.asset_key(table.identifier),
+                    description=f"After {', '.join(step for step in account if step != 'before') or 'nothing'}.",
+                    metadata=closing_metadata(opened, shape, account),
+                    tags={"dagster/data_version": str(shape.snapshot_id or 0)},
+                )
+            )
+            return account
+
+    return record
+
+
+def _instant(text: str | None) -> datetime | None:
+    """An ISO 8601 time with an offset. Raises OptionError without one: an hour off deletes the wrong snapshots."""
+    if text is None:
+        return None
+    try:
+        instant = datetime.fromisoformat(text)
+    except ValueError:
+        instant = None
+    if instant is None or instant.tzinfo is None:
+        raise OptionError(f"'{text}' is not a time with an offset", "older_than", "Write 2026-01-31T00:00:00+00:00.")
+    return instant

@@ -1,0 +1,65 @@
+"""What a person can set for each step in the Launchpad. Every default is what the schedule and the sensor use."""
+
+import dagster as dg
+from pydantic import Field
+
+
+class IngestConfig(dg.Config):
+    """Ingestion of landed micro-batches."""
+
+    limit: int | None = Field(default=None, ge=1, description="At most so many micro-batches; empty: all that landed.")
+    committed: int | None = Field(
+        default=None,
+        description="Number of the last batch in the table. Only needed when the snapshots that tell have expired.",
+    )
+
+
+class CompactConfig(dg.Config):
+    """Dedicated compaction."""
+
+    full: bool = Field(default=False, description="Merge every bucket into its top level, whatever its sorted runs.")
+    partitions: list[dict[str, str]] = Field(default=[], description="Only these, e.g. [{month: '7'}]; empty: all.")
+    max_retries: int = Field(
+        default=5, ge=0, description="How often a group that lost against a writer is planned anew."
+    )
+    dry_run: bool = Field(default=False, description="Only tell what would be merged.")
+
+
+class ChangelogConfig(dg.Config):
+    """Changelog production."""
+
+    dry_run: bool = Field(default=False, description="Only tell which buckets lack a changelog.")
+
+
+class FileIndexConfig(dg.Config):
+    """Rewriting of file indexes."""
+
+    where: str | None = Field(default=None, description="Only partitions that match, in Spark SQL, e.g. month = 7.")
+    dry_run: bool = Field(default=False, description="Only tell which files lack an index.")
+
+
+class TagConfig(dg.Config):
+    """Creation of a tag."""
+
+    name: str | None = Field(
+        default=None, description="Empty: as tables.yaml says. {date} and {snapshot} are filled in."
+    )
+    snapshot_id: int | None = Field(default=None, description="Empty: the newest snapshot.")
+    time_retained: str | None = Field(default=None, description="For example 90 d. Empty: as tables.yaml says.")
+
+
+class ExpireSnapshotsConfig(dg.Config):
+    """Expiry of snapshots. What is left empty comes from the table's options."""
+
+    retain_max: int | None = Field(default=None, ge=1, description="Keep at most so many.")
+    retain_min: int | None = Field(default=None, ge=1, description="Keep at least so many.")
+    older_than: str | None = Field(default=None, description="Only older ones: ISO 8601 with an offset.")
+    max_deletes: int | None = Field(default=None, ge=1, description="Expire at most so many in this run.")
+    dry_run: bool = Field(default=False, description="Only list what would be deleted.")
+
+
+class ExpireTagsConfig(dg.Config):
+    """Expiry of tags whose time is over."""
+
+    older_than: str | None = Field(default=None, description="Also those created before: ISO 8601 with an offset.")
+    dry_run: bool = Field(default=False, description="Only list what would be deleted.")

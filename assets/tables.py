@@ -1,0 +1,82 @@
+"""Each table as an asset: a graph whose steps are the operations, in the order in which they may run.
+
+ingestion -> compaction -> changelog -> file index -> tag -> snapshot expiry -> tag expiry -> closing description
+
+A step that does not apply to a table is left out: no landing folder, no ingestion; no changelog producer, no changelog;
+no indexed columns, no file index.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+from zoneinfo import ZoneInfo
+
+import dagster as dg
+
+from assets import keys, ops
+from assets.config import TableConfig
+from assets.metadata import standing_metadata
+
+Step = tuple[str, dg.OpDefinition]
+
+
+@dataclass(frozen=True)
+class TableSteps:
+    """The steps of one table. They are made once, since the asset and the jobs share them."""
+
+    table: TableConfig
+    ingestion: tuple[Step, ...]
+    compaction: tuple[Step, ...]
+    expiry: tuple[Step, ...]
+    describe: Step
+    record: Step
+
+    @classmethod
+    def of(cls, table: TableConfig, zone: ZoneInfo) -> Self:
+        """The steps that apply to `table`; `zone`: where the days of its tags begin."""
+        compaction = [("compact", ops.compact_op(table))]
+        if table.writes_changelog:
+            compaction.append(("changelog", ops.changelog_op(table)))
+        if table.has_file_index:
+            compaction.append(("file_index", ops.file_index_op(table)))
+        return cls(
+            table,
+            ingestion=(("ingest", ops.ingest_op(table)),) if table.landing else (),
+            compaction=tuple(compaction),
+            expiry=(
+                ("tag", ops.tag_op(table, zone)),
+                ("expire_snapshots", ops.expire_snapshots_op(table)),
+                ("expire_tags", ops.expire_tags_op(table)),
+            ),
+            describe=("describe", ops.describe_op(table)),
+            record=("record", ops.record_op(table)),
+        )
+
+
+def chain(steps: Sequence[Step]) -> Any:
+    """Connect the steps inside a graph's body, each under its short name; returns the last one's output."""
+    (name, first), *others = steps
+    account = first.alias(name)()
+    for name, step in others:
+        account = step.alias(name)(account)
+    return account
+
+
+def table_asset(steps: TableSteps) -> dg.AssetsDefinition:
+    """The asset of a table; materialising it runs the whole chain."""
+    table = steps.table
+    key = keys.asset_key(table.identifier)
+
+    @dg.graph_asset(
+        name=key.path[-1],
+        key_prefix=key.path[:-1],
+        description=table.description or None,
+        group_name=key.path[0],
+        owners=list(table.owners) or None,
+        metadata=standing_metadata(table),
+        kinds={"paimon", "spark"},
+    )
+    def asset() -> Any:
+        return chain([*steps.ingestion, *steps.compaction, *steps.expiry, steps.describe])
+
+    return asset

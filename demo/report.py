@@ -1,0 +1,84 @@
+"""What the demo prints in the end: each table before and after maintenance, and one flight's changelog."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from demo.changelog import Change
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A table at one moment. `seconds`: how long the table's fixed query took, reading that very snapshot."""
+
+    files: int
+    sorted_runs_max: int
+    sorted_runs_mean: float
+    size: int
+    snapshots: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class RoundResult:
+    """What one run of a table's job did. `before`: after ingestion; `after`: after compaction to expiry."""
+
+    before: Measured
+    after: Measured
+    batches: int
+    repeated: int
+    rows: int
+    seconds: float
+
+
+_COLUMN = 10
+
+
+def table_report(identifier: str, query: str, rounds: Sequence[RoundResult]) -> list[str]:
+    """The lines about one table: a column pair, before and after, for each round."""
+    pairs = [measured for result in rounds for measured in (result.before, result.after)]
+    headings = "".join(f"{f'run {number}':>{_COLUMN}}{'':{_COLUMN}}" for number in range(1, len(rounds) + 1))
+    lines = [
+        f"{identifier}",
+        f"  {'':<24}{headings}".rstrip(),
+        _line("", ["before", "after"] * len(rounds)),
+        _line("files", [f"{at.files:,}" for at in pairs]),
+        _line("sorted runs, most", [f"{at.sorted_runs_max}" for at in pairs]),
+        _line("sorted runs, mean", [f"{at.sorted_runs_mean:.1f}" for at in pairs]),
+        _line("size", [_megabytes(at.size) for at in pairs]),
+        _line("snapshots", [f"{at.snapshots}" for at in pairs]),
+        _line("query", [f"{at.seconds:.2f} s" for at in pairs]),
+        f"  query: {query}",
+    ]
+    batches, repeated = sum(result.batches for result in rounds), sum(result.repeated for result in rounds)
+    lines.append(
+        f"  {batches} micro-batches committed, {sum(result.rows for result in rounds):,} records after merging within"
+        f" each; {repeated} repeated ones recognised; {sum(result.seconds for result in rounds):.0f} s in all"
+    )
+    return lines
+
+
+def _line(label: str, values: Sequence[str]) -> str:
+    return f"  {label:<24}" + "".join(f"{value:>{_COLUMN}}" for value in values)
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{size / 1e3:.1f} kB"
+
+
+def changelog_report(name: str, changes: Sequence[Change]) -> list[str]:
+    """The life of one flight as a subscriber of the changelog sees it."""
+    heading = f"{'snapshot':>8}  {'kind':<6}{'status':<12}{'event time (UTC)':<20}{'departs':>10}{'arrives':>10}  plane"
+    lines = [f"The changelog of {name}", f"  {heading}"]
+    for change in changes:
+        row = change.row
+        lines.append(
+            f"  {change.snapshot_id:>8}  {change.kind:<6}{row['status']:<12}{row['event_time']:%Y-%m-%d %H:%M}    "
+            f"{_delay(row['dep_delay']):>10}{_delay(row['arr_delay']):>10}  {row['tailnum'] or '-'}"
+        )
+    return lines
+
+
+def _delay(minutes: int | None) -> str:
+    if minutes is None:
+        return "-"
+    return "on time" if minutes == 0 else f"{minutes:+d} min"

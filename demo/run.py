@@ -1,0 +1,190 @@
+"""Drives the demo: delivers the feed round by round, and lets the tables' own jobs do the rest.
+
+The runs are those that a person launches in Dagster's UI, recorded in the same instance; they happen in this process
+so that one Spark session serves them all. Starting over is safe at any time: the demo first removes what it made.
+"""
+
+import os
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pyarrow as pa
+
+from assets import keys
+from assets.config import Project, load_project
+from assets.resources import PaimonCatalog
+from definitions import FOLDER, build_definitions
+from demo import flights, weather
+from demo.changelog import Change, Flight, changes_of
+from demo.feed import FLIGHT_ROUNDS, WEATHER_ROUNDS, Delivery, deliver, deliveries
+from demo.report import Measured, RoundResult, changelog_report, table_report
+from maintenance.table.shape import TableShape, table_shape
+from maintenance.table.table import Table
+
+FLIGHTS, WEATHER = "demo.flights", "demo.weather"
+HONOLULU = Flight(7, datetime(2013, 7, 11, 14, tzinfo=UTC), "HA", 51)
+HONOLULU_NAME = "Hawaiian Airlines 51, New York JFK to Honolulu, 11 July 2013 (demo.flights)"
+QUERIES = {FLIGHTS: "origin = 'JFK' AND dep_delay > 60", WEATHER: "origin = 'JFK' AND visib < 1"}
+# Dagster's UI lists a run under its job by this tag.
+REPOSITORY = {".dagster/repository": "__repository__@paimon_maintenance"}
+
+
+@dataclass(slots=True)
+class Demo:
+    """The demo while it runs. `seen`: the newest snapshot of demo.flights whose changelog has been read."""
+
+    project: Project
+    definitions: dg.Definitions
+    instance: dg.DagsterInstance
+    catalog: PaimonCatalog
+    seen: int = 0
+
+    def run(self, identifier: str, round_number: int) -> RoundResult:
+        """Launch a table's job and measure the table. Raises SystemExit if the run fails."""
+        started = time.monotonic()
+        job = self.definitions.resolve_job_def(keys.job("maintain", identifier))
+        result = job.execute_in_process(
+            run_config=run_config(identifier, round_number),
+            instance=self.instance,
+            tags={**REPOSITORY, "paimon/round": str(round_number)},
+            raise_on_error=False,
+        )
+        if not result.success:
+            raise SystemExit(f"The run {result.run_id} failed; the reason stands above, and in the UI: make ui")
+        account = result.output_for_node(f"{keys.asset_key(identifier).to_python_identifier()}.describe")
+        return measure(self.catalog.get_table(identifier), account, time.monotonic() - started)
+
+    def new_changes(self) -> list[Change]:
+        """What a subscriber reads of the flight to Honolulu after this round: older changelogs may expire."""
+        table = self.catalog.get_table(FLIGHTS)
+        changes = changes_of(table, HONOLULU, self.seen)
+        self.seen = table.snapshots.latest_id() or 0
+        return changes
+
+
+def run_config(identifier: str, round_number: int) -> dict[str, Any]:
+    """What a person could type into the Launchpad: the tag's name, and short messages instead of Dagster's events."""
+    steps = {"tag": {"config": {"name": f"run-{round_number}"}}}
+    return {
+        "ops": {keys.asset_key(identifier).to_python_identifier(): {"ops": steps}},
+        "loggers": {"progress": {}},
+    }
+
+
+def measure(table: Table, account: dict[str, Any], seconds: float) -> RoundResult:
+    """The table before compaction, still readable by time travel, and as the run left it."""
+    ingested, compacted = account["ingest"], account["compact"]
+    before, after = compacted["before"], table_shape(table)
+    base = str(compacted["base_snapshot_id"])
+    return RoundResult(
+        before=Measured(
+            files=before["files"],
+            sorted_runs_max=before["sorted runs (most in a bucket)"],
+            sorted_runs_mean=before["sorted runs (mean of buckets)"],
+            size=before["bytes"],
+            snapshots=before["snapshots"],
+            seconds=query_seconds(table, {"scan.snapshot-id": base}),
+        ),
+        after=measured(after, query_seconds(table, {})),
+        batches=ingested["committed_batches"],
+        repeated=ingested["repeated_batches"],
+        rows=ingested["row_count"],
+        seconds=seconds,
+    )
+
+
+def measured(shape: TableShape, seconds: float) -> Measured:
+    return Measured(
+        files=shape.files,
+        sorted_runs_max=shape.sorted_runs_max,
+        sorted_runs_mean=float(shape.sorted_runs_avg),
+        size=shape.bytes,
+        snapshots=shape.snapshots,
+        seconds=seconds,
+    )
+
+
+def query_seconds(table: Table, options: dict[str, str]) -> float:
+    """Time the table's fixed query; the better of two, so that neither state profits from a warm disk cache alone."""
+    times = []
+    for _ in range(2):
+        started = time.perf_counter()
+        table.to_arrow(where=QUERIES[table.identifier], options=options)
+        times.append(time.perf_counter() - started)
+    return min(times)
+
+
+def clear(project: Project, instance: dg.DagsterInstance) -> None:
+    """Remove what an earlier demo made: landing folders, tables, and what Dagster recorded of them; nothing else."""
+    for table in project.tables:
+        if table.landing:
+            shutil.rmtree(table.landing.path, ignore_errors=True)
+        database, name = table.identifier.split(".")
+        shutil.rmtree(Path(project.warehouse) / f"{database}.db" / name, ignore_errors=True)
+        for run in instance.get_runs(dg.RunsFilter(tags={"paimon/table": table.identifier})):
+            shutil.rmtree(Path(instance.storage_directory()) / run.run_id, ignore_errors=True)
+            instance.delete_run(run.run_id)
+    instance.wipe_assets([keys.asset_key(table.identifier) for table in project.tables])
+
+
+@contextmanager
+def dagster_instance() -> Iterator[dg.DagsterInstance]:
+    """The instance that `make ui` shows. Its configuration lies in the project's folder, its storage under that."""
+    os.chdir(FOLDER)
+    os.environ["DAGSTER_HOME"] = str(FOLDER)
+    with dg.DagsterInstance.get() as instance:
+        yield instance
+
+
+def all_deliveries() -> dict[str, list[list[Delivery]]]:
+    """The whole feed of each table, by round."""
+    streams: dict[str, tuple[pa.Table, str, Sequence[Any]]] = {
+        FLIGHTS: (flights.change_stream(), "event_time", FLIGHT_ROUNDS),
+        WEATHER: (weather.observations(), "time_hour", WEATHER_ROUNDS),
+    }
+    return {name: deliveries(stream, column, rounds) for name, (stream, column, rounds) in streams.items()}
+
+
+def main() -> int:
+    """Run the demo; returns the exit code."""
+    started = time.monotonic()
+    project = load_project(FOLDER / "demo" / "tables.yaml", FOLDER)
+    landings = {table.identifier: Path(table.landing.path) for table in project.tables if table.landing}
+    with dagster_instance() as instance:
+        clear(project, instance)
+        catalog = PaimonCatalog(warehouse=project.warehouse, options=project.catalog)
+        demo = Demo(project, build_definitions(project), instance, catalog)
+        _say("Reading the flights and the weather of New York in 2013")
+        feed = all_deliveries()
+        results: dict[str, list[RoundResult]] = {FLIGHTS: [], WEATHER: []}
+        changes: list[Change] = []
+        for number in range(1, len(FLIGHT_ROUNDS) + 1):
+            for identifier in (FLIGHTS, WEATHER):
+                batches = feed[identifier][number - 1]
+                _say(f"Run {number} of {len(FLIGHT_ROUNDS)}, {identifier}: {len(batches)} micro-batches have landed")
+                deliver(batches, landings[identifier])
+                results[identifier].append(demo.run(identifier, number))
+            changes += demo.new_changes()
+    _report(project, results, changes, time.monotonic() - started)
+    return 0
+
+
+def _report(project: Project, results: dict[str, list[RoundResult]], changes: Sequence[Change], seconds: float) -> None:
+    print()
+    for identifier, rounds in results.items():
+        print("\n".join(table_report(identifier, QUERIES[identifier], rounds)), end="\n\n")
+    print("\n".join(changelog_report(HONOLULU_NAME, changes)), end="\n\n")
+    print(f"The tables, for any reader of Apache Paimon: {project.warehouse}")
+    print("Dagster with these runs, every table and its plots: make ui")
+    print(f"The demo took {seconds:.0f} s.")
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)

@@ -1,0 +1,1 @@
+"""The jobs a person launches, and the schedules that launch them."""

@@ -1,0 +1,67 @@
+"""The jobs: one per table that runs its whole chain, one per table that only compacts, one that expires all tables.
+
+A run is one process with one Spark session; its steps follow one another. Runs of different tables go side by side.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import dagster as dg
+
+from assets import keys
+from assets.tables import TableSteps, chain
+
+EXPIRE = "expire"
+
+
+def maintain_job(steps: TableSteps) -> Any:
+    """Materialise the table's asset: ingestion to expiry."""
+    table = steps.table
+    return dg.define_asset_job(
+        keys.job("maintain", table.identifier),
+        selection=[keys.asset_key(table.identifier)],
+        description=f"Ingest, compact, index and expire {table.identifier}.",
+        tags={"paimon/table": table.identifier, "paimon/action": "maintain"},
+        executor_def=dg.in_process_executor,
+    )
+
+
+def compact_job(steps: TableSteps, loggers: Mapping[str, dg.LoggerDefinition]) -> dg.JobDefinition:
+    """Compact the table, and bring its changelog and indexes up to date."""
+    table = steps.table
+
+    @dg.graph(name=keys.job("compact", table.identifier))
+    def compact() -> None:
+        chain([*steps.compaction, steps.record])
+
+    return compact.to_job(
+        description=f"Compact {table.identifier}, with its changelog and file index; the sensor launches this.",
+        tags={"paimon/table": table.identifier, "paimon/action": "compact"},
+        executor_def=dg.in_process_executor,
+        logger_defs=loggers,
+    )
+
+
+def expire_job(tables: Sequence[TableSteps], loggers: Mapping[str, dg.LoggerDefinition]) -> dg.JobDefinition:
+    """Tag, then expire snapshots and tags of every table. A table that fails holds up no other."""
+    graphs = [_expiry_graph(steps) for steps in tables]
+
+    @dg.graph(name=EXPIRE)
+    def expire() -> None:
+        for graph in graphs:
+            graph()
+
+    return expire.to_job(
+        description="Tag, then expire snapshots and tags of every table.",
+        tags={"paimon/action": "expire"},
+        executor_def=dg.in_process_executor,
+        logger_defs=loggers,
+    )
+
+
+def _expiry_graph(steps: TableSteps) -> dg.GraphDefinition:
+    @dg.graph(name=keys.job("expire", steps.table.identifier))
+    def expiry() -> None:
+        chain([*steps.expiry, steps.record])
+
+    return expiry

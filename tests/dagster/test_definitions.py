@@ -1,0 +1,90 @@
+"""What Dagster loads: every asset, job, schedule and sensor, with its pool, retry policy and metadata."""
+
+import dagster as dg
+import pytest
+
+from assets import keys
+from assets.config import Project
+from definitions import FOLDER, build_definitions
+from definitions import project as shipped_project
+
+
+@pytest.fixture
+def definitions(project: Project) -> dg.Definitions:
+    return build_definitions(project)
+
+
+def test_the_shipped_tables_load() -> None:
+    definitions = build_definitions(shipped_project())
+    dg.Definitions.validate_loadable(definitions)
+    keys_found = {key.to_user_string() for key in definitions.resolve_all_asset_keys()}
+    assert keys_found == {"demo/flights", "demo/weather"}
+    assert shipped_project().warehouse == str(FOLDER / "warehouse")
+
+
+def test_each_table_has_its_jobs(definitions: dg.Definitions) -> None:
+    names = {name for name in definitions.get_repository_def().job_names if not name.startswith("__")}
+    tables = ("shop_orders", "shop_visits")
+    assert names == {"expire", *(f"{action}_{table}" for action in ("maintain", "compact") for table in tables)}
+
+
+def steps(definitions: dg.Definitions, job: str) -> list[str]:
+    return [node.name for node in definitions.resolve_job_def(job).graph.nodes_in_topological_order]
+
+
+def test_steps_that_do_not_apply_are_left_out(definitions: dg.Definitions) -> None:
+    assert steps(definitions, "compact_shop_orders") == ["compact", "changelog", "file_index", "record"]
+    assert steps(definitions, "compact_shop_visits") == ["compact", "record"]
+
+
+def asset_ops(definitions: dg.Definitions, table: str) -> dict[str, dg.OpDefinition]:
+    asset = definitions.resolve_assets_def(keys.asset_key(table))
+    assert isinstance(asset.node_def, dg.GraphDefinition)
+    return {node.name: node.definition for node in asset.node_def.nodes_in_topological_order}  # type: ignore[misc]
+
+
+def test_an_assets_steps_are_ops_in_this_order(definitions: dg.Definitions) -> None:
+    expected = ["ingest", "compact", "changelog", "file_index", "tag", "expire_snapshots", "expire_tags", "describe"]
+    assert list(asset_ops(definitions, "shop.orders")) == expected
+    assert list(asset_ops(definitions, "shop.visits")) == [expected[1], *expected[4:]]
+
+
+@pytest.mark.parametrize("table", ["shop.orders", "shop.visits"])
+def test_every_step_has_its_tables_pool_and_a_retry_policy(table: str, definitions: dg.Definitions) -> None:
+    for name, op in asset_ops(definitions, table).items():
+        assert op.pool == f"paimon/{table}", name
+        assert op.retry_policy is not None, name
+
+
+def test_an_asset_shows_what_its_table_is(definitions: dg.Definitions) -> None:
+    spec = definitions.resolve_assets_def(keys.asset_key("shop.orders")).get_asset_spec()
+    assert spec.metadata["dagster/table_name"] == "shop.orders"
+    assert spec.metadata["dagster/storage_kind"] == "paimon"
+    schema = spec.metadata["dagster/column_schema"]
+    assert [(column.name, column.type, column.constraints.nullable) for column in schema.columns] == [
+        ("id", "BIGINT", False),
+        ("status", "STRING", True),
+        ("amount", "DECIMAL(9, 2)", True),
+    ]
+    assert spec.kinds == {"paimon", "spark"}
+    assert list(spec.owners) == ["team:sales"]
+
+
+def test_the_expiry_schedule_says_its_zone(definitions: dg.Definitions) -> None:
+    schedule = definitions.resolve_schedule_def("daily_expiry")
+    assert schedule.cron_schedule == "30 2 * * *"
+    assert schedule.execution_timezone == "Europe/Berlin"
+    assert schedule.job_name == "expire"
+    assert schedule.default_status == dg.DefaultScheduleStatus.STOPPED
+
+
+@pytest.mark.parametrize("job", ["maintain_shop_orders", "compact_shop_orders", "expire"])
+def test_a_job_needs_no_config(job: str, definitions: dg.Definitions) -> None:
+    dg.validate_run_config(definitions.resolve_job_def(job), {})
+
+
+def test_steps_take_typed_config(definitions: dg.Definitions) -> None:
+    job = definitions.resolve_job_def("compact_shop_orders")
+    dg.validate_run_config(job, {"ops": {"compact": {"config": {"full": True, "dry_run": True}}}})
+    with pytest.raises(dg.DagsterInvalidConfigError):
+        dg.validate_run_config(job, {"ops": {"compact": {"config": {"fool": True}}}})

@@ -1,0 +1,147 @@
+"""The jobs on a real table: what they do to it, what they record, and how they fail."""
+
+from typing import Any
+
+import dagster as dg
+import pytest
+
+from assets import keys
+from assets.config import Project
+from assets.resources import PaimonCatalog
+from definitions import build_definitions
+from maintenance.table.table import Table
+from tests.dagster.conftest import land
+
+ORDERS = keys.asset_key("shop.orders")
+
+
+def orders(project: Project) -> Table:
+    return PaimonCatalog(warehouse=project.warehouse).get_table("shop.orders")
+
+
+def rows(project: Project) -> list[dict[str, Any]]:
+    return sorted(orders(project).to_arrow(columns=["id", "status"]).to_pylist(), key=lambda row: row["id"])
+
+
+def launch(project: Project, instance: dg.DagsterInstance, job: str, config: dict[str, Any] | None = None) -> Any:
+    definition = build_definitions(project).resolve_job_def(job)
+    return definition.execute_in_process(run_config=config or {}, instance=instance, raise_on_error=False)
+
+
+def in_asset(**steps: dict[str, Any]) -> dict[str, Any]:
+    return {"ops": {"shop__orders": {"ops": {step: {"config": config} for step, config in steps.items()}}}}
+
+
+def number(event: dg.EventLogEntry | None, label: str) -> Any:
+    assert event is not None
+    assert event.asset_materialization is not None
+    return event.asset_materialization.metadata[label].value
+
+
+@pytest.fixture
+def landed(project: Project) -> Project:
+    land(project, 1, 1, [(1, "new", "+I"), (2, "new", "+I")])
+    land(project, 2, 2, [(1, "paid", "+U"), (3, "new", "+I")])
+    land(project, 3, 1, [(1, "new", "+I"), (2, "new", "+I")])
+    land(project, 4, 3, [(2, "new", "-D"), (4, "new", "+I")])
+    return project
+
+
+def test_maintain_takes_a_table_from_landing_to_expiry(landed: Project, instance: dg.DagsterInstance) -> None:
+    result = launch(landed, instance, "maintain_shop_orders")
+    assert result.success
+    assert rows(landed) == [{"id": 1, "status": "paid"}, {"id": 3, "status": "new"}, {"id": 4, "status": "new"}]
+    table = orders(landed)
+    snapshot = table.snapshots.latest_id()
+    event = instance.get_latest_materialization_event(ORDERS)
+    assert number(event, "dagster/row_count") == 3
+    assert number(event, "snapshot") == snapshot
+    assert number(event, "files before") == 3
+    assert number(event, "files") == 1
+    assert event is not None
+    assert event.asset_materialization is not None
+    assert event.asset_materialization.tags is not None
+    assert event.asset_materialization.tags["dagster/data_version"] == str(snapshot)
+    account = result.output_for_node("shop__orders.describe")
+    assert (account["ingest"]["committed_batches"], account["ingest"]["repeated_batches"]) == (3, 1)
+    assert len(table.snapshots.list_ids()) <= 2
+    assert list(table.tags.all()) == [f"kept-{account['tag']['snapshot_id']}"]
+
+
+def test_a_second_run_takes_only_what_is_new(landed: Project, instance: dg.DagsterInstance) -> None:
+    assert launch(landed, instance, "maintain_shop_orders").success
+    before = orders(landed).snapshots.latest_id()
+    again = launch(landed, instance, "maintain_shop_orders")
+    assert again.output_for_node("shop__orders.ingest")["ingest"]["committed_batches"] == 0
+    assert orders(landed).snapshots.latest_id() == before
+    land(landed, 5, 4, [(5, "new", "+I")])
+    third = launch(landed, instance, "maintain_shop_orders")
+    assert third.output_for_node("shop__orders.ingest")["ingest"]["committed_batches"] == 1
+    assert [row["id"] for row in rows(landed)] == [1, 3, 4, 5]
+
+
+def test_ingestion_stops_at_its_limit(landed: Project, instance: dg.DagsterInstance) -> None:
+    result = launch(landed, instance, "maintain_shop_orders", in_asset(ingest={"limit": 1}))
+    assert result.success
+    assert rows(landed) == [{"id": 1, "status": "new"}, {"id": 2, "status": "new"}]
+
+
+def test_compaction_reports_to_the_asset(landed: Project, instance: dg.DagsterInstance) -> None:
+    only_ingest = build_definitions(landed).resolve_job_def("maintain_shop_orders")
+    assert only_ingest.execute_in_process(instance=instance, op_selection=None, raise_on_error=True).success
+    land(landed, 5, 4, [(5, "new", "+I")])
+    assert launch(landed, instance, "compact_shop_orders").success
+    event = instance.get_latest_materialization_event(ORDERS)
+    assert number(event, "snapshot") == orders(landed).snapshots.latest_id()
+
+
+def test_a_dry_run_lists_and_changes_nothing(landed: Project, instance: dg.DagsterInstance) -> None:
+    steps = ("compact", "changelog", "file_index", "expire_snapshots", "expire_tags")
+    result = launch(landed, instance, "maintain_shop_orders", in_asset(**{step: {"dry_run": True} for step in steps}))
+    assert result.success
+    assert orders(landed).snapshots.list_ids() == [1, 2, 3]
+    handled = {
+        event.step_key: event.event_specific_data.metadata
+        for event in result.all_events
+        if event.event_type_value == "STEP_OUTPUT"
+    }
+    expiry = handled["shop__orders.expire_snapshots"]
+    assert expiry["expired (count)"].value == 1
+    assert expiry["expired"].value == [1]
+
+
+def test_the_expiry_job_serves_every_table(landed: Project, instance: dg.DagsterInstance) -> None:
+    assert launch(landed, instance, "maintain_shop_orders", in_asset(expire_snapshots={"dry_run": True})).success
+    PaimonCatalog(warehouse=landed.warehouse).get_or_create(landed.tables[1])
+    result = launch(landed, instance, "expire")
+    assert result.success
+    assert len(orders(landed).snapshots.list_ids()) == 2
+    assert instance.get_latest_materialization_event(keys.asset_key("shop.visits")) is not None
+
+
+def test_a_table_that_fails_holds_up_no_other(landed: Project, instance: dg.DagsterInstance) -> None:
+    assert launch(landed, instance, "maintain_shop_orders").success
+    result = launch(landed, instance, "expire")  # shop.visits was never created
+    assert not result.success
+    assert "expire_shop_orders.record" in {event.step_key for event in result.get_step_success_events()}
+
+
+def test_a_failure_says_what_where_and_one_next_step(project: Project, instance: dg.DagsterInstance) -> None:
+    result = launch(project, instance, "compact_shop_visits")
+    failure = result.failure_data_for_node("compact")
+    assert failure is not None
+    assert failure.user_failure_data is not None
+    description = failure.user_failure_data.description
+    assert "shop" in description
+    assert description.count("Next step: ") == 1
+    assert result.retry_attempts_for_node("compact") == 0
+
+
+def test_a_time_without_an_offset_is_refused(landed: Project, instance: dg.DagsterInstance) -> None:
+    config = in_asset(expire_snapshots={"older_than": "2026-01-31T00:00:00"})
+    failure = launch(landed, instance, "maintain_shop_orders", config).failure_data_for_node(
+        "shop__orders.expire_snapshots"
+    )
+    assert failure is not None
+    assert failure.user_failure_data is not None
+    assert "is not a time with an offset" in failure.user_failure_data.description

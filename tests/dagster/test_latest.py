@@ -1,0 +1,114 @@
+"""The sensor on real tables: when it asks for compaction, when it is silent, and what it does with broken hints."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pyarrow as pa
+import pytest
+
+from assets.config import Project
+from assets.resources import PaimonCatalog
+from definitions import build_definitions
+from maintenance.table.table import Table
+from sensors.latest import Sighting, due, parse_cursor
+
+
+@pytest.fixture
+def catalog(project: Project) -> PaimonCatalog:
+    catalog = PaimonCatalog(warehouse=project.warehouse)
+    for table in project.tables:
+        catalog.get_or_create(table)
+    return catalog
+
+
+def commit_orders(catalog: PaimonCatalog, times: int) -> Table:
+    table = catalog.get_table("shop.orders")
+    for _ in range(times):
+        table.write_arrow(pa.table({"id": pa.array([1, 2], pa.int64()), "status": ["a", "b"]}))
+    return table
+
+
+def tick(project: Project, instance: dg.DagsterInstance, cursor: str | None = None) -> Any:
+    """One evaluation of the sensor, as the daemon does it."""
+    definitions = build_definitions(project)
+    resources = {"catalog": PaimonCatalog(warehouse=project.warehouse)}
+    with dg.build_sensor_context(instance, cursor, definitions=definitions, resources=resources) as context:
+        return definitions.resolve_sensor_def("latest_snapshots").evaluate_tick(context)
+
+
+def test_it_is_silent_about_tables_that_do_not_exist(project: Project, instance: dg.DagsterInstance) -> None:
+    data = tick(project, instance)
+    assert not data.run_requests
+    assert data.skip_message == "No table has a new snapshot."
+
+
+def test_it_requests_compaction_once_for_a_snapshot(
+    project: Project, instance: dg.DagsterInstance, catalog: PaimonCatalog
+) -> None:
+    commit_orders(catalog, 3)
+    data = tick(project, instance)
+    (request,) = data.run_requests
+    assert (request.run_key, request.job_name) == ("shop.orders@3", "compact_shop_orders")
+    assert json.loads(data.cursor or "") == {"shop.orders": 3}
+    assert not tick(project, instance, data.cursor).run_requests
+
+
+def test_it_is_silent_while_a_table_needs_nothing(
+    project: Project, instance: dg.DagsterInstance, catalog: PaimonCatalog
+) -> None:
+    commit_orders(catalog, 2)
+    data = tick(project, instance)
+    assert not data.run_requests
+    assert data.skip_message == "shop.orders: a bucket has 2 sorted runs, the trigger is 3"
+    assert json.loads(data.cursor or "") == {"shop.orders": 2}
+
+
+@pytest.mark.parametrize("hint", [b"", b"\x00\x00", b"1", b"99", b"three", None])
+def test_a_torn_stale_or_missing_hint_changes_nothing(
+    hint: bytes | None, project: Project, instance: dg.DagsterInstance, catalog: PaimonCatalog
+) -> None:
+    latest = Path(commit_orders(catalog, 3).location) / "snapshot" / "LATEST"
+    latest.unlink()
+    if hint is not None:
+        latest.write_bytes(hint)
+    (request,) = tick(project, instance).run_requests
+    assert request.run_key == "shop.orders@3"
+
+
+def test_a_table_that_cannot_be_read_keeps_its_place_and_shows_in_the_tick(
+    project: Project, instance: dg.DagsterInstance, catalog: PaimonCatalog
+) -> None:
+    table = commit_orders(catalog, 3)
+    snapshot = Path(table.location) / "snapshot" / "snapshot-3"
+    whole = snapshot.read_bytes()
+    snapshot.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(dg.DagsterError, match=r"Cannot read 1 of the tables\. shop\.orders: .*snapshot-3"):
+        tick(project, instance, json.dumps({"shop.orders": 2}))
+    snapshot.write_bytes(whole)
+    (request,) = tick(project, instance, json.dumps({"shop.orders": 2})).run_requests
+    assert request.run_key == "shop.orders@3"
+
+
+def test_a_broken_table_does_not_hide_another(
+    project: Project, instance: dg.DagsterInstance, catalog: PaimonCatalog
+) -> None:
+    commit_orders(catalog, 3)
+    visits = catalog.get_table("shop.visits")
+    visits.write_arrow(pa.table({"page": ["a"], "seconds": pa.array([1], pa.int32())}))
+    (Path(visits.location) / "snapshot" / "snapshot-1").write_text("{")
+    data = tick(project, instance, json.dumps({"shop.visits": 0}))
+    (request,) = data.run_requests
+    assert request.run_key == "shop.orders@3"
+    assert json.loads(data.cursor or "") == {"shop.orders": 3, "shop.visits": 0}
+
+
+def test_due_picks_the_tables_that_need_it() -> None:
+    sightings = {"db.a": Sighting(4, due=True, reason="many runs"), "db.b": Sighting(9, due=False, reason="few runs")}
+    assert due(sightings) == {"db.a": sightings["db.a"]}
+
+
+@pytest.mark.parametrize("text", [None, "", "not json", "[1]", "3"])
+def test_a_cursor_that_makes_no_sense_counts_as_none(text: str | None) -> None:
+    assert parse_cursor(text) == {}

@@ -1,0 +1,92 @@
+"""tables.yaml: what is read from it, and how mistakes are told with their line."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pydantic
+import pytest
+
+from assets.config import load_project
+from maintenance.errors import OptionError
+
+GOOD = """\
+warehouse: lake
+tables:
+  - identifier: db.t
+    columns:
+      id: BIGINT NOT NULL
+      day: DATE
+    primary_keys: [id]
+    options:
+      write-only: true
+      bucket: 4
+    landing:
+      path: landing/t
+      commit_user: feed
+"""
+
+
+def written(text: str, folder: Path) -> Path:
+    path = folder / "tables.yaml"
+    path.write_text(text)
+    return path
+
+
+def test_paths_are_the_projects_and_options_are_text(tmp_path: Path) -> None:
+    project = load_project(written(GOOD, tmp_path), tmp_path)
+    (table,) = project.tables
+    assert project.warehouse == str(tmp_path / "lake")
+    assert table.landing is not None
+    assert table.landing.path == str(tmp_path / "landing/t")
+    assert table.options == {"write-only": "true", "bucket": "4"}
+    assert table.tag.lifetime == timedelta(days=90)
+
+
+def test_a_uri_stays_as_it_is(tmp_path: Path) -> None:
+    text = GOOD.replace("warehouse: lake", "warehouse: s3://lake/warehouse")
+    assert load_project(written(text, tmp_path), tmp_path).warehouse == "s3://lake/warehouse"
+
+
+def test_a_project_is_frozen(tmp_path: Path) -> None:
+    project = load_project(written(GOOD, tmp_path), tmp_path)
+    with pytest.raises(pydantic.ValidationError, match="frozen"):
+        project.warehouse = "elsewhere"  # type: ignore[misc]
+
+
+def test_which_steps_apply_follows_from_the_options(tmp_path: Path) -> None:
+    plain = load_project(written(GOOD, tmp_path), tmp_path).tables[0]
+    more = "      changelog-producer: full-compaction\n      file-index.bloom-filter.columns: id\n    landing:"
+    full = load_project(written(GOOD.replace("    landing:", more), tmp_path), tmp_path).tables[0]
+    assert (plain.writes_changelog, plain.has_file_index) == (False, False)
+    assert (full.writes_changelog, full.has_file_index) == (True, True)
+
+
+MISTAKES = {
+    "unknown key": ("    primary_keys: [id]", "    primary_key: [id]", 7, "primary_key"),
+    "repeated key": ("      bucket: 4", "      bucket: 4\n      bucket: 8", 11, "'bucket' stands here a second time"),
+    "type": ("      day: DATE", "      day: DATUM", 6, "DATUM"),
+    "identifier": ("  - identifier: db.t", "  - identifier: t", 3, "identifier"),
+    "key without column": ("[id]", "[idd]", 3, "'idd' is not among the columns"),
+    "missing": ("      commit_user: feed\n", "", 11, "commit_user"),
+    "duration": ("    landing:", "    tag:\n      time_retained: 3 fortnights\n    landing:", 12, "time_retained"),
+    "zone": ("tables:", "expiry:\n  time_zone: Europe/Atlantis\ntables:", 3, "Europe/Atlantis"),
+    "not yaml": ("    primary_keys: [id]", "    primary_keys: [id", 8, "not YAML"),
+    "twice": ("tables:", "tables:\n  - identifier: db.t", 2, "described twice"),
+}
+
+
+@pytest.mark.parametrize(("good", "bad", "line", "told"), MISTAKES.values(), ids=MISTAKES)
+def test_a_mistake_is_told_with_its_line(good: str, bad: str, line: int, told: str, tmp_path: Path) -> None:
+    path = written(GOOD.replace(good, bad), tmp_path)
+    with pytest.raises(OptionError) as caught:
+        load_project(path, tmp_path)
+    assert told in caught.value.found
+    assert caught.value.where == f"{path}, line {line}"
+
+
+@pytest.mark.parametrize(("text", "told"), [(None, "does not exist"), ("", "empty"), ("- a\n", "Project")])
+def test_a_file_that_is_none(text: str | None, told: str, tmp_path: Path) -> None:
+    if text is not None:
+        written(text, tmp_path)
+    with pytest.raises(OptionError, match=told):
+        load_project(tmp_path / "tables.yaml", tmp_path)
