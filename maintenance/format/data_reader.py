@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from pyarrow import orc
 
 from maintenance.errors import CorruptFileError, UnsupportedError
@@ -18,7 +19,6 @@ from maintenance.types.arrow import arrow_type
 from maintenance.types.data_type import DataField
 
 T = TypeVar("T")
-
 
 _READ_AHEAD = 256 << 10
 
@@ -55,18 +55,53 @@ class _ParquetReader:
         remote = not isinstance(self._source, pa.OSFile)
         reader = parquet.open_reader(self._source, self._path, pre_buffer=remote)
         groups = self._groups(reader.num_row_groups, filter_)
-        names = [field.name for field in fields]
-        return _natural(reader.read_row_groups(groups, columns=names, use_threads=False), fields, self._path)
+        tables = [
+            view.read_row_groups(groups, columns=names, use_threads=False)
+            for view, names in self._views(reader, fields)
+        ]
+        return _natural(self._joined(tables), fields, self._path)
 
     def batches(
         self, fields: Sequence[DataField], batch_rows: int, filter_: pc.Expression | None
     ) -> Iterator[pa.Table]:
         reader = parquet.open_reader(self._source, self._path, buffer_size=_READ_AHEAD)
         groups = self._groups(reader.num_row_groups, filter_)
-        names = [field.name for field in fields]
-        if groups:
-            for batch in reader.iter_batches(batch_rows, groups, columns=names, use_threads=False):
-                yield _natural(pa.Table.from_batches([batch]), fields, self._path)
+        if not groups:
+            return
+        streams = [
+            view.iter_batches(batch_rows, groups, columns=names, use_threads=False)
+            for view, names in self._views(reader, fields)
+        ]
+        for batches in zip(*streams, strict=True):
+            yield _natural(self._joined([pa.Table.from_batches([b]) for b in batches]), fields, self._path)
+
+    def _views(self, reader: pq.ParquetFile, fields: Sequence[DataField]) -> list[tuple[pq.ParquetFile, list[str]]]:
+        """Readers and what to read with each: all but INT96 in nanoseconds, then INT96 in microseconds.
+
+        INT96 columns up to TIMESTAMP(6) need no nanoseconds and may be out of their range; finer ones are read in both.
+        """
+        int96 = parquet.int96_columns(reader)
+        in_micros = [field.name for field in fields if field.name in int96]
+        in_nanos = [f.name for f in fields if f.name not in int96 or (f.type.precision or 0) > 6]
+        views = [(reader, in_nanos)] if in_nanos or not in_micros else []
+        if in_micros:
+            views.append((parquet.open_reader(self._source, self._path, int96_unit="us"), in_micros))
+        return views
+
+    def _joined(self, tables: Sequence[pa.Table]) -> pa.Table:
+        """What the views read, as one table."""
+        first, *in_micros = tables
+        for name in in_micros[0].column_names if in_micros else ():
+            column = in_micros[0].column(name)
+            if name not in first.column_names:
+                first = first.append_column(name, column)
+            elif parquet.wraps_around(first.column(name), column):
+                raise UnsupportedError(
+                    f"column '{name}' holds timestamps before 1677-09-21 or after 2262-04-11 in nanoseconds",
+                    self._path,
+                    "Leave the column out of the read.",
+                )
+        return first
 
     def _groups(self, count: int, filter_: pc.Expression | None) -> list[int]:
         if filter_ is None or count <= 1:
@@ -144,7 +179,12 @@ def _natural(table: pa.Table, fields: Sequence[DataField], path: str) -> pa.Tabl
             raise CorruptFileError(
                 f"the file has no column '{field.name}'", path, "Restore it, or roll back to a whole snapshot."
             )
-    columns = [parquet.natural(table.column(field.name), field) for field in fields]
+    try:
+        columns = [parquet.natural(table.column(field.name), field) for field in fields]
+    except pa.ArrowInvalid as error:
+        raise CorruptFileError(
+            f"the file holds values that its columns cannot: {error}", path, "Leave these columns out of the read."
+        ) from error
     if not fields:
         return table
     return pa.Table.from_arrays(columns, names=[field.name for field in fields])

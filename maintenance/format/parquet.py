@@ -1,13 +1,14 @@
 """Parquet data files with Paimon's columns, field ids and physical types.
 
-TIMESTAMP(7..9) is written as INT64 nanoseconds, since Arrow writes INT96 only for all timestamps of a file; Paimon
-reads both. Everything else follows Paimon's own writer. Source: seed 000 (parquet types), Java
-`ParquetSchemaConverter`.
+Everything follows Paimon's own writer, except that a file with a TIMESTAMP(7..9) column has INT96 for all of its
+timestamps, not only for that one: Arrow offers no choice by column, and Paimon before 2.0 reads INT64 nanoseconds as
+microseconds. Source: seed 000 (parquet types), Java `ParquetSchemaConverter`.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as pads
@@ -15,7 +16,7 @@ import pyarrow.parquet as pq
 
 from maintenance.errors import CorruptFileError, OptionError
 from maintenance.options import table as table_options
-from maintenance.types.arrow import arrow_type
+from maintenance.types.arrow import arrow_type, in_unit
 from maintenance.types.data_type import DataField
 
 EXTENSION = "parquet"
@@ -73,18 +74,23 @@ def open_writer(
         store_schema=False,
         store_decimal_as_integer=True,
         write_statistics=True,
+        use_deprecated_int96_timestamps=any(pa.types.is_timestamp(t) and t.unit == "ns" for t in schema.types),
     )
 
 
-def open_reader(source: pa.NativeFile, where: str, *, pre_buffer: bool = False, buffer_size: int = 0) -> pq.ParquetFile:
+def open_reader(
+    source: pa.NativeFile, where: str, *, pre_buffer: bool = False, buffer_size: int = 0, int96_unit: str = "ns"
+) -> pq.ParquetFile:
     """A data file opened for reading.
 
     Args: `pre_buffer`: fetch whole column chunks together; `buffer_size`: bytes to read ahead of each column instead of
-        holding whole column chunks, 0 = hold them.
+        holding whole column chunks, 0 = hold them; `int96_unit`: of INT96 timestamps, those it cannot hold wrap around.
     Raises: CorruptFileError: it is no parquet file.
     """
     try:
-        return pq.ParquetFile(source, pre_buffer=pre_buffer, buffer_size=buffer_size, coerce_int96_timestamp_unit="ns")
+        return pq.ParquetFile(
+            source, pre_buffer=pre_buffer, buffer_size=buffer_size, coerce_int96_timestamp_unit=int96_unit
+        )
     except pa.ArrowInvalid as error:
         raise CorruptFileError(
             f"the file is not parquet: {error}", where, "Restore the file, or roll back to a snapshot without it."
@@ -97,6 +103,27 @@ def matching_row_groups(source: pa.NativeFile, filter_: pc.Expression) -> list[i
     return [group.id for group in fragment.subset(filter_).row_groups]
 
 
+def int96_columns(reader: pq.ParquetFile) -> set[str]:
+    """Columns that a file holds as INT96."""
+    columns = map(reader.schema.column, range(len(reader.schema)))
+    return {column.path for column in columns if column.physical_type == "INT96"}
+
+
+def wraps_around(nanos: pa.ChunkedArray, micros: pa.ChunkedArray) -> bool:
+    """Whether an INT96 column has values out of the range of nanoseconds. `nanos`, `micros`: the column in both units.
+
+    Java stores a time before 1970 with a negative time of day, which Arrow takes for an unsigned number: it is right in
+    nanoseconds, but off by 2^64 / 1000 in microseconds. Thus the years 2262 to 2554 look like those from 1677 to 1970,
+    and 1385 to 1677 like 1970 to 2262: these are not found.
+    """
+    off = _numbers(micros) - _numbers(nanos) // 1000
+    return not bool(np.all((np.abs(off) <= 1) | (np.abs(off - 2**64 // 1000) <= 1)))
+
+
+def _numbers(column: pa.ChunkedArray) -> np.ndarray:
+    return np.asarray(column.cast(pa.int64()).fill_null(0).to_numpy())
+
+
 def natural(column: pa.ChunkedArray, field: DataField) -> pa.ChunkedArray:
     """A column as read, cast to the natural Arrow type of its Paimon type where the file holds another form."""
     wanted = arrow_type(field.type, f"column {field.name}")
@@ -104,5 +131,5 @@ def natural(column: pa.ChunkedArray, field: DataField) -> pa.ChunkedArray:
         return column
     if pa.types.is_timestamp(column.type) and pa.types.is_timestamp(wanted):
         # Units differ, or the zone: Paimon's readers take the number as it stands.
-        return pc.cast(column.cast(pa.timestamp(column.type.unit)), pa.timestamp(wanted.unit), safe=False).cast(wanted)
+        return in_unit(column.cast(pa.timestamp(column.type.unit)), wanted.unit).cast(wanted)
     return column.cast(wanted)

@@ -20,7 +20,7 @@ from maintenance.fs.file_io import FileIO
 from maintenance.predicate.arrow import expression
 from maintenance.predicate.tree import Predicate
 from maintenance.types.arrow import arrow_type
-from maintenance.types.data_type import DataField
+from maintenance.types.data_type import DataField, DataType
 from maintenance.types.values import Value, arrow_of_values
 
 _SYSTEM_IDS = (SEQUENCE_NUMBER.id, VALUE_KIND.id)
@@ -111,14 +111,24 @@ def _converted(column: pa.ChunkedArray, source: DataField, target: DataField, wh
     if source.type.as_nullable() == target.type.as_nullable():
         return column
     wanted = arrow_type(target.type, f"column {target.name}")
-    widens = source.type.is_integer and target.type.is_integer and wanted.bit_width >= column.type.bit_width
-    if column.type == wanted or widens:
+    if _holds(target.type, source.type):
         return column.cast(wanted)
     raise UnsupportedError(
         f"column '{target.name}' changed from {source.type} to {target.type}: this cast is not supported yet",
         where,
         "Leave the column out of the read.",
     )
+
+
+def _holds(target: DataType, source: DataType) -> bool:
+    """Whether each value of `source` is one of `target` as it stands. CHAR and BINARY pad, so they do not."""
+    if source.is_integer and target.is_integer:
+        return arrow_type(target).bit_width >= arrow_type(source).bit_width
+    if target.root == ("VARCHAR" if source.is_string else "VARBINARY" if source.is_bytes else None):
+        return (target.length or 0) >= (source.length or 0)
+    if source.is_timestamp and arrow_type(source) == arrow_type(target):
+        return (target.precision or 0) >= (source.precision or 0)
+    return False
 
 
 def read_fields(names: Sequence[str] | None, schema: TableSchema) -> tuple[DataField, ...]:

@@ -6,6 +6,7 @@ This is the only place that says which types this engine can hold; every other o
 from collections.abc import Sequence
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from maintenance.errors import UnsupportedError
 from maintenance.types.data_type import MAX_LENGTH, DataField, DataType
@@ -24,6 +25,8 @@ _FIXED = {
     "BINARY": pa.binary(),
     "VARBINARY": pa.binary(),
 }
+_DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
+_UNIT_NAMES = {"s": "second", "ms": "millisecond", "us": "microsecond"}
 
 
 def timestamp_unit(precision: int) -> str:
@@ -46,6 +49,16 @@ def arrow_type(data_type: DataType, where: str = "a column") -> pa.DataType:
     )
 
 
+def in_unit(column: pa.ChunkedArray, unit: str) -> pa.ChunkedArray:
+    """A timestamp column in another unit: finer digits are cut off towards the past, as Java's `Timestamp` has them.
+
+    Raises: pa.ArrowInvalid: a value is out of the unit's range.
+    """
+    if _DIGITS[unit] < _DIGITS[column.type.unit]:
+        column = pc.floor_temporal(column, unit=_UNIT_NAMES[unit])
+    return column.cast(pa.timestamp(unit, column.type.tz))
+
+
 def arrow_schema(fields: Sequence[DataField]) -> pa.Schema:
     """The Arrow schema of columns. Raises: UnsupportedError naming the first column that cannot be held."""
     return pa.schema([pa.field(f.name, arrow_type(f.type, f"column {f.name}"), f.type.nullable) for f in fields])
@@ -65,6 +78,6 @@ def data_type_of_arrow(arrow: pa.DataType, nullable: bool = True) -> DataType:
     if pa.types.is_decimal128(arrow):
         return DataType("DECIMAL", nullable, precision=arrow.precision, scale=arrow.scale)
     if pa.types.is_timestamp(arrow):
-        precision = {"s": 0, "ms": 3, "us": 6, "ns": 9}[arrow.unit]
+        precision = _DIGITS[arrow.unit]
         return DataType("TIMESTAMP_LTZ" if arrow.tz else "TIMESTAMP", nullable, precision=precision)
     raise UnsupportedError(f"Arrow type {arrow} has no supported Paimon type", "data", "Cast the column first.")

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from maintenance.errors import DataError
 from maintenance.format.system_fields import VALUE_KIND
 from maintenance.options import table as table_options
-from maintenance.types.arrow import arrow_type
+from maintenance.types.arrow import arrow_type, in_unit
 from maintenance.types.data_type import DataField
 from maintenance.types.row_kind import RowKind, is_retract
 from maintenance.types.values import arrow_of_values
@@ -62,7 +62,7 @@ def _cast(column: pa.ChunkedArray, wanted: pa.DataType, field: DataField, where:
         if pa.types.is_timestamp(column.type) and pa.types.is_timestamp(wanted):
             if (column.type.tz is None) != (wanted.tz is None):
                 raise pa.ArrowInvalid(f"{column.type} against {field.type}: one has a time zone, the other has not")
-            column = column.cast(wanted, safe=False)
+            column = in_unit(column, wanted.unit).cast(wanted)
         elif column.type != wanted:
             column = column.cast(wanted)
         if field.type.is_timestamp and (field.type.precision or 0) not in (3, 6, 9):
