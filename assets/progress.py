@@ -15,12 +15,17 @@ class StepMessages(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         table, _, step = (_meta(record).get("step_key") or "").replace("__", ".").rpartition(".")
-        return f"  {table:<14} {step:<17} {_trouble(record) or _meta(record).get('orig_message', record.getMessage())}"
+        return f"  {table:<14} {step:<17} {_trouble(record) or _message(record)}"
 
 
 def _meta(record: logging.LogRecord) -> dict[str, Any]:
     """What Dagster knows of a log record."""
     return getattr(record, "dagster_meta", {})
+
+
+def _message(record: logging.LogRecord) -> str:
+    """The message alone; Dagster puts the run and the step around it."""
+    return str(_meta(record).get("orig_message", record.getMessage()))
 
 
 def _trouble(record: logging.LogRecord) -> str | None:
@@ -40,7 +45,7 @@ def _trouble(record: logging.LogRecord) -> str | None:
 def _is_told(record: logging.LogRecord) -> bool:
     """The steps' own messages, and of what Dagster tells only the failures of steps."""
     if _meta(record).get("dagster_event") is None:
-        return not record.getMessage().startswith("Dependencies for step ")
+        return not _message(record).startswith("Dependencies for step ")
     return _trouble(record) is not None
 
 
