@@ -1,0 +1,135 @@
+"""Universal picking: each rule by hand, all of them against a model."""
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from maintenance.compaction.levels import SortedRun
+from maintenance.compaction.universal import CompactUnit, UniversalOptions, pick, pick_full
+from tests.models import universal as model
+from tests.unit.compaction.files import data_file
+
+TOP = 5
+DAY = 86_400_000
+
+
+def runs_of(*pairs: tuple[int, int], created: int = 0) -> list[SortedRun]:
+    """Runs of (level, size), newest first."""
+    return [
+        SortedRun(level, (data_file(str(i), level, size, created=created),)) for i, (level, size) in enumerate(pairs)
+    ]
+
+
+def chosen(unit: CompactUnit | None) -> tuple[int, int] | None:
+    return None if unit is None else (len(unit.files), unit.output_level)
+
+
+def picked(runs: list[SortedRun], options: UniversalOptions | None = None, now: int = 0) -> tuple[int, int] | None:
+    return chosen(pick(runs, TOP, options or UniversalOptions(), now_millis=now))
+
+
+@pytest.mark.parametrize(
+    ("runs", "expected"),
+    [
+        # Too few runs for any rule.
+        ([], None),
+        ([(0, 10)], None),
+        ([(0, 1), (0, 1), (0, 1), (0, 1)], None),
+        # Five equal runs: the newer four are 400 % of the oldest.
+        ([(0, 1)] * 5, (5, TOP)),
+        # Newer runs are exactly 200 % of the oldest: not more, so no size amplification; size ratio takes all equal ones.
+        ([(0, 50), (0, 50), (0, 50), (0, 50), (5, 100)], (5, TOP)),
+        ([(0, 10), (0, 200), (0, 300), (0, 400), (5, 100_000)], None),
+        # Size ratio: 10 and 10 and 20 are similar, the next one is far larger.
+        ([(0, 10), (0, 10), (0, 20), (3, 1000), (5, 100_000)], (3, 2)),
+        # One percent of slack: 100 takes 101, and not 102.
+        ([(0, 100), (0, 101), (0, 10_000), (4, 20_000), (5, 900_000)], (3, 4 - 1 + 1)),
+        ([(0, 100), (0, 102), (0, 10_000), (4, 20_000), (5, 900_000)], None),
+        # Number of runs: two more than the trigger, so at least three go.
+        ([(0, 1), (0, 10), (0, 100), (0, 1000), (3, 10_000), (4, 100_000), (5, 9_000_000)], (5, 3)),
+        # Output would be level 0: further runs are taken until one above level 0 is among them.
+        ([(0, 10), (0, 10), (0, 100_000), (1, 200_000), (5, 9_000_000)], (4, 1)),
+        # Everything was swallowed on the way: the highest level.
+        ([(0, 10), (0, 10), (0, 100_000), (0, 200_000), (0, 9_000_000)], (5, TOP)),
+    ],
+)
+def test_rules(runs: list[tuple[int, int]], expected: tuple[int, int] | None) -> None:
+    assert picked(runs_of(*runs)) == expected
+
+
+def test_a_single_file_that_stays_on_its_level_is_no_work() -> None:
+    options = UniversalOptions(trigger=1)
+    assert picked(runs_of((5, 10)), options) is None
+    assert picked(runs_of((4, 10)), options) == (1, TOP)
+
+
+def test_early_full_compaction_by_interval() -> None:
+    options = UniversalOptions(optimization_interval=timedelta(days=1))
+    two = [(0, 1), (5, 1_000_000)]
+    assert picked(runs_of(*two, created=DAY), options, now=2 * DAY) is None
+    assert picked(runs_of(*two, created=DAY), options, now=2 * DAY + 1) == (2, TOP)
+    assert picked(runs_of((0, 1), (4, 10)), options, now=0) == (2, TOP), "never compacted in full"
+    assert picked(runs_of((0, 1)), options, now=9 * DAY) is None, "a single run is left alone"
+
+
+def test_early_full_compaction_of_a_small_bucket() -> None:
+    options = UniversalOptions(total_size_threshold=100)
+    assert picked(runs_of((0, 9), (5, 90)), options) == (2, TOP)
+    assert picked(runs_of((0, 10), (5, 90)), options) is None
+
+
+def test_early_full_compaction_of_much_that_is_new() -> None:
+    options = UniversalOptions(incremental_size_threshold=100)
+    assert picked(runs_of((0, 60), (3, 41), (5, 10_000)), options) == (3, TOP)
+    assert picked(runs_of((0, 60), (3, 40), (5, 10_000)), options) is None
+
+
+def test_level_0_is_lifted_when_asked_for() -> None:
+    options = UniversalOptions(force_up_level_0=True)
+    assert picked(runs_of((0, 10), (0, 10), (3, 10_000), (5, 99_999)), options) == (2, 2)
+    assert picked(runs_of((0, 10), (1, 10_000), (5, 99_999)), options) == (2, 4), "level 1 directly behind comes along"
+    assert picked(runs_of((0, 10), (2, 5), (5, 99_999)), options) == (2, 4), "and what is not much larger"
+    assert picked(runs_of((0, 10)), options) == (1, TOP)
+    assert picked(runs_of((3, 10), (5, 99_999)), options) is None, "there is no level 0"
+
+
+def test_options_of_a_table() -> None:
+    options = UniversalOptions.of(
+        {
+            "num-sorted-run.compaction-trigger": "3",
+            "compaction.max-size-amplification-percent": "50",
+            "compaction.size-ratio": "20",
+            "compaction.optimization-interval": "1 h",
+            "compaction.total-size-threshold": "1 kb",
+            "compaction.incremental-size-threshold": "2 kb",
+            "compaction.force-up-level-0": "true",
+        }
+    )
+    assert options == UniversalOptions(3, 50, 20, timedelta(hours=1), 1024, 2048, True)
+
+
+def test_full_compaction() -> None:
+    assert pick_full([], TOP) is None
+    assert pick_full(runs_of((5, 10)), TOP) is None
+    assert chosen(pick_full(runs_of((4, 10)), TOP)) == (1, TOP)
+    assert chosen(pick_full(runs_of((0, 1), (5, 10)), TOP)) == (2, TOP)
+
+
+@st.composite
+def trees(draw: st.DrawFn) -> list[tuple[int, int]]:
+    sizes = st.integers(1, 6).flatmap(lambda digits: st.integers(1, 10**digits))
+    level0 = [(0, draw(sizes)) for _ in range(draw(st.integers(0, 8)))]
+    return level0 + [(level, draw(sizes)) for level in sorted(draw(st.sets(st.integers(1, TOP))))]
+
+
+@given(trees(), st.integers(1, 6), st.sampled_from([0, 100, 200]), st.sampled_from([0, 1, 50]))
+def test_against_the_model(tree: list[tuple[int, int]], trigger: int, amplification: int, ratio: int) -> None:
+    options = UniversalOptions(trigger=trigger, max_size_amplification=amplification, size_ratio=ratio)
+    runs = runs_of(*tree)
+    unit = pick(runs, TOP, options, now_millis=0)
+    assert chosen(unit) == model.pick(tree, TOP, trigger, amplification, ratio)
+    if unit is not None:
+        assert unit.output_level > 0
+        assert list(unit.files) == [file for run in runs[: len(unit.files)] for file in run.files]
