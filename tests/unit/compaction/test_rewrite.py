@@ -9,7 +9,7 @@ from maintenance.format.data_file import FileSource
 from maintenance.operations.compact import compact
 from maintenance.operations.produce_changelog import produce_changelog
 from maintenance.table.table import Table
-from tests.tables import create_table, data_files, files_on_disk, keyed, live_files, state
+from tests.tables import create_table, data_files, files_on_disk, keyed, live, live_files, state
 
 
 def levels(table: Table) -> list[tuple[int, int]]:
@@ -129,7 +129,8 @@ def test_a_failing_rewrite_leaves_no_file(tmp_path: Path) -> None:
     table = create_table(tmp_path)
     table.write_arrow(keyed({1: "a"}))
     table.write_arrow(keyed({1: "b"}))
-    victim = Path(table.paths.data_file(*[(e.partition, e.bucket, e.file) for e in _entries(table)][0]))
+    entry = live(table)[0]
+    victim = Path(table.paths.data_file(entry.partition, entry.bucket, entry.file))
     content = victim.read_bytes()
     victim.write_bytes(b"not parquet")
     before = files_on_disk(table)
@@ -141,12 +142,6 @@ def test_a_failing_rewrite_leaves_no_file(tmp_path: Path) -> None:
     victim.write_bytes(content)
     assert compact(None, table, full=True).count("committed") == 1
     assert state(table) == {1: "b"}
-
-
-def _entries(table: Table) -> list:  # type: ignore[type-arg]
-    snapshot = table.latest_snapshot()
-    assert snapshot is not None
-    return table.manifests.live_entries(snapshot)
 
 
 def test_dry_run_changes_nothing(tmp_path: Path) -> None:

@@ -39,14 +39,14 @@ def picked(runs: list[SortedRun], options: UniversalOptions | None = None, now: 
         ([(0, 1), (0, 1), (0, 1), (0, 1)], None),
         # Five equal runs: the newer four are 400 % of the oldest.
         ([(0, 1)] * 5, (5, TOP)),
-        # Newer runs are exactly 200 % of the oldest: not more, so no size amplification; size ratio takes all equal ones.
+        # The newer ones are exactly 200 % of the oldest, which is not more: it is the size ratio that takes all.
         ([(0, 50), (0, 50), (0, 50), (0, 50), (5, 100)], (5, TOP)),
         ([(0, 10), (0, 200), (0, 300), (0, 400), (5, 100_000)], None),
         # Size ratio: 10 and 10 and 20 are similar, the next one is far larger.
         ([(0, 10), (0, 10), (0, 20), (3, 1000), (5, 100_000)], (3, 2)),
         # One percent of slack: 100 takes 101, and not 102.
-        ([(0, 100), (0, 101), (0, 10_000), (4, 20_000), (5, 900_000)], (3, 4 - 1 + 1)),
-        ([(0, 100), (0, 102), (0, 10_000), (4, 20_000), (5, 900_000)], None),
+        ([(0, 100), (0, 101), (3, 10_000), (4, 20_000), (5, 900_000)], (2, 2)),
+        ([(0, 100), (0, 102), (3, 10_000), (4, 20_000), (5, 900_000)], None),
         # Number of runs: two more than the trigger, so at least three go.
         ([(0, 1), (0, 10), (0, 100), (0, 1000), (3, 10_000), (4, 100_000), (5, 9_000_000)], (5, 3)),
         # Output would be level 0: further runs are taken until one above level 0 is among them.
@@ -62,7 +62,7 @@ def test_rules(runs: list[tuple[int, int]], expected: tuple[int, int] | None) ->
 def test_a_single_file_that_stays_on_its_level_is_no_work() -> None:
     options = UniversalOptions(trigger=1)
     assert picked(runs_of((5, 10)), options) is None
-    assert picked(runs_of((4, 10)), options) == (1, TOP)
+    assert picked(runs_of((0, 10)), UniversalOptions(force_up_level_0=True)) == (1, TOP)
 
 
 def test_early_full_compaction_by_interval() -> None:
