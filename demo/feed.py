@@ -52,8 +52,8 @@ class Delivery:
 FLIGHT_ROUNDS = (
     Round(datetime(2013, 7, 11, 12, tzinfo=UTC), batches=16),
     Round(datetime(2013, 7, 11, 18, tzinfo=UTC), batches=4),
-    Round(datetime(2013, 10, 1, 4, tzinfo=UTC), batches=10),
-    Round(datetime(2014, 1, 3, tzinfo=UTC), batches=10),
+    Round(datetime(2013, 10, 1, 4, tzinfo=UTC), batches=8),
+    Round(datetime(2014, 1, 3, tzinfo=UTC), batches=8),
 )
 WEATHER_ROUNDS = (
     Round(datetime(2013, 7, 11, 12, tzinfo=UTC), batches=4),
