@@ -9,7 +9,7 @@ Source: seed 000 (two-phase commit), Java `FileStoreCommitImpl`.
 
 import random
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
@@ -81,6 +81,13 @@ class _Changes:
     kind: CommitKind
     entries: tuple[ManifestEntry, ...]
     changelog: tuple[ManifestEntry, ...]
+
+    @property
+    def returning(self) -> frozenset[Hashable]:
+        """Identities that may have been there before: of files that only get another index. Levels never come back."""
+        left = {(e.file.file_name, e.file.level) for e in self.entries if e.kind == FileKind.DELETE}
+        added = (e for e in self.entries if e.kind == FileKind.ADD)
+        return frozenset(e.identity for e in added if (e.file.file_name, e.file.level) in left)
 
 
 _Check = Callable[[CommitTarget, _Changes, Snapshot | None], Conflict | None]
@@ -231,10 +238,14 @@ def _snapshot(
     """The next snapshot; writes its manifest lists, and the manifests that merging makes."""
     delta, changelog, writer = written
     manifests = [] if latest is None else target.manifests.data_manifests(latest)
-    if merge:
-        options = ManifestMergeOptions.of(target.options)
+    if merge or changes.returning:
         manifests = merge_manifests(
-            manifests, options, lambda m: target.manifests.read(m.file_name), writer, target.schema.id
+            manifests,
+            ManifestMergeOptions.of(target.options),
+            lambda m: target.manifests.read(m.file_name),
+            writer,
+            target.schema.id,
+            returning=changes.returning,
         )
     base_name, base_size = writer.write_list(manifests)
     delta_name, delta_size = writer.write_list(delta)

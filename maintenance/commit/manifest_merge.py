@@ -3,10 +3,13 @@
 Full: when manifests that hold deletions or are small add up to the threshold, they and every manifest that a deletion
 may touch are rewritten without any DELETE entry. Minor: otherwise, neighbours are merged once they reach the target
 size together, and the rest once it is `manifest.merge-min-count` of them. Source: Java `ManifestFileMerger`.
+
+Readers do not look at the order of entries: a file that was deleted and comes back with the same identity (it got a
+file index and lost it again) would stay deleted. So before it is added again, a full merge drops the deletions.
 """
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from maintenance.format.manifest import FileKind, ManifestEntry
 from maintenance.format.manifest_list import ManifestFileMeta
@@ -39,9 +42,16 @@ def merge_manifests(
     read: ReadManifest,
     writer: ManifestWriter,
     schema_id: int,
+    *,
+    returning: Collection[Hashable] = (),
 ) -> list[ManifestFileMeta]:
-    """The manifests of the next base list. `manifests`: base list, then delta list, of the snapshot before."""
-    full = _full(manifests, options, read, writer, schema_id)
+    """The manifests of the next base list.
+
+    Args: `manifests`: base list, then delta list, of the snapshot before; `returning`: identities that the next delta
+        adds and that may have been there before.
+    """
+    forced = bool(returning) and not _deleted(manifests, read).isdisjoint(returning)
+    full = _full(manifests, replace(options, full_threshold=0) if forced else options, read, writer, schema_id)
     return _minor(manifests, options, read, writer, schema_id) if full is None else full
 
 
@@ -55,13 +65,7 @@ def _full(
     must = {m.file_name for m in manifests if m.num_deleted_files > 0 or m.file_size < options.target_size}
     if sum(m.file_size for m in manifests if m.file_name in must) < options.full_threshold:
         return None
-    deleted = {
-        entry.identity
-        for manifest in manifests
-        if manifest.num_deleted_files > 0
-        for entry in read(manifest)
-        if entry.kind == FileKind.DELETE
-    }
+    deleted = _deleted(manifests, read)
     kept: list[ManifestFileMeta] = []
     rewritten: list[ManifestFileMeta] = []
     entries: list[ManifestEntry] = []
@@ -80,6 +84,17 @@ def _full(
             entries = []
     rewritten.extend(writer.write(entries, schema_id))
     return kept + rewritten
+
+
+def _deleted(manifests: Sequence[ManifestFileMeta], read: ReadManifest) -> set[Hashable]:
+    """Identities that some manifest deletes."""
+    return {
+        entry.identity
+        for manifest in manifests
+        if manifest.num_deleted_files > 0
+        for entry in read(manifest)
+        if entry.kind == FileKind.DELETE
+    }
 
 
 def _minor(

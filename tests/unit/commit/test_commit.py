@@ -1,0 +1,265 @@
+"""Commits: what a snapshot says, replays, lost races, groups that lose to another writer."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from maintenance.catalog import RemoveOption, SetOption
+from maintenance.commit.commit import (
+    BATCH_IDENTIFIER,
+    CommitIdentity,
+    abort,
+    already_committed,
+    commit_append,
+    commit_compact,
+)
+from maintenance.compaction.rewrite import CompactionResult, CompactionTask, rewrite_bucket
+from maintenance.errors import CommitError, ConflictError
+from maintenance.format.snapshot import CommitKind, Snapshot
+from maintenance.fs.file_io import FileIO
+from maintenance.operations.compact import compact
+from maintenance.operations.compact_plan import CompactionScope, plan_compaction
+from maintenance.operations.rewrite_file_index import rewrite_file_index
+from maintenance.read.data_file import ReadContext
+from maintenance.table.table import Table
+from maintenance.write.message import CommitMessage
+from maintenance.write.rows import conform
+from maintenance.write.table_write import TableWrite
+from tests.tables import create_table, data_files, files_on_disk, get_table, keyed, live_files, open_warehouse, state
+
+ME = CommitIdentity("me")
+
+
+def latest(table: Table) -> Snapshot:
+    snapshot = table.latest_snapshot()
+    assert snapshot is not None
+    return snapshot
+
+
+def written(table: Table, rows: dict[int, str | None]) -> list[CommitMessage]:
+    context = table.write_context()
+    writer = TableWrite(context, table.last_sequences())
+    writer.write(conform(keyed(rows), None, context))
+    return writer.finish()
+
+
+def compacted(table: Table) -> list[CompactionResult]:
+    """Every bucket compacted in full and not committed yet."""
+    plan = plan_compaction(table, CompactionScope(full=True), now_millis=0)
+    write = table.write_context()
+    read = ReadContext(table.file_io, {table.schema.id: table.schema}, write.row_fields)
+    return [rewrite_bucket(CompactionTask(write, read, unit)) for unit in plan.units]  # type: ignore[arg-type]
+
+
+def test_what_a_snapshot_says(tmp_path: Path) -> None:
+    table = create_table(tmp_path)
+    table.write_arrow(keyed({1: "a", 2: "b"}), commit_user="me", commit_identifier=7)
+    snapshot = latest(table)
+    assert (snapshot.id, snapshot.schema_id, snapshot.version) == (1, 0, 3)
+    assert (snapshot.commit_user, snapshot.commit_identifier, snapshot.commit_kind) == ("me", 7, CommitKind.APPEND)
+    assert (snapshot.total_record_count, snapshot.delta_record_count) == (2, 2)
+    table.write_arrow(keyed({1: "c"}))
+    assert latest(table).commit_identifier == BATCH_IDENTIFIER
+    assert (latest(table).total_record_count, latest(table).delta_record_count) == (3, 1)
+    compact(None, table, full=True)
+    assert latest(table).commit_kind == CommitKind.COMPACT
+    assert (latest(table).total_record_count, latest(table).delta_record_count) == (2, -1)
+    for name, size in (
+        (latest(table).base_manifest_list, latest(table).base_manifest_list_size),
+        (latest(table).delta_manifest_list, latest(table).delta_manifest_list_size),
+    ):
+        assert len(table.file_io.read_bytes(table.paths.manifest(name))) == size
+
+
+def test_the_watermark_never_falls(tmp_path: Path) -> None:
+    table = create_table(tmp_path)
+    seen = []
+    for i, watermark in enumerate([None, 100, 50, None, 200]):
+        messages = written(table, {i: "x"})
+        commit_append(table.commit_target(), messages, CommitIdentity("me", i, watermark))
+        seen.append(latest(table).watermark)
+    assert seen == [None, 100, 100, 100, 200]
+
+
+def test_a_replay_commits_nothing(tmp_path: Path) -> None:
+    table = create_table(tmp_path)
+    assert table.write_arrow(keyed({1: "a"}), commit_user="me", commit_identifier=5) == (1,)
+    before = files_on_disk(table)
+    assert table.write_arrow(keyed({1: "x"}), commit_user="me", commit_identifier=5) == ()
+    assert table.write_arrow(keyed({1: "x"}), commit_user="me", commit_identifier=4) == ()
+    assert files_on_disk(table) == before
+    assert table.write_arrow(keyed({1: "b"}), commit_user="you", commit_identifier=5) == (2,)
+    assert table.write_arrow(keyed({1: "c"}), commit_user="me", commit_identifier=6) == (3,)
+    assert state(table) == {1: "c"}
+    compact(None, table, full=True)
+    assert table.write_arrow(keyed({1: "x"}), commit_user="me", commit_identifier=6) == ()
+
+
+def test_commits_without_identifier_are_never_replays(tmp_path: Path) -> None:
+    table = create_table(tmp_path)
+    table.write_arrow(keyed({1: "a"}), commit_user="me", commit_identifier=1)
+    assert table.write_arrow(keyed({1: "b"}), commit_user="me") == (2,)
+    assert table.write_arrow(keyed({1: "c"}), commit_user="me") == (3,)
+    assert already_committed(table.commit_target(), CommitIdentity("me", 1))
+    assert not already_committed(table.commit_target(), CommitIdentity("me", 2)), "a batch commit counts for no number"
+
+
+def test_nothing_to_commit(tmp_path: Path) -> None:
+    table = create_table(tmp_path)
+    assert table.write_arrow(keyed({})) == ()
+    assert commit_append(table.commit_target(), [], ME) == ()
+    assert commit_append(table.commit_target(), [], ME, force=True) == (1,)
+    assert latest(table).delta_record_count == 0
+    assert commit_compact(table.commit_target(), [], ME).snapshot_id is None
+
+
+def test_two_compactions_of_one_snapshot(tmp_path: Path) -> None:
+    """The one that comes second loses the buckets that the first replaced; its files go, and it says so."""
+    table = create_table(tmp_path, options={"bucket": "2"})
+    for v in "ab":
+        table.write_arrow(keyed(dict.fromkeys(range(10), v)))
+    first, second = compacted(table), compacted(table)
+    done = commit_compact(table.commit_target(), [first[0].message], ME)
+    assert (done.snapshot_id, done.lost) == (3, {})
+    late = commit_compact(table.commit_target(), [result.message for result in second], CommitIdentity("other"))
+    group = (first[0].message.partition, first[0].message.bucket)
+    assert late.snapshot_id == 4, "the other bucket is committed"
+    assert set(late.lost) == {group}
+    assert "already replaced" in late.lost[group]
+    abort(table.commit_target(), [first[1].message])
+    assert files_on_disk(table) == data_files(table)
+    assert state(table) == dict.fromkeys(range(10), "b")
+    assert {file.level for file in live_files(table)} == {5}
+
+
+def test_an_operation_that_loses_plans_its_groups_anew(tmp_path: Path) -> None:
+    table = create_table(tmp_path, options={"bucket": "2"})
+    for v in "ab":
+        table.write_arrow(keyed(dict.fromkeys(range(10), v)))
+    rival = compacted(table)
+
+    def interfere(line: str) -> None:
+        # Told after planning: another compaction of bucket 0 and a write come first.
+        if "groups to compact" in line and table.snapshots.latest_id() == 2:
+            commit_compact(table.commit_target(), [rival[0].message], CommitIdentity("rival"))
+            table.write_arrow(keyed(dict.fromkeys(range(10), "c")))
+
+    report = compact(None, table, full=True, progress=interfere)
+    abort(table.commit_target(), [rival[1].message])
+    assert [group.outcome for group in report.groups] == ["conflict_retried", "committed"]
+    assert len(report.snapshot_ids) == 2
+    assert state(table) == dict.fromkeys(range(10), "c")
+    assert files_on_disk(table) == data_files(table)
+
+
+def test_a_write_during_a_compaction_survives(tmp_path: Path) -> None:
+    table = create_table(tmp_path)
+    for v in "ab":
+        table.write_arrow(keyed({1: v, 2: v}))
+    results = compacted(table)
+    table.write_arrow(keyed({2: "new"}))
+    table.write_arrow(keyed({1: None}), ["-D"])
+    done = commit_compact(table.commit_target(), [result.message for result in results], ME)
+    assert (done.snapshot_id, done.lost) == (5, {})
+    assert state(table) == {2: "new"}
+    assert sorted(file.level for file in live_files(table)) == [0, 0, 5]
+    compact(None, table, full=True)
+    assert state(table) == {2: "new"}
+
+
+@dataclass(frozen=True, slots=True)
+class Outrun(FileIO):
+    """Storage where another writer publishes first, every time."""
+
+    rival: Callable[[], object] = object
+
+    def publish(self, path: str, data: bytes) -> bool:
+        self.rival()
+        return FileIO.publish(self, path, data)
+
+
+def outrun(table: Table, rival: Callable[[], object]) -> Table:
+    options = {"commit.max-retries": "2", "commit.min-retry-wait": "1 ms"}
+    return replace(table, file_io=Outrun(rival=rival), dynamic_options=options)
+
+
+def manifests_of(table: Table) -> tuple[int, int]:
+    """Manifest files on storage, and those that some snapshot names."""
+    named: set[str] = set()
+    for snapshot_id in table.snapshots.list_ids():
+        snapshot = table.snapshots.get(snapshot_id)
+        for name in (snapshot.base_manifest_list, snapshot.delta_manifest_list):
+            named |= {name, *(manifest.file_name for manifest in table.manifests.read_list(name))}
+    return len(list(Path(table.location, "manifest").iterdir())), len(named)
+
+
+def test_a_writer_that_always_comes_second_gives_up_and_cleans_up(tmp_path: Path) -> None:
+    table = create_table(tmp_path)
+    loser = outrun(table, lambda: table.write_arrow(keyed({1: "rival"})))
+    with pytest.raises(CommitError, match="3 attempts"):
+        loser.write_arrow(keyed({2: "b"}))
+    assert table.snapshots.list_ids() == [1, 2, 3]
+    assert state(table) == {1: "rival"}
+    assert files_on_disk(table) == data_files(table)
+    on_storage, named = manifests_of(table)
+    assert on_storage == named
+
+
+def test_a_compaction_that_always_comes_second_gives_up_and_cleans_up(tmp_path: Path) -> None:
+    table = create_table(tmp_path)
+    for v in "ab":
+        table.write_arrow(keyed({1: v}))
+    loser = outrun(table, lambda: table.write_arrow(keyed({2: "rival"})))
+    report = compact(None, loser, full=True, max_retries=1)
+    assert [group.outcome for group in report.groups] == ["failed"]
+    assert report.snapshot_ids == ()
+    assert state(table) == {1: "b", 2: "rival"}
+    assert files_on_disk(table) == data_files(table)
+
+
+def test_a_lost_race_is_tried_again(tmp_path: Path) -> None:
+    table = create_table(tmp_path)
+    turns = iter(range(2))
+    winner = outrun(table, lambda: next(turns, None) is not None and table.write_arrow(keyed({1: "rival"})))
+    assert winner.write_arrow(keyed({2: "b"})) == (3,)
+    assert state(table) == {1: "rival", 2: "b"}
+    on_storage, named = manifests_of(table)
+    assert on_storage == named
+
+
+def test_a_partition_keeps_its_number_of_buckets(tmp_path: Path) -> None:
+    """Keys would go to other buckets than their older records: a key would be there twice."""
+    fields = [("p", "INT NOT NULL"), ("id", "INT NOT NULL"), ("v", "STRING")]
+    table = create_table(tmp_path, fields, ("p", "id"), {"bucket": "2"}, partition_keys=["p"])
+    rows = keyed(dict.fromkeys(range(10), "a"))
+    table.write_arrow(rows.append_column("p", [[1] * 10]))
+    open_warehouse(tmp_path).alter_table("db.t", [SetOption("bucket", "4")])
+    altered = get_table(tmp_path)
+    before = files_on_disk(table)
+    with pytest.raises(ConflictError, match="number of buckets"):
+        altered.write_arrow(rows.append_column("p", [[1] * 10]))
+    assert files_on_disk(table) == before
+    altered.write_arrow(rows.append_column("p", [[2] * 10]))
+    assert altered.to_arrow().num_rows == 20
+    with pytest.raises(ConflictError, match="number of buckets"):
+        table.write_arrow(rows.append_column("p", [[2] * 10]))
+    table.write_arrow(rows.append_column("p", [[1] * 10]))
+    compact(None, altered, full=True)
+    assert altered.to_arrow(where="p = 1 and id = 3").num_rows == 1
+    assert altered.to_arrow().num_rows == 20
+
+
+def test_a_file_index_that_comes_and_goes(tmp_path: Path) -> None:
+    """Each turn brings back the file as it was before: it must stay live."""
+    table = create_table(tmp_path)
+    table.write_arrow(keyed({1: "a", 2: "b"}))
+    catalog = open_warehouse(tmp_path)
+    key = "file-index.bloom-filter.columns"
+    for _ in range(2):
+        for change in (SetOption(key, "v"), RemoveOption(key)):
+            catalog.alter_table("db.t", [change])
+            assert rewrite_file_index(None, get_table(tmp_path)).written_files == 1
+            assert state(get_table(tmp_path)) == {1: "a", 2: "b"}
+    assert len(live_files(table)) == 1

@@ -1,0 +1,156 @@
+"""Merging manifests never changes which files are live, and keeps the list short."""
+
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from maintenance.commit.manifest_merge import ManifestMergeOptions, cancelled, merge_manifests
+from maintenance.format.manifest import FileKind, ManifestEntry
+from maintenance.format.manifest_list import ManifestFileMeta
+from maintenance.fs.file_io import FileIO
+from maintenance.metadata.manifests import Manifests, ManifestWriter, merge_scan
+from maintenance.metadata.paths import TablePaths
+from tests.tables import create_table, keyed, live_files, state
+from tests.unit.commit.entries import add, delete
+
+Change = list[ManifestEntry]
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> list[Change]:
+    """Commits that each add some files and delete some of those that are there; names are never used again."""
+    alive: list[str] = []
+    count = 0
+    history = []
+    for _ in range(draw(st.integers(1, 12))):
+        gone = draw(st.lists(st.sampled_from(alive), unique=True)) if alive else []
+        added = [f"file-{count + i}" for i in range(draw(st.integers(0, 3)))]
+        count += len(added)
+        alive = [name for name in alive if name not in gone] + added
+        history.append([*(delete(name) for name in gone), *(add(name) for name in added)])
+    return history
+
+
+class Merger:
+    """A table's manifests over a history of commits."""
+
+    def __init__(self, folder: str, options: ManifestMergeOptions) -> None:
+        paths = TablePaths(folder)
+        self.manifests = Manifests(FileIO(), paths)
+        self.writer = ManifestWriter(FileIO(), paths, [], target_size=options.target_size)
+        self.options = options
+        self.list: list[ManifestFileMeta] = []
+
+    def read(self, manifest: ManifestFileMeta) -> list[ManifestEntry]:
+        return self.manifests.read(manifest.file_name)
+
+    def commit(self, change: Change) -> None:
+        base = merge_manifests(self.list, self.options, self.read, self.writer, 0)
+        self.list = base + self.writer.write(change, 0)
+
+    @property
+    def live(self) -> set[str]:
+        found = merge_scan(entry for manifest in self.list for entry in self.read(manifest))
+        assert len({entry.file.file_name for entry in found}) == len(found), "a file is live twice"
+        return {entry.file.file_name for entry in found}
+
+
+def model(history: list[Change]) -> set[str]:
+    alive: set[str] = set()
+    for change in history:
+        for entry in change:
+            (alive.add if entry.kind == FileKind.ADD else alive.remove)(entry.file.file_name)
+    return alive
+
+
+@settings(max_examples=20)
+@given(
+    histories(),
+    st.sampled_from([1, 3500, 1 << 20]),
+    st.sampled_from([1, 2, 4, 30]),
+    st.sampled_from([0, 6000, 1 << 30]),
+)
+def test_live_files_stay(history: list[Change], target: int, least: int, full: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        merger = Merger(folder, ManifestMergeOptions(target, least, full))
+        for number, change in enumerate(history, 1):
+            merger.commit(change)
+            assert merger.live == model(history[:number])
+
+
+def test_minor_merge_at_30_small_manifests(tmp_path: Path) -> None:
+    merger = Merger(str(tmp_path), ManifestMergeOptions(full_threshold=1 << 40))
+    lengths = []
+    for number in range(62):
+        merger.commit([add(f"file-{number}")])
+        lengths.append(len(merger.list))
+    assert lengths[:30] == list(range(1, 31))
+    assert lengths[30] == 2
+    assert max(lengths) == 30
+    assert len(merger.live) == 62
+
+
+def test_minor_merge_at_the_target_size(tmp_path: Path) -> None:
+    merger = Merger(str(tmp_path), ManifestMergeOptions(target_size=6000, full_threshold=1 << 40))
+    for number in range(12):
+        merger.commit([add(f"file-{number}")])
+    assert len(merger.list) < 8
+    assert len(merger.live) == 12
+
+
+def test_full_merge_drops_every_deletion(tmp_path: Path) -> None:
+    merger = Merger(str(tmp_path), ManifestMergeOptions(full_threshold=1))
+    merger.commit([add("a"), add("b")])
+    merger.commit([delete("a"), add("c")])
+    merger.commit([])
+    assert [m.num_deleted_files for m in merger.list] == [0]
+    assert merger.live == {"b", "c"}
+
+
+def test_manifests_are_kept_whole_where_nothing_is_to_do(tmp_path: Path) -> None:
+    merger = Merger(str(tmp_path), ManifestMergeOptions(target_size=1, full_threshold=1))
+    merger.commit([add("a")])
+    merger.commit([add("b")])
+    names = [manifest.file_name for manifest in merger.list]
+    merger.commit([])
+    assert [manifest.file_name for manifest in merger.list] == names
+
+
+def test_a_deletion_of_an_older_manifest_stays() -> None:
+    entries = [add("a"), delete("old"), delete("a"), add("b")]
+    assert [(e.kind, e.file.file_name) for e in cancelled(entries)] == [
+        (FileKind.DELETE, "old"),
+        (FileKind.ADD, "b"),
+    ]
+
+
+def test_a_file_that_comes_back_is_live_again(tmp_path: Path) -> None:
+    """Readers do not look at the order of entries: the deletion must be gone before the file is added again."""
+    merger = Merger(str(tmp_path), ManifestMergeOptions())
+    merger.commit([add("a")])
+    merger.commit([delete("a"), add("a", index=b"x")])
+    returning = [delete("a", index=b"x"), add("a")]
+    base = merge_manifests(
+        merger.list, merger.options, merger.read, merger.writer, 0, returning={returning[1].identity}
+    )
+    merger.list = base + merger.writer.write(returning, 0)
+    assert merger.live == {"a"}
+
+
+@pytest.mark.parametrize("threshold", ["16 mb", "1 b"])
+def test_the_manifests_of_a_table_stay_few(tmp_path: Path, threshold: str) -> None:
+    options = {"manifest.merge-min-count": "5", "manifest.full-compaction-threshold-size": threshold}
+    table = create_table(tmp_path, options=options)
+    for i in range(12):
+        table.write_arrow(keyed({i: str(i)}))
+        snapshot = table.latest_snapshot()
+        assert snapshot is not None
+        assert len(table.manifests.data_manifests(snapshot)) <= 6
+    assert len(live_files(table)) == 12
+    assert state(table) == {i: str(i) for i in range(12)}
+    for snapshot_id in table.snapshots.list_ids():
+        travelled = state(table, options={"scan.snapshot-id": str(snapshot_id)})
+        assert travelled == {i: str(i) for i in range(snapshot_id)}
