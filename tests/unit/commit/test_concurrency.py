@@ -64,7 +64,7 @@ def test_processes_and_compactions_between_them(tmp_path: Path) -> None:
         outcomes += [group.outcome for group in compact(None, get_table(tmp_path), full=True).groups]
     assert [writer.exitcode for writer in writers] == [0, 0, 0]
     compact(None, table, full=True)
-    assert "committed" in outcomes
+    assert {"committed", "conflict_retried"} & set(outcomes)
     assert "failed" not in outcomes
     check(table, 3, 6)
 

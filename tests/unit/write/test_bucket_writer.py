@@ -1,0 +1,128 @@
+"""The buffer of a bucket: however often it is flushed, the table reads the same."""
+
+import tempfile
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from maintenance.bucket.fixed import assign_buckets
+from maintenance.commit.commit import CommitIdentity, commit_append
+from maintenance.errors import DataError, UnsupportedError
+from maintenance.format.key import key_reader
+from maintenance.table.table import Table
+from maintenance.types.row_kind import kinds_of_texts
+from maintenance.write.rows import conform
+from maintenance.write.table_write import TableWrite
+from tests.tables import create_table, data_files, files_on_disk, keyed, live, live_files, state
+
+KINDS = ["+I", "-U", "+U", "-D"]
+Row = tuple[int, str | None, str]
+
+
+def write_pieces(table: Table, rows: list[Row], piece: int) -> None:
+    context = table.write_context()
+    writer = TableWrite(context, table.last_sequences())
+    for start in range(0, len(rows), piece):
+        part = rows[start : start + piece]
+        kinds = kinds_of_texts([kind for _, _, kind in part])
+        writer.write(conform(keyed([(key, v) for key, v, _ in part]), kinds, context))
+
+    commit_append(table.commit_target(), writer.finish(), CommitIdentity("me"))
+
+
+@settings(max_examples=20)
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 6), st.sampled_from(["a", "b", None]), st.sampled_from(KINDS)), min_size=1, max_size=20
+    ),
+    st.integers(1, 20),
+    st.sampled_from(["1 b", "200 b", "1 mb"]),
+)
+def test_flushes_do_not_matter(rows: list[Row], piece: int, buffer: str) -> None:
+    expected: dict[int, str | None] = {}
+    for key, v, kind in rows:
+        if kind in ("+I", "+U"):
+            expected[key] = v
+        else:
+            expected.pop(key, None)
+    with tempfile.TemporaryDirectory() as folder:
+        table = create_table(folder, options={"write-buffer-size": buffer, "bucket": "2"})
+        write_pieces(table, rows, piece)
+        assert state(table) == expected
+        numbers = [n for file in live_files(table) for n in (file.min_sequence_number, file.max_sequence_number)]
+        assert max(numbers) < len(rows)
+
+
+def test_each_flush_is_a_run(tmp_path: Path) -> None:
+    table = create_table(tmp_path, options={"write-buffer-size": "1 b"})
+    write_pieces(table, [(key, "x", "+I") for key in (3, 1, 2, 1)], 2)
+    assert [(f.row_count, f.min_sequence_number, f.max_sequence_number) for f in live_files(table)] == [
+        (2, 0, 1),
+        (2, 2, 3),
+    ]
+
+
+def test_a_run_is_sorted_and_holds_each_key_once(tmp_path: Path) -> None:
+    table = create_table(tmp_path)
+    write_pieces(table, [(key, str(i), "+I") for i, key in enumerate([5, -2, 5, 9, -2])], 5)
+    (file,) = live_files(table)
+    read = pq.read_table(table.paths.data_file(live(table)[0].partition, 0, file))
+    assert read.column("_KEY_id").to_pylist() == [-2, 5, 9]
+    assert read.column("_SEQUENCE_NUMBER").to_pylist() == [4, 2, 3]
+    low, high = (key_reader([table.schema.key_fields[0].type])(key) for key in (file.min_key, file.max_key))
+    assert (low[0][1], high[0][1]) == (-2, 9)
+
+
+def test_numbers_go_on_in_each_bucket(tmp_path: Path) -> None:
+    table = create_table(tmp_path)
+    for expected in (0, 3, 6):
+        write_pieces(table, [(key, "x", "+I") for key in (1, 1, 2)], 3)
+        assert max(file.max_sequence_number for file in live_files(table)) == expected + 2
+
+
+def test_rows_are_spread_over_partitions_and_buckets(tmp_path: Path) -> None:
+    fields = [("p", "STRING"), ("id", "INT"), ("v", "STRING")]
+    table = create_table(
+        tmp_path, fields, (), {"bucket": "3", "bucket-key": "id"}, partition_keys=["p"], name="db.append"
+    )
+    ids = pa.array(range(60), pa.int32())
+    partitions = [[None, "", "x", "y/z"][i % 4] for i in range(60)]
+    table.write_arrow(pa.table({"p": partitions, "id": ids, "v": [str(i) for i in range(60)]}))
+    buckets = assign_buckets(pa.table({"id": ids}), table.schema.bucket_fields, 3)
+    assert len(live(table)) == len(set(zip(partitions, buckets.tolist(), strict=True)))
+    read = table.to_arrow().to_pylist()
+    assert sorted((str(row["p"]), row["id"]) for row in read) == sorted(
+        (str(p), i) for p, i in zip(partitions, range(60), strict=True)
+    )
+    for bucket in range(3):
+        rows = {i for i in range(60) if buckets[i] == bucket}
+        found: set[int] = set()
+        for entry in live(table):
+            if entry.bucket == bucket:
+                path = table.paths.data_file(entry.partition, entry.bucket, entry.file)
+                found |= set(pq.read_table(path).column("id").to_pylist())
+        assert found == rows
+
+
+def test_a_failing_write_leaves_no_file(tmp_path: Path) -> None:
+    table = create_table(tmp_path, options={"write-buffer-size": "1 b"})
+    context = table.write_context()
+    writer = TableWrite(context, {})
+    writer.write(conform(keyed({1: "a"}), None, context))
+    assert files_on_disk(table)
+    writer.abort()
+    assert files_on_disk(table) == set()
+    with pytest.raises(DataError):
+        table.write_arrow(pa.table({"id": ["no number"], "v": ["x"]}))
+    assert files_on_disk(table) == data_files(table) == set()
+
+
+@pytest.mark.parametrize("bucket", ["-1", "-2"])
+def test_buckets_that_cannot_be_written_yet(tmp_path: Path, bucket: str) -> None:
+    table = create_table(tmp_path, options={"bucket": bucket})
+    with pytest.raises(UnsupportedError, match="'bucket'"):
+        table.write_arrow(keyed({1: "a"}))
