@@ -72,7 +72,8 @@ class CompactReport:
     Attributes:
         snapshot_ids: the COMPACT snapshots it made.
         changelog_rows: rows of changelog produced, by kind text.
-        compacted_through: the newest snapshot whose changes were all looked at; None when nothing was committed yet.
+        compacted_through: the newest snapshot whose changes were all looked at; None before the first commit, after a
+            dry run, and when a group failed.
     """
 
     table: str
@@ -252,6 +253,7 @@ class _Compaction:
 
     def _report(self, plan: CompactionPlan, before: TableShape, after: TableShape, *, dry_run: bool) -> CompactReport:
         base = None if plan.snapshot is None else plan.snapshot.id
+        complete = not dry_run and all(group.outcome != FAILED for group in self._results.values())
         return CompactReport(
             table=self._table.identifier,
             base_snapshot_id=base,
@@ -260,7 +262,7 @@ class _Compaction:
             before=before,
             after=after,
             changelog_rows=dict(zip(KIND_TEXTS, self._changelog, strict=True)),
-            compacted_through=None if dry_run else base,
+            compacted_through=base if complete else None,
             dry_run=dry_run,
             seconds=time.monotonic() - self._started,
         )
