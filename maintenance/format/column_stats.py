@@ -3,8 +3,9 @@
 A file may be written in several batches: `collect_stats` takes each, `merge_stats` joins the results, and only at the
 end `stored_stats` cuts texts and packs everything, since cut bounds cannot be joined.
 
-A column with NaN gets no bounds: readers differ in where they sort it. Zero bounds become -0.0 below and 0.0 above,
-which holds both for readers that tell them apart and for others. Source: metadata section 5.
+A column with NaN gets no bounds, and no column of bytes: readers differ in where they sort NaN, and whether they take
+bytes as signed numbers. Zero bounds become -0.0 below and 0.0 above, which holds both for readers that tell them apart
+and for others. Source: metadata section 5.
 """
 
 from collections.abc import Sequence
@@ -59,7 +60,7 @@ def _collected(column: pa.Array | pa.ChunkedArray, data_type: DataType, mode: St
     counted = CollectedStats(null_count=column.null_count)
     if mode.kind == StatsKind.COUNTS or column.null_count == len(column):
         return counted
-    if data_type.is_timestamp and (data_type.precision or 0) > _MAX_TIMESTAMP_DIGITS:
+    if data_type.is_bytes or (data_type.is_timestamp and (data_type.precision or 0) > _MAX_TIMESTAMP_DIGITS):
         return replace(counted, bounded=False)
     is_float = data_type.root in ("FLOAT", "DOUBLE")
     if is_float and pc.any(pc.is_nan(column)).as_py():

@@ -1,8 +1,7 @@
 """Parquet data files with Paimon's columns, field ids and physical types.
 
-Everything follows Paimon's own writer, except that a file with a TIMESTAMP(7..9) column has INT96 for all of its
-timestamps, not only for that one: Arrow offers no choice by column, and Paimon before 2.0 reads INT64 nanoseconds as
-microseconds. Source: seed 000 (parquet types), Java `ParquetSchemaConverter`.
+Everything follows Paimon's own writer: TIMESTAMP(7..9) is INT96, which needs a writer of its own (`int96`), for Paimon
+before 2.0 reads INT64 nanoseconds as microseconds. Source: seed 000 (parquet types), Java `ParquetSchemaConverter`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,6 +14,7 @@ import pyarrow.dataset as pads
 import pyarrow.parquet as pq
 
 from maintenance.errors import CorruptFileError, OptionError
+from maintenance.format.int96 import Int96Writer, int96_names
 from maintenance.options import table as table_options
 from maintenance.types.arrow import arrow_type, in_unit
 from maintenance.types.data_type import DataField
@@ -61,21 +61,27 @@ def physical_schema(fields: Sequence[DataField]) -> pa.Schema:
 
 def open_writer(
     sink: pa.NativeFile, schema: pa.Schema, options: ParquetOptions, dictionary_columns: Sequence[str]
-) -> pq.ParquetWriter:
+) -> pq.ParquetWriter | Int96Writer:
     """A writer of one data file. `dictionary_columns`: those worth a dictionary; the others are written plain."""
-    return pq.ParquetWriter(
-        sink,
-        schema,
-        compression=options.codec,
-        compression_level=options.level,
-        use_dictionary=list(dictionary_columns),
-        version="2.6",
-        data_page_version="1.0",
-        store_schema=False,
-        store_decimal_as_integer=True,
-        write_statistics=True,
-        use_deprecated_int96_timestamps=any(pa.types.is_timestamp(t) and t.unit == "ns" for t in schema.types),
-    )
+    int96 = int96_names(schema)
+    # Arrow leaves NaN out of the bounds, and Paimon's readers do not look for it beyond them.
+    unbounded = {*int96, *(field.name for field in schema if pa.types.is_floating(field.type))}
+
+    def open_(target: pa.NativeFile, stored: pa.Schema) -> pq.ParquetWriter:
+        return pq.ParquetWriter(
+            target,
+            stored,
+            compression=options.codec,
+            compression_level=options.level,
+            use_dictionary=list(dictionary_columns),
+            version="2.6",
+            data_page_version="1.0",
+            store_schema=False,
+            store_decimal_as_integer=True,
+            write_statistics=[name for name in schema.names if name not in unbounded],
+        )
+
+    return Int96Writer(sink, schema, int96, open_) if int96 else open_(sink, schema)
 
 
 def open_reader(
@@ -116,8 +122,9 @@ def wraps_around(nanos: pa.ChunkedArray, micros: pa.ChunkedArray) -> bool:
     nanoseconds, but off by 2^64 / 1000 in microseconds. Thus the years 2262 to 2554 look like those from 1677 to 1970,
     and 1385 to 1677 like 1970 to 2262: these are not found.
     """
-    off = _numbers(micros) - _numbers(nanos) // 1000
-    return not bool(np.all((np.abs(off) <= 1) | (np.abs(off - 2**64 // 1000) <= 1)))
+    exact = _numbers(nanos)
+    off = _numbers(micros) - exact // 1000
+    return not bool(np.all((np.abs(off) <= 1) | ((exact < 0) & (np.abs(off - 2**64 // 1000) <= 1))))
 
 
 def _numbers(column: pa.ChunkedArray) -> np.ndarray:

@@ -21,7 +21,7 @@ class StatsKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StatsMode:
-    """A mode. `length`: of TRUNCATE, code points of texts or bytes, > 0."""
+    """A mode. `length`: of TRUNCATE, code points of texts, > 0."""
 
     kind: StatsKind
     length: int = 0
@@ -33,7 +33,7 @@ class StatsMode:
         """What is stored of a column's exact bounds: none, both cut to the length, or both as they are."""
         if self.kind in (StatsKind.NONE, StatsKind.COUNTS):
             return None, None
-        if self.kind == StatsKind.TRUNCATE and isinstance(low, (str, bytes)) and isinstance(high, (str, bytes)):
+        if self.kind == StatsKind.TRUNCATE and isinstance(low, str) and isinstance(high, str):
             above = truncated_max(high, self.length)
             return (None, None) if above is None else (low[: self.length], above)
         return low, high
@@ -56,21 +56,18 @@ def parse_stats_mode(text: str) -> StatsMode:
     raise ValueError("expected none, counts, truncate(n) with n > 0, or full")
 
 
-def truncated_max(value: str | bytes, length: int) -> str | bytes | None:
-    """An upper bound of `value` of at most `length` code points or bytes; None when there is none.
+def truncated_max(value: str, length: int) -> str | None:
+    """An upper bound of `value` of at most `length` code points; None when there is none.
 
     A cut value is raised at its last place that can be raised. Java raises U+D7FF to a lone surrogate, which it then
     stores as `?`, a bound that is too small; here surrogates are skipped.
     """
     if len(value) <= length:
         return value
-    if isinstance(value, bytes):
-        kept = value[:length].rstrip(b"\xff")
-        return kept[:-1] + bytes([kept[-1] + 1]) if kept else None
-    kept_text = value[:length].rstrip(chr(_LAST_CODE_POINT))
-    if not kept_text:
+    kept = value[:length].rstrip(chr(_LAST_CODE_POINT))
+    if not kept:
         return None
-    following = ord(kept_text[-1]) + 1
+    following = ord(kept[-1]) + 1
     if following == _FIRST_SURROGATE:
         following = _LAST_SURROGATE + 1
-    return kept_text[:-1] + chr(following)
+    return kept[:-1] + chr(following)

@@ -46,17 +46,8 @@ def test_texts_are_cut_and_the_maximum_raised(value: str, length: int, low: str 
     assert stored(pa.array([value]), "STRING", f"truncate({length})") == (low, high, 0)
 
 
-@pytest.mark.parametrize(
-    ("value", "low", "high"),
-    [
-        (b"\x01\x02\x03", b"\x01\x02", b"\x01\x03"),
-        (b"\x01\x02", b"\x01\x02", b"\x01\x02"),
-        (b"\x01\xff\x03", b"\x01\xff", b"\x02"),
-        (b"\xff\xff\x00", None, None),
-    ],
-)
-def test_bytes_are_cut_and_the_maximum_raised(value: bytes, low: bytes | None, high: bytes | None) -> None:
-    assert stored(pa.array([value]), "BYTES", "truncate(2)") == (low, high, 0)
+def test_bytes_get_no_bounds() -> None:
+    assert stored(pa.array([b"\x01", None, b"\xff"]), "BYTES", "full") == (None, None, 1)
 
 
 def test_modes() -> None:
