@@ -6,6 +6,7 @@ of it matches. Otherwise the newest version of a row could be hidden and an olde
 Source: data section 6.3, Java `KeyValueFileStoreScan`.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -76,9 +77,9 @@ class Pruning:
         choices: dict[str, tuple[Value, ...]] = {}
         for part in conjuncts(self.predicate):
             if isinstance(part, Compare) and part.op == "=":
-                choices[part.column] = (part.value,)
+                choices[part.column] = _stored_forms((part.value,))
             elif isinstance(part, In):
-                choices[part.column] = part.values
+                choices[part.column] = _stored_forms(part.values)
         if not all(choices.get(name) for name in names):
             return None
         if np.prod([len(choices[name]) for name in names]) > _MAX_KEYS:
@@ -131,6 +132,14 @@ class Pruning:
             elif source.type.as_nullable() == field.type.as_nullable() and source.name in known:
                 result[field.name] = known[source.name]
         return result
+
+
+def _stored_forms(values: Sequence[Value]) -> tuple[Value, ...]:
+    """Values as rows may hold them: filters take both zeros for one, buckets do not. Nothing where NaN is one."""
+    if any(isinstance(value, float) and math.isnan(value) for value in values):
+        return ()
+    zeros = (0.0, -0.0) if any(isinstance(value, float) and value == 0 for value in values) else ()
+    return (*(value for value in values if not (isinstance(value, float) and value == 0)), *zeros)
 
 
 def prune_primary_key(entries: Sequence[ManifestEntry], pruning: Pruning) -> list[ManifestEntry]:

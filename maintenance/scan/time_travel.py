@@ -47,7 +47,13 @@ _TRAVELS: Mapping[str, Travel] = {
     "scan.timestamp": _by_timestamp,
 }
 _HARMLESS = frozenset(
-    {"scan.manifest.parallelism", "scan.parallelism", "scan.infer-parallelism", "scan.plan-sort-partition"}
+    {
+        "scan.manifest.parallelism", "scan.parallelism", "scan.infer-parallelism", "scan.plan-sort-partition",
+        "scan.max-splits-per-task",
+    }
+)  # fmt: skip
+_HARMLESS_IF_FALSE = frozenset(
+    {"scan.ignore-corrupt-files", "scan.ignore-lost-files", "scan.fallback-branch.read-fail-fast"}
 )
 _LATEST_MODES = frozenset({"default", "latest-full", "full", "latest"})
 
@@ -68,8 +74,9 @@ def _refuse_others(options: Mapping[str, str]) -> None:
     for key, value in options.items():
         if key == "scan.mode" and value.strip().lower() in (*_LATEST_MODES, "from-snapshot-full"):
             continue
-        unknown = key.startswith("scan.") and key not in _TRAVELS and key not in _HARMLESS
-        if unknown or key.startswith("incremental-"):
+        if key in _TRAVELS or key in _HARMLESS or (key in _HARMLESS_IF_FALSE and value.strip().lower() == "false"):
+            continue
+        if key.startswith(("scan.", "log.scan", "incremental-")):
             raise UnsupportedError(
                 f"option '{key}' = '{value}' is not supported yet", "options", f"Use one of {', '.join(_TRAVELS)}."
             )
