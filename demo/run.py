@@ -130,6 +130,8 @@ def clear(project: Project, instance: dg.DagsterInstance) -> None:
         shutil.rmtree(Path(project.warehouse) / f"{database}.db" / name, ignore_errors=True)
         for run in instance.get_runs(dg.RunsFilter(tags={"paimon/table": table.identifier})):
             shutil.rmtree(Path(instance.storage_directory()) / run.run_id, ignore_errors=True)
+            # A demo that was killed still holds the table's pool.
+            instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
             instance.delete_run(run.run_id)
     instance.wipe_assets([keys.asset_key(table.identifier) for table in project.tables])
 

@@ -2,11 +2,12 @@
 
 A table's LATEST file is a hint that may be torn, stale or missing; the engine confirms it against the snapshot files.
 The cursor holds, for each table, the snapshot that was last judged: a table without a new snapshot is not looked at
-again. A table that cannot be read keeps its place in the cursor, so that it is judged once it can be read.
+again. A table that cannot be read keeps its place in the cursor, so that it is judged once it can be read; so does one
+that a run is just maintaining, since that run may compact it itself.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import dagster as dg
@@ -18,6 +19,12 @@ from maintenance.errors import NotFoundError
 from maintenance.monitor.triggers import compaction_need
 
 INTERVAL_SECONDS = 30
+_UNFINISHED = (
+    dg.DagsterRunStatus.QUEUED,
+    dg.DagsterRunStatus.NOT_STARTED,
+    dg.DagsterRunStatus.STARTING,
+    dg.DagsterRunStatus.STARTED,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +57,19 @@ def look(catalog: PaimonCatalog, identifier: str, judged: int | None) -> Sightin
     return Sighting(need.snapshot_id or snapshot_id, need.due, need.reason)
 
 
+def in_progress(instance: dg.DagsterInstance, tables: Sequence[TableConfig]) -> set[str]:
+    """The tables that an unfinished run maintains or compacts, whether launched as a job or from the asset's page."""
+    busy: set[str] = set()
+    for run in instance.get_runs(dg.RunsFilter(statuses=_UNFINISHED)):
+        selected = run.asset_selection or frozenset()
+        busy |= {
+            table.identifier
+            for table in tables
+            if run.tags.get("paimon/table") == table.identifier or keys.asset_key(table.identifier) in selected
+        }
+    return busy
+
+
 def latest_sensor(tables: Sequence[TableConfig], jobs: Sequence[dg.JobDefinition]) -> dg.SensorDefinition:
     """The sensor for all tables; `jobs`: their compaction jobs."""
 
@@ -63,7 +83,10 @@ def latest_sensor(tables: Sequence[TableConfig], jobs: Sequence[dg.JobDefinition
         judged = parse_cursor(context.cursor)
         sightings: dict[str, Sighting] = {}
         errors: dict[str, Exception] = {}
+        busy = in_progress(context.instance, tables)
         for table in tables:
+            if table.identifier in busy:
+                continue
             try:
                 sighting = look(catalog, table.identifier, judged.get(table.identifier))
             except Exception as error:  # one broken table must not blind the sensor for the others
@@ -78,7 +101,7 @@ def latest_sensor(tables: Sequence[TableConfig], jobs: Sequence[dg.JobDefinition
         cursor = {**judged, **{table: sighting.snapshot_id for table, sighting in sightings.items()}}
         return dg.SensorResult(
             run_requests=requests,
-            skip_reason=None if requests else _silence(sightings),
+            skip_reason=None if requests else _silence(sightings, busy),
             cursor=json.dumps(cursor, sort_keys=True),
         )
 
@@ -104,10 +127,10 @@ def _request(table: str, sighting: Sighting) -> dg.RunRequest:
     )
 
 
-def _silence(sightings: Mapping[str, Sighting]) -> str:
-    if not sightings:
-        return "No table has a new snapshot."
-    return "; ".join(f"{table}: {sighting.reason}" for table, sighting in sightings.items())
+def _silence(sightings: Mapping[str, Sighting], busy: Set[str]) -> str:
+    reasons = [f"{table}: {sighting.reason}" for table, sighting in sightings.items()]
+    reasons += [f"{table}: a run is at work on it" for table in sorted(busy)]
+    return "; ".join(reasons) or "No table has a new snapshot."
 
 
 def _told(errors: Mapping[str, Exception]) -> str:

@@ -65,6 +65,27 @@ def test_it_is_silent_while_a_table_needs_nothing(
     assert json.loads(data.cursor or "") == {"shop.orders": 2}
 
 
+@pytest.mark.parametrize("status", [dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.SUCCESS])
+@pytest.mark.parametrize("job", ["maintain_shop_orders", "compact_shop_orders"])
+def test_it_waits_while_a_run_is_at_work_on_the_table(
+    job: str,
+    status: dg.DagsterRunStatus,
+    project: Project,
+    instance: dg.DagsterInstance,
+    catalog: PaimonCatalog,
+) -> None:
+    commit_orders(catalog, 3)
+    definition = build_definitions(project).resolve_job_def(job)
+    instance.create_run_for_job(definition, status=status, tags=definition.run_tags)
+    data = tick(project, instance)
+    if status == dg.DagsterRunStatus.STARTED:
+        assert not data.run_requests
+        assert data.skip_message == "shop.orders: a run is at work on it"
+        assert json.loads(data.cursor or "") == {}
+    else:
+        assert len(data.run_requests) == 1
+
+
 @pytest.mark.parametrize("hint", [b"", b"\x00\x00", b"1", b"99", b"three", None])
 def test_a_torn_stale_or_missing_hint_changes_nothing(
     hint: bytes | None, project: Project, instance: dg.DagsterInstance, catalog: PaimonCatalog
