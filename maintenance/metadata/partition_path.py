@@ -4,7 +4,11 @@ Source: seed 000 (file layout), Java `PartitionPathUtils`; options `partition.de
 """
 
 import datetime as dt
+import math
 from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
 
 from maintenance.errors import UnsupportedError
 from maintenance.types.data_type import DataField, DataType
@@ -30,11 +34,7 @@ def partition_text(value: Value, data_type: DataType, legacy: bool) -> str:
             "Partition by another column.",
         )
     if data_type.root in ("FLOAT", "DOUBLE"):
-        raise UnsupportedError(
-            f"type {data_type} as a partition column is not supported yet",
-            "partition path",
-            "Partition by another column.",
-        )
+        return _java_float(float(value or 0.0), single=data_type.root == "FLOAT")
     if legacy and data_type.root == "DATE":
         return str(value)
     if legacy and data_type.is_timestamp:
@@ -42,6 +42,22 @@ def partition_text(value: Value, data_type: DataType, legacy: bool) -> str:
     if data_type.root == "DECIMAL":
         return format(value, "f")
     return text_of_value(value, data_type)
+
+
+def _java_float(value: float, *, single: bool) -> str:
+    """A number as Java prints it: plain from 0.001 up to ten millions, else as ``1.5E10``; the fewest digits."""
+    if math.isnan(value) or math.isinf(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    sign = "-" if math.copysign(1.0, value) < 0 else ""
+    if value == 0:
+        return sign + "0.0"
+    number: np.floating[Any] = np.float32(abs(value)) if single else np.float64(abs(value))
+    shortest = np.format_float_scientific(number, trim="0")
+    mantissa, exponent = shortest.split("e")
+    power = int(exponent)
+    if not -3 <= power < 7:
+        return f"{sign}{mantissa}E{power}"
+    return sign + np.format_float_positional(number, trim="0")
 
 
 def _iso_local(nanos: int) -> str:

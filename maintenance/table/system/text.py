@@ -12,7 +12,7 @@ def internal_text(value: Value, field: DataField) -> str:
     """An internal value as Java's toString shows it: dates as day numbers."""
     if value is None:
         return "null"
-    if field.type.root in ("FLOAT", "DOUBLE") or field.type.is_bytes:
+    if field.type.is_bytes:
         return text_of_value(value, field.type)
     return partition_text(value, field.type, legacy=True)
 

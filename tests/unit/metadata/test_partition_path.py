@@ -1,0 +1,54 @@
+"""Partition directory names: escaping, and the text of each type of value."""
+
+import datetime as dt
+import decimal
+
+import pytest
+
+from maintenance.errors import UnsupportedError
+from maintenance.metadata.partition_path import escape, partition_path, partition_spec, partition_text
+from maintenance.types.data_type import DataField, parse_type
+from maintenance.types.values import Value
+
+
+def test_escapes_what_a_path_must_not_hold() -> None:
+    assert escape("a:b/c=d%e 中") == "a%3Ab%2Fc%3Dd%25e 中"
+
+
+def nanos(text: str) -> int:
+    return int(dt.datetime.fromisoformat(text).replace(tzinfo=dt.UTC).timestamp() * 1000) * 10**6
+
+
+@pytest.mark.parametrize(
+    ("value", "type_text", "legacy", "plain"),
+    [
+        (19857, "DATE", "19857", "2024-05-14"),
+        (nanos("2024-05-14 10:20:00"), "TIMESTAMP(3)", "2024-05-14T10:20", "2024-05-14 10:20:00.000"),
+        (nanos("2024-05-14 10:20:30.120"), "TIMESTAMP(3)", "2024-05-14T10:20:30.120", "2024-05-14 10:20:30.120"),
+        (nanos("0907-05-14 10:20:30"), "TIMESTAMP(0)", "0907-05-14T10:20:30", "0907-05-14 10:20:30"),
+        (True, "BOOLEAN", "true", "true"),
+        (decimal.Decimal("1E+2"), "DECIMAL(5, 0)", "100", "100"),
+        (1.0, "DOUBLE", "1.0", "1.0"),
+        (1e7, "DOUBLE", "1.0E7", "1.0E7"),
+        (-0.00099, "DOUBLE", "-9.9E-4", "-9.9E-4"),
+        (0.10000000149011612, "FLOAT", "0.1", "0.1"),
+        (float("-inf"), "FLOAT", "-Infinity", "-Infinity"),
+        (-0.0, "DOUBLE", "-0.0", "-0.0"),
+    ],
+)
+def test_text_of_values(value: Value, type_text: str, legacy: str, plain: str) -> None:
+    data_type = parse_type(type_text)
+    assert partition_text(value, data_type, legacy=True) == legacy
+    assert partition_text(value, data_type, legacy=False) == plain
+
+
+def test_null_and_blank_share_a_directory() -> None:
+    fields = [DataField(0, "p", parse_type("STRING")), DataField(1, "q", parse_type("INT"))]
+    null = partition_spec([None, 1], fields, "__DEFAULT_PARTITION__", legacy=True)
+    blank = partition_spec([" ", 1], fields, "__DEFAULT_PARTITION__", legacy=True)
+    assert partition_path(null) == partition_path(blank) == "p=__DEFAULT_PARTITION__/q=1"
+
+
+def test_bytes_have_no_text() -> None:
+    with pytest.raises(UnsupportedError, match="BYTES"):
+        partition_text(b"x", parse_type("BYTES"), legacy=True)
