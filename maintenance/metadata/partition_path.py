@@ -34,7 +34,7 @@ def partition_text(value: Value, data_type: DataType, legacy: bool) -> str:
             "Partition by another column.",
         )
     if data_type.root in ("FLOAT", "DOUBLE"):
-        return _java_float(float(value or 0.0), single=data_type.root == "FLOAT")
+        return _java_float(float(0.0 if value is None else value), single=data_type.root == "FLOAT")
     if legacy and data_type.root == "DATE":
         return str(value)
     if legacy and data_type.is_timestamp:
