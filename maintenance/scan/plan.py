@@ -11,6 +11,7 @@ from maintenance.format.schema import TableSchema
 from maintenance.format.snapshot import Snapshot
 from maintenance.metadata.manifests import Manifests
 from maintenance.options import table as table_options
+from maintenance.options.file_index import FILE_INDEX_READ_ENABLED
 from maintenance.predicate.tree import Predicate
 from maintenance.scan.pruning import Pruning, prune_primary_key
 from maintenance.scan.split import Split, SplitOptions, append_splits, primary_key_splits
@@ -94,7 +95,7 @@ def live_entries(source: ScanSource, snapshot: Snapshot, predicate: Predicate | 
 
 def _container(source: ScanSource, entry: ManifestEntry) -> bytes | None:
     """The file index of an entry: embedded, else from the file beside the data file."""
-    if source.options.get("file-index.read.enabled", "true").strip().lower() == "false":
+    if not FILE_INDEX_READ_ENABLED.of(source.options):
         return None
     return index_container(source.manifests, entry.partition, entry.bucket, entry.file)
 

@@ -41,8 +41,8 @@ def _by_timestamp(text: str, snapshots: Snapshots, tags: Tags) -> Snapshot:
 
 
 _TRAVELS: Mapping[str, Travel] = {
-    "scan.snapshot-id": _by_id,
-    "scan.tag-name": _by_tag,
+    table_options.SCAN_SNAPSHOT_ID.key: _by_id,
+    table_options.SCAN_TAG_NAME.key: _by_tag,
     "scan.timestamp-millis": _by_millis,
     "scan.timestamp": _by_timestamp,
 }
