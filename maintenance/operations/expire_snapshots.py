@@ -21,7 +21,7 @@ from maintenance.metadata.holders import counting_ids, holders_of, needed_by, ta
 from maintenance.metadata.snapshots import EARLIEST
 from maintenance.operations.expiry_rules import ExpiryRange, Retention, plan_range
 from maintenance.operations.removal import Removal, batch_text, plan_removals, remove
-from maintenance.operations.unfinished import leaving_snapshots, unfinished
+from maintenance.operations.unfinished import leaving_snapshots, unfinished, unfinished_notes
 from maintenance.options import table as table_options
 from maintenance.table.table import Table
 
@@ -38,7 +38,8 @@ class ExpireSnapshotsReport:
         earliest, latest: afterwards; None for a table without snapshots.
         deleted_files: paths, each of which existed; `deleted_bytes`: their size.
         remaining: snapshots that only `max_deletes` kept.
-        notes: gaps in the ids, and damaged files of expired snapshots, whose data could not be looked for.
+        notes: what was finished that an earlier run left; gaps in the ids; damaged files of expired snapshots, whose
+            data could not be looked for.
     """
 
     table: str
@@ -161,7 +162,7 @@ class _Expiry:
         holders = holders_of(branches, self.table.branch, first_snapshot=first)
         plan = plan_removals(leaving, needed_by(holders, manifests), manifests)
         at = len(pending)
-        notes = (*_gaps([found.id for found in these_and_next]), *plan.notes)
+        notes = (*unfinished_notes(pending), *_gaps([found.id for found in these_and_next]), *plan.notes)
         return _Plan(chosen, plan.removals[:at], plan.removals[at:], census, notes)
 
     def _carry_out(self, plan: _Plan) -> bool:

@@ -19,7 +19,7 @@ from maintenance.metadata.branches import Branches
 from maintenance.metadata.holders import holders_of, needed_by, tag_census
 from maintenance.operations.create_tag import local_time
 from maintenance.operations.removal import Leaving, Removal, batch_text, plan_removals, remove
-from maintenance.operations.unfinished import unfinished
+from maintenance.operations.unfinished import unfinished, unfinished_notes
 from maintenance.options import table as table_options
 from maintenance.table.table import Table
 
@@ -33,7 +33,7 @@ class ExpireTagsReport:
     Attributes:
         expired: names.
         deleted_files: paths, each of which existed; `deleted_bytes`: their size.
-        notes: damaged files of expired tags; what they name stays.
+        notes: what was finished that an earlier run left; damaged files of expired tags, what they name stays.
     """
 
     table: str
@@ -120,12 +120,13 @@ def _plan(table: Table, due: Mapping[str, Tag]) -> _Plan:
     branches = Branches(table.file_io, table.paths)
     census = tag_census(branches)
     leaving = unfinished(branches)
+    notes = unfinished_notes(leaving)
     leaving += [Leaving(f"tag {name}", tag.snapshot, table.paths.tag(name)) for name, tag in due.items()]
     if not leaving:
         return _Plan((), census, ())
     holders = holders_of(branches, table.branch, without_tags=due)
     plan = plan_removals(leaving, needed_by(holders, table.manifests), table.manifests)
-    return _Plan(plan.removals, census, plan.notes)
+    return _Plan(plan.removals, census, (*notes, *plan.notes))
 
 
 def _carry_out(table: Table, due: Mapping[str, Tag], plan: _Plan, progress: Callable[[str], None]) -> _Plan:

@@ -31,6 +31,14 @@ def leaving_snapshots(snapshots: Snapshots, these_and_next: Sequence[Snapshot]) 
     return [Leaving(str(one.id), one, path(one.id), following) for one, following in pairwise(these_and_next)]
 
 
+def unfinished_notes(pending: Sequence[Leaving]) -> list[str]:
+    """What is finished, in words."""
+    ids = [int(part.name) for part in pending if part.following is not None]
+    tags = [part.name for part in pending if part.following is None]
+    left = [f"snapshots {min(ids)} to {max(ids)}"] if ids else []
+    return [f"finished what an earlier run had left: {', '.join([*left, *tags])}"] if pending else []
+
+
 def _given_up(snapshots: Snapshots) -> Iterator[Snapshot]:
     """The snapshots below the earliest, and the earliest."""
     earliest = snapshots.earliest_id()

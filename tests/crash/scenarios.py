@@ -1,0 +1,265 @@
+"""What is killed, and what must hold afterwards."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from maintenance.operations.compact import compact
+from maintenance.operations.create_tag import create_tag
+from maintenance.operations.expire_snapshots import expire_snapshots
+from maintenance.operations.expire_tags import expire_tags
+from maintenance.table.table import Table
+from tests.models.reachable import files_on_disk, missing_files, unreachable_files
+from tests.small_tables import batch, put, rows, rows_at, rows_of_tag, small_table, table_in
+
+Rows = list[tuple[int, str]]
+NOW = datetime(2024, 5, 14, 10)
+HOUR = timedelta(hours=1)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a table offers: its rows, and those of its snapshots and tags."""
+
+    rows: Rows
+    snapshots: dict[int, Rows]
+    tags: dict[str, Rows]
+
+    @classmethod
+    def of(cls, table: Table) -> "Reading":
+        earliest, latest = table.snapshots.earliest_id(), table.snapshots.latest_id()
+        assert earliest is not None
+        assert latest is not None
+        ids = range(earliest, latest + 1)
+        tags = {name: rows_of_tag(table, name) for name in table.tags.names()}
+        return cls(rows(table), {i: rows_at(table, i) for i in ids}, tags)
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """An operation on a prepared table.
+
+    Attributes:
+        check_whole: of a run that nothing disturbed: the scenario does what it is meant to do.
+        check_between: what the table offered before, and the table after the kill.
+        again: what is run then to finish the work.
+        check_after: the table of the undisturbed run, and the one that was killed and finished.
+    """
+
+    name: str
+    prepare: Callable[[Path], None]
+    operate: Callable[[Table], None]
+    check_whole: Callable[[Table], None]
+    check_between: Callable[[Reading, Table], None]
+    again: tuple[Callable[[Table], None], ...]
+    check_after: Callable[[Table, Table], None]
+
+
+# Commits
+
+
+def prepare_commits(folder: Path) -> None:
+    table = small_table(folder, {"manifest.merge-min-count": "2"})
+    put(table, {1: "a", 2: "b", 3: "c"})
+    put(table, {2: "B"})
+
+
+def write_once(table: Table) -> None:
+    table.write_arrow(batch({1: "A", 4: "d"}, [3]), ["+I", "+I", "-D"], commit_user="feed", commit_identifier=7)
+
+
+def check_written(table: Table) -> None:
+    assert rows(table) == [(1, "A"), (2, "B"), (4, "d")]
+    assert table.snapshots.list_ids() == [1, 2, 3]
+
+
+def check_all_or_nothing(before: Reading, after: Table) -> None:
+    if after.snapshots.latest_id() == 3:
+        check_written(after)
+        assert Reading.of(after).snapshots.items() > before.snapshots.items()
+    else:
+        assert Reading.of(after) == before
+
+
+def check_written_once(whole: Table, table: Table) -> None:
+    check_written(table)
+    latest = table.snapshots.get(3)
+    expected = whole.snapshots.get(3)
+    assert (latest.total_record_count, latest.delta_record_count) == (
+        expected.total_record_count,
+        expected.delta_record_count,
+    )
+
+
+# Compactions
+
+
+def prepare_compaction(folder: Path) -> None:
+    table = small_table(folder, {"changelog-producer": "full-compaction", "manifest.merge-min-count": "2"})
+    put(table, {1: "a", 2: "b", 3: "c"})
+    compact(None, table, full=True)
+    put(table, {1: "A"}, deleted=[3])
+    put(table, {4: "d"})
+
+
+def compact_fully(table: Table) -> None:
+    assert not compact(None, table, full=True).failed
+
+
+def changelog_counts(table: Table) -> list[int]:
+    counts = (table.snapshots.get(i).changelog_record_count for i in table.snapshots.list_ids())
+    return [count for count in counts if count]
+
+
+def levels(table: Table) -> list[tuple[int, int, int]]:
+    snapshot = table.latest_snapshot()
+    assert snapshot is not None
+    return sorted((e.bucket, e.file.level, e.file.row_count) for e in table.manifests.live_entries(snapshot))
+
+
+def check_compacted(table: Table) -> None:
+    assert rows(table) == [(1, "A"), (2, "b"), (4, "d")]
+    assert table.snapshots.list_ids() == [1, 2, 3, 4, 5]
+    assert {level for _, level, _ in levels(table)} == {5}
+    assert changelog_counts(table) == [3, 4]
+
+
+def check_same_rows(before: Reading, after: Table) -> None:
+    found = Reading.of(after)
+    assert found.rows == before.rows
+    assert found.snapshots.items() >= before.snapshots.items()
+
+
+def check_compacted_once(whole: Table, table: Table) -> None:
+    check_compacted(table)
+    assert levels(table) == levels(whole)
+
+
+# Expiry
+
+
+def prepare_expiry(folder: Path) -> None:
+    # Manifests are merged so often that some belong to the last of the first batch and the first of the second alone.
+    options = {"changelog-producer": "full-compaction", "snapshot.expire.limit": "3", "manifest.merge-min-count": "4"}
+    table = small_table(folder, options)
+    for i in range(4):
+        put(table, {1: f"{i}", i: "x"})
+        if i % 2:
+            compact(None, table, full=True)
+    # Held by a tag that stays, by one that goes, by one that goes and whose snapshot lives.
+    create_tag(table, "stays", snapshot_id=1)
+    create_tag(table, "goes", snapshot_id=2, time_retained=HOUR, now=NOW)
+    create_tag(table, "alive", snapshot_id=6, time_retained=HOUR, now=NOW)
+
+
+def prepare_tag_expiry(folder: Path) -> None:
+    prepare_expiry(folder)
+    expire_old_snapshots(table_in(folder))
+
+
+def expire_old_snapshots(table: Table) -> None:
+    expire_snapshots(table, retain_min=1, retain_max=1)
+
+
+def expire_old_tags(table: Table) -> None:
+    expire_tags(table, now=NOW + 2 * HOUR)
+
+
+def check_snapshots_expired(table: Table) -> None:
+    assert table.snapshots.list_ids() == [6]
+    assert table.tags.names() == ["alive", "goes", "stays"]
+    assert unreachable_files(table) == set()
+
+
+def check_tags_expired(table: Table) -> None:
+    assert table.tags.names() == ["stays"]
+    assert table.tags.retired() == {}
+    assert unreachable_files(table) == set()
+
+
+def check_readable(before: Reading, after: Table) -> None:
+    """Whatever is still offered to readers reads as it did, whole."""
+    found = Reading.of(after)
+    assert found.rows == before.rows
+    assert 6 in found.snapshots
+    assert found.snapshots.items() <= before.snapshots.items()
+    assert "stays" in found.tags
+    assert found.tags.items() <= before.tags.items()
+    for snapshot_id in found.snapshots:
+        assert missing_files(after, after.snapshots.get(snapshot_id)) == set()
+
+
+def check_same_files(whole: Table, table: Table) -> None:
+    """Nothing is left over and nothing is missing: the same files as without the kill."""
+
+    def relative(of: Table) -> set[str]:
+        return {path.removeprefix(of.location) for path in files_on_disk(of)}
+
+    assert relative(table) == relative(whole)
+    assert unreachable_files(table) == set()
+    assert table.snapshots.earliest_id() == whole.snapshots.earliest_id()
+    assert table.snapshots.read_hint("EARLIEST") == whole.snapshots.read_hint("EARLIEST")
+
+
+def _both(table: Table) -> None:
+    expire_old_snapshots(table)
+    expire_old_tags(table)
+
+
+def check_both_expired(table: Table) -> None:
+    assert table.snapshots.list_ids() == [6]
+    check_tags_expired(table)
+
+
+SCENARIOS = {
+    scenario.name: scenario
+    for scenario in (
+        Scenario(
+            "write",
+            prepare_commits,
+            write_once,
+            check_written,
+            check_all_or_nothing,
+            (write_once,),
+            check_written_once,
+        ),
+        Scenario(
+            "compact",
+            prepare_compaction,
+            compact_fully,
+            check_compacted,
+            check_same_rows,
+            (compact_fully,),
+            check_compacted_once,
+        ),
+        Scenario(
+            "expire_snapshots",
+            prepare_expiry,
+            expire_old_snapshots,
+            check_snapshots_expired,
+            check_readable,
+            (expire_old_snapshots,),
+            check_same_files,
+        ),
+        Scenario(
+            "expire_tags",
+            prepare_tag_expiry,
+            expire_old_tags,
+            check_tags_expired,
+            check_readable,
+            (expire_old_tags,),
+            check_same_files,
+        ),
+        # The other expiry comes first after the kill, and finds what the killed one left.
+        Scenario(
+            "expire_both",
+            prepare_expiry,
+            _both,
+            check_both_expired,
+            check_readable,
+            (expire_old_tags, expire_old_snapshots, expire_old_tags),
+            check_same_files,
+        ),
+    )
+}

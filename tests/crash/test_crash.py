@@ -1,0 +1,29 @@
+"""SIGKILL at every step: the table reads as before or as after, and running again finishes the work."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+# Files that are changed, and of those the ones that are written, at the least: with fewer, the faults were not heard.
+LEAST = {
+    "write": (15, 8),
+    "compact": (20, 10),
+    "expire_snapshots": (20, 2),
+    "expire_tags": (10, 2),
+    "expire_both": (35, 4),
+}
+
+
+SLOW = {"compact", "expire_both"}
+
+
+@pytest.mark.parametrize("scenario", [pytest.param(n, marks=[pytest.mark.slow] if n in SLOW else []) for n in LEAST])
+def test_killed_at_every_step(scenario: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "tests.crash", scenario, str(tmp_path)]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
+    assert run.returncode == 0, run.stderr[-4000:]
+    killed, torn = map(int, run.stdout.split())
+    assert (killed >= LEAST[scenario][0], torn >= LEAST[scenario][1]) == (True, True), (killed, torn)

@@ -1,0 +1,63 @@
+"""Which files of a table anything still names: read naively, a file once for everything that names it."""
+
+import os
+from collections.abc import Iterator
+
+from maintenance.format.manifest import FileKind
+from maintenance.format.snapshot import Snapshot
+from maintenance.metadata.branches import Branches
+from maintenance.table.table import Table
+
+
+def files_on_disk(table: Table) -> set[str]:
+    """Paths of all files below the table, without temporary ones that a killed process leaves."""
+    found = (os.path.join(folder, name) for folder, _, names in os.walk(table.location) for name in names)
+    return {path for path in found if not os.path.basename(path).startswith(".")}
+
+
+def unreachable_files(table: Table) -> set[str]:
+    """Files that no snapshot from the earliest on, no tag and no branch names."""
+    named: set[str] = set()
+    branches = Branches(table.file_io, table.paths)
+    for branch in branches.names():
+        snapshots = branches.snapshots(branch)
+        earliest = snapshots.earliest_id()
+        for snapshot_id in snapshots.list_ids():
+            if snapshot_id >= (earliest or 0):
+                named |= set(_named(table, snapshots.get(snapshot_id), changelog=True))
+                named.add(snapshots.paths.snapshot(snapshot_id))
+        for name, tag in branches.tags(branch).all().items():
+            named |= set(_named(table, tag.snapshot, changelog=False))
+            named.add(branches.tags(branch).paths.tag(name))
+    return {path for path in files_on_disk(table) - named if not _is_record(path)}
+
+
+def missing_files(table: Table, snapshot: Snapshot) -> set[str]:
+    """Files that a snapshot names and that are not there."""
+    return {path for path in _named(table, snapshot, changelog=True) if not os.path.exists(path)}
+
+
+def _is_record(path: str) -> bool:
+    """Schemas, consumers and hints, which nothing names."""
+    name = os.path.basename(path)
+    return name in ("EARLIEST", "LATEST") or name.startswith(("schema-", "consumer-"))
+
+
+def _named(table: Table, snapshot: Snapshot, *, changelog: bool) -> Iterator[str]:
+    paths, manifests = table.paths, table.manifests
+    lists = [snapshot.base_manifest_list, snapshot.delta_manifest_list]
+    if changelog and snapshot.changelog_manifest_list is not None:
+        lists.append(snapshot.changelog_manifest_list)
+    for name in lists:
+        yield paths.manifest(name)
+        yield from (paths.manifest(meta.file_name) for meta in manifests.read_list(name))
+    if snapshot.index_manifest is not None:
+        yield paths.manifest(snapshot.index_manifest)
+        yield from (paths.index_file(entry.file_name) for entry in manifests.read_index(snapshot))
+    if snapshot.statistics is not None:
+        yield paths.statistics_file(snapshot.statistics)
+    live = manifests.live_entries(snapshot)
+    if changelog:
+        live += [entry for entry in manifests.changelog_entries(snapshot) if entry.kind == FileKind.ADD]
+    for entry in live:
+        yield from paths.all_files_of(entry.partition, entry.bucket, entry.file)

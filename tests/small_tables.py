@@ -1,0 +1,72 @@
+"""Small tables in a folder, and reading them as plain values."""
+
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+
+from maintenance.catalog import Schema, open_catalog
+from maintenance.format.snapshot import serialize_snapshot
+from maintenance.table.table import Table
+
+
+def small_table(folder: Path, options: Mapping[str, str] | None = None, *, primary_key: bool = True) -> Table:
+    """`db.t` with columns k and v: two buckets by key, or an append table without buckets."""
+    catalog = open_catalog({"warehouse": str(folder)})
+    catalog.create_database("db", ignore_if_exists=True)
+    keys, buckets = (["k"], {"bucket": "2"}) if primary_key else ([], {"bucket": "-1"})
+    fields = [("k", "BIGINT NOT NULL"), ("v", "STRING")]
+    catalog.create_table("db.t", Schema(fields=fields, primary_keys=keys, options={**buckets, **(options or {})}))
+    return table_in(folder)
+
+
+def table_in(folder: Path) -> Table:
+    """The table that is there already."""
+    return open_catalog({"warehouse": str(folder)}).get_table("db.t")
+
+
+def batch(values: Mapping[int, str], deleted: Sequence[int] = ()) -> pa.Table:
+    """Rows to write, then the keys to delete."""
+    texts = pa.array([*values.values(), *("-" for _ in deleted)], pa.string())
+    return pa.table({"k": pa.array([*values, *deleted], pa.int64()), "v": texts})
+
+
+def put(table: Table, values: Mapping[int, str], deleted: Iterable[int] = ()) -> int:
+    """Commit rows and deletions. Returns the new snapshot's id."""
+    gone = list(deleted)
+    kinds = ["+I"] * len(values) + ["-D"] * len(gone)
+    (snapshot_id,) = table.write_arrow(batch(values, gone), row_kinds=kinds if gone else None)
+    return snapshot_id
+
+
+def rows(table: Table, options: Mapping[str, str] | None = None) -> list[tuple[int, str]]:
+    """All rows, in order."""
+    found = table.to_arrow(options=options).to_pylist()
+    return sorted((row["k"], row["v"]) for row in found)
+
+
+def rows_at(table: Table, snapshot_id: int) -> list[tuple[int, str]]:
+    return rows(table, {"scan.snapshot-id": str(snapshot_id)})
+
+
+def rows_of_tag(table: Table, name: str) -> list[tuple[int, str]]:
+    return rows(table, {"scan.tag-name": name})
+
+
+def set_commit_time(table: Table, snapshot_id: int, millis: int) -> None:
+    """Date a snapshot, so that nothing need wait for it to grow old."""
+    snapshot = replace(table.snapshots.get(snapshot_id), time_millis=millis)
+    table.file_io.overwrite(table.paths.snapshot(snapshot_id), serialize_snapshot(snapshot))
+
+
+def branch_from_tag(table: Table, branch: str, tag: str) -> Table:
+    """A branch as Paimon makes it from a tag: schemas, the tag and its snapshot are copied, data is shared."""
+    held = table.tags.get(tag).snapshot
+    branched = replace(table, identifier=f"{table.identifier}$branch_{branch}", branch=branch)
+    shutil.copytree(table.paths.schema_folder(), branched.paths.schema_folder())
+    branched.tags.publish(tag, table.tags.get(tag))
+    table.file_io.make_folder(branched.paths.snapshot_folder())
+    assert branched.snapshots.publish(held)
+    return branched
