@@ -36,7 +36,7 @@ def build_definitions(project: Project) -> dg.Definitions:
         sensors=[latest_sensor(project.tables, compact_jobs)],
         resources={
             "catalog": PaimonCatalog(warehouse=project.warehouse, options=project.catalog),
-            "spark": Spark(),
+            "spark": Spark(master=project.spark.master, remote=project.spark.remote, options=project.spark.options),
         },
         executor=dg.in_process_executor,
         loggers=LOGGERS,

@@ -10,7 +10,15 @@ from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
 import yaml
-from pydantic import AfterValidator, BaseModel, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from maintenance.errors import OptionError, PaimonError
 from maintenance.options.option import duration
@@ -30,6 +38,14 @@ def _duration_text(text: str) -> str:
     return text
 
 
+def _texts(options: Any) -> Any:
+    """YAML's true, 2 and 0.1 in the form in which Paimon and Spark take options: text."""
+    if not isinstance(options, dict):
+        return options
+    return {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in options.items()}
+
+
+Options = Annotated[dict[str, str], BeforeValidator(_texts)]
 TypeText = Annotated[str, AfterValidator(_type_text)]
 DurationText = Annotated[str, AfterValidator(_duration_text)]
 
@@ -72,17 +88,9 @@ class TableConfig(Entry):
     )
     primary_keys: tuple[str, ...] = ()
     partition_keys: tuple[str, ...] = ()
-    options: dict[str, str] = Field(default={}, description="Paimon's table options, used when the table is created.")
+    options: Options = Field(default={}, description="Paimon's table options, used when the table is created.")
     landing: Landing | None = Field(default=None, description="Absent: someone else writes this table.")
     tag: TagPolicy = TagPolicy()
-
-    @field_validator("options", mode="before")
-    @classmethod
-    def as_text(cls, options: Any) -> Any:
-        """YAML's true, 2 and 0.1 in the form in which Paimon stores options: text."""
-        if not isinstance(options, dict):
-            return options
-        return {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in options.items()}
 
     @model_validator(mode="after")
     def keys_are_columns(self) -> "TableConfig":
@@ -116,11 +124,20 @@ class Expiry(Entry):
         return name
 
 
+class SparkConfig(Entry):
+    """Where the steps do their work. A run may set all of it anew in the Launchpad."""
+
+    master: str = Field(default="local[*]", description="Spark's master URL; local[*] uses this machine's cores.")
+    remote: str | None = Field(default=None, description="A Spark Connect server, sc://host:port, instead of a master.")
+    options: Options = Field(default={}, description="More of Spark's options; they win over the project's.")
+
+
 class Project(Entry):
     """The whole of tables.yaml."""
 
     warehouse: str = Field(description="Root path, relative to the project's folder, or URI of the warehouse.")
-    catalog: dict[str, str] = Field(default={}, description="More of Paimon's catalog options.")
+    catalog: Options = Field(default={}, description="More of Paimon's catalog options.")
+    spark: SparkConfig = SparkConfig()
     expiry: Expiry = Expiry()
     tables: tuple[TableConfig, ...]
 

@@ -14,7 +14,7 @@ from maintenance.errors import SchemaError
 from maintenance.table.table import Table
 
 _LOG4J = Path(__file__).resolve().parent / "log4j2.properties"
-_QUIET = {"spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_LOG4J.as_uri()}"}
+_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 
 
 class PaimonCatalog(dg.ConfigurableResource):
@@ -67,6 +67,8 @@ class Spark(dg.ConfigurableResource):
 def _session(master: str, remote: str | None, options: tuple[tuple[str, str], ...]) -> Any:
     from maintenance.spark.session import get_session  # here, since sensors and the web server need no Spark
 
-    session = get_session(master=master, remote=remote, config={**_QUIET, **dict(options)})
+    config = dict(options)
+    config[_JAVA_OPTIONS] = f"-Dlog4j2.configurationFile={_LOG4J.as_uri()} {config.get(_JAVA_OPTIONS, '')}".strip()
+    session = get_session(master=master, remote=remote, config=config)
     atexit.register(session.stop)
     return session

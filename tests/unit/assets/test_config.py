@@ -11,6 +11,7 @@ from maintenance.errors import OptionError
 
 GOOD = """\
 warehouse: lake
+spark: {options: {spark.ui.enabled: false, spark.executor.cores: 2}}
 tables:
   - identifier: db.t
     columns:
@@ -40,6 +41,7 @@ def test_paths_are_the_projects_and_options_are_text(tmp_path: Path) -> None:
     assert table.landing.path == str(tmp_path / "landing/t")
     assert table.options == {"write-only": "true", "bucket": "4"}
     assert table.tag.lifetime == timedelta(days=90)
+    assert project.spark.options == {"spark.ui.enabled": "false", "spark.executor.cores": "2"}
 
 
 def test_a_uri_stays_as_it_is(tmp_path: Path) -> None:
@@ -62,16 +64,16 @@ def test_which_steps_apply_follows_from_the_options(tmp_path: Path) -> None:
 
 
 MISTAKES = {
-    "unknown key": ("    primary_keys: [id]", "    primary_key: [id]", 7, "primary_key"),
-    "repeated key": ("      bucket: 4", "      bucket: 4\n      bucket: 8", 11, "'bucket' stands here a second time"),
-    "type": ("      day: DATE", "      day: DATUM", 6, "DATUM"),
-    "identifier": ("  - identifier: db.t", "  - identifier: t", 3, "identifier"),
-    "key without column": ("[id]", "[idd]", 3, "'idd' is not among the columns"),
-    "missing": ("      commit_user: feed\n", "", 11, "commit_user"),
-    "duration": ("    landing:", "    tag:\n      time_retained: 3 fortnights\n    landing:", 12, "time_retained"),
-    "zone": ("tables:", "expiry:\n  time_zone: Europe/Atlantis\ntables:", 3, "Europe/Atlantis"),
-    "not yaml": ("    primary_keys: [id]", "    primary_keys: [id", 8, "not YAML"),
-    "twice": ("tables:", "tables:\n  - identifier: db.t", 2, "described twice"),
+    "unknown key": ("    primary_keys: [id]", "    primary_key: [id]", 8, "primary_key"),
+    "repeated key": ("      bucket: 4", "      bucket: 4\n      bucket: 8", 12, "'bucket' stands here a second time"),
+    "type": ("      day: DATE", "      day: DATUM", 7, "DATUM"),
+    "identifier": ("  - identifier: db.t", "  - identifier: t", 4, "identifier"),
+    "key without column": ("[id]", "[idd]", 4, "'idd' is not among the columns"),
+    "missing": ("      commit_user: feed\n", "", 12, "commit_user"),
+    "duration": ("    landing:", "    tag:\n      time_retained: 3 fortnights\n    landing:", 13, "time_retained"),
+    "zone": ("tables:", "expiry:\n  time_zone: Europe/Atlantis\ntables:", 4, "Europe/Atlantis"),
+    "not yaml": ("    primary_keys: [id]", "    primary_keys: [id", 9, "not YAML"),
+    "twice": ("tables:", "tables:\n  - identifier: db.t", 3, "described twice"),
 }
 
 
