@@ -97,7 +97,7 @@ class _BucketRewrite:
 
     def _merge(self, section: Section, *, write: bool) -> None:
         top = self._plan.max_level
-        runs = oldest_first(section)
+        runs = oldest_first(section if self._changelog is None else top_apart(section, top))
         run_is_top = np.array([run[0].level == top for run in runs])
         for window in self._windows(runs):
             self._input_rows += len(window.groups.order)
@@ -132,3 +132,13 @@ class _BucketRewrite:
             for run in runs
         ]
         return windows(readers, self._engine.order, max_rows(readers, task.memory))
+
+
+def top_apart(section: Section, top: int) -> Section:
+    """The runs of a section, those files of the highest level in runs of their own: sections do not look at levels."""
+    runs = []
+    for run in section:
+        of_top = tuple(file for file in run if file.level == top)
+        others = tuple(file for file in run if file.level != top)
+        runs.extend(part for part in (of_top, others) if part)
+    return tuple(runs)

@@ -165,3 +165,15 @@ def test_only_the_partitions_asked_for(tmp_path: Path) -> None:
     assert [(group.partition, group.outcome) for group in report.groups] == [("p=x", "committed")]
     with pytest.raises(DataError):
         table.write_arrow(keyed({1: "no partition"}))
+
+
+def test_changelog_of_a_run_that_joins_levels(tmp_path: Path) -> None:
+    """A new file behind the highest level's file shares its run: it is a change all the same."""
+    options = {"changelog-producer": "full-compaction"}
+    table = create_table(tmp_path, options=options)
+    table.write_arrow(keyed({0: "a"}))
+    produce_changelog(None, table)
+    table.write_arrow(keyed({0: "b", 11: "b"}))
+    table.write_arrow(keyed({11: "c"}))
+    assert produce_changelog(None, table).changelog_rows == {"+I": 1, "-U": 1, "+U": 1, "-D": 0}
+    assert state(table) == {0: "b", 11: "c"}
