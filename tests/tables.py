@@ -82,12 +82,13 @@ def files_on_disk(table: Table) -> set[str]:
 
 
 def data_files(table: Table) -> set[str]:
-    """What `files_on_disk` must be when nothing is left over: live files of all snapshots, and files beside them."""
+    """What `files_on_disk` must be when nothing is left over: the files of all snapshots and tags, and those beside."""
     root = table.location + "/"
     found: set[str] = set()
-    for snapshot_id in table.snapshots.list_ids():
-        snapshot = table.snapshots.get(snapshot_id)
-        entries = [*table.manifests.live_entries(snapshot), *table.manifests.changelog_entries(snapshot)]
+    held = [tag.snapshot for tag in table.tags.all().values()]
+    snapshots = [table.snapshots.get(snapshot_id) for snapshot_id in table.snapshots.list_ids()]
+    states = [table.manifests.live_entries(snapshot) for snapshot in [*snapshots, *held]]
+    for entries in [*states, *(table.manifests.changelog_entries(snapshot) for snapshot in snapshots)]:
         for entry in entries:
             paths = table.paths.all_files_of(entry.partition, entry.bucket, entry.file)
             found.update(path.removeprefix(root) for path in paths)

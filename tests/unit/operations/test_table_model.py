@@ -1,0 +1,220 @@
+"""Random histories of a table against a plain model: writes, deletes, late rows, compactions, indexes, expiry."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from maintenance.bucket.fixed import assign_buckets
+from maintenance.catalog import RemoveOption, SetOption
+from maintenance.format.snapshot import Snapshot
+from maintenance.operations.compact import compact
+from maintenance.operations.create_tag import create_tag
+from maintenance.operations.expire_snapshots import expire_snapshots
+from maintenance.operations.rewrite_file_index import rewrite_file_index
+from maintenance.options import table as table_options
+from maintenance.table.table import Table
+from maintenance.types.row_kind import KIND_TEXTS
+from tests.models.table import Row, State, TableModel, applied
+from tests.tables import create_table, data_files, files_on_disk, get_table, live, open_warehouse
+
+FIELDS = (("id", "INT NOT NULL"), ("u", "INT"), ("v", "STRING"))
+KEYS = st.integers(0, 11)
+ROWS = st.tuples(KEYS, st.sampled_from([None, 1, 2, 3]), st.sampled_from([None, "a", "b"]))
+RECORDS = st.lists(st.tuples(st.sampled_from(["+I", "+I", "+U", "-U", "-D"]), ROWS), min_size=1, max_size=8)
+SEQUENCES: tuple[dict[str, str], ...] = (
+    {},
+    {"sequence.field": "u"},
+    {"sequence.field": "u", "sequence.field.sort-order": "descending"},
+)
+CHANGES = (
+    SetOption("file-index.bloom-filter.columns", "v"),
+    SetOption("file-index.bloom-filter.columns", "id,v"),
+    RemoveOption("file-index.bloom-filter.columns"),
+    SetOption("file-index.in-manifest-threshold", "1 b"),
+    RemoveOption("file-index.in-manifest-threshold"),
+    SetOption("metadata.stats-mode", "none"),
+    SetOption("metadata.stats-mode", "full"),
+    SetOption("target-file-size", "1 b"),
+    SetOption("target-file-size", "1 mb"),
+    SetOption("source.split.target-size", "1 b"),
+    SetOption("manifest.full-compaction-threshold-size", "1 b"),
+    SetOption("write-buffer-size", "60 b"),
+)
+
+
+def rows_of(table: pa.Table) -> list[Row]:
+    return [tuple(row[name] for name, _ in FIELDS) for row in table.to_pylist()]
+
+
+def state_of(table: pa.Table) -> State:
+    rows = rows_of(table)
+    assert len({row[0] for row in rows}) == len(rows), f"a key is there twice: {rows}"
+    return {row[0]: row for row in rows}
+
+
+class TableMachine(RuleBasedStateMachine):
+    """One table and its model. `recorded`: the state at each snapshot that is still there."""
+
+    @initialize(
+        sequence=st.sampled_from(SEQUENCES),
+        changelog=st.booleans(),
+        deduplicate=st.booleans(),
+        trigger=st.sampled_from(["2", "3", "5"]),
+    )
+    def create(self, sequence: dict[str, str], changelog: bool, deduplicate: bool, trigger: str) -> None:
+        self.folder = tempfile.mkdtemp()
+        options = {
+            "bucket": "2",
+            "num-sorted-run.compaction-trigger": trigger,
+            "manifest.merge-min-count": "3",
+            "snapshot.num-retained.min": "1",
+            **sequence,
+        }
+        if changelog:
+            options["changelog-producer"] = "full-compaction"
+            options["changelog-producer.row-deduplicate"] = str(deduplicate).lower()
+        self.table = create_table(self.folder, FIELDS, ("id",), options)
+        self.changelog = changelog
+        self.model = TableModel((1,) if sequence else (), "descending" in sequence.values())
+        self.recorded: dict[int, State] = {}
+        self.tagged: dict[str, State] = {}
+        self.batch = 0
+
+    def teardown(self) -> None:
+        if hasattr(self, "folder"):
+            try:
+                self.check_history()
+            finally:
+                shutil.rmtree(self.folder)
+
+    @rule(records=RECORDS)
+    def write(self, records: list[tuple[str, Row]]) -> None:
+        self.batch += 1
+        self._write(records)
+        self.model.write(records)
+        self.record()
+
+    def _write(self, records: list[tuple[str, Row]]) -> tuple[int, ...]:
+        columns = list(zip(*(row for _, row in records), strict=True))
+        rows = pa.table(
+            {
+                "id": pa.array(columns[0], pa.int32()),
+                "u": pa.array(columns[1], pa.int32()),
+                "v": pa.array(columns[2], pa.string()),
+            }
+        )
+        kinds = [kind for kind, _ in records]
+        return self.table.write_arrow(rows, kinds, commit_user="machine", commit_identifier=self.batch)
+
+    @precondition(lambda self: self.batch > 0 and self.recorded)
+    @rule(records=RECORDS)
+    def replay(self, records: list[tuple[str, Row]]) -> None:
+        latest = self.table.snapshots.latest_id()
+        if any(s.commit_user == "machine" for s in self.snapshots()):
+            assert self._write(records) == ()
+            assert self.table.snapshots.latest_id() == latest
+
+    @rule(full=st.booleans())
+    def compact(self, full: bool) -> None:
+        before = self.top_state()
+        report = compact(None, self.table, full=full)
+        assert report.failed == ()
+        for bucket in range(2):
+            files = [entry.file for entry in live(self.table) if entry.bucket == bucket]
+            if all(file.level == self.top for file in files):
+                self.model.forget_retractions(lambda key, bucket=bucket: bucket_of(key) == bucket)  # type: ignore[misc]
+                assert all(file.delete_row_count == 0 for file in files)
+        if full:
+            assert {entry.file.level for entry in live(self.table)} <= {self.top}
+        if self.changelog:
+            changes = [change for i in report.snapshot_ids for change in self.changes(self.table.snapshots.get(i))]
+            assert applied(before, changes) == self.top_state()
+        self.record()
+
+    @rule()
+    def rewrite_index(self) -> None:
+        rewrite_file_index(None, self.table)
+        assert rewrite_file_index(None, self.table).snapshot_ids == ()
+        self.record()
+
+    @rule(change=st.sampled_from(CHANGES))
+    def alter(self, change: Any) -> None:
+        open_warehouse(self.folder).alter_table("db.t", [change])
+        self.table = get_table(self.folder)
+
+    @precondition(lambda self: self.recorded)
+    @rule()
+    def tag(self) -> None:
+        name = f"tag{len(self.tagged)}"
+        create_tag(self.table, name)
+        self.tagged[name] = self.model.state
+
+    @precondition(lambda self: len(self.recorded) > 2)
+    @rule(keep=st.integers(1, 3))
+    def expire(self, keep: int) -> None:
+        expire_snapshots(self.table, retain_max=keep, retain_min=1)
+        left = self.table.snapshots.list_ids()
+        assert left == sorted(self.recorded)[-keep:]
+        self.recorded = {snapshot_id: self.recorded[snapshot_id] for snapshot_id in left}
+        self.check_history()
+
+    @invariant()
+    def reads_as_the_model(self) -> None:
+        if not hasattr(self, "model"):
+            return
+        expected = self.model.state
+        assert state_of(self.table.to_arrow()) == expected
+        filtered = state_of(self.table.to_arrow(where="v = 'a' and id < 6"))
+        assert filtered == {key: row for key, row in expected.items() if row[2] == "a" and key < 6}
+
+    def record(self) -> None:
+        """The state of every snapshot that was just made; operations make snapshots of one state."""
+        for snapshot_id in self.table.snapshots.list_ids():
+            self.recorded.setdefault(snapshot_id, self.model.state)
+
+    def check_history(self) -> None:
+        for snapshot_id, expected in self.recorded.items():
+            assert state_of(self.table.to_arrow(options={"scan.snapshot-id": str(snapshot_id)})) == expected
+        for name, expected in self.tagged.items():
+            assert state_of(self.table.to_arrow(options={"scan.tag-name": name})) == expected
+        assert files_on_disk(self.table) == data_files(self.table)
+
+    def snapshots(self) -> list[Snapshot]:
+        return [self.table.snapshots.get(i) for i in self.table.snapshots.list_ids()]
+
+    @property
+    def top(self) -> int:
+        return table_options.num_levels(self.table.options) - 1
+
+    def top_state(self) -> State:
+        return state_of(replace(self.table, read_optimized=True).to_arrow())
+
+    def changes(self, snapshot: Snapshot) -> Iterator[tuple[str, Row]]:
+        """The changelog of a snapshot, as its files hold it."""
+        for entry in self.table.manifests.changelog_entries(snapshot):
+            rows = pq.read_table(self.table.paths.data_file(entry.partition, entry.bucket, entry.file))
+            kinds = [KIND_TEXTS[kind] for kind in rows.column("_VALUE_KIND").to_pylist()]
+            yield from zip(kinds, rows_of(rows), strict=True)
+
+
+def bucket_of(key: int) -> int:
+    return BUCKETS[key]
+
+
+def _buckets() -> list[int]:
+    with tempfile.TemporaryDirectory() as folder:
+        table: Table = create_table(folder, FIELDS, ("id",), {"bucket": "2"})
+        return assign_buckets(pa.table({"id": pa.array(range(12), pa.int32())}), table.schema.bucket_fields, 2).tolist()
+
+
+BUCKETS = _buckets()
+TestTable = TableMachine.TestCase
+TestTable.settings = settings(max_examples=12, stateful_step_count=14)
