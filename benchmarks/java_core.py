@@ -41,7 +41,9 @@ def compact_seconds(paimon: Any, table: Any, buckets: int, threads: int = 2) -> 
     started = time.perf_counter()
 
     def one(bucket: int) -> Any:
-        jpype.attachThreadToJVM()
+        # A thread of Python starts without a class loader, and Java's libraries look their resources up through it.
+        thread = jpype.java.lang.Thread.currentThread()
+        thread.setContextClassLoader(jpype.java.lang.ClassLoader.getSystemClassLoader())
         with tempfile.TemporaryDirectory() as spill:
             write = builder.newWrite()
             write.withIOManager(paimon.disk.IOManager.create(spill))
