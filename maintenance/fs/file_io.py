@@ -156,10 +156,11 @@ class FileIO:
         return [_status(folder, item) for item in found if item["type"] == "file" and not _name(item).startswith(".")]
 
     def list_names(self, folder: str) -> list[str]:
-        """Names of the files directly in a folder."""
+        """Names of the files directly in a folder, without those that start with a dot; a missing folder is empty."""
         if is_local(folder):
             try:
-                return [name for name in os.listdir(local_path(folder)) if not name.startswith(".")]
+                with os.scandir(local_path(folder)) as entries:
+                    return [entry.name for entry in entries if not entry.name.startswith(".") and entry.is_file()]
             except FileNotFoundError:
                 return []
         return [status.name for status in self.list_files(folder)]

@@ -1,0 +1,152 @@
+"""Storage: one behaviour on local paths and through fsspec, and publishing that only one can win."""
+
+import multiprocessing
+import pickle
+import uuid
+from multiprocessing.queues import Queue
+from pathlib import Path
+
+import pytest
+
+from maintenance.errors import CommitError, NotFoundError
+from maintenance.fs.file_io import FileIO, is_local, local_path
+
+SETTINGS = {"fs.auto_mkdir": "true", "warehouse": "x"}
+
+
+@pytest.fixture(params=["path", "file-uri", "memory", "local"])
+def root(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    roots = {
+        "path": str(tmp_path),
+        "file-uri": f"file:{tmp_path}",
+        "memory": f"memory://root-{uuid.uuid4()}",
+        "local": f"local://{tmp_path}",
+    }
+    return roots[request.param]
+
+
+@pytest.fixture
+def io() -> FileIO:
+    return FileIO.of(SETTINGS)
+
+
+def test_files(io: FileIO, root: str) -> None:
+    path = f"{root}/a/b/file"
+    assert not io.exists(path)
+    assert io.size(path) is None
+    io.write_bytes(path, b"content")
+    assert io.exists(path)
+    assert io.read_bytes(path) == b"content"
+    assert io.size(path) == 7
+    io.overwrite(path, b"new")
+    assert io.read_bytes(path) == b"new"
+    io.delete_quietly([path, path, f"{root}/never"])
+    assert not io.exists(path)
+    with pytest.raises(FileNotFoundError):
+        io.read_bytes(path)
+    with pytest.raises(NotFoundError, match="missing"):
+        io.open_input(path)
+
+
+def test_streams(io: FileIO, root: str) -> None:
+    path = f"{root}/deep/down/file"
+    with io.open_output(path) as sink:
+        sink.write(b"0123456789")
+        assert sink.tell() == 10
+    with io.open_input(path) as source:
+        source.seek(4)
+        assert source.read(3) == b"456"
+
+
+def test_listing(io: FileIO, root: str) -> None:
+    for name in ("f/b", "f/a", "f/.hidden", "f/sub/c"):
+        io.write_bytes(f"{root}/{name}", b"xy")
+    files = sorted(io.list_files(f"{root}/f"), key=lambda status: status.name)
+    assert [(f.name, f.path, f.size) for f in files] == [("a", f"{root}/f/a", 2), ("b", f"{root}/f/b", 2)]
+    assert all(f.mtime_ms > 1_600_000_000_000 for f in files)
+    assert sorted(io.list_names(f"{root}/f")) == ["a", "b"]
+    assert io.list_folders(f"{root}/f") == ["sub"]
+    for missing in (io.list_files, io.list_names, io.list_folders):
+        assert missing(f"{root}/none") == []
+
+
+def test_folders(io: FileIO, root: str) -> None:
+    assert not io.folder_exists(f"{root}/f")
+    io.make_folder(f"{root}/f")
+    io.make_folder(f"{root}/f")
+    assert io.folder_exists(f"{root}/f")
+    io.write_bytes(f"{root}/f/x", b"1")
+    io.rename_folder(f"{root}/f", f"{root}/g")
+    assert io.read_bytes(f"{root}/g/x") == b"1"
+    io.delete_folder(f"{root}/g")
+    assert not io.exists(f"{root}/g/x")
+
+
+def test_publishing_creates_and_never_replaces(io: FileIO, root: str) -> None:
+    path = f"{root}/snapshot/snapshot-1"
+    assert io.publish(path, b"first")
+    assert not io.publish(path, b"second")
+    assert io.read_bytes(path) == b"first"
+    assert io.list_names(f"{root}/snapshot") == ["snapshot-1"]
+
+
+def race(path: str, number: int, ready: "multiprocessing.synchronize.Barrier", results: "Queue[list[int]]") -> None:
+    io = FileIO.of(SETTINGS)
+    won = []
+    for turn in range(30):
+        ready.wait()
+        if io.publish(f"{path}-{turn}", f"{number}/{turn}".encode() * 1000):
+            won.append(turn)
+    results.put(won)
+
+
+def test_only_one_process_publishes_a_name(tmp_path: Path) -> None:
+    fork = multiprocessing.get_context("fork")
+    ready, results = fork.Barrier(4), fork.Queue()
+    path = str(tmp_path / "snapshot" / "snapshot")
+    racers = [fork.Process(target=race, args=(path, number, ready, results)) for number in range(4)]
+    for racer in racers:
+        racer.start()
+    won = [results.get(timeout=60) for _ in racers]
+    for racer in racers:
+        racer.join()
+    assert sorted(turn for turns in won for turn in turns) == list(range(30))
+    for turn in range(30):
+        content = Path(f"{path}-{turn}").read_bytes()
+        assert len(set(content.decode().split(f"/{turn}")[:-1])) == 1, "of one writer, and whole"
+    assert not [name for name in (tmp_path / "snapshot").iterdir() if name.name.startswith(".")]
+
+
+def test_a_disk_without_hard_links_is_named(tmp_path: Path) -> None:
+    # A directory of that name makes the link fail as other disks do.
+    (tmp_path / "taken").mkdir()
+    assert not FileIO().publish(str(tmp_path / "taken"), b"x")
+    with pytest.raises((CommitError, OSError)):
+        FileIO().publish(str(tmp_path / ("n" * 240)), b"x")
+
+
+def test_a_file_that_is_just_being_written_is_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "snapshot-1"
+    path.write_bytes(b"")
+    assert FileIO().read_settled(str(path), attempts=2, wait_seconds=0.001) == b""
+    path.write_bytes(b'{"a": 1}\n')
+    assert FileIO().read_settled(str(path)) == b'{"a": 1}\n'
+
+
+def test_which_paths_are_local() -> None:
+    assert all(map(is_local, ("/a/b", "file:/a", "file:///a", "./a", "a/b")))
+    assert not any(map(is_local, ("s3://a/b", "memory://a", "hdfs://host:1/a")))
+    assert local_path("file:/a%20b/c") == local_path("file:///a%20b/c") == "/a b/c"
+    assert local_path("/a%20b") == "/a%20b"
+
+
+def test_settings_travel(io: FileIO) -> None:
+    assert io.settings == (("auto_mkdir", "true"),)
+    assert pickle.loads(pickle.dumps(io)) == io
+
+
+def test_folders_are_no_files(tmp_path: Path) -> None:
+    """Java keeps success files of tags in `tag/tag-success-file/`, which is no tag."""
+    (tmp_path / "tag-success-file").mkdir()
+    (tmp_path / "tag-a").write_bytes(b"{}")
+    assert FileIO().list_names(str(tmp_path)) == ["tag-a"]
