@@ -157,6 +157,9 @@ class Table:
         Raises: PredicateError, OptionError, NotFoundError, UnsupportedError.
         """
         table = self.copy(options or {})
+        if columns is not None and not columns:
+            # Arrow forgets the number of rows when it puts tables without columns together.
+            return table.to_arrow(table.schema.field_names[:1], where).select([])
         plan, read = table.plan(columns, table.predicate(where))
         schema = pa.schema([(f.name, arrow_type(f.type, f"column {f.name}")) for f in read.columns])
         found = read_splits(plan.splits, read)

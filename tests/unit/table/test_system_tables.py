@@ -1,0 +1,145 @@
+"""System tables: every one has its columns, and says what the metadata says."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from maintenance.catalog import Catalog, Schema, SetOption
+from maintenance.errors import NotFoundError, UnsupportedError
+from maintenance.operations.compact import compact
+from maintenance.operations.create_tag import create_tag
+from maintenance.table.system.registry import SYSTEM_TABLES
+from maintenance.table.system.tags import iso_duration
+from maintenance.table.system.view import _NOT_YET, SystemTableView
+from maintenance.table.table import Table
+from tests.tables import create_table, keyed, live, live_files, open_warehouse
+
+# All system tables of Paimon 2.0 that belong to one table; `ro` is a table of its own kind here.
+PAIMON = {
+    "manifests", "snapshots", "options", "schemas", "partitions", "buckets", "audit_log", "files", "tags", "branches",
+    "consumers", "ro", "aggregation_fields", "statistics", "binlog", "table_indexes", "row_tracking",
+    "file_key_ranges",
+}  # fmt: skip
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> Catalog:
+    """`db.t`, partitioned, two commits, a compaction of one partition, a tag and a consumer."""
+    catalog = open_warehouse(tmp_path)
+    fields = [("p", "STRING NOT NULL"), ("id", "INT NOT NULL"), ("v", "STRING")]
+    catalog.create_table("db.t", Schema(fields, ["p", "id"], ["p"], {"bucket": "2"}))
+    table = table_of(catalog)
+    for v in "ab":
+        rows = keyed(dict.fromkeys(range(6), v)).append_column("p", [["x", "x", "x", "y", "y", "y"]])
+        table.write_arrow(rows, commit_user="me", commit_identifier=ord(v))
+    compact(None, table, full=True, partitions=[{"p": "x"}])
+    create_tag(table, "one", snapshot_id=1, time_retained=timedelta(hours=36))
+    create_tag(table, "two", snapshot_id=2)
+    table.file_io.write_bytes(f"{table.paths.consumer_folder()}/consumer-job", b'{"nextSnapshot" : 3}')
+    return catalog
+
+
+def table_of(catalog: Catalog) -> Table:
+    table = catalog.get_table("db.t")
+    assert isinstance(table, Table)
+    return table
+
+
+def rows(catalog: Catalog, name: str, **how: object) -> list[dict[str, object]]:
+    return catalog.get_table(f"db.t${name}").to_arrow(**how).to_pylist()  # type: ignore[arg-type]
+
+
+def test_every_system_table_of_paimon_is_known() -> None:
+    assert {*SYSTEM_TABLES, *_NOT_YET, "ro"} == PAIMON
+    assert not set(SYSTEM_TABLES) & _NOT_YET
+
+
+@pytest.mark.parametrize("name", sorted(SYSTEM_TABLES))
+def test_columns_also_of_an_empty_table(tmp_path: Path, name: str) -> None:
+    create_table(tmp_path)
+    view = open_warehouse(tmp_path).get_table(f"db.t${name}")
+    assert isinstance(view, SystemTableView)
+    assert view.identifier == f"db.t${name}"
+    assert view.to_arrow().schema.names == SYSTEM_TABLES[name].schema.names
+    assert view.to_arrow().num_rows == (1 if name == "options" else 0)
+
+
+@pytest.mark.parametrize("name", sorted(_NOT_YET))
+def test_those_not_there_yet_are_named(tmp_path: Path, name: str) -> None:
+    create_table(tmp_path)
+    with pytest.raises(UnsupportedError, match=rf"\${name}"):
+        open_warehouse(tmp_path).get_table(f"db.t${name}")
+
+
+def test_unknown_ones_do_not_exist(tmp_path: Path) -> None:
+    create_table(tmp_path)
+    with pytest.raises(NotFoundError, match=r"There are: buckets, consumers"):
+        open_warehouse(tmp_path).get_table("db.t$nothing")
+
+
+def test_snapshots(catalog: Catalog) -> None:
+    found = rows(catalog, "snapshots")
+    assert [(r["snapshot_id"], r["commit_kind"], r["total_record_count"], r["delta_record_count"]) for r in found] == [
+        (1, "APPEND", 6, 6),
+        (2, "APPEND", 12, 6),
+        (3, "COMPACT", 9, -3),
+    ]
+    assert [(r["commit_user"], r["commit_identifier"]) for r in found[:2]] == [("me", 97), ("me", 98)]
+    assert found[0]["commit_time"] <= found[1]["commit_time"]  # type: ignore[operator]
+    assert [r["snapshot_id"] for r in rows(catalog, "snapshots", where="commit_kind = 'COMPACT'")] == [3]
+    assert rows(catalog, "snapshots", columns=["schema_id", "snapshot_id"])[0] == {"schema_id": 0, "snapshot_id": 1}
+
+
+def test_files(catalog: Catalog) -> None:
+    table = table_of(catalog)
+    found = rows(catalog, "files")
+    entries = live(table)
+    assert {r["file_path"] for r in found} == {table.paths.data_file(e.partition, e.bucket, e.file) for e in entries}
+    for row in found:
+        assert Path(str(row["file_path"])).stat().st_size == row["file_size_in_bytes"]
+        assert row["file_format"] == "parquet"
+        assert (row["partition"], row["level"]) in (("{x}", 5), ("{y}", 0))
+    assert sum(r["record_count"] for r in found) == 9  # type: ignore[misc]
+    lowest = min(found, key=lambda r: str(r["min_key"]))
+    assert lowest["min_value_stats"] == "{id=0, p=x, v=b}"
+    assert lowest["null_value_counts"] == "{id=0, p=0, v=0}"
+    travelled = rows(catalog, "files", options={"scan.snapshot-id": "1"})
+    assert {r["level"] for r in travelled} == {0}
+
+
+def test_partitions_and_buckets(catalog: Catalog) -> None:
+    partitions = rows(catalog, "partitions")
+    assert sorted((r["partition"], r["record_count"]) for r in partitions) == [("p=x", 3), ("p=y", 6)]
+    buckets = rows(catalog, "buckets")
+    assert sum(r["record_count"] for r in buckets) == 9  # type: ignore[misc]
+    size = sum(file.file_size for file in live_files(table_of(catalog)))
+    for found in (partitions, buckets):
+        assert sum(r["file_size_in_bytes"] for r in found) == size  # type: ignore[misc]
+
+
+def test_tags_options_and_consumers(catalog: Catalog) -> None:
+    tags = rows(catalog, "tags")
+    assert [(r["tag_name"], r["snapshot_id"], r["record_count"], r["time_retained"]) for r in tags] == [
+        ("one", 1, 6, "PT36H"),
+        ("two", 2, 12, None),
+    ]
+    assert (tags[0]["create_time"] is None, tags[1]["create_time"] is None) == (False, True)
+    assert rows(catalog, "options") == [{"key": "bucket", "value": "2"}]
+    assert rows(catalog, "consumers") == [{"consumer_id": "job", "next_snapshot_id": 3}]
+    catalog.alter_table("db.t", [SetOption("file.compression", "lz4")])
+    assert {"key": "file.compression", "value": "lz4"} in rows(catalog, "options")
+
+
+@pytest.mark.parametrize(
+    ("duration", "text"),
+    [
+        (timedelta(0), "PT0S"),
+        (timedelta(days=2), "PT48H"),
+        (timedelta(hours=1, minutes=2, seconds=3), "PT1H2M3S"),
+        (timedelta(milliseconds=500), "PT0.5S"),
+        (timedelta(minutes=1, microseconds=10), "PT1M0.00001S"),
+    ],
+)
+def test_durations_as_java_writes_them(duration: timedelta, text: str) -> None:
+    assert iso_duration(duration) == text
