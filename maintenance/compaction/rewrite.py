@@ -73,6 +73,8 @@ class _BucketRewrite:
                     before.extend(file for section in step.sections for run in section for file in run)
                     for section in step.sections:
                         self._merge(section, write=True)
+                    # A file that is only lifted may lie between this step's keys and the next one's.
+                    self._output.end_run()
                 else:
                     before.append(step.file)
                     after.append(replace(step.file, level=self._plan.output_level))

@@ -177,3 +177,19 @@ def test_changelog_of_a_run_that_joins_levels(tmp_path: Path) -> None:
     table.write_arrow(keyed({11: "c"}))
     assert produce_changelog(None, table).changelog_rows == {"+I": 1, "-U": 1, "+U": 1, "-D": 0}
     assert state(table) == {0: "b", 11: "c"}
+
+
+def test_files_written_do_not_reach_across_a_lifted_one(tmp_path: Path) -> None:
+    """Small files on both sides of a large one are rewritten, the large one is lifted: no output may span it."""
+    table = create_table(tmp_path, options={"target-file-size": "16 kb"})
+    table.write_arrow(keyed({key: f"{key * 7919 % 104729:08d}-{key * 104723}" for key in range(1000, 4000)}))
+    for keys in ((1, 2), (1, 3), (9001, 9002), (9001, 9003)):
+        table.write_arrow(keyed(dict.fromkeys(keys, "small")))
+    before = state(table)
+    report = compact(None, table, full=True)
+    assert report.count("committed") == 1, report.groups
+    assert state(table) == before
+    ranges = sorted((file.min_key, file.max_key) for file in live_files(table))
+    lifted = [file for file in live_files(table) if file.file_source == FileSource.APPEND]
+    assert lifted
+    assert len(ranges) >= len(lifted) + 2
