@@ -1,0 +1,244 @@
+"""What the tests ask of the Java core, in plain Python values.
+
+A table is named by the path of its warehouse and its identifier; rows are tuples of internal values in the order of the
+columns. The code follows the public API as a user of Java would: write builders, read builders, predicates.
+"""
+
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import jpype
+
+from maintenance.types.values import Value
+from tests.java.java_values import Getter, getter, to_java
+
+Row = tuple[Value, ...]
+Condition = tuple[Any, ...]
+
+
+class Oracle:
+    """The Java core. `paimon`: its package, the JVM running."""
+
+    def __init__(self, paimon: Any) -> None:
+        self._paimon = paimon
+        self._prepared: dict[int, Callable[[], None]] = {}
+
+    # Tables
+
+    def _catalog(self, warehouse: str) -> Any:
+        options = self._paimon.options.Options()
+        options.set("warehouse", warehouse)
+        options.set("cache-enabled", "false")
+        return self._paimon.catalog.CatalogFactory.createCatalog(self._paimon.catalog.CatalogContext.create(options))
+
+    def _table(self, warehouse: str, identifier: str, options: Mapping[str, str] | None = None) -> Any:
+        table = self._catalog(warehouse).getTable(self._paimon.catalog.Identifier.fromString(identifier))
+        return table.copy(jpype.java.util.HashMap(dict(options))) if options else table
+
+    def create_table(
+        self,
+        warehouse: str,
+        identifier: str,
+        columns: Sequence[tuple[str, str]],
+        keys: tuple[Sequence[str], Sequence[str]],
+        options: Mapping[str, str],
+    ) -> None:
+        """Create a table, and its database. `columns`: names and type texts; `keys`: primary keys, partition keys."""
+        builder = self._paimon.schema.Schema.newBuilder()
+        for name, text in columns:
+            builder.column(name, self._paimon.types.DataTypeJsonParser.parseAtomicTypeSQLString(text))
+        for key, value in options.items():
+            builder.option(key, value)
+        builder.primaryKey(list(keys[0])).partitionKeys(list(keys[1]))
+        name = self._paimon.catalog.Identifier.fromString(identifier)
+        catalog = self._catalog(warehouse)
+        catalog.createDatabase(name.getDatabaseName(), True)
+        catalog.createTable(name, builder.build(), False)
+
+    # Reading
+
+    def rows(self, warehouse: str, identifier: str, options: Mapping[str, str] | None = None) -> list[Row]:
+        """All rows of a table."""
+        table = self._table(warehouse, identifier, options)
+        getters = [getter(data_type) for data_type in table.rowType().getFieldTypes()]
+        found: list[Row] = []
+
+        def take(row: Any) -> None:
+            found.append(tuple(read(row, i) for i, read in enumerate(getters)))
+
+        self._each_row(table.newReadBuilder(), take)
+        return found
+
+    def tested(
+        self, warehouse: str, identifier: str, column: str, conditions: Sequence[Condition]
+    ) -> list[list[Value]]:
+        """For each condition the values of `column` in the rows that satisfy it, every row read and tested.
+
+        A condition is ``(method of PredicateBuilder, column, value…)``.
+        """
+        table = self._table(warehouse, identifier)
+        index = table.rowType().getFieldIndex(column)
+        read = getter(table.rowType().getTypeAt(index))
+        predicates = [self._predicate(table.rowType(), condition) for condition in conditions]
+        found: list[list[Value]] = [[] for _ in conditions]
+
+        def test(row: Any) -> None:
+            for predicate, values in zip(predicates, found, strict=True):
+                if predicate.test(row):
+                    values.append(read(row, index))
+
+        self._each_row(table.newReadBuilder(), test)
+        return found
+
+    def pushed(
+        self, warehouse: str, identifier: str, column: str, conditions: Sequence[Condition]
+    ) -> list[list[Value]]:
+        """The same by a reader that leaves out files, row groups and pages by each condition."""
+        table = self._table(warehouse, identifier)
+        row_type = table.rowType()
+        read = getter(row_type.getTypeAt(row_type.getFieldIndex(column)))
+        found: list[list[Value]] = []
+        for condition in conditions:
+            values: list[Value] = []
+            columns = [row_type.getFieldIndex(name) for name in dict.fromkeys((column, condition[1]))]
+            reader = table.newReadBuilder().withFilter(self._predicate(row_type, condition)).withProjection(columns)
+            self._each_row(reader, partial(_gather, values, read))
+            found.append(values)
+        return found
+
+    def _each_row(self, reader: Any, take: Callable[[Any], None]) -> None:
+        """Hand over the rows, of which a reader may use one object for all."""
+        read = reader.newRead().executeFilter()
+        consumer = jpype.JProxy("java.util.function.Consumer", dict={"accept": take})
+        for split in reader.newScan().plan().splits():
+            read.createReader(split).forEachRemaining(consumer)
+
+    def _predicate(self, row_type: Any, condition: Condition) -> Any:
+        method, column, *values = condition
+        builder = self._paimon.predicate.PredicateBuilder(row_type)
+        index = builder.indexOf(column)
+        data_type = row_type.getTypeAt(index)
+        if method == "in_":
+            values = [to_java(self._paimon, value, data_type) for value in values[0]]
+            return builder.in_(index, jpype.java.util.ArrayList(values))
+        return getattr(builder, method)(index, *(to_java(self._paimon, value, data_type) for value in values))
+
+    # Writing
+
+    def write(self, warehouse: str, identifier: str, rows: Sequence[Row], kinds: Sequence[str] | None = None) -> None:
+        """Write rows as one commit. `kinds`: ``+I``, ``-D``… of each row, all inserts if None."""
+        table = self._table(warehouse, identifier)
+        builder = table.newBatchWriteBuilder()
+        write = builder.newWrite()
+        with tempfile.TemporaryDirectory() as spill:
+            write.withIOManager(self._paimon.disk.IOManager.create(spill))
+            for row, kind in zip(self._java_rows(table, rows), kinds or ["+I"] * len(rows), strict=True):
+                row.setRowKind(self._paimon.types.RowKind.fromShortString(kind))
+                write.write(row)
+            builder.newCommit().commit(write.prepareCommit())
+            write.close()
+
+    def _java_rows(self, table: Any, rows: Sequence[Row]) -> list[Any]:
+        types = list(table.rowType().getFieldTypes())
+        found = []
+        for values in rows:
+            row = self._paimon.data.GenericRow(len(types))
+            for i, (value, data_type) in enumerate(zip(values, types, strict=True)):
+                row.setField(i, to_java(self._paimon, value, data_type))
+            found.append(row)
+        return found
+
+    def buckets(self, warehouse: str, identifier: str, rows: Sequence[Row]) -> list[int]:
+        """The bucket of each row."""
+        table = self._table(warehouse, identifier)
+        write = table.newBatchWriteBuilder().newWrite()
+        return [int(write.getBucket(row)) for row in self._java_rows(table, rows)]
+
+    # Maintenance
+
+    def compact(self, warehouse: str, identifier: str) -> None:
+        """Full compaction of all buckets as one COMPACT snapshot."""
+        self.commit_prepared(self.prepare_compaction(warehouse, identifier))
+
+    def prepare_compaction(self, warehouse: str, identifier: str) -> int:
+        """Do the work of a full compaction, but do not commit it yet. Returns its number for `commit_prepared`."""
+        table = self._table(warehouse, identifier, {"write-only": "false", "compaction.min.file-num": "2"})
+        builder = table.newBatchWriteBuilder()
+        if table.bucketMode().name() == "BUCKET_UNAWARE":
+            messages = self._append_compaction(table)
+        else:
+            write = builder.newWrite()
+            with tempfile.TemporaryDirectory() as spill:
+                write.withIOManager(self._paimon.disk.IOManager.create(spill))
+                splits = table.newSnapshotReader().read().dataSplits()
+                for partition, bucket in {(split.partition().copy(), int(split.bucket())) for split in splits}:
+                    write.compact(partition, bucket, True)
+                messages = write.prepareCommit()
+                write.close()
+        number = len(self._prepared)
+        self._prepared[number] = lambda: builder.newCommit().commit(messages)
+        return number
+
+    def _append_compaction(self, table: Any) -> Any:
+        write = table.store().newWrite("tests")
+        tasks = self._paimon.append.AppendCompactCoordinator(table, False).run()
+        return jpype.java.util.ArrayList([task.doCompact(table, write) for task in tasks])
+
+    def commit_prepared(self, number: int) -> None:
+        self._prepared.pop(number)()
+
+    def expire(self, warehouse: str, identifier: str, retain: int) -> int:
+        """Expire all but the newest `retain` snapshots. Returns how many went."""
+        builder = self._paimon.options.ExpireConfig.builder()
+        zero = jpype.java.time.Duration.ZERO
+        config = builder.snapshotRetainMax(retain).snapshotRetainMin(retain).snapshotTimeRetain(zero).build()
+        return int(self._table(warehouse, identifier).newExpireSnapshots().config(config).expire())
+
+    def orphans(self, warehouse: str, identifier: str) -> list[str]:
+        """Paths of files in the table's folders that nothing names. A dry run: nothing is deleted."""
+        tomorrow = int(jpype.java.lang.System.currentTimeMillis()) + 86_400_000
+        cleaner = self._paimon.operation.LocalOrphanFilesClean(self._table(warehouse, identifier), tomorrow, True)
+        return [str(path) for path in cleaner.clean().getDeletedFilesPath()]
+
+    # Decisions
+
+    def pick(
+        self,
+        runs: Sequence[tuple[int, int]],
+        num_levels: int,
+        limits: tuple[int, int, int],
+        thresholds: tuple[int | None, int | None] = (None, None),
+        *,
+        force_level_0: bool = False,
+    ) -> tuple[int, int] | None:
+        """What universal compaction picks: the output level and the number of runs.
+
+        Args: `runs`: level and bytes, newest first; `limits`: size amplification in percent, size ratio in percent,
+            number of runs that triggers; `thresholds`: bytes of `compaction.total-size-threshold` and
+            `compaction.incremental-size-threshold`.
+        """
+        compact = self._paimon.mergetree.compact
+        early = None
+        if thresholds != (None, None):
+            early = compact.EarlyFullCompaction(None, *(None if t is None else jpype.JLong(t) for t in thresholds))
+        strategy = compact.UniversalCompaction(*limits, early, None)
+        if force_level_0:
+            strategy = compact.ForceUpLevel0Compaction(strategy, None)
+        found = strategy.pick(num_levels, jpype.java.util.ArrayList([self._run(*run) for run in runs]))
+        unit = found.get() if found.isPresent() else None
+        return None if unit is None else (int(unit.outputLevel()), len(unit.files()))
+
+    def _run(self, level: int, size: int) -> Any:
+        io, empty = self._paimon.io, self._paimon.data.BinaryRow.EMPTY_ROW
+        stats = self._paimon.stats.SimpleStats.EMPTY_STATS
+        file = io.DataFileMeta.create(
+            "f", size, 1, empty, empty, stats, stats, 0, 0, 0, level, None, None, None, None, None, None
+        )  # fmt: skip
+        run = self._paimon.mergetree.SortedRun.fromSingle(file)
+        return self._paimon.mergetree.LevelSortedRun(level, run)
+
+
+def _gather(values: list[Value], read: Getter, row: Any) -> None:
+    values.append(read(row, 0))

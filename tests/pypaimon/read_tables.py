@@ -1,0 +1,23 @@
+"""Read the table `db.t` of warehouses with pypaimon into Arrow files: ``python read_tables.py WAREHOUSE...``.
+
+The file is `WAREHOUSE/rows.arrow`.
+
+Runs in an environment of its own, `.venv-pypaimon`, so it knows nothing of the project.
+"""
+
+import sys
+
+import pyarrow as pa
+from pypaimon import CatalogFactory  # type: ignore[import-not-found]
+
+
+def main(warehouses: list[str]) -> None:
+    for warehouse in warehouses:
+        builder = CatalogFactory.create({"warehouse": warehouse}).get_table("db.t").new_read_builder()
+        rows = builder.new_read().to_arrow(builder.new_scan().plan().splits())
+        with pa.OSFile(f"{warehouse}/rows.arrow", "wb") as sink, pa.ipc.new_file(sink, rows.schema) as writer:
+            writer.write_table(rows)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
