@@ -12,6 +12,11 @@ from assets.config import Project, load_project
 
 TABLES = """
 warehouse: warehouse
+spark:
+  options:  # a Java that starts fast
+    spark.driver.extraJavaOptions: -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
+    spark.sql.codegen.wholeStage: false
+    spark.sql.shuffle.partitions: 2
 expiry: {cron: 30 2 * * *, time_zone: Europe/Berlin}
 tables:
   - identifier: shop.orders

@@ -3,6 +3,7 @@
 from typing import Any
 
 import dagster as dg
+import pyarrow as pa
 import pytest
 
 from assets import keys
@@ -87,12 +88,15 @@ def test_ingestion_stops_at_its_limit(landed: Project, instance: dg.DagsterInsta
 
 
 def test_compaction_reports_to_the_asset(landed: Project, instance: dg.DagsterInstance) -> None:
-    only_ingest = build_definitions(landed).resolve_job_def("maintain_shop_orders")
-    assert only_ingest.execute_in_process(instance=instance, op_selection=None, raise_on_error=True).success
-    land(landed, 5, 4, [(5, "new", "+I")])
+    assert launch(landed, instance, "maintain_shop_orders").success
+    before = instance.get_latest_materialization_event(ORDERS)
+    for identifier in (5, 6, 7):
+        orders(landed).write_arrow(pa.table({"id": pa.array([identifier], pa.int64()), "status": ["new"]}))
     assert launch(landed, instance, "compact_shop_orders").success
-    event = instance.get_latest_materialization_event(ORDERS)
-    assert number(event, "snapshot") == orders(landed).snapshots.latest_id()
+    after = instance.get_latest_materialization_event(ORDERS)
+    assert number(after, "snapshot") == orders(landed).snapshots.latest_id() > number(before, "snapshot") + 3
+    assert (number(after, "files before"), number(after, "files")) == (4, 1)
+    assert number(after, "dagster/row_count") == 6
 
 
 def test_a_dry_run_lists_and_changes_nothing(landed: Project, instance: dg.DagsterInstance) -> None:
