@@ -112,8 +112,10 @@ class PaimonReader(DataSourceReader):
         plan, split_read = opened(self._options).plan(self._columns, self._predicate)
         return [SplitPartition(split, split_read) for split in plan.splits]
 
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        assert isinstance(partition, SplitPartition)
+    def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
+        if not isinstance(partition, SplitPartition):
+            # Of a plan without partitions Spark asks for one that is None.
+            return
         pa.set_cpu_count(1)
         yield from split_batches(partition.split_read, partition.split)
 

@@ -1,0 +1,110 @@
+"""Ingestion of DataFrames: buckets, order, row kinds, replays, and nothing left after an error."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
+
+from maintenance.errors import DataError, PaimonError
+from maintenance.operations.ingest import ingest
+from maintenance.table.table import Table
+from tests.tables import create_table, data_files, files_on_disk, keyed, live, live_files, state
+
+
+def frame(spark: SparkSession, rows: list[tuple[int, str | None]]) -> DataFrame:
+    """Rows in one partition, so in order."""
+    return spark.createDataFrame(rows, "id int, v string").coalesce(1)
+
+
+def test_a_frame_is_written_as_arrow_is(spark: SparkSession, tmp_path: Path) -> None:
+    fields = [("p", "STRING"), ("id", "INT NOT NULL"), ("v", "STRING")]
+    tables = [
+        create_table(tmp_path, fields, ("p", "id"), {"bucket": "3"}, partition_keys=["p"], name=f"db.{name}")
+        for name in ("frame", "arrow")
+    ]
+    rows = keyed({i: str(i) for i in range(100)}).append_column("p", [[f"p{i % 2}" for i in range(100)]])
+    report = ingest(spark, tables[0], spark.createDataFrame(rows), commit_user="me")
+    ingest(None, tables[1], rows, commit_user="me")
+    assert (report.row_count, report.file_count, report.snapshot_ids) == (100, 6, (1,))
+    first, second = (table.to_arrow().sort_by("id") for table in tables)
+    assert first.equals(second)
+    assert {(e.partition, e.bucket, e.file.row_count) for e in live(tables[0])} == {
+        (e.partition, e.bucket, e.file.row_count) for e in live(tables[1])
+    }
+
+
+def test_the_later_of_two_records_wins(spark: SparkSession, tmp_path: Path) -> None:
+    table = create_table(tmp_path, options={"bucket": "2"})
+    rows = spark.range(0, 3000, 1, 4).selectExpr("cast(id % 10 as int) as id", "cast(id as string) as v")
+    ingest(spark, table, rows, commit_user="me")
+    assert state(table) == {i: str(2990 + i) for i in range(10)}
+
+
+def test_the_larger_sequence_wins_whatever_its_place(spark: SparkSession, tmp_path: Path) -> None:
+    fields = [("id", "INT NOT NULL"), ("v", "STRING"), ("u", "BIGINT")]
+    table = create_table(tmp_path, fields, ("id",), {"bucket": "2", "sequence.field": "u"})
+    rows = spark.range(0, 100, 1, 3).selectExpr(
+        "cast(id % 5 as int) as id", "cast(id as string) as v", "1000 - id as u"
+    )
+    ingest(spark, table, rows, commit_user="me")
+    assert state(table) == {i: str(i) for i in range(5)}
+
+
+def test_row_kinds_come_from_a_column(spark: SparkSession, tmp_path: Path) -> None:
+    table = create_table(tmp_path)
+    ingest(spark, table, frame(spark, [(1, "a"), (2, "b"), (3, "c")]), commit_user="me")
+    changes = [(1, None, "-D"), (2, "b", "-U"), (2, "B", "+U"), (4, "d", "+I")]
+    rows = spark.createDataFrame(changes, "id int, v string, op string").coalesce(1)
+    report = ingest(spark, table, rows, commit_user="me", row_kind_column="op")
+    assert report.row_count == 3
+    assert state(table) == {2: "B", 3: "c", 4: "d"}
+    with pytest.raises(DataError, match="no row kind column 'kind'"):
+        ingest(spark, table, rows, commit_user="me", row_kind_column="kind")
+
+
+def test_a_replay_writes_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    table = create_table(tmp_path)
+    first = ingest(spark, table, frame(spark, [(1, "a")]), commit_user="me", commit_identifier=4, watermark=99)
+    again = ingest(spark, table, frame(spark, [(1, "x")]), commit_user="me", commit_identifier=4)
+    assert (first.already_committed, again.already_committed) == (False, True)
+    assert again.snapshot_ids == ()
+    assert state(table) == {1: "a"}
+    assert len(live_files(table)) == 1
+    snapshot = table.latest_snapshot()
+    assert snapshot is not None
+    assert (snapshot.commit_identifier, snapshot.watermark) == (4, 99)
+
+
+@pytest.mark.parametrize("keys", [("id",), ()], ids=["keyed", "append"])
+def test_an_error_in_one_task_leaves_nothing(spark: SparkSession, tmp_path: Path, keys: tuple[str, ...]) -> None:
+    fields = [("id", "INT NOT NULL"), ("v", "STRING NOT NULL")]
+    table = create_table(tmp_path, fields, keys, {"bucket": "4"} if keys else {})
+    rows = spark.range(0, 400, 1, 4).select(
+        F.col("id").cast("int").alias("id"), F.when(F.col("id") == 333, None).otherwise("x").alias("v")
+    )
+    with pytest.raises((PaimonError, Exception), match="null in column 'v'"):
+        ingest(spark, table, rows, commit_user="me")
+    assert table.latest_snapshot() is None
+    assert files_on_disk(table) == set()
+
+
+def test_an_empty_batch(spark: SparkSession, tmp_path: Path) -> None:
+    table = create_table(tmp_path)
+    report = ingest(spark, table, frame(spark, []), commit_user="me", commit_identifier=1)
+    assert (report.snapshot_ids, report.row_count, report.already_committed) == ((), 0, False)
+
+
+def test_an_append_table_keeps_every_row(spark: SparkSession, tmp_path: Path) -> None:
+    table = create_table(tmp_path, [("id", "BIGINT")], ())
+    report = ingest(spark, table, spark.range(0, 1000, 1, 4), commit_user="me")
+    assert report.file_count == 4
+    assert sorted(table.to_arrow().column("id").to_pylist()) == list(range(1000))
+    assert files_on_disk(table) == data_files(table)
+
+
+def test_arrow_through_spark_tasks(spark: SparkSession, tmp_path: Path) -> None:
+    table: Table = create_table(tmp_path, options={"bucket": "2"})
+    ingest(spark, table, pa.concat_tables([keyed({1: "a"}), keyed({1: "b", 2: "c"})]), commit_user="me")
+    assert state(table) == {1: "b", 2: "c"}

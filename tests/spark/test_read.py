@@ -1,0 +1,133 @@
+"""Reading with Spark: to_spark and the data source, filters, columns, time travel, types."""
+
+import datetime as dt
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from maintenance.errors import UnsupportedError
+from maintenance.operations.compact import compact
+from maintenance.operations.create_tag import create_tag
+from maintenance.spark.data_source import register
+from maintenance.table.table import Table
+from tests.tables import create_table, keyed, open_warehouse, state
+
+TYPES: dict[str, tuple[str, Any]] = {
+    "a": ("BOOLEAN", True),
+    "b": ("TINYINT", -1),
+    "c": ("SMALLINT", 2),
+    "d": ("INT", -3),
+    "e": ("BIGINT", 2**40),
+    "f": ("FLOAT", 0.5),
+    "g": ("DOUBLE", -1.5),
+    "h": ("DECIMAL(20, 3)", Decimal("12345678901234567.125")),
+    "i": ("CHAR(3)", "abc"),
+    "j": ("STRING", "text \u00e9"),
+    "k": ("BYTES", b"\x00\xff"),
+    "l": ("DATE", dt.date(1969, 12, 31)),
+    "m": ("TIMESTAMP(3)", dt.datetime(2024, 5, 14, 10, 20, 30, 123000)),
+    "n": ("TIMESTAMP(6)", dt.datetime(1960, 1, 1, 0, 0, 0, 1)),
+    "o": ("TIMESTAMP(6) WITH LOCAL TIME ZONE", dt.datetime(2024, 5, 14, tzinfo=dt.UTC)),
+}
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Table:
+    """Two snapshots, with runs that overlap; a tag on the first."""
+    table = create_table(tmp_path, options={"bucket": "3"})
+    table.write_arrow(keyed({i: f"old {i}" for i in range(30)}))
+    create_tag(table, "first")
+    table.write_arrow(keyed({i: f"new {i}" for i in range(20, 40)}))
+    return table
+
+
+def found(frame: DataFrame) -> dict[int, str | None]:
+    rows = frame.collect()
+    assert len({row["id"] for row in rows}) == len(rows)
+    return {row["id"]: row["v"] for row in rows}
+
+
+def load(spark: SparkSession, table: Table, **options: str) -> DataFrame:
+    register(spark)
+    return spark.read.format("paimon").options(**options).load(table.location)
+
+
+def test_to_spark_reads_what_to_arrow_reads(spark: SparkSession, table: Table) -> None:
+    assert found(table.to_spark(spark)) == state(table)
+    assert found(table.to_spark(spark, where="id > 25 and v like 'new%'")) == state(
+        table, where="id > 25 and v like 'new%'"
+    )
+    assert table.to_spark(spark, columns=["v"]).columns == ["v"]
+    travelled = {"scan.snapshot-id": "1"}
+    assert found(table.to_spark(spark, options=travelled)) == state(table, options=travelled)
+    assert table.to_spark(spark, where="id = 1000").count() == 0
+    assert table.to_spark(spark).rdd.getNumPartitions() == len(table.plan()[0].splits)
+
+
+def test_the_data_source(spark: SparkSession, table: Table) -> None:
+    assert found(load(spark, table)) == state(table)
+    by_name = spark.read.format("paimon").options(warehouse=str(Path(table.location).parents[1]), table="db.t").load()
+    assert found(by_name) == state(table)
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "id in (7, 25, 99) and v <> 'new 25'",
+        "v like 'new 2%' and id > 21 and not (id <=> 22)",
+        "v is null",
+        "v = 'old 25'",
+    ],
+)
+def test_pushed_filters(spark: SparkSession, table: Table, condition: str) -> None:
+    plain = spark.createDataFrame(table.to_arrow()).where(condition)
+    assert found(load(spark, table).where(condition)) == found(plain)
+
+
+def test_columns_and_counts(spark: SparkSession, table: Table) -> None:
+    assert load(spark, table).select("v").where("id = 5").collect()[0]["v"] == "old 5"
+    assert load(spark, table).count() == 40
+
+
+def test_time_travel_of_the_data_source(spark: SparkSession, table: Table) -> None:
+    first = {i: f"old {i}" for i in range(30)}
+    assert found(load(spark, table, **{"scan.snapshot-id": "1"})) == first
+    assert found(load(spark, table, **{"scan.tag-name": "first"})) == first
+    with pytest.raises(Exception, match=r"scan\.version"):
+        load(spark, table, **{"scan.version": "1"}).collect()
+
+
+def test_after_compaction(spark: SparkSession, table: Table) -> None:
+    expected = state(table)
+    compact(None, table, full=True)
+    assert found(table.to_spark(spark)) == expected
+    assert found(load(spark, table).where("id >= 0")) == expected
+
+
+def test_every_type(spark: SparkSession, tmp_path: Path) -> None:
+    table = create_table(tmp_path, [(name, text) for name, (text, _) in TYPES.items()], ())
+    values = {name: value for name, (_, value) in TYPES.items()}
+    arrow = pa.Table.from_pylist([values, dict.fromkeys(TYPES)])
+    table.write_arrow(pa.table({name: arrow.column(name) for name in TYPES}))
+    expected = table.to_arrow().to_pylist()
+    for frame in (table.to_spark(spark), load(spark, table)):
+        read = frame.toArrow().cast(table.to_arrow().schema).to_pylist()
+        assert read == expected
+    with pytest.raises(UnsupportedError, match=r"TIMESTAMP\(9\) has more digits"):
+        create_table(tmp_path, [("t", "TIMESTAMP(9)")], (), name="db.nanos").to_spark(spark)
+
+
+def test_an_empty_table(spark: SparkSession, tmp_path: Path) -> None:
+    table = create_table(tmp_path)
+    for frame in (table.to_spark(spark), load(spark, table)):
+        assert frame.columns == ["id", "v"]
+        assert frame.collect() == []
+
+
+def test_system_tables(spark: SparkSession, table: Table) -> None:
+    view = open_warehouse(Path(table.location).parents[1]).get_table("db.t$snapshots")
+    assert [row["snapshot_id"] for row in view.to_spark(spark, columns=["snapshot_id"]).collect()] == [1, 2]

@@ -1,0 +1,68 @@
+"""The same function over payloads, in Spark's tasks and in this process."""
+
+import os
+
+import pytest
+from pyspark.sql import SparkSession
+
+from maintenance.errors import DataError, PaimonError
+from maintenance.spark.tasks import TaskError, portable, run_tasks
+
+
+class StubbornError(Exception):
+    """An error that cannot be unpickled."""
+
+    def __init__(self, one: str, two: str) -> None:
+        super().__init__(one)
+
+
+def work(payload: int) -> tuple[int, int]:
+    """Twice the payload, and the process that did it."""
+    if payload == 3:
+        raise DataError("three", "a payload", "Take another one.")
+    if payload == 4:
+        raise StubbornError("a", "b")
+    return 2 * payload, os.getpid()
+
+
+@pytest.fixture(params=["spark", "here"])
+def session(request: pytest.FixtureRequest) -> SparkSession | None:
+    return request.getfixturevalue("spark") if request.param == "spark" else None
+
+
+def test_outcomes_in_the_order_of_the_payloads(session: SparkSession | None) -> None:
+    outcomes = run_tasks(session, work, [7, 5, 9, 7])
+    assert [o[0] for o in outcomes if not isinstance(o, TaskError)] == [14, 10, 18, 14]
+    processes = {o[1] for o in outcomes if not isinstance(o, TaskError)}
+    assert (os.getpid() in processes) == (session is None)
+
+
+def test_one_error_does_not_stop_the_others(session: SparkSession | None) -> None:
+    first, second, third = run_tasks(session, work, [1, 3, 2])
+    assert not isinstance(first, TaskError)
+    assert not isinstance(third, TaskError)
+    assert isinstance(second, TaskError)
+    assert isinstance(second.error, DataError)
+    assert (second.error.found, second.error.where) == ("three", "a payload")
+
+
+def test_an_error_that_cannot_travel_says_the_same(session: SparkSession | None) -> None:
+    (outcome,) = run_tasks(session, work, [4])
+    assert isinstance(outcome, TaskError)
+    assert "StubbornError: a" in str(outcome.error)
+
+
+def test_no_work(session: SparkSession | None) -> None:
+    assert run_tasks(session, work, []) == []
+
+
+def test_progress_in_waves() -> None:
+    told: list[int] = []
+    assert len(run_tasks(None, work, [1] * 1100, on_done=told.append)) == 1100
+    assert told == [512, 512, 76]
+
+
+def test_errors_that_travel_stay_themselves() -> None:
+    error = DataError("a", "b", "c")
+    assert portable(error) is error
+    assert isinstance(portable(StubbornError("a", "b")), PaimonError)
