@@ -115,7 +115,7 @@ def pypaimon(source: Path) -> dict[str, float] | None:
     python = Path(".venv-pypaimon/bin/python")
     if not python.exists():
         return None
-    done = subprocess.run([python, "-c", PYPAIMON, str(source.absolute())], capture_output=True, text=True)
+    done = subprocess.run([python, "-c", PYPAIMON, str(source.absolute())], capture_output=True, text=True, check=False)
     return json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else None
 
 
@@ -125,7 +125,7 @@ CONTENDERS = {"ours": ours, "ours_read": ours_read, "java": java, "limit": limit
 def contend(name: str, source: Path, rounds: int) -> dict[str, float]:
     """Run a contender in a process of its own."""
     command = [sys.executable, "-m", "benchmarks.compaction", "--contender", name, str(source), str(rounds)]
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": "."})
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": "."}, check=False)
     if done.returncode:
         raise SystemExit(f"{name} failed:\n{done.stderr[-4000:]}")
     return json.loads(done.stdout.splitlines()[-1])
@@ -134,7 +134,9 @@ def contend(name: str, source: Path, rounds: int) -> dict[str, float]:
 def compare(rows: int, rounds: int) -> None:
     source = CACHE / f"source-{rows}"
     if not source.exists():
-        print(f"building {rows:,} rows: {BUCKETS} buckets x 5 overlapping runs, {len(tables.FIELDS)} columns", flush=True)
+        print(
+            f"building {rows:,} rows: {BUCKETS} buckets x 5 overlapping runs, {len(tables.FIELDS)} columns", flush=True
+        )
         tables.build(source, rows, buckets=BUCKETS)
     size = sum(path.stat().st_size for path in source.rglob("*.parquet"))
     print(f"\n{rows:,} rows, {size / 2**20:.0f} MiB of parquet, {CORES} cores, best of {rounds}", flush=True)
@@ -144,10 +146,14 @@ def compare(rows: int, rounds: int) -> None:
     print(f"                    ours, warm Spark       {mine:7.2f} s   {mine / floor:5.2f} x the limit", flush=True)
     if java_core.JAR.exists():
         peer = contend("java", source, rounds)["compact"]
-        print(f"                    Java core, warm        {peer:7.2f} s   ours is {peer / mine:.2f} x faster", flush=True)
+        print(
+            f"                    Java core, warm        {peer:7.2f} s   ours is {peer / mine:.2f} x faster", flush=True
+        )
     read = contend("ours_read", source, rounds)
     per = read["read"] * 4_000_000 / rows
-    print(f"  merge-on-read     ours                   {read['read']:7.2f} s   {per:.2f} s per 4 million rows", flush=True)
+    print(
+        f"  merge-on-read     ours                   {read['read']:7.2f} s   {per:.2f} s per 4 million rows", flush=True
+    )
     if rows <= 4_000_000:
         other = pypaimon(source)
         if other is not None:

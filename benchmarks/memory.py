@@ -2,8 +2,8 @@
 
     python -m benchmarks.memory [--gib 2.0] [--cap-mib 1024]
 
-The bucket has five overlapping runs. The compaction runs as a Spark task; a thread of the worker notes its resident
-memory, and the address space of the worker's data is capped where the system allows. Prints the peak and the throughput.
+The bucket has five overlapping runs. The compaction runs as a Spark task; a thread of the Python worker notes its
+resident memory a hundred times a second, and above the cap the task fails. Prints the peak and the throughput.
 """
 
 import argparse

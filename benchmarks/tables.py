@@ -21,7 +21,9 @@ FIELDS = [
 ]
 
 
-def build(warehouse: Path, rows: int, *, buckets: int = 4, runs: int = 5, options: dict[str, str] | None = None) -> None:
+def build(
+    warehouse: Path, rows: int, *, buckets: int = 4, runs: int = 5, options: dict[str, str] | None = None
+) -> None:
     """A write-only table of `rows` records: `runs` commits, each a random subset of the same keys."""
     shutil.rmtree(warehouse, ignore_errors=True)
     catalog = open_catalog({"warehouse": str(warehouse)})
