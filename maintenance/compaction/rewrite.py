@@ -138,7 +138,7 @@ class _BucketRewrite:
 
 def top_apart(section: Section, top: int) -> Section:
     """The runs of a section, those files of the highest level in runs of their own: sections do not look at levels."""
-    runs = []
+    runs: list[tuple[DataFileMeta, ...]] = []
     for run in section:
         of_top = tuple(file for file in run if file.level == top)
         others = tuple(file for file in run if file.level != top)

@@ -3,14 +3,17 @@
 A cluster's executors need this package: `ship` sends it to them. On `local[*]` they run from the same files.
 """
 
+import atexit
 import io
 import os
+import shutil
 import sys
+import tempfile
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
+from weakref import WeakSet
 
 from pyspark.sql import SparkSession
 
@@ -27,7 +30,7 @@ _DEFAULTS = {
     "spark.python.worker.reuse": "true",
     "spark.log.level": "ERROR",
 }
-_SHIPPED: set[str] = set()
+_SHIPPED: "WeakSet[SparkSession]" = WeakSet()
 
 
 def get_session(
@@ -68,14 +71,15 @@ def _make_importable() -> None:
 
 def ship(spark: SparkSession) -> None:
     """Send this package to the executors of a cluster, once for each session."""
-    key = str(id(spark))
-    if key in _SHIPPED:
+    if spark in _SHIPPED:
         return
-    with TemporaryDirectory() as folder:
-        archive = Path(folder) / "paimon_maintenance.zip"
-        archive.write_bytes(_package())
-        spark.addArtifacts(str(archive), pyfile=True)
-    _SHIPPED.add(key)
+    # Executors fetch the file when their first task comes: it stays as long as this process.
+    folder = tempfile.mkdtemp(prefix="paimon-maintenance-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    archive = Path(folder) / "paimon_maintenance.zip"
+    archive.write_bytes(_package())
+    spark.addArtifacts(str(archive), pyfile=True)
+    _SHIPPED.add(spark)
 
 
 def _package() -> bytes:
