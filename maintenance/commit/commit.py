@@ -122,6 +122,18 @@ def commit_append(
     return (snapshot.id,)
 
 
+def append_or_abort(
+    target: CommitTarget, messages: Sequence[CommitMessage], identity: CommitIdentity
+) -> tuple[int, ...]:
+    """As `commit_append`; when it is certain that nothing was published, the files of the messages are deleted."""
+    try:
+        return commit_append(target, messages, identity)
+    except (CommitError, ConflictError):
+        # After any other error the snapshot may be there and need its files.
+        abort(target, messages)
+        raise
+
+
 def commit_compact(target: CommitTarget, messages: Sequence[CommitMessage], identity: CommitIdentity) -> CompactCommit:
     """Publish replaced files as one COMPACT snapshot, without the groups that another writer changed meanwhile.
 

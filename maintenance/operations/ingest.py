@@ -18,15 +18,14 @@ from maintenance.commit.commit import (
     CommitTarget,
     abort,
     already_committed,
-    commit_append,
+    append_or_abort,
 )
-from maintenance.errors import CommitError, ConflictError
 from maintenance.options import table as table_options
 from maintenance.spark.tasks import TaskError
 from maintenance.spark.write import FrameWrite, write_frame
 from maintenance.table.table import Table
 from maintenance.write.message import CommitMessage
-from maintenance.write.table_write import TableWrite
+from maintenance.write.table_write import write_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -82,12 +81,7 @@ def ingest(
     if already_committed(target, identity):
         return IngestReport(table.identifier, (), True, 0, 0, 0, time.monotonic() - started)
     messages = _written(spark, table, data, row_kind_column, target)
-    try:
-        snapshot_ids = commit_append(target, messages, identity)
-    except (CommitError, ConflictError):
-        # Certain not to be published; after any other error the snapshot may be there and need its files.
-        abort(target, messages)
-        raise
+    snapshot_ids = append_or_abort(target, messages, identity)
     files = [file for message in messages for file in message.new_files]
     return IngestReport(
         table.identifier,
@@ -110,7 +104,7 @@ def _written(
     write = FrameWrite(table.write_context(), table.last_sequences(), row_kind_column)
     if isinstance(data, pa.Table):
         if spark is None:
-            return _written_here(data, write)
+            return write_rows(write.context, write.last_sequences, write.conformed(data))
         data = spark.createDataFrame(data)
     outcomes = write_frame(data, write)
     messages = [outcome for outcome in outcomes if not isinstance(outcome, TaskError)]
@@ -119,13 +113,3 @@ def _written(
             abort(target, messages)
             raise outcome.error
     return messages
-
-
-def _written_here(data: pa.Table, write: FrameWrite) -> list[CommitMessage]:
-    writer = TableWrite(write.context, write.last_sequences)
-    try:
-        writer.write(write.conformed(data))
-    except BaseException:
-        writer.abort()
-        raise
-    return writer.finish()

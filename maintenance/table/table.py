@@ -13,11 +13,10 @@ from maintenance.commit.commit import (
     BATCH_IDENTIFIER,
     CommitIdentity,
     CommitTarget,
-    abort,
     already_committed,
-    commit_append,
+    append_or_abort,
 )
-from maintenance.errors import CommitError, ConflictError, OptionError
+from maintenance.errors import OptionError
 from maintenance.format.schema import TableSchema
 from maintenance.format.snapshot import Snapshot
 from maintenance.fs.file_io import FileIO
@@ -39,7 +38,7 @@ from maintenance.types.arrow import arrow_type
 from maintenance.types.row_kind import kinds_of_texts
 from maintenance.write.context import WriteContext
 from maintenance.write.rows import conform
-from maintenance.write.table_write import TableWrite
+from maintenance.write.table_write import write_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -224,19 +223,8 @@ class Table:
             return ()
         rows = pa.Table.from_batches([data]) if isinstance(data, pa.RecordBatch) else data
         context = self.write_context()
-        writer = TableWrite(context, self.last_sequences())
-        try:
-            writer.write(conform(rows, None if row_kinds is None else kinds_of_texts(row_kinds), context))
-        except BaseException:
-            writer.abort()
-            raise
-        messages = writer.finish()
-        try:
-            return commit_append(target, messages, identity)
-        except (CommitError, ConflictError):
-            # Certain not to be published; after any other error the snapshot may be there and need its files.
-            abort(target, messages)
-            raise
+        conformed = conform(rows, None if row_kinds is None else kinds_of_texts(row_kinds), context)
+        return append_or_abort(target, write_rows(context, self.last_sequences(), conformed), identity)
 
 
 def read_splits(splits: Sequence[Split], read: SplitRead) -> list[pa.Table]:

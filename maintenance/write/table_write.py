@@ -49,3 +49,14 @@ class TableWrite:
     def abort(self) -> None:
         for writer in self._writers.values():
             writer.abort()
+
+
+def write_rows(context: WriteContext, last_sequences: Sequences, rows: pa.Table) -> list[CommitMessage]:
+    """Write rows as `conform` returns them, all at once. On an error nothing of what was written stays."""
+    writer = TableWrite(context, last_sequences)
+    try:
+        writer.write(rows)
+    except BaseException:
+        writer.abort()
+        raise
+    return writer.finish()
