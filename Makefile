@@ -1,5 +1,5 @@
 # make demo   the whole pipeline on real data, then a report     make test        the tests
-# make ui     Dagster's web server and daemon                    make test-slow   crash and stress tests too
+# make ui     Dagster's web server and daemon                    make test-slow   the long tests: crashes of whole runs, clusters
 .DEFAULT_GOAL := help
 .PHONY: help demo ui test test-slow lint benchmarks lock clean install-run install-test
 
@@ -12,7 +12,7 @@ UV_COMPILE := .cache/uv/bin/uv pip compile --quiet --universal --python-version 
 help:
 	@echo "make demo        ingest, compact, index and expire real tables with Dagster on Spark, then report"
 	@echo "make ui          open Dagster at http://localhost:$(PORT) with what the demo left"
-	@echo "make test        run the tests (make test-slow: the long ones as well)"
+	@echo "make test        run the tests (make test-slow: the long ones)"
 	@echo "make lint        formatting, style, types, import order"
 	@echo "make benchmarks  time compaction and reading"
 	@echo "make lock        compile requirements*.in into hash-locked requirements*.txt"
@@ -39,7 +39,7 @@ test: install-test
 test-slow: install-test
 	@scripts/install pypaimon
 	@scripts/fetch-paimon-core
-	@$(JAVA) && export JAVA_HOME && $(BIN)/python -m pytest $(ARGS)
+	@$(JAVA) && export JAVA_HOME && $(BIN)/python -m pytest -m slow $(ARGS)
 
 lint: install-test
 	$(BIN)/ruff format --check .
