@@ -44,6 +44,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
+_WHOLE_TABLE_MEMORY = 256 << 20
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """A table of a catalog.
@@ -161,7 +164,8 @@ class Table:
             return table.to_arrow(table.schema.field_names[:1], where).select([])
         plan, read = table.plan(columns, table.predicate(where))
         schema = pa.schema([(f.name, arrow_type(f.type, f"column {f.name}")) for f in read.columns])
-        found = read_splits(plan.splits, read)
+        # The caller asks for all rows at once, so merging may hold more of them than in a task, and be faster.
+        found = read_splits(plan.splits, replace(read, memory=_WHOLE_TABLE_MEMORY))
         return pa.concat_tables(found) if found else schema.empty_table()
 
     def to_spark(
