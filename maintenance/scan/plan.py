@@ -13,7 +13,7 @@ from maintenance.metadata.manifests import Manifests
 from maintenance.options import table as table_options
 from maintenance.options.file_index import FILE_INDEX_READ_ENABLED
 from maintenance.predicate.tree import Predicate
-from maintenance.scan.pruning import Pruning, prune_primary_key
+from maintenance.scan.pruning import Pruning, alone_by_bucket, prune_primary_key
 from maintenance.scan.split import Split, SplitOptions, append_splits, primary_key_splits
 
 INDEX_SUFFIX = ".index"
@@ -57,13 +57,24 @@ def plan_scan(source: ScanSource, snapshot: Snapshot | None, predicate: Predicat
     schemas[source.schema.id] = source.schema
     pruning = Pruning(source.schema, schemas, predicate)
     split_options = SplitOptions.of(source.options)
+
+    def container(entry: ManifestEntry) -> bytes | None:
+        return None if predicate is None else _container(source, entry)
+
     if source.schema.primary_keys:
-        kept = prune_primary_key(entries, pruning)
+        by_stats = prune_primary_key(entries, pruning)
+        # As with statistics, an index may rule a file out only if no other file can hold a version of its rows.
+        alone = alone_by_bucket(entries)
+        kept = [
+            entry
+            for entry in by_stats
+            if (entry.partition, entry.bucket) not in alone or pruning.keeps_index(entry.file, container(entry))
+        ]
         read_key = key_reader([field.type for field in source.schema.key_fields])
         splits = tuple(primary_key_splits(snapshot.id, kept, split_options, read_key))
-        return ScanPlan(splits, schemas, len(entries), len(entries) - len(kept))
+        return ScanPlan(splits, schemas, len(entries), len(entries) - len(by_stats), len(by_stats) - len(kept))
     by_stats = [entry for entry in entries if pruning.keeps_values(entry.file)]
-    kept = [entry for entry in by_stats if pruning.keeps_index(entry.file, _container(source, entry))]
+    kept = [entry for entry in by_stats if pruning.keeps_index(entry.file, container(entry))]
     splits = tuple(append_splits(snapshot.id, kept, split_options))
     return ScanPlan(splits, schemas, len(entries), len(entries) - len(by_stats), len(by_stats) - len(kept))
 

@@ -146,11 +146,21 @@ def prune_primary_key(entries: Sequence[ManifestEntry], pruning: Pruning) -> lis
     """Entries that may hold matching rows, or versions of them. `entries`: live, by partition and bucket whole."""
     kept: list[ManifestEntry] = []
     for group in by_bucket(entries).values():
-        if raw_convertible([entry.file for entry in group]) or len(group) == 1:
+        if stands_alone(group):
             kept.extend(e for e in group if pruning.keeps_values(e.file))
         elif any(pruning.keeps_values(entry.file) for entry in group):
             kept.extend(group)
     return [entry for entry in kept if pruning.keeps_key_range(entry.file)]
+
+
+def stands_alone(group: Sequence[ManifestEntry]) -> bool:
+    """Whether no other file of a bucket can hold another version of a file's rows. `group`: all live files of it."""
+    return len(group) == 1 or raw_convertible([entry.file for entry in group])
+
+
+def alone_by_bucket(entries: Sequence[ManifestEntry]) -> frozenset[tuple[bytes, int]]:
+    """The (partition, bucket) groups whose files stand alone. `entries`: live, by partition and bucket whole."""
+    return frozenset(key for key, group in by_bucket(entries).items() if stands_alone(group))
 
 
 def stats_by_column(stats: SimpleStats, fields: Sequence[DataField]) -> dict[str, ColumnStats]:
