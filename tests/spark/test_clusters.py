@@ -1,6 +1,5 @@
 """Spark outside this process: a Connect server and a standalone cluster, each driven by a process of its own."""
 
-import importlib.util
 import os
 import socket
 import subprocess
@@ -104,6 +103,5 @@ def test_standalone_cluster(tmp_path: Path) -> None:
         drive(tmp_path / "warehouse", "master", master)
 
 
-@pytest.mark.skipif(importlib.util.find_spec("grpc") is None, reason="Spark Connect's client needs grpcio")
 def test_spark_connect(tmp_path: Path) -> None:
     drive(tmp_path / "warehouse", "remote", "local[2]")
