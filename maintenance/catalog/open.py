@@ -28,6 +28,12 @@ def open_catalog(options: Mapping[str, str]) -> Catalog:
             "catalog options",
             "Unset it; see the notes on object stores.",
         )
+    if not catalog_options.CASE_SENSITIVE.of(given):
+        raise UnsupportedError(
+            "'case-sensitive' = 'false' is not supported yet",
+            "catalog options",
+            "Unset it, and name tables as they are.",
+        )
     return _CATALOGS[metastore](given)
 
 
