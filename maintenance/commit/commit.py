@@ -16,6 +16,7 @@ from datetime import timedelta
 from maintenance.commit.conflicts import Conflict, Group, bucket_mismatch, find_conflict
 from maintenance.commit.manifest_merge import ManifestMergeOptions, merge_manifests
 from maintenance.errors import CommitError, ConflictError
+from maintenance.format.avro_codec import codec_of
 from maintenance.format.data_file import DataFileMeta
 from maintenance.format.key import key_reader
 from maintenance.format.manifest import FileKind, ManifestEntry
@@ -31,7 +32,6 @@ from maintenance.options import table as table_options
 from maintenance.write.message import CommitMessage
 
 BATCH_IDENTIFIER = 2**63 - 1
-_AVRO_CODECS = {"zstd": "zstandard", "none": "null"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,7 +304,7 @@ def _manifest_writer(target: CommitTarget) -> ManifestWriter:
         target.file_io,
         target.paths,
         [f.type for f in target.schema.partition_fields],
-        _AVRO_CODECS.get(compression, compression),
+        codec_of(compression),
         table_options.FILE_COMPRESSION_ZSTD_LEVEL.of(target.options),
         table_options.MANIFEST_TARGET_FILE_SIZE.of(target.options),
     )

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from maintenance.merge.sort_words import sort_order, sort_words
 
@@ -103,8 +102,3 @@ def _ascending(words: Sequence[np.ndarray], order: np.ndarray, new_key: np.ndarr
             return False
         undecided &= left == right
     return True
-
-
-def distinct_count(column: pa.ChunkedArray) -> int:
-    """Distinct values of a column, nulls counted as one."""
-    return int(pc.count_distinct(column, mode="all").as_py())

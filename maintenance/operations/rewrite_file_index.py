@@ -198,8 +198,8 @@ def index_files(task: IndexTask) -> IndexResult:
     changed = []
     size = 0
     for entry in task.entries:
-        container = _container(task, entry)
         old = index_container_of(task.write, entry)
+        container = _container(task, entry, old)
         if container == old and not _both_slots(entry.file):
             continue
         size += len(container or b"")
@@ -218,7 +218,7 @@ def _both_slots(file: DataFileMeta) -> bool:
     return file.embedded_index is not None and any(name.endswith(SUFFIX) for name in file.extra_files)
 
 
-def _container(task: IndexTask, entry: ManifestEntry) -> bytes | None:
+def _container(task: IndexTask, entry: ManifestEntry, old: bytes | None) -> bytes | None:
     """The container a file should have, None for no index at all. Names are those of the file's own schema."""
     written = task.read.schemas[entry.file.schema_id]
     own = {field.id: field for field in written.fields}
@@ -227,7 +227,7 @@ def _container(task: IndexTask, entry: ManifestEntry) -> bytes | None:
         if index.field.id in own and own[index.field.id].type.as_nullable() == index.field.type.as_nullable()
     ]  # fmt: skip
     names = {index.field.name: own[index.field.id].name for index in declared}
-    kept = _kept(task, entry, set(names.values()))
+    kept = _kept(old, entry.file.file_name, set(names.values()))
     built = _built(task, entry, declared)
     bodies = {name: dict(indexes) for name, indexes in kept.items()}
     for column, indexes in built.items():
@@ -235,12 +235,9 @@ def _container(task: IndexTask, entry: ManifestEntry) -> bytes | None:
     return serialize_container(bodies) if bodies else None
 
 
-def _kept(task: IndexTask, entry: ManifestEntry, columns: set[str]) -> Mapping[str, Mapping[str, bytes | None]]:
+def _kept(container: bytes | None, where: str, columns: set[str]) -> Mapping[str, Mapping[str, bytes | None]]:
     """Indexes of the present container whose column is still declared."""
-    container = index_container_of(task.write, entry)
-    if container is None:
-        return {}
-    found = parse_container(container, entry.file.file_name)
+    found = {} if container is None else parse_container(container, where)
     return {name: indexes for name, indexes in found.items() if name in columns}
 
 

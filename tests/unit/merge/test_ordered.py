@@ -4,7 +4,7 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maintenance.merge.ordered import KeyGroups, RecordOrder, distinct_count, group_by_key
+from maintenance.merge.ordered import KeyGroups, RecordOrder, group_by_key
 from tests.models.merging import grouped
 from tests.models.order import Record
 from tests.unit.merge.strategies import records, table_of
@@ -52,7 +52,3 @@ def test_equal_user_sequences_leave_it_to_the_sequence_number() -> None:
         groups = group_by_key(rows, RecordOrder(("k",), ("u",), descending), "_RUN")
         assert groups.order.tolist() == [2, 0, 1]
         assert groups.newest.tolist() == [1]
-
-
-def test_distinct_count_counts_nulls_once() -> None:
-    assert distinct_count(pa.chunked_array([[1, None], [1, None, 2]])) == 3
