@@ -5,18 +5,42 @@ from decimal import Decimal
 
 from hypothesis import strategies as st
 
-from maintenance.types.data_type import DataType, parse_type
+from maintenance.types.data_type import DataField, DataType, parse_type
 from maintenance.types.values import Value
 
+FIELD_NAMES = st.text(st.sampled_from("abcXYZ 9_`.,<>:'é中"), min_size=1, max_size=6)
 INTEGER_BITS = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "BIGINT": 64, "DATE": 32}
 
 
 def data_types() -> st.SearchStrategy[DataType]:
     """Every type that a serialized row can hold."""
-    simple = st.sampled_from([*INTEGER_BITS, "BOOLEAN", "FLOAT", "DOUBLE", "STRING", "BYTES", "CHAR(9)", "BINARY(9)"])
+    simple = st.sampled_from(
+        [*INTEGER_BITS, "TIME(3)", "BOOLEAN", "FLOAT", "DOUBLE", "STRING", "BYTES", "CHAR(9)", "BINARY(9)"]
+    )
     decimals = st.integers(1, 38).flatmap(lambda p: st.integers(0, p).map(lambda s: f"DECIMAL({p}, {s})"))
     moments = st.builds("{}({})".format, st.sampled_from(["TIMESTAMP", "TIMESTAMP_LTZ"]), st.integers(0, 9))
     return st.one_of(simple, decimals, moments).map(parse_type)
+
+
+def nested_types(leaves: st.SearchStrategy[DataType] | None = None) -> st.SearchStrategy[DataType]:
+    """Types with ARRAY, MAP, MULTISET and ROW among them, to a few levels; ids of fields are their positions."""
+    atoms = data_types() if leaves is None else leaves
+    return st.recursive(_maybe_not_null(atoms), lambda inner: _maybe_not_null(_nested(inner, atoms)), max_leaves=6)
+
+
+def _maybe_not_null(types: st.SearchStrategy[DataType]) -> st.SearchStrategy[DataType]:
+    return st.builds(DataType.as_nullable, types, st.booleans())
+
+
+def _nested(inner: st.SearchStrategy[DataType], atoms: st.SearchStrategy[DataType]) -> st.SearchStrategy[DataType]:
+    keys = atoms.map(lambda key: key.as_nullable(False))
+    rows = st.lists(st.tuples(FIELD_NAMES, inner), min_size=1, max_size=4, unique_by=lambda part: part[0].lower())
+    return st.one_of(
+        inner.map(lambda element: DataType("ARRAY", element=element)),
+        keys.map(lambda element: DataType("MULTISET", element=element)),
+        st.builds(lambda key, value: DataType("MAP", key=key, value=value), keys, inner),
+        rows.map(lambda parts: DataType("ROW", fields=tuple(DataField(n, *part) for n, part in enumerate(parts)))),
+    )
 
 
 def values(data_type: DataType) -> st.SearchStrategy[Value]:
@@ -28,6 +52,8 @@ def _values(data_type: DataType) -> st.SearchStrategy[Value]:
     if data_type.root in INTEGER_BITS:
         bound = 1 << INTEGER_BITS[data_type.root] - 1
         return st.integers(-bound, bound - 1)
+    if data_type.root == "TIME":
+        return st.integers(0, 86_399_999)
     if data_type.root == "BOOLEAN":
         return st.booleans()
     if data_type.root == "DOUBLE":

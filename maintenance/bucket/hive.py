@@ -10,8 +10,15 @@ from maintenance.format.binary_columns import Texts, natural_array, texts_of_arr
 from maintenance.types.data_type import DataType
 
 _MULTIPLIER = np.uint32(31)
-# A DATE reaches Java's hash as the number of its day.
-_INTS = {"BOOLEAN": pa.uint8(), "TINYINT": pa.int8(), "SMALLINT": pa.int16(), "INT": pa.int32(), "DATE": pa.int32()}
+# A DATE reaches Java's hash as the number of its day, a TIME as its milliseconds.
+_INTS = {
+    "BOOLEAN": pa.uint8(),
+    "TINYINT": pa.int8(),
+    "SMALLINT": pa.int16(),
+    "INT": pa.int32(),
+    "DATE": pa.int32(),
+    "TIME": pa.int32(),
+}
 
 
 def hive_hashes(columns: Sequence[pa.Array | pa.ChunkedArray], types: Sequence[DataType]) -> np.ndarray:

@@ -1,11 +1,14 @@
 """What a user gives to create a table, and the first schema file that comes of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 
 from maintenance.catalog.validation import validate
 from maintenance.format.schema import TableSchema
-from maintenance.types.data_type import DataField, DataType, parse_type
+from maintenance.types.data_type import DataField, DataType
+from maintenance.types.field_ids import all_ids, with_new_ids
+from maintenance.types.type_text import parse_data_type
 
 FieldSpec = tuple[str, str] | tuple[str, str, str] | tuple[str, DataType] | DataField
 
@@ -15,7 +18,8 @@ class Schema:
     """A table to create.
 
     Attributes:
-        fields: (name, type) or (name, type, comment), types as Paimon's text; their ids are given here, from 0.
+        fields: (name, type) or (name, type, comment), types as Paimon's text (`ROW<a INT, b ARRAY<DATE>>`); all ids
+            are given here: a column's, then those inside it.
         primary_keys, partition_keys: names of columns.
         options: Paimon's table options, texts.
     """
@@ -33,12 +37,12 @@ class Schema:
         partition = _keys(options.pop("partition", None)) or tuple(self.partition_keys)
         fields = tuple(
             replace(f, type=f.type.as_nullable(False)) if f.name in primary else f
-            for f in (_field(i, spec) for i, spec in enumerate(self.fields))
+            for f in _with_ids(map(_field, self.fields))
         )
         schema = TableSchema(
             id=0,
             fields=fields,
-            highest_field_id=len(fields) - 1,
+            highest_field_id=max(all_ids(fields), default=-1),
             partition_keys=partition,
             primary_keys=primary,
             options=options,
@@ -53,9 +57,17 @@ def _keys(text: str | None) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",")) if text else ()
 
 
-def _field(number: int, spec: FieldSpec) -> DataField:
+def _field(spec: FieldSpec) -> DataField:
     if isinstance(spec, DataField):
-        return replace(spec, id=number)
+        return spec
     name, data_type, *comment = spec
-    parsed = data_type if isinstance(data_type, DataType) else parse_type(data_type)
-    return DataField(number, name, parsed, comment[0] if comment else None)
+    parsed = data_type if isinstance(data_type, DataType) else parse_data_type(data_type)
+    return DataField(0, name, parsed, comment[0] if comment else None)
+
+
+def _with_ids(fields: Iterable[DataField]) -> Iterator[DataField]:
+    """The columns of a new table with their ids: a column's own comes before those inside it."""
+    ids = count()
+    for part in fields:
+        own = next(ids)
+        yield replace(part, id=own, type=with_new_ids(part.type, ids))

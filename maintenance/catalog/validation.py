@@ -44,6 +44,7 @@ def _validate_keys(schema: TableSchema, where: str) -> None:
         for name in keys:
             if name not in schema.field_names:
                 raise SchemaError(f"{kind} column '{name}' does not exist", where, "Name a column of the table.")
+            _check_no_nested_type(schema, name, kind, where)
         if len(set(keys)) != len(keys):
             raise SchemaError(f"a {kind} column is there twice", where, "Name each column once.")
     if schema.primary_keys and not schema.trimmed_primary_keys:
@@ -68,6 +69,15 @@ def _validate_buckets(schema: TableSchema, where: str) -> None:
             raise OptionError(f"'bucket-key' names '{name}'", where, "Name columns that are not partition columns.")
         if schema.primary_keys and name not in schema.primary_keys:
             raise OptionError(f"'bucket-key' names '{name}'", where, "Name columns of the primary key.")
+        _check_no_nested_type(schema, name, "bucket key", where)
+
+
+def _check_no_nested_type(schema: TableSchema, name: str, kind: str, where: str) -> None:
+    data_type = schema.field(name).type
+    if data_type.is_nested or data_type.root in ("VARIANT", "BLOB"):
+        raise SchemaError(
+            f"{kind} column '{name}' is {data_type}", where, "Paimon takes no nested type there: use another column."
+        )
 
 
 def _validate_sequence_and_changelog(schema: TableSchema, where: str) -> None:

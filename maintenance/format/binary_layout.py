@@ -18,7 +18,17 @@ COMPACT_DECIMAL_DIGITS = 18
 COMPACT_TIMESTAMP_DIGITS = 3
 INLINE_BYTES = 7
 
-FIXED_WIDTHS = {"BOOLEAN": 1, "TINYINT": 1, "SMALLINT": 2, "INT": 4, "BIGINT": 8, "FLOAT": 4, "DOUBLE": 8, "DATE": 4}
+FIXED_WIDTHS = {
+    "BOOLEAN": 1,
+    "TINYINT": 1,
+    "SMALLINT": 2,
+    "INT": 4,
+    "BIGINT": 8,
+    "FLOAT": 4,
+    "DOUBLE": 8,
+    "DATE": 4,
+    "TIME": 4,
+}
 
 
 def null_bits_size(arity: int) -> int:

@@ -38,6 +38,7 @@ _FIXED = {
     "FLOAT": struct.Struct("<f"),
     "DOUBLE": struct.Struct("<d"),
     "DATE": struct.Struct("<i"),
+    "TIME": struct.Struct("<i"),
 }
 _LONG = struct.Struct("<q")
 _SLOT = struct.Struct("<II")  # length (of a timestamp: nanoseconds within the millisecond) and offset

@@ -119,7 +119,7 @@ class _OrcReader:
 
     def read(self, fields: Sequence[DataField], filter_: pc.Expression | None) -> pa.Table:
         names = [field.name for field in fields]
-        return _natural(self._decoded(partial(self._file.read, names)), fields, self._path)
+        return _without_padding(_natural(self._decoded(partial(self._file.read, names)), fields, self._path), fields)
 
     def batches(
         self, fields: Sequence[DataField], batch_rows: int, filter_: pc.Expression | None
@@ -127,7 +127,7 @@ class _OrcReader:
         names = [field.name for field in fields]
         for stripe in range(self._file.nstripes):
             batch = self._decoded(partial(self._file.read_stripe, stripe, names))
-            table = _natural(pa.Table.from_batches([batch]), fields, self._path)
+            table = _without_padding(_natural(pa.Table.from_batches([batch]), fields, self._path), fields)
             for start in range(0, table.num_rows, batch_rows):
                 yield table.slice(start, batch_rows)
 
@@ -190,14 +190,28 @@ def _natural(table: pa.Table, fields: Sequence[DataField], path: str) -> pa.Tabl
     return pa.Table.from_arrays(columns, names=[field.name for field in fields])
 
 
+def _without_padding(table: pa.Table, fields: Sequence[DataField]) -> pa.Table:
+    """ORC pads a CHAR(n) with blanks up to its length, and Java's reader takes them off."""
+    for number, field in enumerate(fields):
+        if field.type.root == "CHAR":
+            table = table.set_column(number, field.name, pc.utf8_rtrim(table.column(number), " "))
+    return table
+
+
 def _avro_column(values: list[Any], field: DataField) -> pa.Array:
     """Stored numbers and bytes of an Avro file as a column. Paimon has millis up to TIMESTAMP(3), else micros."""
     wanted = arrow_type(field.type, f"column {field.name}")
+    if field.type.is_nested:
+        raise UnsupportedError(
+            f"type {field.type} in an Avro data file is not supported yet",
+            f"column {field.name}",
+            "Leave the column out of the read.",
+        )
     if field.type.is_timestamp:
         unit = "ms" if (field.type.precision or 0) <= 3 else "us"
         stored = pa.array(values, pa.int64()).cast(pa.timestamp(unit, tz=wanted.tz))
         return stored.cast(wanted)
-    if field.type.root == "DATE":
+    if field.type.root in ("DATE", "TIME"):
         return pa.array(values, pa.int32()).cast(wanted)
     if field.type.root == "DECIMAL":
         words = (

@@ -15,9 +15,10 @@ import pyarrow.parquet as pq
 
 from maintenance.errors import CorruptFileError, OptionError
 from maintenance.format.int96 import Int96Writer, int96_names
+from maintenance.format.system_fields import element_field_id, map_key_field_id
 from maintenance.options import table as table_options
-from maintenance.types.arrow import arrow_type, in_unit
-from maintenance.types.data_type import DataField
+from maintenance.types.arrow import arrow_type, element_of, in_unit, map_parts
+from maintenance.types.data_type import DataField, DataType
 
 EXTENSION = "parquet"
 
@@ -46,17 +47,28 @@ class ParquetOptions:
 
 def physical_schema(fields: Sequence[DataField]) -> pa.Schema:
     """The Arrow schema that becomes the file's schema: natural types, NOT NULL as REQUIRED, Paimon's field ids."""
-    return pa.schema(
-        [
-            pa.field(
-                field.name,
-                arrow_type(field.type, f"column {field.name}"),
-                field.type.nullable,
-                {"PARQUET:field_id": str(field.id)},
-            )
-            for field in fields
-        ]
-    )
+    return pa.schema([_physical_field(field.name, field.type, field.id, field.id, 0) for field in fields])
+
+
+def _physical_field(name: str, data_type: DataType, own_id: int, of_field: int, depth: int) -> pa.Field:
+    """A column or a part of one. `of_field`: id of the named field around it, `depth`: levels below that."""
+    arrow = arrow_type(data_type, f"column {name}")
+    match data_type.root:
+        case "ARRAY":
+            element = element_of(data_type)
+            arrow = pa.list_(_element_field("element", element, of_field, depth + 1))
+        case "MAP" | "MULTISET":
+            key, value = map_parts(data_type)
+            key_id = map_key_field_id(of_field, depth + 1)
+            key_field = _physical_field("key", key.as_nullable(False), key_id, of_field, depth + 1)
+            arrow = pa.map_(key_field, _element_field("value", value, of_field, depth + 1))
+        case "ROW":
+            arrow = pa.struct([_physical_field(f.name, f.type, f.id, f.id, 0) for f in data_type.fields])
+    return pa.field(name, arrow, data_type.nullable, {"PARQUET:field_id": str(own_id)})
+
+
+def _element_field(name: str, data_type: DataType, of_field: int, depth: int) -> pa.Field:
+    return _physical_field(name, data_type, element_field_id(of_field, depth), of_field, depth)
 
 
 def open_writer(
@@ -78,6 +90,7 @@ def open_writer(
             data_page_version="1.0",
             store_schema=False,
             store_decimal_as_integer=True,
+            write_time_adjusted_to_utc=True,
             write_statistics=[name for name in schema.names if name not in unbounded],
         )
 

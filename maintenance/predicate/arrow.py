@@ -148,7 +148,7 @@ def _scalar(value: Value, arrow: pa.DataType, leaf: Leaf | None = None) -> pa.Sc
             if rest:
                 raise ValueError(f"{value} ns is between two values of {arrow}")
             return pa.scalar(units, pa.int64()).cast(arrow)
-        if pa.types.is_date32(arrow):
+        if pa.types.is_date32(arrow) or pa.types.is_time32(arrow):
             return pa.scalar(value, pa.int32()).cast(arrow)
         return pa.scalar(value, arrow)
     except (ValueError, OverflowError, TypeError) as error:  # pa.ArrowInvalid is a ValueError

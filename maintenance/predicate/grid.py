@@ -1,4 +1,4 @@
-"""Columns whose values are evenly spaced (integers, decimals, dates, timestamps), and literals that fall between them.
+"""Columns whose values are evenly spaced (numbers, dates, times, timestamps), and literals that fall between them.
 
 A value has an index: `value = index * step`. A literal of a comparison cuts the indexes in two: those below it and
 those at most equal to it. Every comparison is decided by the two cuts, also for a literal that no value of the column
@@ -15,7 +15,7 @@ from fractions import Fraction
 from maintenance.predicate.tree import Compare, Operator, Predicate, always, conjunction, disjunction, never
 from maintenance.types.arrow import timestamp_unit
 from maintenance.types.data_type import DataType
-from maintenance.types.values import NANOS_PER_UNIT, Value
+from maintenance.types.values import MILLIS_PER_DAY, NANOS_PER_UNIT, Value
 
 _BITS = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "BIGINT": 64, "DATE": 32}
 _EXACT = decimal.Context(prec=100)
@@ -27,7 +27,7 @@ class Grid:
 
     Attributes:
         lowest, highest: indexes of the smallest and the largest value.
-        per_unit: how many indexes make up 1 of the column's unit: 10^scale; for timestamps at most 1 per nanosecond.
+        per_unit: how many indexes make up 1 of the column's unit: 10^scale; for times at most 1 per nanosecond.
         value_of: the internal value of an index.
     """
 
@@ -45,6 +45,8 @@ def grid_of(data_type: DataType) -> Grid | None:
     if data_type.root == "DECIMAL":
         digits, scale = data_type.precision or 10, data_type.scale or 0
         return Grid(1 - 10**digits, 10**digits - 1, Fraction(10**scale), lambda index: _decimal(index, scale))
+    if data_type.root == "TIME":
+        return Grid(0, MILLIS_PER_DAY - 1, Fraction(1, NANOS_PER_UNIT["ms"]), int)
     if data_type.is_timestamp:
         # Arrow's unit, not the precision: rows may hold more digits than the type declares.
         step = NANOS_PER_UNIT[timestamp_unit(data_type.precision or 0)]
@@ -53,7 +55,7 @@ def grid_of(data_type: DataType) -> Grid | None:
 
 
 def compare_exact(op: Operator, column: str, grid: Grid, literal: Fraction) -> Predicate:
-    """The comparison with a number in the column's unit (timestamps: nanoseconds)."""
+    """The comparison with a number in the column's unit (times and timestamps: nanoseconds)."""
     index = literal * grid.per_unit
     if index.denominator == 1 and grid.lowest <= index <= grid.highest:
         return Compare(op, column, grid.value_of(int(index)))

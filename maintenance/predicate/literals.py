@@ -1,8 +1,8 @@
 """A column compared with a literal: the rules of Spark SQL (ANSI mode) that bring both to one type.
 
-A literal is None, bool, int and Decimal (exact numbers), float (a double), str, bytes, `Day` or `Moment`. Where Spark
-would cast the column in a way that a comparison of the column's own values cannot express (a string column with a
-number), the comparison is refused. All functions raise ValueError with the reason; callers know where it stands.
+A literal is None, bool, int and Decimal (exact numbers), float (a double), str, bytes, `Day`, `Moment` or `Clock`.
+Where Spark would cast the column in a way that a comparison of the column's own values cannot express (a string column
+with a number), the comparison is refused. All functions raise ValueError with the reason; callers know where it stands.
 """
 
 import decimal
@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 
 from maintenance.predicate.grid import Grid, compare_double, compare_exact, grid_of
-from maintenance.predicate.moments import NANOS_PER_DAY, days_of_text, nanos_of_text
+from maintenance.predicate.moments import NANOS_PER_DAY, days_of_text, nanos_of_clock, nanos_of_text
 from maintenance.predicate.tree import (
     UNKNOWN,
     And,
@@ -47,7 +47,14 @@ class Moment:
     nanos: int
 
 
-Literal = bool | int | float | decimal.Decimal | str | bytes | Day | Moment | None
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """A time literal: nanoseconds of the day."""
+
+    nanos: int
+
+
+Literal = bool | int | float | decimal.Decimal | str | bytes | Day | Moment | Clock | None
 
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
 _DOUBLE = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)[df]?|[+-]?(?:nan|inf(?:inity)?)", re.ASCII | re.I)
@@ -89,7 +96,7 @@ def within(field: DataField, literals: Sequence[Literal]) -> Predicate:
 def _compare_on_grid(op: Operator, field: DataField, grid: Grid, literal: Literal) -> Predicate:
     if isinstance(literal, str):
         literal = _literal_of_text(literal, field.type)
-    is_time = field.type.root == "DATE" or field.type.is_timestamp
+    is_time = field.type.root in ("DATE", "TIME") or field.type.is_timestamp
     match literal:
         case bool():
             pass
@@ -97,6 +104,10 @@ def _compare_on_grid(op: Operator, field: DataField, grid: Grid, literal: Litera
             return compare_double(op, field.name, grid, literal)
         case int() | decimal.Decimal() if not is_time:
             return compare_exact(op, field.name, grid, Fraction(literal))
+        case Clock(nanos) if field.type.root == "TIME":
+            return compare_exact(op, field.name, grid, Fraction(nanos))
+        case Day() | Moment() if field.type.root == "TIME":
+            pass
         case Day(days) if is_time:
             unit = NANOS_PER_DAY if field.type.is_timestamp else 1
             return compare_exact(op, field.name, grid, Fraction(days * unit))
@@ -109,6 +120,8 @@ def _compare_on_grid(op: Operator, field: DataField, grid: Grid, literal: Litera
 def _literal_of_text(text: str, data_type: DataType) -> Literal:
     if data_type.root == "DATE":
         return Day(days_of_text(text))
+    if data_type.root == "TIME":
+        return Clock(nanos_of_clock(text))
     if data_type.is_timestamp:
         nanos, zoned = nanos_of_text(text)
         if zoned and data_type.root == "TIMESTAMP":
@@ -173,5 +186,6 @@ def _mismatch(literal: Literal, data_type: DataType) -> ValueError:
         bytes: "binary",
         Day: "a date",
         Moment: "a timestamp",
+        Clock: "a time",
     }
     return ValueError(f"a column of type {data_type} cannot be compared with {kinds[type(literal)]}: {literal!r}")

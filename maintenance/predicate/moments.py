@@ -1,11 +1,12 @@
-"""Dates and timestamps as texts, read as Spark's casts read them with the session time zone UTC.
+"""Dates, times and timestamps as texts, read as Spark's casts read them with the session time zone UTC.
 
 Unlike there, the 7th to 9th digit of a second count, since TIMESTAMP(9) columns have them. Zones by region name, years
-outside 1 to 9999 and times without a date are refused.
+outside 1 to 9999 and timestamps without a date are refused.
 """
 
 import datetime as dt
 import re
+from collections.abc import Sequence
 
 NANOS_PER_SECOND = 10**9
 NANOS_PER_DAY = 86_400 * NANOS_PER_SECOND
@@ -16,6 +17,7 @@ _TIMESTAMP = re.compile(
     _DAY % r"(?:[ T](\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,9}))?)?\s*(Z|UTC|GMT|[+-]\d{1,2}(?::?\d{2})?)?)?",
     re.ASCII,
 )
+_CLOCK = re.compile(r"(\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,9}))?)?", re.ASCII)
 _EPOCH = dt.date(1970, 1, 1)
 
 
@@ -39,11 +41,30 @@ def nanos_of_text(text: str) -> tuple[int, bool]:
     found = _TIMESTAMP.fullmatch(text.strip())
     if found is None:
         raise ValueError(f"'{text}' is not a timestamp such as 2024-02-29 12:30:00.5, with or without Z or +02:00")
-    hour, minute, second = (int(part or 0) for part in found.group(4, 5, 6))
+    nanos = _nanos_of_day(found.group(4, 5, 6, 7), text)
+    return _days(found, text) * NANOS_PER_DAY + nanos - _offset(found[8], text), found[8] is not None
+
+
+def nanos_of_clock(text: str) -> int:
+    """Nanoseconds of the day of a text such as ``12:30:00.5``. Raises: ValueError saying what it expected."""
+    found = _CLOCK.fullmatch(text.strip())
+    if found is None:
+        raise ValueError(f"'{text}' is not a time such as 12:30:00.5")
+    return _nanos_of_day(found.groups(), text)
+
+
+def _nanos_of_day(parts: Sequence[str | None], text: str) -> int:
+    """`parts`: hour, minute, second and its fraction, each None where it is left out."""
+    hour, minute, second = (int(part or 0) for part in parts[:3])
     if hour > 23 or minute > 59 or second > 59:
         raise ValueError(f"'{text}' has no time of a day")
-    nanos = int((found[7] or "").ljust(9, "0")) + (hour * 3600 + minute * 60 + second) * NANOS_PER_SECOND
-    return _days(found, text) * NANOS_PER_DAY + nanos - _offset(found[8], text), found[8] is not None
+    return int((parts[3] or "").ljust(9, "0")) + (hour * 3600 + minute * 60 + second) * NANOS_PER_SECOND
+
+
+def text_of_clock(nanos: int) -> str:
+    """``12:30:00.500000000`` of nanoseconds of the day."""
+    seconds, fraction = divmod(nanos, NANOS_PER_SECOND)
+    return f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}.{fraction:09d}"
 
 
 def text_of_days(days: int) -> str:
@@ -53,10 +74,8 @@ def text_of_days(days: int) -> str:
 
 def text_of_nanos(nanos: int) -> str:
     """``2024-02-29 12:30:00.500000000``, in UTC. Raises: OverflowError outside the years 1 to 9999."""
-    seconds, fraction = divmod(nanos, NANOS_PER_SECOND)
-    days, seconds = divmod(seconds, 86_400)
-    clock = f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
-    return f"{text_of_days(days)} {clock}.{fraction:09d}"
+    days, clock = divmod(nanos, NANOS_PER_DAY)
+    return f"{text_of_days(days)} {text_of_clock(clock)}"
 
 
 def nanos_of_datetime(moment: dt.datetime) -> int:

@@ -5,8 +5,8 @@ import decimal
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from maintenance.predicate.literals import Day, Literal, Moment, compare, null_safe_equal, within
-from maintenance.predicate.moments import nanos_of_datetime
+from maintenance.predicate.literals import Clock, Day, Literal, Moment, compare, null_safe_equal, within
+from maintenance.predicate.moments import nanos_of_clock, nanos_of_datetime
 from maintenance.predicate.tree import Contains, EndsWith, IsNull, Not, Operator, Predicate, StartsWith
 from maintenance.types.data_type import DataField
 
@@ -54,6 +54,8 @@ def _literal(value: Any, field: DataField) -> Literal:
         return Moment(nanos_of_datetime(value))
     if isinstance(value, dt.date):
         return Day((value - dt.date(1970, 1, 1)).days)
+    if isinstance(value, dt.time) and value.tzinfo is None:
+        return Clock(nanos_of_clock(value.isoformat()))
     if isinstance(value, bytearray | memoryview):
         return bytes(value)
     if value is None or isinstance(value, bool | int | float | decimal.Decimal | str | bytes):

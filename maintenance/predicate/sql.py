@@ -9,7 +9,7 @@ from sqlglot import exp
 from maintenance.errors import PredicateError
 from maintenance.predicate.like import like
 from maintenance.predicate.literals import Literal, compare, null_safe_equal, within
-from maintenance.predicate.moments import text_of_days, text_of_nanos
+from maintenance.predicate.moments import text_of_clock, text_of_days, text_of_nanos
 from maintenance.predicate.sql_syntax import check_arguments, literal_of, syntax_tree
 from maintenance.predicate.tree import (
     SWAPPED,
@@ -32,7 +32,7 @@ from maintenance.predicate.tree import (
 )
 from maintenance.types.arrow import arrow_type
 from maintenance.types.data_type import DataField, DataType
-from maintenance.types.values import Value
+from maintenance.types.values import NANOS_PER_UNIT, Value
 
 _OPERATORS: dict[type[exp.Expr], Operator] = {
     exp.EQ: "=",
@@ -229,6 +229,8 @@ def _literal_sql(value: Value, data_type: DataType) -> str:
             return str(value).upper()
         case int() if data_type.root == "DATE":
             return f"DATE '{text_of_days(value)}'"
+        case int() if data_type.root == "TIME":
+            return f"TIME '{text_of_clock(value * NANOS_PER_UNIT['ms'])}'"
         case int() if data_type.is_timestamp:
             local = data_type.root == "TIMESTAMP"
             return f"TIMESTAMP_NTZ '{text_of_nanos(value)}'" if local else f"TIMESTAMP '{text_of_nanos(value)}Z'"

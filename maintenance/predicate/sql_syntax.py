@@ -14,8 +14,8 @@ from sqlglot import Dialect, exp
 from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType
 
-from maintenance.predicate.literals import Day, Literal, Moment
-from maintenance.predicate.moments import days_of_text, nanos_of_text
+from maintenance.predicate.literals import Clock, Day, Literal, Moment
+from maintenance.predicate.moments import days_of_text, nanos_of_clock, nanos_of_text
 
 MAX_DIGITS = 38
 
@@ -78,6 +78,8 @@ def _cast(value: Literal, to: exp.DataType) -> Literal:
         return None
     if kind == _Type.DATE and isinstance(value, str):
         return Day(days_of_text(value))
+    if kind == _Type.TIME and isinstance(value, str) and not to.expressions:
+        return Clock(nanos_of_clock(value))
     if kind in _WITH_ZONE and isinstance(value, str):
         return Moment(nanos_of_text(value)[0])
     if kind == _Type.TIMESTAMPNTZ and isinstance(value, str):

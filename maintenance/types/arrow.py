@@ -1,5 +1,7 @@
 """Paimon's types as Arrow types, the natural ones: `timestamp[us]` for TIMESTAMP(6), `decimal128` for DECIMAL.
 
+TIME is `time32[ms]` whatever its precision, since Paimon keeps milliseconds of the day. A MULTISET is a map from its
+elements to how often each is there. Nested fields that are NOT NULL are so in Arrow too; map keys always are.
 This is the only place that says which types this engine can hold; every other one is refused here by name.
 """
 
@@ -11,6 +13,8 @@ import pyarrow.compute as pc
 from maintenance.errors import UnsupportedError
 from maintenance.types.data_type import MAX_LENGTH, DataField, DataType
 
+MULTISET_COUNT = DataType("INT", nullable=False)
+
 _FIXED = {
     "BOOLEAN": pa.bool_(),
     "TINYINT": pa.int8(),
@@ -20,6 +24,7 @@ _FIXED = {
     "FLOAT": pa.float32(),
     "DOUBLE": pa.float64(),
     "DATE": pa.date32(),
+    "TIME": pa.time32("ms"),
     "CHAR": pa.string(),
     "VARCHAR": pa.string(),
     "BINARY": pa.binary(),
@@ -35,7 +40,7 @@ def timestamp_unit(precision: int) -> str:
 
 
 def arrow_type(data_type: DataType, where: str = "a column") -> pa.DataType:
-    """The Arrow type of a Paimon type. Raises: UnsupportedError naming `where` and the type."""
+    """The Arrow type of a Paimon type. Raises: UnsupportedError naming `where` with the path inside it."""
     if data_type.root in _FIXED:
         return _FIXED[data_type.root]
     if data_type.root == "DECIMAL":
@@ -44,9 +49,35 @@ def arrow_type(data_type: DataType, where: str = "a column") -> pa.DataType:
         return pa.timestamp(timestamp_unit(data_type.precision or 0))
     if data_type.root == "TIMESTAMP_LTZ":
         return pa.timestamp(timestamp_unit(data_type.precision or 0), tz="UTC")
+    if data_type.root == "ARRAY":
+        return pa.list_(_nested("element", element_of(data_type), where))
+    if data_type.root in ("MAP", "MULTISET"):
+        key, value = map_parts(data_type)
+        return pa.map_(arrow_type(key, f"{where}.key"), _nested("value", value, where))
+    if data_type.root == "ROW":
+        return pa.struct([_nested(field.name, field.type, where) for field in data_type.fields])
     raise UnsupportedError(
         f"type {data_type} is not supported yet", where, "Leave this column out of the table or of the read."
     )
+
+
+def _nested(name: str, data_type: DataType, where: str) -> pa.Field:
+    return pa.field(name, arrow_type(data_type, f"{where}.{name}"), data_type.nullable)
+
+
+def element_of(data_type: DataType) -> DataType:
+    """The type of the elements of an ARRAY, MULTISET or VECTOR."""
+    assert data_type.element is not None
+    return data_type.element
+
+
+def map_parts(data_type: DataType) -> tuple[DataType, DataType]:
+    """The types of keys and values of a MAP, or of the map from elements to counts that a MULTISET is stored as."""
+    if data_type.root == "MULTISET":
+        return element_of(data_type), MULTISET_COUNT
+    assert data_type.key is not None
+    assert data_type.value is not None
+    return data_type.key, data_type.value
 
 
 def in_unit(column: pa.ChunkedArray, unit: str) -> pa.ChunkedArray:
@@ -64,8 +95,11 @@ def arrow_schema(fields: Sequence[DataField]) -> pa.Schema:
     return pa.schema([pa.field(f.name, arrow_type(f.type, f"column {f.name}"), f.type.nullable) for f in fields])
 
 
-def data_type_of_arrow(arrow: pa.DataType, nullable: bool = True) -> DataType:
-    """The Paimon type that holds an Arrow type, for tables made from data. Raises: UnsupportedError."""
+def data_type_of_arrow(arrow: pa.DataType, nullable: bool = True, where: str = "data") -> DataType:
+    """The Paimon type that holds an Arrow type, for tables made from data; fields of a ROW get ids from 0.
+
+    Raises: UnsupportedError naming `where`, with the path inside it.
+    """
     if pa.types.is_dictionary(arrow):
         arrow = arrow.value_type
     for root in ("BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DATE"):
@@ -73,11 +107,43 @@ def data_type_of_arrow(arrow: pa.DataType, nullable: bool = True) -> DataType:
             return DataType(root, nullable)
     if pa.types.is_string(arrow) or pa.types.is_large_string(arrow) or pa.types.is_string_view(arrow):
         return DataType("VARCHAR", nullable, length=MAX_LENGTH)
-    if pa.types.is_binary(arrow) or pa.types.is_large_binary(arrow):
+    if pa.types.is_binary(arrow) or pa.types.is_large_binary(arrow) or pa.types.is_binary_view(arrow):
         return DataType("VARBINARY", nullable, length=MAX_LENGTH)
+    if pa.types.is_fixed_size_binary(arrow):
+        return DataType("BINARY", nullable, length=arrow.byte_width)
     if pa.types.is_decimal128(arrow):
         return DataType("DECIMAL", nullable, precision=arrow.precision, scale=arrow.scale)
+    if pa.types.is_time(arrow):
+        return DataType("TIME", nullable, precision=_DIGITS[arrow.unit])
     if pa.types.is_timestamp(arrow):
         precision = _DIGITS[arrow.unit]
         return DataType("TIMESTAMP_LTZ" if arrow.tz else "TIMESTAMP", nullable, precision=precision)
-    raise UnsupportedError(f"Arrow type {arrow} has no supported Paimon type", "data", "Cast the column first.")
+    return _nested_of_arrow(arrow, nullable, where)
+
+
+def _nested_of_arrow(arrow: pa.DataType, nullable: bool, where: str) -> DataType:
+    if is_list(arrow):
+        element = data_type_of_arrow(arrow.value_type, arrow.value_field.nullable, f"{where}.element")
+        return DataType("ARRAY", nullable, element=element)
+    if pa.types.is_map(arrow):
+        key = data_type_of_arrow(arrow.key_type, False, f"{where}.key")
+        value = data_type_of_arrow(arrow.item_type, arrow.item_field.nullable, f"{where}.value")
+        return DataType("MAP", nullable, key=key, value=value)
+    if pa.types.is_struct(arrow) and arrow.num_fields:
+        fields = tuple(
+            DataField(number, part.name, data_type_of_arrow(part.type, part.nullable, f"{where}.{part.name}"))
+            for number, part in enumerate(arrow)
+        )
+        return DataType("ROW", nullable, fields=fields)
+    raise UnsupportedError(f"Arrow type {arrow} has no supported Paimon type", where, "Cast the column first.")
+
+
+def is_list(arrow: pa.DataType) -> bool:
+    """Whether an Arrow type is one of the five kinds of lists."""
+    return (
+        pa.types.is_list(arrow)
+        or pa.types.is_large_list(arrow)
+        or pa.types.is_fixed_size_list(arrow)
+        or pa.types.is_list_view(arrow)
+        or pa.types.is_large_list_view(arrow)
+    )

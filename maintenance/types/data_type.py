@@ -92,7 +92,7 @@ class DataType:
             case "MAP":
                 return f"MAP<{self.key}, {self.value}>"
             case "ROW":
-                return "ROW<" + ", ".join(f"`{field.name}` {field.type}" for field in self.fields) + ">"
+                return f"ROW<{', '.join(map(str, self.fields))}>"
         return self.root
 
 
@@ -107,7 +107,8 @@ class DataField:
     default_value: str | None = None
 
     def __str__(self) -> str:
-        return f"`{self.name}` {self.type}"
+        name = self.name.replace("`", "``")
+        return f"`{name}` {self.type}"
 
 
 _ATOMIC = re.compile(

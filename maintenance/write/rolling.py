@@ -227,7 +227,7 @@ def _dictionary_columns(rows: pa.Table) -> list[str]:
     sample = rows.slice(0, _SAMPLE_ROWS)
     worth = []
     for field in sample.schema:
-        if pa.types.is_boolean(field.type):
+        if pa.types.is_boolean(field.type) or pa.types.is_nested(field.type):
             continue
         if pc.count_distinct(sample.column(field.name)).as_py() * 4 <= sample.num_rows:
             worth.append(field.name)

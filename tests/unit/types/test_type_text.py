@@ -1,0 +1,29 @@
+"""Texts of nested types: what is written reads back, and what is none is refused."""
+
+import pytest
+from hypothesis import given
+
+from maintenance.errors import SchemaError
+from maintenance.types.data_type import DataType
+from maintenance.types.type_text import parse_data_type
+from tests.strategies import nested_types
+
+
+@given(nested_types())
+def test_a_type_reads_back_from_its_text(data_type: DataType) -> None:
+    assert parse_data_type(str(data_type)) == data_type
+
+
+def test_forms_of_rows() -> None:
+    expected = "ROW<`a b` INT NOT NULL, `c` ARRAY<STRING>, `d``` DECIMAL(4, 2)>"
+    assert str(parse_data_type(" row < `a b` INT not  null, c:array<string>, `d``` dec(4,2) >")) == expected
+    commented = parse_data_type("STRUCT<a INT COMMENT 'one, two', b MAP<INT, INT> 'it''s'>")
+    assert [(field.id, field.description) for field in commented.fields] == [(0, "one, two"), (1, "it's")]
+
+
+@pytest.mark.parametrize(
+    "text", ["ARRAY<INT", "MAP<INT>", "ARRAY<INT, INT>", "ROW<a>", "ROW<`a INT>", "VECTOR<FLOAT, x>", "LIST<INT>"]
+)
+def test_what_is_no_type(text: str) -> None:
+    with pytest.raises(SchemaError, match="is not a data type"):
+        parse_data_type(text)
