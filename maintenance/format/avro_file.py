@@ -12,13 +12,13 @@ Fields are matched by name, so files of other writers with other record names or
 
 import io
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import fastavro
 
 from maintenance.errors import CorruptFileError, PaimonError, UnsupportedError
-from maintenance.format.avro_codec import AVRO_CODECS
+from maintenance.format.avro_codec import AVRO_CODECS, AvroCodec
 from maintenance.format.json_object import missing_key
 
 T = TypeVar("T")
@@ -63,11 +63,69 @@ def read_records(data: bytes, where: str, convert: Callable[[dict[str, Any]], T]
 def _decodable(data: bytes) -> bytes:
     """The file without compression and logical types."""
     header, position = _header(data)
+    schema = without_logical_types(json.loads(header["avro.schema"]))
+    return _recoded(data, position, {"avro.schema": json.dumps(schema).encode()}, _codec_of(header).decompress)
+
+
+def _codec_of(header: Mapping[str, bytes]) -> AvroCodec:
     codec = header.get("avro.codec", b"null").decode()
     if codec not in AVRO_CODECS:
         raise UnsupportedError(f"Avro codec '{codec}'", "header", "Rewrite the file with compression zstd.")
-    schema = without_logical_types(json.loads(header["avro.schema"]))
-    return _recoded(data, position, {"avro.schema": json.dumps(schema).encode()}, AVRO_CODECS[codec].decompress)
+    return AVRO_CODECS[codec]
+
+
+class AvroFile:
+    """A container of many records, decoded some blocks at a time. Damaged ones may raise anything.
+
+    `column_names`: of the records, in file order.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        header, self._position = _header(data)
+        self._decompress = _codec_of(header).decompress
+        self._schema = without_logical_types(json.loads(header["avro.schema"]))
+        # Some writers put a union with null around the record.
+        self._record = self._schema[1] if isinstance(self._schema, list) else self._schema
+        self.column_names = [field["name"] for field in self._record["fields"]]
+
+    def records(self, batch_rows: int, names: Sequence[str]) -> Iterator[list[dict[str, Any]]]:
+        """Records with the columns `names`, those of whole blocks: at least `batch_rows` but for the last list."""
+        header = container_header(json.dumps(self._schema), "null")
+        wanted = None
+        if set(names) != set(self.column_names):
+            fields = [field for field in self._record["fields"] if field["name"] in names]
+            wanted = fastavro.parse_schema({**self._record, "fields": fields})
+        gathered, rows = [header], 0
+        for count, block in _blocks(self._data, self._position):
+            gathered.append(container_block(count, self._decompress(block)))
+            rows += count
+            if rows >= batch_rows:
+                yield _decoded(b"".join(gathered), wanted, rows)
+                gathered, rows = [header], 0
+        if rows:
+            yield _decoded(b"".join(gathered), wanted, rows)
+
+
+def _decoded(container: bytes, wanted: Any, rows: int) -> list[dict[str, Any]]:
+    records: list[Any] = list(fastavro.reader(io.BytesIO(container), wanted))
+    if len(records) != rows:
+        raise ValueError(f"blocks of {rows} records hold {len(records)}")
+    return records
+
+
+def container_header(schema: str, codec: str) -> bytes:
+    """The beginning of a container file. `schema`: JSON; `codec`: a key of `AVRO_CODECS`."""
+    out = io.BytesIO()
+    out.write(_MAGIC)
+    fastavro.schemaless_writer(out, _HEADER_SCHEMA, {"avro.schema": schema.encode(), "avro.codec": codec.encode()})
+    out.write(_SYNC_MARKER)
+    return out.getvalue()
+
+
+def container_block(count: int, content: bytes) -> bytes:
+    """A block of `count` records. `content`: compressed."""
+    return b"".join((_long(count), _long(len(content)), content, _SYNC_MARKER))
 
 
 def write_records(schema: Any, records: Iterable[Mapping[str, Any]], codec: str, level: int) -> bytes:
@@ -102,16 +160,9 @@ def _header(data: bytes) -> tuple[dict[str, bytes], int]:
 
 def _recoded(data: bytes, position: int, header: dict[str, bytes], recode: Callable[[bytes], bytes]) -> bytes:
     """The container with another header and every block put through `recode`. `position`: of the first marker."""
-    out = io.BytesIO()
-    out.write(_MAGIC)
-    fastavro.schemaless_writer(out, _HEADER_SCHEMA, header)
-    out.write(_SYNC_MARKER)
-    for count, block in _blocks(data, position):
-        content = recode(block)
-        out.write(_long(count) + _long(len(content)))
-        out.write(content)
-        out.write(_SYNC_MARKER)
-    return out.getvalue()
+    parts = [container_header(header["avro.schema"].decode(), header.get("avro.codec", b"null").decode())]
+    parts.extend(container_block(count, recode(block)) for count, block in _blocks(data, position))
+    return b"".join(parts)
 
 
 def _blocks(data: bytes, position: int) -> Iterator[tuple[int, bytes]]:

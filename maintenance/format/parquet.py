@@ -1,11 +1,6 @@
-"""Parquet data files with Paimon's columns, field ids and physical types.
+"""Reading parquet data files. Source: seed 000 (parquet types), Java `ParquetReaderFactory`."""
 
-Everything follows Paimon's own writer: TIMESTAMP(7..9) is INT96, which needs a writer of its own (`int96`), for Paimon
-before 2.0 reads INT64 nanoseconds as microseconds. Source: seed 000 (parquet types), Java `ParquetSchemaConverter`.
-"""
-
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -13,88 +8,12 @@ import pyarrow.compute as pc
 import pyarrow.dataset as pads
 import pyarrow.parquet as pq
 
-from maintenance.errors import CorruptFileError, OptionError
-from maintenance.format.int96 import Int96Writer, int96_names
-from maintenance.format.system_fields import element_field_id, map_key_field_id
-from maintenance.options import table as table_options
-from maintenance.types.arrow import arrow_type, element_of, in_unit, map_parts
-from maintenance.types.data_type import DataField, DataType
+from maintenance.errors import CorruptFileError, UnsupportedError
+from maintenance.format.data_format import DataFormat, natural_table
+from maintenance.format.parquet_writer import prepare_writer
+from maintenance.types.data_type import DataField
 
-EXTENSION = "parquet"
-
-_CODECS = {"zstd": "zstd", "snappy": "snappy", "gzip": "gzip", "lz4": "lz4", "none": "none", "uncompressed": "none"}
-
-
-@dataclass(frozen=True, slots=True)
-class ParquetOptions:
-    """How parquet files are written. `row_group_bytes`: of a row group in memory."""
-
-    codec: str = "zstd"
-    level: int | None = 1
-    row_group_bytes: int = 128 << 20
-
-    @classmethod
-    def of(cls, options: Mapping[str, str]) -> "ParquetOptions":
-        """The options of a table. Raises: OptionError: a codec that parquet lacks."""
-        name = table_options.FILE_COMPRESSION.of(options).lower()
-        if name not in _CODECS:
-            raise OptionError(
-                f"'file.compression' = '{name}' is no codec of parquet", "options", f"Use one of {', '.join(_CODECS)}."
-            )
-        level = table_options.FILE_COMPRESSION_ZSTD_LEVEL.of(options) if name == "zstd" else None
-        return cls(_CODECS[name], level, table_options.FILE_BLOCK_SIZE.of(options) or 128 << 20)
-
-
-def physical_schema(fields: Sequence[DataField]) -> pa.Schema:
-    """The Arrow schema that becomes the file's schema: natural types, NOT NULL as REQUIRED, Paimon's field ids."""
-    return pa.schema([_physical_field(field.name, field.type, field.id, field.id, 0) for field in fields])
-
-
-def _physical_field(name: str, data_type: DataType, own_id: int, of_field: int, depth: int) -> pa.Field:
-    """A column or a part of one. `of_field`: id of the named field around it, `depth`: levels below that."""
-    arrow = arrow_type(data_type, f"column {name}")
-    match data_type.root:
-        case "ARRAY":
-            element = element_of(data_type)
-            arrow = pa.list_(_element_field("element", element, of_field, depth + 1))
-        case "MAP" | "MULTISET":
-            key, value = map_parts(data_type)
-            key_id = map_key_field_id(of_field, depth + 1)
-            key_field = _physical_field("key", key.as_nullable(False), key_id, of_field, depth + 1)
-            arrow = pa.map_(key_field, _element_field("value", value, of_field, depth + 1))
-        case "ROW":
-            arrow = pa.struct([_physical_field(f.name, f.type, f.id, f.id, 0) for f in data_type.fields])
-    return pa.field(name, arrow, data_type.nullable, {"PARQUET:field_id": str(own_id)})
-
-
-def _element_field(name: str, data_type: DataType, of_field: int, depth: int) -> pa.Field:
-    return _physical_field(name, data_type, element_field_id(of_field, depth), of_field, depth)
-
-
-def open_writer(
-    sink: pa.NativeFile, schema: pa.Schema, options: ParquetOptions, dictionary_columns: Sequence[str]
-) -> pq.ParquetWriter | Int96Writer:
-    """A writer of one data file. `dictionary_columns`: those worth a dictionary; the others are written plain."""
-    int96 = int96_names(schema)
-    # Arrow leaves NaN out of the bounds, and Paimon's readers do not look for it beyond them.
-    unbounded = {*int96, *(field.name for field in schema if pa.types.is_floating(field.type))}
-
-    def open_(target: pa.NativeFile, stored: pa.Schema) -> pq.ParquetWriter:
-        return pq.ParquetWriter(
-            target,
-            stored,
-            compression=options.codec,
-            compression_level=options.level,
-            use_dictionary=list(dictionary_columns),
-            version="2.6",
-            data_page_version="1.0",
-            store_schema=False,
-            store_decimal_as_integer=True,
-            write_time_adjusted_to_utc=True,
-            write_statistics=[name for name in schema.names if name not in unbounded],
-        )
-
-    return Int96Writer(sink, schema, int96, open_) if int96 else open_(sink, schema)
+_READ_AHEAD = 256 << 10
 
 
 def open_reader(
@@ -144,12 +63,72 @@ def _numbers(column: pa.ChunkedArray) -> np.ndarray:
     return np.asarray(column.cast(pa.int64()).fill_null(0).to_numpy())
 
 
-def natural(column: pa.ChunkedArray, field: DataField) -> pa.ChunkedArray:
-    """A column as read, cast to the natural Arrow type of its Paimon type where the file holds another form."""
-    wanted = arrow_type(field.type, f"column {field.name}")
-    if column.type == wanted:
-        return column
-    if pa.types.is_timestamp(column.type) and pa.types.is_timestamp(wanted):
-        # Units differ, or the zone: Paimon's readers take the number as it stands.
-        return in_unit(column.cast(pa.timestamp(column.type.unit)), wanted.unit).cast(wanted)
-    return column.cast(wanted)
+class _ParquetReader:
+    def __init__(self, source: pa.NativeFile, path: str) -> None:
+        self._source = source
+        self._path = path
+
+    def read(self, fields: Sequence[DataField], filter_: pc.Expression | None) -> pa.Table:
+        # Gathering reads helps where each costs a round trip; on a local disk it only takes memory.
+        remote = not isinstance(self._source, pa.OSFile)
+        reader = open_reader(self._source, self._path, pre_buffer=remote)
+        groups = self._groups(reader.num_row_groups, filter_)
+        tables = [
+            view.read_row_groups(groups, columns=names, use_threads=False)
+            for view, names in self._views(reader, fields)
+        ]
+        return natural_table(self._joined(tables), fields, self._path)
+
+    def batches(
+        self, fields: Sequence[DataField], batch_rows: int, filter_: pc.Expression | None
+    ) -> Iterator[pa.Table]:
+        reader = open_reader(self._source, self._path, buffer_size=_READ_AHEAD)
+        groups = self._groups(reader.num_row_groups, filter_)
+        if not groups:
+            return
+        streams = [
+            view.iter_batches(batch_rows, groups, columns=names, use_threads=False)
+            for view, names in self._views(reader, fields)
+        ]
+        for batches in zip(*streams, strict=True):
+            yield natural_table(self._joined([pa.Table.from_batches([b]) for b in batches]), fields, self._path)
+
+    def _views(self, reader: pq.ParquetFile, fields: Sequence[DataField]) -> list[tuple[pq.ParquetFile, list[str]]]:
+        """Readers and what to read with each: all but INT96 in nanoseconds, then INT96 in microseconds.
+
+        INT96 columns up to TIMESTAMP(6) need no nanoseconds and may be out of their range; finer ones are read in both.
+        """
+        int96 = int96_columns(reader)
+        in_micros = [field.name for field in fields if field.name in int96]
+        in_nanos = [f.name for f in fields if f.name not in int96 or (f.type.precision or 0) > 6]
+        views = [(reader, in_nanos)] if in_nanos or not in_micros else []
+        if in_micros:
+            views.append((open_reader(self._source, self._path, int96_unit="us"), in_micros))
+        return views
+
+    def _joined(self, tables: Sequence[pa.Table]) -> pa.Table:
+        """What the views read, as one table."""
+        first, *in_micros = tables
+        for name in in_micros[0].column_names if in_micros else ():
+            column = in_micros[0].column(name)
+            if name not in first.column_names:
+                first = first.append_column(name, column)
+            elif wraps_around(first.column(name), column):
+                raise UnsupportedError(
+                    f"column '{name}' holds timestamps before 1677-09-21 or after 2262-04-11 in nanoseconds",
+                    self._path,
+                    "Leave the column out of the read.",
+                )
+        return first
+
+    def _groups(self, count: int, filter_: pc.Expression | None) -> list[int]:
+        if filter_ is None or count <= 1:
+            return list(range(count))
+        return matching_row_groups(self._source, filter_)
+
+
+def _open_reader(source: pa.NativeFile, path: str, _: Mapping[str, str]) -> _ParquetReader:
+    return _ParquetReader(source, path)
+
+
+PARQUET = DataFormat("parquet", _open_reader, prepare_writer)

@@ -67,6 +67,25 @@ def names(text: str) -> tuple[str, ...]:
     return tuple(name for part in text.split(",") if (name := part.strip()))
 
 
+def per_level(text: str) -> dict[int, str]:
+    """Settings of levels, such as ``0:avro,5:orc``. Source: Java's map options."""
+    levels = {}
+    for part in names(text):
+        level, colon, setting = part.partition(":")
+        if not colon or not level.strip().isdecimal() or not setting.strip():
+            raise ValueError("expected levels with their settings, such as 0:avro,5:orc")
+        levels[int(level)] = setting.strip()
+    return levels
+
+
+def positive(text: str) -> int:
+    """An integer of at least 1."""
+    value = integer(text)
+    if value < 1:
+        raise ValueError("expected an integer of at least 1")
+    return value
+
+
 def one_of(*choices: str) -> Callable[[str], str]:
     """A parser that accepts the given words in any case, ``_`` and ``-`` being the same."""
 

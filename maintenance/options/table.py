@@ -17,6 +17,8 @@ from maintenance.options.option import (
     names,
     number,
     one_of,
+    per_level,
+    positive,
     string,
 )
 
@@ -45,12 +47,20 @@ CHANGELOG_PRODUCER = Option("changelog-producer", one_of("none", "input", "looku
 CHANGELOG_ROW_DEDUPLICATE = Option("changelog-producer.row-deduplicate", boolean, False)
 
 FILE_FORMAT = Option("file.format", string, "parquet")
+FILE_FORMAT_PER_LEVEL: Option[Mapping[int, str]] = Option("file.format.per.level", per_level, {})
 FILE_COMPRESSION = Option("file.compression", string, "zstd")
+FILE_COMPRESSION_PER_LEVEL: Option[Mapping[int, str]] = Option("file.compression.per.level", per_level, {})
 FILE_COMPRESSION_ZSTD_LEVEL = Option("file.compression.zstd-level", integer, 1)
+FILE_SUFFIX_INCLUDE_COMPRESSION = Option("file.suffix.include.compression", boolean, False)
 FILE_BLOCK_SIZE: Option[int | None] = Option("file.block-size", memory_size, None)
+TARGET_FILE_ROW_NUM: Option[int | None] = Option("target-file-row-num", positive, None)
 TARGET_FILE_SIZE: Option[int | None] = Option("target-file-size", memory_size, None)
 DATA_FILE_PREFIX = Option("data-file.prefix", string, "data-")
 CHANGELOG_FILE_PREFIX = Option("changelog-file.prefix", string, "changelog-")
+CHANGELOG_FILE_FORMAT: Option[str | None] = Option("changelog-file.format", string, None)
+CHANGELOG_FILE_COMPRESSION: Option[str | None] = Option("changelog-file.compression", string, None)
+CHANGELOG_FILE_STATS_MODE: Option[str | None] = Option("changelog-file.stats-mode", string, None)
+DATA_FILE_THIN_MODE = Option("data-file.thin-mode", boolean, False)
 DATA_FILE_PATH_DIRECTORY: Option[str | None] = Option("data-file.path-directory", string, None)
 WRITE_BUFFER_SIZE = Option("write-buffer-size", memory_size, 256 << 20)
 
@@ -63,6 +73,7 @@ MANIFEST_TARGET_FILE_SIZE = Option("manifest.target-file-size", memory_size, 8 <
 MANIFEST_MERGE_MIN_COUNT = Option("manifest.merge-min-count", integer, 30)
 MANIFEST_FULL_COMPACTION_THRESHOLD_SIZE = Option("manifest.full-compaction-threshold-size", memory_size, 16 << 20)
 METADATA_STATS_MODE = Option("metadata.stats-mode", string, "truncate(16)")
+METADATA_STATS_MODE_PER_LEVEL: Option[Mapping[int, str]] = Option("metadata.stats-mode.per.level", per_level, {})
 METADATA_STATS_DENSE_STORE = Option("metadata.stats-dense-store", boolean, True)
 METADATA_STATS_KEEP_FIRST_N_COLUMNS = Option("metadata.stats-keep-first-n-columns", integer, -1)
 
@@ -125,7 +136,20 @@ def _never(_text: str) -> bool:
     return False
 
 
+def _levels_are(*accepted: str) -> _Accepts:
+    """Whether each level has an accepted setting. A text that is no map is left to the option's own parser."""
+
+    def accepts(text: str) -> bool:
+        try:
+            return all(setting.lower() in accepted for setting in per_level(text).values())
+        except ValueError:
+            return True
+
+    return accepts
+
+
 _OFF = _is("false")
+_DATA_FORMATS = ("parquet", "orc", "avro")
 REFUSED: Mapping[str, _Accepts] = {
     "merge-engine": _is("deduplicate"),
     "changelog-producer": _is("none", "full-compaction"),
@@ -147,15 +171,9 @@ REFUSED: Mapping[str, _Accepts] = {
     "type": _is("table"),
 }
 REFUSED_ON_WRITE: Mapping[str, _Accepts] = {
-    "file.format": _is("parquet"),
-    "file.format.per.level": _never,
-    "file.compression.per.level": _never,
-    "metadata.stats-mode.per.level": _never,
-    "changelog-file.format": _is("parquet"),
-    "changelog-file.compression": _never,
-    "changelog-file.stats-mode": _never,
-    "data-file.thin-mode": _OFF,
-    "file.suffix.include.compression": _OFF,
+    "file.format": _is(*_DATA_FORMATS),
+    "file.format.per.level": _levels_are(*_DATA_FORMATS),
+    "changelog-file.format": _is(*_DATA_FORMATS),
     "rowkind.field": _never,
     "sequence.auto-padding": _never,
     "changelog-producer.row-deduplicate-ignore-fields": _never,
@@ -169,7 +187,6 @@ REFUSED_ON_WRITE: Mapping[str, _Accepts] = {
     "changelog.num-retained.min": _never,
     "changelog.num-retained.max": _never,
     "changelog.time-retained": _never,
-    "target-file-row-num": _never,
     "partition.expiration-time": _never,
     "tag.automatic-creation": _is("none"),
     "commit.force-create-snapshot": _OFF,

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from maintenance.errors import UnsupportedError
 from maintenance.format.data_file import DataFileMeta
-from maintenance.format.data_reader import open_data_file
+from maintenance.format.data_formats import open_data_file
 from maintenance.format.schema import TableSchema
 from maintenance.format.system_fields import SEQUENCE_NUMBER, VALUE_KIND
 from maintenance.fs.file_io import FileIO
@@ -65,14 +65,20 @@ class DataFileReader:
     def read(self) -> pa.Table:
         """The whole file, without the parts that the predicate rules out."""
         with self.context.file_io.open_input(self.path) as source:
-            return self._conform(open_data_file(source, self.path).read(self._file_fields(), self._filter()))
+            return self._conform(
+                open_data_file(source, self.path, self._options).read(self._file_fields(), self._filter())
+            )
 
     def batches(self, batch_rows: int) -> Iterator[pa.Table]:
         """The file in tables of at most `batch_rows` rows, decoded as they are asked for."""
         with self.context.file_io.open_input(self.path) as source:
-            reader = open_data_file(source, self.path)
+            reader = open_data_file(source, self.path, self._options)
             for table in reader.batches(self._file_fields(), batch_rows, self._filter()):
                 yield self._conform(table)
+
+    @property
+    def _options(self) -> Mapping[str, str]:
+        return self.context.schemas[self.file.schema_id].options
 
     def _filter(self) -> pc.Expression | None:
         """The predicate over the file's own columns; None if their names or types may differ from the wanted ones."""

@@ -12,6 +12,8 @@ from maintenance.metadata.paths import TablePaths
 from maintenance.options import table as table_options
 from maintenance.types.data_type import DataField
 
+_COMPRESSION_SUFFIXES = {"none": "", "": "", "gzip": ".gz", "bzip2": ".bz2", "zstd": ".zst"}
+
 
 def wall_clock_millis() -> int:
     """The local wall clock as if it were UTC, in milliseconds: how data files hold their creation time."""
@@ -44,7 +46,12 @@ class WriteContext:
         """Columns of a data file, in file order."""
         if not self.has_primary_key:
             return tuple(self.schema.fields)
-        return key_value_fields(self.schema.key_fields, self.schema.fields)
+        return key_value_fields(() if self.is_thin else self.schema.key_fields, self.schema.fields)
+
+    @property
+    def is_thin(self) -> bool:
+        """Whether files leave out the `_KEY_` columns, whose values the table's columns have too."""
+        return self.has_primary_key and table_options.DATA_FILE_THIN_MODE.of(self.options)
 
     @property
     def target_file_size(self) -> int:
@@ -59,20 +66,28 @@ class WriteContext:
 class FileNames:
     """Names of one writer's files: one UUID, one counter for data and changelog files.
 
-    Source: `DataFilePathFactory`.
+    `suffix`: stands between the counter and the extension. Source: `DataFilePathFactory`.
     """
 
     data_prefix: str
     changelog_prefix: str
+    suffix: str = ""
     _uuid: str = field(default_factory=lambda: str(uuid.uuid4()))
     _count: int = 0
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> "FileNames":
-        return cls(table_options.DATA_FILE_PREFIX.of(options), table_options.CHANGELOG_FILE_PREFIX.of(options))
+        prefixes = table_options.DATA_FILE_PREFIX.of(options), table_options.CHANGELOG_FILE_PREFIX.of(options)
+        suffix = ""
+        if table_options.FILE_SUFFIX_INCLUDE_COMPRESSION.of(options):
+            # Java names the table's compression, also where a level has another one.
+            compression = table_options.FILE_COMPRESSION.of(options)
+            suffix = _COMPRESSION_SUFFIXES.get(compression.lower(), f".{compression}")
+        return cls(*prefixes, suffix)
 
-    def next(self, *, changelog: bool) -> str:
+    def next(self, extension: str, *, changelog: bool) -> str:
+        """A name. `extension`: the file's format."""
         prefix = self.changelog_prefix if changelog else self.data_prefix
-        name = f"{prefix}{self._uuid}-{self._count}.parquet"
+        name = f"{prefix}{self._uuid}-{self._count}{self.suffix}.{extension}"
         self._count += 1
         return name

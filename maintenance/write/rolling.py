@@ -7,18 +7,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maintenance.errors import DataError
-from maintenance.format import parquet
 from maintenance.format.binary_row import EMPTY_ROW, serialize_row
 from maintenance.format.data_file import DataFileMeta, FileSource
+from maintenance.format.data_formats import data_format
 from maintenance.format.system_fields import KEY_FIELD_PREFIX, SEQUENCE_NUMBER, VALUE_KIND
 from maintenance.options.file_index import FILE_INDEX_IN_MANIFEST_THRESHOLD
 from maintenance.types.row_kind import is_retract
 from maintenance.types.values import values_of_arrow
 from maintenance.write.context import FileNames, WriteContext
 from maintenance.write.file_index import SUFFIX, index_builder, store_container
+from maintenance.write.settings import file_settings, max_file_rows, stats_mode
 from maintenance.write.statistics import FileStatistics
 
-_SAMPLE_ROWS = 1 << 15
 _MIN_GROUP_ROWS = 1 << 13
 _MAX_GROUP_ROWS = 1 << 20
 _GROUP_BYTES = 64 << 20
@@ -50,8 +50,12 @@ class RollingFileWriter:
         self._names = names
         self._sequence = min_sequence_number
         self._folder = context.paths.bucket_folder(place.partition, place.bucket)
-        self._schema = parquet.physical_schema(context.file_fields)
-        self._options = parquet.ParquetOptions.of(context.options)
+        self._settings = file_settings(context, place.level, changelog=place.changelog)
+        # What may refuse the table's options or columns comes before a file is there.
+        file_format = data_format(self._settings.format, f"table {context.name}")
+        self._open_format = file_format.prepare_writer(context.file_fields, self._settings)
+        compacted = place.changelog or place.source == FileSource.COMPACT
+        self._max_rows = None if compacted else max_file_rows(context.options)
         self._open: _OpenFile | None = None
         self._files: list[DataFileMeta] = []
         self._pending: list[pa.Table] = []
@@ -69,7 +73,7 @@ class RollingFileWriter:
         self._pending.append(rows)
         self._pending_rows += rows.num_rows
         self._pending_bytes += rows.nbytes
-        limit = min(_GROUP_BYTES, self._options.row_group_bytes, self._context.target_file_size)
+        limit = min(_GROUP_BYTES, self._settings.block_bytes, self._context.target_file_size)
         step = min(_MAX_GROUP_ROWS, max(_MIN_GROUP_ROWS, limit * self._pending_rows // max(1, self._pending_bytes)))
         if self._pending_rows >= step:
             self._write_groups(step)
@@ -85,11 +89,16 @@ class RollingFileWriter:
         self._pending_rows, self._pending_bytes = rest.num_rows, rest.nbytes
 
     def _write_group(self, rows: pa.Table) -> None:
-        if self._open is None:
-            self._open = _OpenFile(self, self._names.next(changelog=self._place.changelog), rows)
-        self._open.write(rows)
-        if self._open.size >= self._context.target_file_size:
-            self._roll()
+        """Write rows to the open file, or to several when there is a limit to a file's rows."""
+        while rows.num_rows:
+            if self._open is None:
+                name = self._names.next(self._settings.format, changelog=self._place.changelog)
+                self._open = _OpenFile(self, name)
+            taken = rows if self._max_rows is None else rows.slice(0, self._max_rows - self._open.rows)
+            self._open.write(taken)
+            if self._open.size >= self._context.target_file_size or self._open.rows == self._max_rows:
+                self._roll()
+            rows = rows.slice(taken.num_rows)
 
     def end_run(self) -> None:
         """Close the open file: what comes next may overlap it."""
@@ -128,20 +137,19 @@ class RollingFileWriter:
 class _OpenFile:
     """One data file being written."""
 
-    def __init__(self, writer: RollingFileWriter, name: str, first_rows: pa.Table) -> None:
+    def __init__(self, writer: RollingFileWriter, name: str) -> None:
         self._writer = writer
         self._context = writer._context
         self._place = writer._place
         self._name = name
         self._path = f"{writer._folder}/{name}"
-        columns = _dictionary_columns(first_rows)
-        keys = [KEY_FIELD_PREFIX + key for key in self._context.schema.trimmed_primary_keys if key in columns]
+        mode = stats_mode(self._context, self._place.level, changelog=self._place.changelog)
         # What may refuse the table's options comes before the file is there.
-        self._statistics = FileStatistics(self._context)
+        self._statistics = FileStatistics(self._context, mode)
         self._index = None if self._place.changelog else index_builder(self._context)
         self._sink = self._context.file_io.open_output(self._path)
-        self._parquet = parquet.open_writer(self._sink, writer._schema, writer._options, [*columns, *keys])
-        self._rows = 0
+        self._writer_of_format = writer._open_format(self._sink)
+        self.rows = 0
         self._deletes = 0
         self._sequences: list[tuple[int, int]] = []
         self._min_key: bytes | None = None
@@ -149,20 +157,16 @@ class _OpenFile:
 
     @property
     def size(self) -> int:
-        return int(self._sink.tell())
+        return self._writer_of_format.size
 
     def write(self, rows: pa.Table) -> None:
-        arrays = [
-            rows.column(name.removeprefix(KEY_FIELD_PREFIX)) if name.startswith(KEY_FIELD_PREFIX) else rows.column(name)
-            for name in self._writer._schema.names
-        ]
-        self._parquet.write_table(
-            pa.Table.from_arrays(arrays, schema=self._writer._schema), row_group_size=rows.num_rows
-        )
+        names = [field.name for field in self._context.file_fields]
+        columns = [rows.column(name.removeprefix(KEY_FIELD_PREFIX)) for name in names]
+        self._writer_of_format.write(pa.Table.from_arrays(columns, names=names))
         self._statistics.add(rows)
         if self._index is not None:
             self._index.add(rows)
-        self._rows += rows.num_rows
+        self.rows += rows.num_rows
         if self._context.has_primary_key:
             self._note_key_values(rows)
 
@@ -182,19 +186,19 @@ class _OpenFile:
 
     def finish(self, sequence: int) -> DataFileMeta:
         """Close the file. `sequence`: number of its first row, for a table without primary key."""
-        self._parquet.close()
-        size = self.size
+        self._writer_of_format.close()
+        size = int(self._sink.tell())
         self._sink.close()
         key_stats, value_stats, columns = self._statistics.finish()
         embedded, extra = self._store_index()
-        low, high = sequence, sequence + self._rows - 1
+        low, high = sequence, sequence + self.rows - 1
         if self._sequences:
             low = min(bounds[0] for bounds in self._sequences)
             high = max(bounds[1] for bounds in self._sequences)
         return DataFileMeta(
             file_name=self._name,
             file_size=size,
-            row_count=self._rows,
+            row_count=self.rows,
             min_key=self._min_key or EMPTY_ROW,
             max_key=EMPTY_ROW if self._last_row is None else self._key(self._last_row),
             key_stats=key_stats,
@@ -220,18 +224,6 @@ class _OpenFile:
     def abandon(self) -> None:
         self._sink.close()
         self._context.file_io.delete_quietly([self._path])
-
-
-def _dictionary_columns(rows: pa.Table) -> list[str]:
-    """Columns whose values repeat enough for a dictionary: building one for unique values costs most of encoding."""
-    sample = rows.slice(0, _SAMPLE_ROWS)
-    worth = []
-    for field in sample.schema:
-        if pa.types.is_boolean(field.type) or pa.types.is_nested(field.type):
-            continue
-        if pc.count_distinct(sample.column(field.name)).as_py() * 4 <= sample.num_rows:
-            worth.append(field.name)
-    return worth
 
 
 def _check_not_null(rows: pa.Table, context: WriteContext) -> None:

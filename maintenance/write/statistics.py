@@ -7,19 +7,20 @@ import pyarrow as pa
 from maintenance.errors import OptionError
 from maintenance.format.column_stats import CollectedStats, collect_stats, merge_stats, stored_stats
 from maintenance.format.simple_stats import EMPTY_STATS, SimpleStats
-from maintenance.format.stats_mode import FULL_STATS, NO_STATS, StatsMode, parse_stats_mode
+from maintenance.format.stats_mode import FULL_STATS, NO_STATS, SYSTEM_STATS, StatsMode, parse_stats_mode
 from maintenance.options import table as table_options
 from maintenance.types.data_type import DataField
 from maintenance.write.context import WriteContext
 
 
 class FileStatistics:
-    """Collects the key and value statistics of one file."""
+    """Collects the key and value statistics of one file. `mode`: of the columns that have none of their own."""
 
-    def __init__(self, context: WriteContext) -> None:
+    def __init__(self, context: WriteContext, mode: str) -> None:
         self._fields = context.schema.fields
         self._keys = context.schema.key_fields
-        self._modes = stats_modes(self._fields, context.options)
+        thin_keys = context.schema.trimmed_primary_keys if context.is_thin else ()
+        self._modes = stats_modes(self._fields, context.options, mode, thin_keys)
         self._dense = table_options.METADATA_STATS_DENSE_STORE.of(context.options)
         # Key statistics are always full; where a key column is collected in full anyway it is not read twice.
         self._collect = [FULL_STATS if field in self._keys else mode for field, mode in self._by_field()]
@@ -46,18 +47,31 @@ class FileStatistics:
         return key_stats, value_stats, columns
 
 
-def stats_modes(fields: Sequence[DataField], options: Mapping[str, str]) -> list[StatsMode]:
-    """The mode of each column. Raises: OptionError: a mode that does not exist."""
-    default = table_options.METADATA_STATS_MODE.of(options)
+def stats_modes(
+    fields: Sequence[DataField], options: Mapping[str, str], default: str, thin_keys: Sequence[str] = ()
+) -> list[StatsMode]:
+    """The mode of each column.
+
+    Args: `default`: of columns without a mode; `thin_keys`: key columns of files without `_KEY_` columns, which keep
+        statistics whatever the default is and do not count for `metadata.stats-keep-first-n-columns`.
+    Raises: OptionError: a mode that does not exist.
+    """
     keep = table_options.METADATA_STATS_KEEP_FIRST_N_COLUMNS.of(options)
-    modes = []
-    for position, field in enumerate(fields):
-        key = f"fields.{field.name}.stats-mode"
-        text = options.get(key, default if keep < 0 or position < keep else "none")
-        try:
-            modes.append(parse_stats_mode(text))
-        except ValueError as error:
-            raise OptionError(
-                f"statistics mode '{text}': {error}", f"column {field.name}", "Correct the option."
-            ) from error
+    modes, counted = [], 0
+    for field in fields:
+        own = options.get(f"fields.{field.name}.stats-mode")
+        if own is None and field.name in thin_keys:
+            modes.append(SYSTEM_STATS)
+            continue
+        modes.append(_mode(own or (default if keep < 0 or counted < keep else "none"), field))
+        counted += 1
     return modes
+
+
+def _mode(text: str, field: DataField) -> StatsMode:
+    try:
+        return parse_stats_mode(text)
+    except ValueError as error:
+        raise OptionError(
+            f"statistics mode '{text}': {error}", f"column {field.name}", "Correct the option."
+        ) from error

@@ -44,11 +44,6 @@ NOT_YET = {
     "postpone_bucket:t:snapshot-[124]": "postponed buckets",
     # Types, casts and formats
     "types_orc:extreme:batch": "ORC timestamps of far years",
-    "types_multiset:m_avro:*": "nested types in Avro",
-    "types_avro:pk:*": "nested types in Avro",
-    "types_avro:app:*": "nested types in Avro",
-    "written_by_pypaimon:*_avro:[!$]*": "nested types in Avro",
-    "schema_evolution:*_avro:[!$]*": "nested types in Avro",
     "variant_blob:v*:batch": "type VARIANT",
     "schema_evolution:app_parquet_s[3-9]:*": "casts between types",
     "schema_evolution:app_*:batch": "casts between types",

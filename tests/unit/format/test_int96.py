@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maintenance.format.parquet import ParquetOptions, open_reader, open_writer, wraps_around
+from maintenance.format.parquet import open_reader, wraps_around
+from maintenance.format.parquet_writer import ParquetOptions, open_writer
 from maintenance.format.thrift import values_of
 
 SCHEMA = pa.schema(

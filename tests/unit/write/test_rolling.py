@@ -57,11 +57,11 @@ def test_files_are_closed_at_the_target_size(tmp_path: Path) -> None:
 def test_names_share_a_uuid_and_a_counter(tmp_path: Path) -> None:
     table = create_table(tmp_path, APPEND, (), {"data-file.prefix": "d-", "changelog-file.prefix": "c-"})
     names = FileNames.of(table.options)
-    first, second, third = names.next(changelog=False), names.next(changelog=True), names.next(changelog=False)
+    first, second, third = (names.next("parquet", changelog=kind) for kind in (False, True, False))
     assert (first[:2], second[:2]) == ("d-", "c-")
     assert first[2:-10] == second[2:-10]
     assert [name[-10:] for name in (first, second, third)] == ["-0.parquet", "-1.parquet", "-2.parquet"]
-    assert FileNames.of(table.options).next(changelog=False) != first
+    assert FileNames.of(table.options).next("parquet", changelog=False) != first
     table.write_arrow(rows_of(1))
     assert live_files(table)[0].file_name.startswith("d-")
 

@@ -1,0 +1,129 @@
+"""What a format of data files is to the rest of the engine: a reader, and a writer with its settings.
+
+Each format has a module of its own; `data_formats` lists them.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from maintenance.errors import CorruptFileError, UnsupportedError
+from maintenance.types.arrow import arrow_type, in_unit
+from maintenance.types.data_type import DataField
+
+
+class DataReader(Protocol):
+    """An open data file. Takes columns as the file's own schema declares them, and returns natural Arrow types."""
+
+    def read(self, fields: Sequence[DataField], filter_: pc.Expression | None) -> pa.Table:
+        """All rows, without those parts of the file whose statistics rule `filter_` out."""
+
+    def batches(
+        self, fields: Sequence[DataField], batch_rows: int, filter_: pc.Expression | None
+    ) -> Iterator[pa.Table]:
+        """The same in tables of at most `batch_rows` rows, decoded as they are asked for where the format allows."""
+
+
+class DataWriter(Protocol):
+    """A data file being written. The sink it was opened on stays open."""
+
+    @property
+    def size(self) -> int:
+        """Bytes written so far; what a format still holds in memory does not count."""
+
+    def write(self, rows: pa.Table) -> None:
+        """Take rows: the file's columns in its order, in natural Arrow types. Parquet makes one row group of them."""
+
+    def close(self) -> None:
+        """Write the rest."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileSettings:
+    """How data files of one level, or changelog files, are written.
+
+    Attributes:
+        format: name of the format, which is the file's extension.
+        compression: as options name it, in lower case; every format has its own codecs.
+        zstd_level: of the compression `zstd`.
+        block_bytes: of a row group or stripe in memory.
+        target_bytes: size at which a file is closed.
+        options: the table's, for the keys that belong to a format (`orc.…`).
+    """
+
+    format: str = "parquet"
+    compression: str = "zstd"
+    zstd_level: int = 1
+    block_bytes: int = 128 << 20
+    target_bytes: int = 128 << 20
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+OpenWriter = Callable[[pa.NativeFile], DataWriter]
+
+
+@dataclass(frozen=True, slots=True)
+class DataFormat:
+    """A format.
+
+    Attributes:
+        open_reader: takes the file, its path for messages, and the options of the table it belongs to. Raises
+            CorruptFileError.
+        prepare_writer: checks that a file with these columns and settings can be written, and returns what opens one.
+            Raises OptionError, UnsupportedError.
+    """
+
+    name: str
+    open_reader: Callable[[pa.NativeFile, str, Mapping[str, str]], DataReader]
+    prepare_writer: Callable[[Sequence[DataField], FileSettings], OpenWriter]
+
+
+def natural_table(table: pa.Table, fields: Sequence[DataField], path: str) -> pa.Table:
+    """The columns in the order wanted, in natural types. Raises: CorruptFileError: one is missing or does not fit."""
+    for part in fields:
+        if part.name not in table.column_names:
+            raise CorruptFileError(
+                f"the file has no column '{part.name}'", path, "Restore it, or roll back to a whole snapshot."
+            )
+    try:
+        columns = [natural(table.column(part.name), part) for part in fields]
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise CorruptFileError(
+            f"the file holds values that its columns cannot: {error}", path, "Leave these columns out of the read."
+        ) from error
+    if not fields:
+        return table
+    return pa.Table.from_arrays(columns, names=[part.name for part in fields])
+
+
+def natural(column: pa.ChunkedArray, field: DataField) -> pa.ChunkedArray:
+    """A column as read, cast to the natural Arrow type of its Paimon type where the file holds another form."""
+    wanted = arrow_type(field.type, f"column {field.name}")
+    if column.type == wanted:
+        return column
+    if pa.types.is_timestamp(column.type) and pa.types.is_timestamp(wanted):
+        # Units differ, or the zone: Paimon's readers take the number as it stands.
+        return in_unit(column.cast(pa.timestamp(column.type.unit)), wanted.unit).cast(wanted)
+    return column.cast(wanted)
+
+
+def format_options(settings: FileSettings, honoured: Sequence[str], harmless: Sequence[str] = ()) -> dict[str, str]:
+    """The settings' options of its format, without the prefix.
+
+    Args: `honoured`: keys that the format's writer follows; `harmless`: those of readers, and how much a writer
+        buffers.
+    Raises: UnsupportedError: another key is set.
+    """
+    prefix = f"{settings.format}."
+    found = {key.removeprefix(prefix): text for key, text in settings.options.items() if key.startswith(prefix)}
+    for key, text in found.items():
+        if key not in honoured and key not in harmless:
+            raise UnsupportedError(
+                f"option '{prefix}{key}' = '{text}' is not supported when writing",
+                "options",
+                f"Unset it. Supported are {', '.join(prefix + known for known in honoured)}.",
+            )
+    return {key: text for key, text in found.items() if key in honoured}

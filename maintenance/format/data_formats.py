@@ -1,0 +1,27 @@
+"""The formats of data files. A new one is a module with a `DataFormat` and a line here."""
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+
+from maintenance.errors import UnsupportedError
+from maintenance.format.avro import AVRO
+from maintenance.format.data_format import DataFormat, DataReader
+from maintenance.format.orc import ORC
+from maintenance.format.parquet import PARQUET
+
+DATA_FORMATS: Mapping[str, DataFormat] = {known.name: known for known in (PARQUET, ORC, AVRO)}
+
+
+def data_format(name: str, where: str) -> DataFormat:
+    """The format of that name. Raises: UnsupportedError."""
+    if name not in DATA_FORMATS:
+        raise UnsupportedError(
+            f"data files of format '{name}' are not supported", where, f"There are: {', '.join(DATA_FORMATS)}."
+        )
+    return DATA_FORMATS[name]
+
+
+def open_data_file(source: pa.NativeFile, path: str, options: Mapping[str, str]) -> DataReader:
+    """The reader for a file, by its extension. `options`: of its table. Raises: UnsupportedError, CorruptFileError."""
+    return data_format(path.rsplit(".", 1)[-1], path).open_reader(source, path, options)
