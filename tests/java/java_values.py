@@ -10,13 +10,21 @@ from maintenance.types.values import Value
 
 Getter = Callable[[Any, int], Value]
 
-_NUMBERS = {"TINYINT": "Byte", "SMALLINT": "Short", "INTEGER": "Integer", "BIGINT": "Long", "DATE": "Integer"}
+_NUMBERS = {
+    "TINYINT": "Byte",
+    "SMALLINT": "Short",
+    "INTEGER": "Integer",
+    "BIGINT": "Long",
+    "DATE": "Integer",
+    "TIME_WITHOUT_TIME_ZONE": "Integer",
+}
 _GETTERS: dict[str, Getter] = {
     "BOOLEAN": lambda row, i: bool(row.getBoolean(i)),
     "TINYINT": lambda row, i: int(row.getByte(i)),
     "SMALLINT": lambda row, i: int(row.getShort(i)),
     "INTEGER": lambda row, i: int(row.getInt(i)),
     "DATE": lambda row, i: int(row.getInt(i)),
+    "TIME_WITHOUT_TIME_ZONE": lambda row, i: int(row.getInt(i)),
     "BIGINT": lambda row, i: int(row.getLong(i)),
     "FLOAT": lambda row, i: float(row.getFloat(i)),
     "DOUBLE": lambda row, i: float(row.getDouble(i)),

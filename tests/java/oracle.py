@@ -11,7 +11,9 @@ from typing import Any
 
 import jpype
 
+from maintenance.types.data_type import DataType
 from maintenance.types.values import Value
+from tests.java.java_casts import JavaCasts
 from tests.java.java_values import Getter, getter, to_java
 
 Row = tuple[Value, ...]
@@ -201,6 +203,18 @@ class Oracle:
         tomorrow = int(jpype.java.lang.System.currentTimeMillis()) + 86_400_000
         cleaner = self._paimon.operation.LocalOrphanFilesClean(self._table(warehouse, identifier), tomorrow, True)
         return [str(path) for path in cleaner.clean().getDeletedFilesPath()]
+
+    # Casts
+
+    def may_change(self, pairs: Sequence[tuple[DataType, DataType]], *, explicit: bool) -> list[bool]:
+        """For each (source, target) whether ALTER accepts it."""
+        return JavaCasts(self._paimon).may_change(pairs, explicit=explicit)
+
+    def cast(
+        self, work: Sequence[tuple[DataType, DataType, Sequence[Value]]], zone: str
+    ) -> list[list[Value | tuple[str, str]]]:
+        """For each (source, target, values) the values cast in that time zone."""
+        return JavaCasts(self._paimon).cast(work, zone)
 
     # Decisions
 

@@ -1,0 +1,111 @@
+"""Values as texts, and texts and bytes at another length. Source: Java `BinaryStringUtils`, `…ToStringCastRule`."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from maintenance.errors import DataError
+from maintenance.types.casts.arrays import unscaled
+from maintenance.types.casts.float_text import float_texts
+from maintenance.types.data_type import MAX_LENGTH, DataType
+
+
+def text_to_text(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
+    """Texts cut to the length of the target; CHAR is filled up with blanks."""
+    length = target.length or 1
+    if length < (source.length or 1):
+        array = pc.utf8_slice_codeunits(array, 0, length)
+    return pc.utf8_rpad(array, length, " ") if target.root == "CHAR" else array
+
+
+def number_to_text(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
+    if source.root in ("FLOAT", "DOUBLE"):
+        texts = float_texts(array)
+    elif source.root == "DECIMAL":
+        texts = _decimal_texts(array, source.scale or 0)
+    else:
+        texts = array.cast(pa.string())
+    return text_to_text(texts, _STRING, target)
+
+
+_STRING = DataType("VARCHAR", length=MAX_LENGTH)
+
+
+def _decimal_texts(array: pa.Array, scale: int) -> pa.Array:
+    """Decimals without an exponent, all digits of the scale."""
+    plain = unscaled(array).cast(pa.string())
+    if scale == 0:
+        return plain
+    digits = pc.utf8_lpad(pc.utf8_ltrim(plain, "-"), scale + 1, "0")
+    whole, fraction = pc.utf8_slice_codeunits(digits, 0, -scale), pc.utf8_slice_codeunits(digits, -scale)
+    sign = pc.if_else(pc.starts_with(plain, "-"), "-", "")
+    return pc.binary_join_element_wise(sign, whole, ".", fraction, "")
+
+
+def boolean_to_text(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
+    return text_to_text(pc.if_else(array, "true", "false"), _STRING, target)
+
+
+def text_to_bytes(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
+    """UTF-8."""
+    return _sized(array.cast(pa.binary()), target)
+
+
+def bytes_to_bytes(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
+    return _sized(array, target)
+
+
+def bytes_to_text(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
+    """The bytes as they are, whatever the length of the target. Raises: DataError: they are not UTF-8."""
+    try:
+        return array.cast(pa.string())
+    except pa.ArrowInvalid as error:
+        raise DataError(
+            f"bytes that are not UTF-8 in a column that became {target}",
+            "cast",
+            "Give the column its former type, or leave it out of the read.",
+        ) from error
+
+
+def _sized(array: pa.Array, target: DataType) -> pa.Array:
+    """Bytes cut to the length of the target; BINARY is filled up with zeros."""
+    length = target.length or 1
+    lengths = pc.binary_length(array)
+    longest = pc.max(lengths).as_py()
+    if longest is None:
+        return array
+    if longest > length:
+        array = pc.binary_slice(array, 0, length)
+        lengths = pc.binary_length(array)
+    if target.root != "BINARY" or pc.min(lengths).as_py() == length:
+        return array
+    missing = length - np.asarray(lengths.fill_null(length).to_numpy(zero_copy_only=False))
+    offsets = np.zeros(len(array) + 1, np.int32)
+    np.cumsum(missing, out=offsets[1:])
+    zeros = pa.Array.from_buffers(
+        pa.binary(), len(array), [None, pa.py_buffer(offsets.tobytes()), pa.py_buffer(bytes(int(offsets[-1])))]
+    )
+    return pc.binary_join_element_wise(array, zeros, b"")
+
+
+def row_texts(fields: list[pa.Array], like: pa.Array) -> pa.Array:
+    """``{a, b}`` of the texts of a row's fields."""
+    parts = [part.fill_null("null") for part in fields]
+    joined = pc.binary_join_element_wise(*parts, ", ") if parts else pa.array([""] * len(like))
+    return _enclosed("{", joined, "}", like)
+
+
+def list_texts(elements: pa.Array, offsets: pa.Array, like: pa.Array, brackets: str = "[]") -> pa.Array:
+    """``[a, b]`` of the texts of elements. `offsets`: int32, shape (n + 1,): where each list begins in `elements`."""
+    lists = pa.ListArray.from_arrays(offsets, elements.fill_null("null"))
+    return _enclosed(brackets[0], pc.binary_join(lists, ", "), brackets[1], like)
+
+
+def entry_texts(keys: pa.Array, values: pa.Array) -> pa.Array:
+    """``k -> v``."""
+    return pc.binary_join_element_wise(keys.fill_null("null"), values.fill_null("null"), " -> ")
+
+
+def _enclosed(left: str, texts: pa.Array, right: str, like: pa.Array) -> pa.Array:
+    whole = pc.binary_join_element_wise(left, texts, right, "")
+    return pc.if_else(like.is_valid(), whole, pa.scalar(None, pa.string())) if like.null_count else whole
