@@ -178,6 +178,9 @@ class _AvroReader:
             for start in range(0, table.num_rows, batch_rows):
                 yield table.slice(start, batch_rows)
 
+    def positions(self, filter_: pc.Expression | None) -> np.ndarray | None:
+        return None
+
     def _tables(self, fields: Sequence[DataField], batch_rows: int) -> Iterator[pa.Table]:
         self._check_columns(fields)
         # The decoder meets bytes of unknown origin, and damaged ones make it fail in every way Python has.

@@ -5,12 +5,16 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
+from maintenance.errors import CorruptFileError
+from maintenance.format.schema import TableSchema
 from maintenance.format.simple_stats import (
     STATS_FIELDS,
     SimpleStats,
     record_of_stats,
     stats_of_record,
 )
+from maintenance.format.system_fields import ROW_ID, SEQUENCE_NUMBER
+from maintenance.types.data_type import DataField
 
 
 class FileSource(IntEnum):
@@ -64,6 +68,24 @@ class DataFileMeta:
     external_path: str | None = None
     first_row_id: int | None = None
     write_cols: tuple[str, ...] | None = None
+
+
+def written_fields(file: DataFileMeta, schema: TableSchema) -> list[DataField]:
+    """The columns that a data file holds, in file order: those it was written with, all of the schema's as a rule.
+
+    Args: `schema`: the one the file was written with. Source: metadata section 6 (`_WRITE_COLS`).
+    """
+    if file.write_cols is None:
+        return list(schema.fields)
+    by_name = {field.name: field for field in (ROW_ID, SEQUENCE_NUMBER, *schema.fields)}
+    unknown = [name for name in file.write_cols if name not in by_name]
+    if unknown:
+        raise CorruptFileError(
+            f"the file has a column '{unknown[0]}' that its schema {schema.id} lacks",
+            file.file_name,
+            "Roll back to a snapshot without the file.",
+        )
+    return [by_name[name] for name in file.write_cols]
 
 
 def _nullable(avro_type: Any) -> list[Any]:

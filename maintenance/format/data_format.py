@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -25,6 +26,9 @@ class DataReader(Protocol):
         self, fields: Sequence[DataField], batch_rows: int, filter_: pc.Expression | None
     ) -> Iterator[pa.Table]:
         """The same in tables of at most `batch_rows` rows, decoded as they are asked for where the format allows."""
+
+    def positions(self, filter_: pc.Expression | None) -> np.ndarray | None:
+        """Numbers in the file, from 0, of the rows that `read` and `batches` give, ascending; None = of all rows."""
 
 
 class DataWriter(Protocol):

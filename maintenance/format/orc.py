@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import orc
@@ -39,6 +40,9 @@ class _OrcReader:
             table = _without_padding(table, fields)
             for start in range(0, table.num_rows, batch_rows):
                 yield table.slice(start, batch_rows)
+
+    def positions(self, filter_: pc.Expression | None) -> np.ndarray | None:
+        return None
 
     def _decoded(self, read: Callable[[], T]) -> T:
         try:

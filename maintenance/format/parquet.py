@@ -93,6 +93,15 @@ class _ParquetReader:
         for batches in zip(*streams, strict=True):
             yield natural_table(self._joined([pa.Table.from_batches([b]) for b in batches]), fields, self._path)
 
+    def positions(self, filter_: pc.Expression | None) -> np.ndarray | None:
+        if filter_ is None:
+            return None
+        metadata = open_reader(self._source, self._path).metadata
+        counts = [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
+        starts = np.cumsum([0, *counts])
+        groups = self._groups(metadata.num_row_groups, filter_)
+        return np.concatenate([np.arange(0), *(np.arange(starts[n], starts[n + 1]) for n in groups)])
+
     def _views(self, reader: pq.ParquetFile, fields: Sequence[DataField]) -> list[tuple[pq.ParquetFile, list[str]]]:
         """Readers and what to read with each: all but INT96 in nanoseconds, then INT96 in microseconds.
 

@@ -78,6 +78,19 @@ class FileIO:
         content: bytes = self._fs(path).cat_file(path)
         return content
 
+    def read_range(self, path: str, offset: int, length: int) -> bytes:
+        """Bytes of a file from `offset` on, fewer than `length` where it ends. Raises: FileNotFoundError."""
+        if is_local(path):
+            with open(local_path(path), "rb") as file:
+                file.seek(offset)
+                return file.read(length)
+        # A store may refuse a range that begins behind the end, and fsspec takes the end for exclusive.
+        size = int(self._fs(path).size(path))
+        if offset >= size:
+            return b""
+        content: bytes = self._fs(path).cat_file(path, start=offset, end=min(size, offset + length))
+        return content
+
     def open_input(self, path: str) -> pa.NativeFile:
         """A file opened for reading at any position. Raises: NotFoundError."""
         try:

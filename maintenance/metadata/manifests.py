@@ -9,7 +9,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from maintenance.errors import CorruptFileError
-from maintenance.format.index_manifest import IndexManifestEntry, parse_index_manifest
+from maintenance.format.index_manifest import (
+    DELETION_VECTORS_INDEX,
+    DeletionVectorRange,
+    IndexManifestEntry,
+    parse_index_manifest,
+)
 from maintenance.format.manifest import FileKind, ManifestEntry, parse_manifest, serialize_manifest
 from maintenance.format.manifest_list import ManifestFileMeta, parse_manifest_list, serialize_manifest_list
 from maintenance.format.partition_stats import partition_stats_of
@@ -17,6 +22,15 @@ from maintenance.format.snapshot import Snapshot
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.paths import TablePaths
 from maintenance.types.data_type import DataType
+
+
+@dataclass(frozen=True, slots=True)
+class DeletionFile:
+    """The deletion vector of one data file. `path`: of the index file that holds it."""
+
+    path: str
+    range: DeletionVectorRange
+
 
 EntryFilter = Callable[[ManifestEntry], bool]
 ManifestFilter = Callable[[ManifestFileMeta], bool]
@@ -56,6 +70,22 @@ class Manifests:
             return []
         name = snapshot.index_manifest
         return parse_index_manifest(self._read(name), self.paths.manifest(name))
+
+    def deletion_vectors(self, snapshot: Snapshot) -> dict[tuple[bytes, int], dict[str, DeletionFile]]:
+        """Where the deletion vectors of a snapshot lie: by (partition, bucket), then by name of the data file."""
+        found: dict[tuple[bytes, int], dict[str, DeletionFile]] = {}
+        for entry in self.read_index(snapshot):
+            if entry.index_type != DELETION_VECTORS_INDEX:
+                continue
+            path = self.paths.index_file(entry)
+            group = found.setdefault((entry.partition, entry.bucket), {})
+            for part in entry.dv_ranges or ():
+                if part.data_file_name in group:
+                    raise CorruptFileError(
+                        f"data file {part.data_file_name} has two deletion vectors", path, "Roll back to a snapshot."
+                    )
+                group[part.data_file_name] = DeletionFile(path, part)
+        return found
 
     def data_manifests(self, snapshot: Snapshot) -> list[ManifestFileMeta]:
         """Base list, then delta list."""

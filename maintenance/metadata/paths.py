@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from maintenance.format.binary_row import parse_row
 from maintenance.format.data_file import DataFileMeta
+from maintenance.format.index_manifest import DELETION_VECTORS_INDEX, HASH_INDEX, IndexManifestEntry
 from maintenance.format.schema import TableSchema
 from maintenance.metadata.partition_path import partition_path, partition_spec
 from maintenance.options import table as table_options
@@ -23,6 +24,7 @@ class TablePaths:
     default_partition_name: str = "__DEFAULT_PARTITION__"
     legacy_partition_name: bool = True
     data_directory: str | None = None
+    index_beside_data: bool = False
 
     @classmethod
     def of(cls, root: str, schema: TableSchema, options: Mapping[str, str], branch: str = MAIN_BRANCH) -> "TablePaths":
@@ -33,6 +35,7 @@ class TablePaths:
             table_options.PARTITION_DEFAULT_NAME.of(options),
             table_options.PARTITION_LEGACY_NAME.of(options),
             table_options.DATA_FILE_PATH_DIRECTORY.of(options),
+            table_options.INDEX_FILE_IN_DATA_FILE_DIR.of(options),
         )
 
     @property
@@ -70,8 +73,13 @@ class TablePaths:
     def manifest(self, name: str) -> str:
         return f"{self.root}/manifest/{name}"
 
-    def index_file(self, name: str) -> str:
-        return f"{self.root}/index/{name}"
+    def index_file(self, entry: IndexManifestEntry) -> str:
+        """An index file: where the entry says, or beside the data of its bucket, or in `index/`."""
+        if entry.external_path is not None:
+            return entry.external_path
+        if self.index_beside_data and entry.index_type in (HASH_INDEX, DELETION_VECTORS_INDEX):
+            return f"{self.bucket_folder(entry.partition, entry.bucket)}/{entry.file_name}"
+        return f"{self.root}/index/{entry.file_name}"
 
     def statistics_file(self, name: str) -> str:
         return f"{self.root}/statistics/{name}"

@@ -151,7 +151,7 @@ class _Survey:
         if snapshot.index_manifest in self.stored:
             for entry in self._readable(partial(self.manifests.read_index, snapshot)):
                 if entry.file_name not in needed:
-                    yield entry.external_path or paths.index_file(entry.file_name), Stage.FILES
+                    yield paths.index_file(entry), Stage.FILES
 
     def _list_and_manifests(self, name: str) -> Iterator[tuple[str, Stage]]:
         needed, path = self.needed.metadata, self.manifests.paths.manifest

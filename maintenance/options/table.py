@@ -41,6 +41,12 @@ IGNORE_DELETE = Option(
     ("first-row.ignore-delete", "deduplicate.ignore-delete", "partial-update.ignore-delete"),
 )
 IGNORE_UPDATE_BEFORE = Option("ignore-update-before", boolean, False)
+SEQUENCE_SNAPSHOT_ORDERING = Option("sequence.snapshot-ordering", boolean, False)
+DELETION_VECTORS_ENABLED = Option("deletion-vectors.enabled", boolean, False)
+DELETION_VECTORS_MERGE_ON_READ = Option("deletion-vectors.merge-on-read", boolean, False)
+ROW_TRACKING_ENABLED = Option("row-tracking.enabled", boolean, False)
+DATA_EVOLUTION_ENABLED = Option("data-evolution.enabled", boolean, False)
+PK_CLUSTERING_OVERRIDE = Option("pk-clustering-override", boolean, False)
 WRITE_ONLY = Option("write-only", boolean, False, ("write.compaction-skip",))
 
 CHANGELOG_PRODUCER = Option("changelog-producer", one_of("none", "input", "lookup", "full-compaction"), "none")
@@ -62,6 +68,7 @@ CHANGELOG_FILE_COMPRESSION: Option[str | None] = Option("changelog-file.compress
 CHANGELOG_FILE_STATS_MODE: Option[str | None] = Option("changelog-file.stats-mode", string, None)
 DATA_FILE_THIN_MODE = Option("data-file.thin-mode", boolean, False)
 DATA_FILE_PATH_DIRECTORY: Option[str | None] = Option("data-file.path-directory", string, None)
+INDEX_FILE_IN_DATA_FILE_DIR = Option("index-file-in-data-file-dir", boolean, False)
 WRITE_BUFFER_SIZE = Option("write-buffer-size", memory_size, 256 << 20)
 
 PARTITION_DEFAULT_NAME = Option("partition.default-name", string, "__DEFAULT_PARTITION__")
@@ -109,6 +116,7 @@ TAG_DEFAULT_TIME_RETAINED: Option[timedelta | None] = Option("tag.default-time-r
 
 SCAN_SNAPSHOT_ID: Option[int | None] = Option("scan.snapshot-id", integer, None)
 SCAN_TAG_NAME: Option[str | None] = Option("scan.tag-name", string, None)
+BATCH_SCAN_MODE = Option("batch-scan-mode", one_of("none", "compact"), "none")
 SOURCE_SPLIT_TARGET_SIZE = Option("source.split.target-size", memory_size, 128 << 20)
 SOURCE_SPLIT_OPEN_FILE_COST = Option("source.split.open-file-cost", memory_size, 4 << 20)
 
@@ -152,6 +160,13 @@ _OFF = _is("false")
 _DATA_FORMATS = ("parquet", "orc", "avro")
 REFUSED: Mapping[str, _Accepts] = {
     "merge-engine": _is("deduplicate"),
+    "postpone.merge-on-read": _OFF,
+    "chain-table.enabled": _OFF,
+    "query-auth.enabled": _OFF,
+    "type": _is("table"),
+}
+# Reading such tables is exact: none of these options changes what a batch read sees beyond what `scan` and `read` do.
+REFUSED_ON_WRITE: Mapping[str, _Accepts] = {
     "changelog-producer": _is("none", "full-compaction"),
     "deletion-vectors.enabled": _OFF,
     "row-tracking.enabled": _OFF,
@@ -165,12 +180,6 @@ REFUSED: Mapping[str, _Accepts] = {
     "index-file-in-data-file-dir": _OFF,
     "record-level.expire-time": _never,
     "upsert-key": _never,
-    "chain-table.enabled": _OFF,
-    "query-auth.enabled": _OFF,
-    "batch-scan-mode": _is("none"),
-    "type": _is("table"),
-}
-REFUSED_ON_WRITE: Mapping[str, _Accepts] = {
     "file.format": _is(*_DATA_FORMATS),
     "file.format.per.level": _levels_are(*_DATA_FORMATS),
     "changelog-file.format": _is(*_DATA_FORMATS),
@@ -235,6 +244,23 @@ def _check(options: Mapping[str, str], refused: Mapping[str, _Accepts], table: s
                 f"table {table}",
                 "Unset the option, or maintain this table with Apache Paimon's own jobs.",
             )
+
+
+def has_one_version(options: Mapping[str, str]) -> bool:
+    """Whether files above level 0 never hold two live versions of a key. Source: Java `MergeTreeSplitGenerator`."""
+    return DELETION_VECTORS_ENABLED.of(options) or MERGE_ENGINE.of(options) == "first-row"
+
+
+def skips_level_0(options: Mapping[str, str]) -> bool:
+    """Whether batch reads of a table with a primary key leave out level 0, where a compaction has not been yet.
+
+    Source: data section 6.1, Java `CoreOptions.batchScanSkipLevel0`.
+    """
+    if BATCH_SCAN_MODE.of(options) == "compact":
+        return False
+    if DELETION_VECTORS_ENABLED.of(options):
+        return not DELETION_VECTORS_MERGE_ON_READ.of(options)
+    return MERGE_ENGINE.of(options) == "first-row"
 
 
 def num_levels(options: Mapping[str, str]) -> int:

@@ -1,29 +1,32 @@
 """Read one data file under a newer schema.
 
 Columns are found by name in the schema the file was written with and mapped to the wanted columns by field id; a column
-that the file lacks is null. Partition columns are filled from the manifest's partition, not from the file.
-Source: seed 000 (schema evolution), Java `SchemaEvolutionUtil`.
+that the file lacks is null. Partition columns are filled from the manifest's partition, not from the file. Rows that a
+deletion vector names are left out: its positions are row numbers in the file, whatever parts of it are read.
+Source: seed 000 (schema evolution), Java `SchemaEvolutionUtil`, `ApplyDeletionVectorReader`, `DataFileRecordReader`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from maintenance.errors import UnsupportedError
-from maintenance.format.data_file import DataFileMeta
+from maintenance.errors import CorruptFileError, UnsupportedError
+from maintenance.format.data_file import DataFileMeta, FileSource, written_fields
+from maintenance.format.data_format import DataReader
 from maintenance.format.data_formats import open_data_file
 from maintenance.format.schema import TableSchema
-from maintenance.format.system_fields import SEQUENCE_NUMBER, VALUE_KIND
+from maintenance.format.system_fields import ROW_ID, SEQUENCE_NUMBER, VALUE_KIND
 from maintenance.fs.file_io import FileIO
+from maintenance.metadata.manifests import DeletionFile
 from maintenance.predicate.arrow import expression
 from maintenance.predicate.tree import Predicate
+from maintenance.read.deletions import read_vector
 from maintenance.types.arrow import arrow_type
 from maintenance.types.data_type import DataField, DataType
 from maintenance.types.values import Value, arrow_of_values
-
-_SYSTEM_IDS = (SEQUENCE_NUMBER.id, VALUE_KIND.id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +37,18 @@ class ReadContext:
         schemas: the schemas that the files were written with, by id.
         fields: the columns wanted, in order; may hold the system columns of sequence number and row kind.
         partition_keys: names of partition columns.
+        keyed: files of a table with a primary key, each record with its sequence number and kind. Else these are
+            columns of row tracking, in the file or following from the manifest.
+        snapshot_ordering: records of files that no compaction wrote are as new as the file's snapshot. Source: option
+            `sequence.snapshot-ordering`.
     """
 
     file_io: FileIO
     schemas: Mapping[int, TableSchema]
     fields: tuple[DataField, ...]
     partition_keys: tuple[str, ...] = ()
+    keyed: bool = True
+    snapshot_ordering: bool = False
 
     @property
     def arrow_schema(self) -> pa.Schema:
@@ -54,6 +63,7 @@ class DataFileReader:
     Attributes:
         partition: partition columns and their values, from the manifest.
         predicate: over wanted columns; only prunes row groups, rows are not filtered.
+        deletion: where the file's deletion vector lies, None without one.
     """
 
     context: ReadContext
@@ -61,20 +71,50 @@ class DataFileReader:
     file: DataFileMeta
     partition: Mapping[str, Value]
     predicate: Predicate | None = None
+    deletion: DeletionFile | None = None
 
     def read(self) -> pa.Table:
         """The whole file, without the parts that the predicate rules out."""
         with self.context.file_io.open_input(self.path) as source:
-            return self._conform(
-                open_data_file(source, self.path, self._options).read(self._file_fields(), self._filter())
-            )
+            reader = open_data_file(source, self.path, self._options)
+            positions = self._positions(reader)
+            return self._without_deleted(reader.read(self._file_fields(), self._filter()), positions, self._live())
 
     def batches(self, batch_rows: int) -> Iterator[pa.Table]:
         """The file in tables of at most `batch_rows` rows, decoded as they are asked for."""
         with self.context.file_io.open_input(self.path) as source:
             reader = open_data_file(source, self.path, self._options)
+            positions, live, start = self._positions(reader), self._live(), 0
             for table in reader.batches(self._file_fields(), batch_rows, self._filter()):
-                yield self._conform(table)
+                end = start + table.num_rows
+                yield self._without_deleted(table, None if positions is None else positions[start:end], live)
+                start = end
+
+    def _positions(self, reader: DataReader) -> np.ndarray | None:
+        """Row numbers in the file of what is read, None where nothing depends on them."""
+        if self.deletion is None and not any(field.id == ROW_ID.id for field in self.context.fields):
+            return None
+        found = reader.positions(self._filter())
+        return np.arange(self.file.row_count) if found is None else found
+
+    def _live(self) -> np.ndarray | None:
+        """Which rows of the file are not deleted, None for all. Raises: CorruptFileError."""
+        if self.deletion is None:
+            return None
+        return read_vector(self.context.file_io, self.deletion, self.file.row_count).kept(self.file.row_count)
+
+    def _without_deleted(self, table: pa.Table, positions: np.ndarray | None, live: np.ndarray | None) -> pa.Table:
+        """Rows of the file as the wanted columns. `positions`: of the rows; `live`: by position."""
+        if positions is not None and (len(positions) != table.num_rows or positions.max(initial=-1) >= self._rows):
+            raise CorruptFileError(
+                f"a file of other than the {self._rows} rows that its manifest says", self.path, "Restore it."
+            )
+        found = self._conform(table, positions)
+        return found if live is None else found.filter(pa.array(live[positions]))
+
+    @property
+    def _rows(self) -> int:
+        return self.file.row_count
 
     @property
     def _options(self) -> Mapping[str, str]:
@@ -88,24 +128,60 @@ class DataFileReader:
 
     def _sources(self) -> list[DataField | None]:
         """For each wanted column the file's own column of that id, None if it has none."""
-        own = {field.id: field for field in self.context.schemas[self.file.schema_id].fields}
-        own |= {SEQUENCE_NUMBER.id: SEQUENCE_NUMBER, VALUE_KIND.id: VALUE_KIND}
+        own = {field.id: field for field in self._own_fields()}
+        if self.context.keyed:
+            own |= {SEQUENCE_NUMBER.id: SEQUENCE_NUMBER, VALUE_KIND.id: VALUE_KIND}
         return [None if f.name in self.partition else own.get(f.id) for f in self.context.fields]
 
     def _file_fields(self) -> list[DataField]:
         """The file's own columns to read; one even if none is wanted, for the number of rows."""
         found = [field for field in self._sources() if field is not None]
-        return found or list(self.context.schemas[self.file.schema_id].fields[:1])
+        return found or self._own_fields()[:1]
 
-    def _conform(self, table: pa.Table) -> pa.Table:
+    def _own_fields(self) -> list[DataField]:
+        return written_fields(self.file, self.context.schemas[self.file.schema_id])
+
+    def _conform(self, table: pa.Table, positions: np.ndarray | None) -> pa.Table:
         """The file's columns as the wanted ones."""
         columns: list[pa.ChunkedArray | pa.Array] = []
         for field, source in zip(self.context.fields, self._sources(), strict=True):
             if source is None:
-                columns.append(_constant(self.partition.get(field.name), field, table.num_rows))
+                column = _constant(self.partition.get(field.name), field, table.num_rows)
             else:
-                columns.append(_converted(table.column(source.name), source, field, self.path))
+                column = _converted(table.column(source.name), source, field, self.path)
+            columns.append(self._tracked(field, column, positions))
         return pa.Table.from_arrays(columns, schema=self.context.arrow_schema)
+
+    def _tracked(
+        self, field: DataField, column: pa.ChunkedArray | pa.Array, positions: np.ndarray | None
+    ) -> pa.ChunkedArray | pa.Array:
+        """A column of the system as the manifest says; every other as it is."""
+        if field.id == ROW_ID.id and positions is not None:
+            if self.file.first_row_id is None:
+                return self._complete(column, field)
+            return pc.coalesce(column, pa.array(self.file.first_row_id + positions))
+        if field.id != SEQUENCE_NUMBER.id:
+            return column
+        if not self.context.keyed:
+            return pc.fill_null(column, self.file.max_sequence_number)
+        if not self.context.snapshot_ordering:
+            return column
+        if self.file.file_source is None:
+            raise UnsupportedError(
+                "the file does not say what wrote it, which 'sequence.snapshot-ordering' needs",
+                self.path,
+                "Unset the option: it is for tables that had it from the beginning.",
+            )
+        if self.file.file_source == FileSource.APPEND:
+            return pa.repeat(pa.scalar(self.file.min_sequence_number, pa.int64()), len(column))
+        return column
+
+    def _complete(self, column: pa.ChunkedArray | pa.Array, field: DataField) -> pa.ChunkedArray | pa.Array:
+        if column.null_count:
+            raise CorruptFileError(
+                f"the file has rows without '{field.name}', and no first row id", self.path, "Roll back to a snapshot."
+            )
+        return column
 
 
 def _constant(value: Value, field: DataField, rows: int) -> pa.Array:
@@ -137,6 +213,14 @@ def _holds(target: DataType, source: DataType) -> bool:
     return False
 
 
-def read_fields(names: Sequence[str] | None, schema: TableSchema) -> tuple[DataField, ...]:
-    """The columns of these names in this order; all of the table's for None."""
-    return tuple(schema.fields) if names is None else schema.fields_of(tuple(names))
+def read_fields(
+    names: Sequence[str] | None, schema: TableSchema, *, row_tracking: bool = False
+) -> tuple[DataField, ...]:
+    """The columns of these names in this order; all of the table's for None.
+
+    Args: `row_tracking`: the names may be those of `_ROW_ID` and `_SEQUENCE_NUMBER` too.
+    """
+    if names is None:
+        return tuple(schema.fields)
+    tracked = {field.name: field for field in (ROW_ID, SEQUENCE_NUMBER)} if row_tracking else {}
+    return tuple(tracked[name] if name in tracked else schema.field(name) for name in names)

@@ -12,15 +12,18 @@ from maintenance.format.binary_row import parse_row
 from maintenance.format.data_file import DataFileMeta
 from maintenance.format.key import key_reader
 from maintenance.format.schema import TableSchema
-from maintenance.format.system_fields import SEQUENCE_NUMBER, VALUE_KIND
+from maintenance.format.system_fields import SEQUENCE_NUMBER, VALUE_KIND, is_system_id
 from maintenance.fs.file_io import FileIO
 from maintenance.merge.engine import MergeEngine
 from maintenance.merge.sections import Section, partition_into_sections
 from maintenance.metadata.paths import TablePaths
+from maintenance.options import table as table_options
 from maintenance.predicate.arrow import mask
 from maintenance.predicate.tree import Predicate, columns_of, restrict
+from maintenance.read.data_evolution import anchor, joined, newest_columns
 from maintenance.read.data_file import DataFileReader, ReadContext
 from maintenance.read.windows import windows
+from maintenance.scan.data_evolution import row_groups
 from maintenance.scan.split import Split
 from maintenance.types.data_type import DataField
 from maintenance.types.row_kind import is_retract
@@ -63,7 +66,16 @@ class SplitRead:
         if split.raw:
             context = self._context(self._needed())
             for file in split.files:
-                yield from _stream(self.reader(context, split.partition, split.bucket, file, self.predicate))
+                yield from _stream(self.reader(context, split, file, self.predicate))
+            return
+        if not self.schema.primary_keys:
+            yield from self._joined(split)
+            return
+        if table_options.PK_CLUSTERING_OVERRIDE.of(self.options):
+            # Not in the order of keys, so these cannot be merged; nor need they be, for older versions are deleted.
+            context = self._context((VALUE_KIND, *self._needed()))
+            for file in split.files:
+                yield from map(_without_retractions, _stream(self.reader(context, split, file, self.predicate)))
             return
         engine = MergeEngine.of(self.schema, self.options)
         needed = self._needed(engine.needs(self._needed()))
@@ -75,28 +87,47 @@ class SplitRead:
     def _merged(self, context: ReadContext, split: Split, section: Section, engine: MergeEngine) -> Iterator[pa.Table]:
         if len(section) == 1:
             for file in section[0]:
-                for rows in _stream(self.reader(context, split.partition, split.bucket, file, self.predicate)):
+                for rows in _stream(self.reader(context, split, file, self.predicate)):
                     yield _without_retractions(rows)
             return
         over_key = None
         if self.predicate is not None:
             over_key = restrict(self.predicate, frozenset(self.schema.trimmed_primary_keys))
-        runs = [
-            [self.reader(context, split.partition, split.bucket, file, over_key) for file in run]
-            for run in oldest_first(section)
-        ]
+        runs = [[self.reader(context, split, file, over_key) for file in run] for run in oldest_first(section)]
         for window in windows(runs, engine.order, max_rows(runs, self.memory)):
             yield _without_retractions(engine.merge(window.rows, window.groups))
 
+    def _joined(self, split: Split) -> Iterator[pa.Table]:
+        """Rows of a split of data evolution."""
+        needed = self._needed()
+        for files in row_groups(split.files):
+            if len(files) == 1:
+                yield from _stream(self.reader(self._context(needed), split, files[0], self.predicate))
+                continue
+            readers = [
+                replace(self.reader(self._context(fields), split, file, None), deletion=None)
+                for file, fields in newest_columns(files, needed, self.schemas, self.schema.partition_keys)
+            ]
+            deletion = split.deletions.get(anchor(files).file_name)
+            yield from joined(readers, deletion, needed, DEFAULT_BATCH_ROWS)
+
     def reader(
-        self, context: ReadContext, partition: bytes, bucket: int, file: DataFileMeta, predicate: Predicate | None
+        self, context: ReadContext, split: Split, file: DataFileMeta, predicate: Predicate | None
     ) -> DataFileReader:
-        """A reader of one file."""
-        path = self.paths.data_file(partition, bucket, file)
-        return DataFileReader(context, path, file, partition_values(self.schema, partition), predicate)
+        """A reader of one file of a split."""
+        path = self.paths.data_file(split.partition, split.bucket, file)
+        partition = partition_values(self.schema, split.partition)
+        return DataFileReader(context, path, file, partition, predicate, split.deletions.get(file.file_name))
 
     def _context(self, fields: Sequence[DataField]) -> ReadContext:
-        return ReadContext(self.file_io, self.schemas, tuple(fields), self.schema.partition_keys)
+        return ReadContext(
+            self.file_io,
+            self.schemas,
+            tuple(fields),
+            self.schema.partition_keys,
+            keyed=bool(self.schema.primary_keys),
+            snapshot_ordering=table_options.SEQUENCE_SNAPSHOT_ORDERING.of(self.options),
+        )
 
     def _needed(self, further: Sequence[str] = ()) -> tuple[DataField, ...]:
         """Wanted columns, those of the filter, and `further`, in the order of the schema."""
@@ -104,7 +135,8 @@ class SplitRead:
         if self.predicate is not None:
             names |= columns_of(self.predicate)
         fields = tuple(field for field in self.schema.fields if field.name in names)
-        return fields or self.schema.fields[:1]
+        tracked = tuple(field for field in self.columns if is_system_id(field.id))
+        return (*fields, *tracked) or self.schema.fields[:1]
 
 
 def partition_values(schema: TableSchema, partition: bytes) -> dict[str, Value]:

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from maintenance.errors import UnsupportedError
 from maintenance.format.data_file import DataFileMeta
 from maintenance.format.key import key_reader
 from maintenance.format.manifest import ManifestEntry
@@ -13,10 +12,12 @@ from maintenance.metadata.manifests import Manifests
 from maintenance.options import table as table_options
 from maintenance.options.file_index import FILE_INDEX_READ_ENABLED
 from maintenance.predicate.tree import Predicate
+from maintenance.scan.data_evolution import alone_or_together, data_evolution_splits
 from maintenance.scan.pruning import Pruning, alone_by_bucket, prune_primary_key
-from maintenance.scan.split import Split, SplitOptions, append_splits, primary_key_splits
+from maintenance.scan.split import Split, SplitOptions, append_splits, primary_key_splits, with_deletions
 
 INDEX_SUFFIX = ".index"
+POSTPONE_BUCKET = -2
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,27 +63,37 @@ def plan_scan(source: ScanSource, snapshot: Snapshot | None, predicate: Predicat
         return None if predicate is None else _container(source, entry)
 
     if source.schema.primary_keys:
-        by_stats = prune_primary_key(entries, pruning)
+        one_version = table_options.has_one_version(source.options)
+        by_stats = prune_primary_key(entries, pruning, one_version=one_version)
         # As with statistics, an index may rule a file out only if no other file can hold a version of its rows.
-        alone = alone_by_bucket(entries)
+        alone = alone_by_bucket(entries, one_version=one_version)
         kept = [
             entry
             for entry in by_stats
             if (entry.partition, entry.bucket) not in alone or pruning.keeps_index(entry.file, container(entry))
         ]
         read_key = key_reader([field.type for field in source.schema.key_fields])
-        splits = tuple(primary_key_splits(snapshot.id, kept, split_options, read_key))
-        return ScanPlan(splits, schemas, len(entries), len(entries) - len(by_stats), len(by_stats) - len(kept))
-    by_stats = [entry for entry in entries if pruning.keeps_values(entry.file)]
-    kept = [entry for entry in by_stats if pruning.keeps_index(entry.file, container(entry))]
-    splits = tuple(append_splits(snapshot.id, kept, split_options))
-    return ScanPlan(splits, schemas, len(entries), len(entries) - len(by_stats), len(by_stats) - len(kept))
+        by_key = not table_options.PK_CLUSTERING_OVERRIDE.of(source.options)
+        splits = primary_key_splits(snapshot.id, kept, split_options, read_key, one_version=one_version, by_key=by_key)
+    elif table_options.DATA_EVOLUTION_ENABLED.of(source.options):
+        by_stats = kept = alone_or_together(entries, pruning.keeps_values)
+        splits = data_evolution_splits(snapshot.id, kept, split_options)
+    else:
+        by_stats = [entry for entry in entries if pruning.keeps_values(entry.file)]
+        kept = [entry for entry in by_stats if pruning.keeps_index(entry.file, container(entry))]
+        splits = append_splits(snapshot.id, kept, split_options)
+    if kept and table_options.DELETION_VECTORS_ENABLED.of(source.options):
+        splits = with_deletions(splits, source.manifests.deletion_vectors(snapshot))
+    return ScanPlan(tuple(splits), schemas, len(entries), len(entries) - len(by_stats), len(by_stats) - len(kept))
 
 
 def live_entries(source: ScanSource, snapshot: Snapshot, predicate: Predicate | None) -> list[ManifestEntry]:
     """Live entries of the partitions and buckets that the filter can touch."""
     pruning = Pruning(source.schema, {}, predicate)
     function = table_options.BUCKET_FUNCTION_TYPE.of(source.options)
+    skips_level_0 = bool(source.schema.primary_keys) and table_options.skips_level_0(source.options)
+    # A postpone bucket holds what a compaction has not given a bucket yet; reads do not look at it.
+    real_only = table_options.BUCKET.of(source.options) == POSTPONE_BUCKET
     partitions: dict[bytes, bool] = {}
     buckets: dict[int, frozenset[int] | None] = {}
 
@@ -93,15 +104,12 @@ def live_entries(source: ScanSource, snapshot: Snapshot, predicate: Predicate | 
             buckets[entry.total_buckets] = pruning.buckets(entry.total_buckets, function)
         if source.level is not None and entry.file.level != source.level:
             return False
+        if (skips_level_0 and entry.file.level == 0) or (real_only and entry.bucket < 0):
+            return False
         wanted = buckets[entry.total_buckets]
         return partitions[entry.partition] and (wanted is None or entry.bucket in wanted)
 
-    entries = source.manifests.live_entries(snapshot, keep, pruning.keeps_manifest)
-    if any(entry.bucket == -2 for entry in entries):
-        raise UnsupportedError(
-            "postpone buckets are not supported yet", f"table {source.name}", "Compact the table with Paimon first."
-        )
-    return entries
+    return source.manifests.live_entries(snapshot, keep, pruning.keeps_manifest)
 
 
 def _container(source: ScanSource, entry: ManifestEntry) -> bytes | None:

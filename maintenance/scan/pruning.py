@@ -15,9 +15,10 @@ import numpy as np
 import pyarrow as pa
 
 from maintenance.bucket.fixed import assign_buckets
+from maintenance.errors import CorruptFileError
 from maintenance.format.binary_row import parse_row
 from maintenance.format.column_stats import stats_values
-from maintenance.format.data_file import DataFileMeta
+from maintenance.format.data_file import DataFileMeta, written_fields
 from maintenance.format.file_index.container import parse_container
 from maintenance.format.file_index.pruning import may_match as index_may_match
 from maintenance.format.manifest import ManifestEntry
@@ -119,11 +120,18 @@ class Pruning:
         return index_may_match(self.predicate, resolved, fields)
 
     def _value_stats(self, file: DataFileMeta) -> dict[str, ColumnStats]:
-        written = self.schemas[file.schema_id]
+        own = written_fields(file, self.schemas[file.schema_id])
+        by_name = {field.name: field for field in own}
         names = file.value_stats_cols
-        source_fields = written.fields if names is None else written.fields_of(names)
+        source_fields = own if names is None else [by_name[name] for name in names if name in by_name]
+        if names is not None and len(source_fields) != len(names):
+            raise CorruptFileError(
+                f"statistics of columns {', '.join(names)}, not all of which the file has",
+                file.file_name,
+                "Roll back to a snapshot without the file.",
+            )
         known = stats_by_column(file.value_stats, source_fields)
-        by_id = {field.id: field for field in written.fields}
+        by_id = {field.id: field for field in own}
         result: dict[str, ColumnStats] = {}
         for field in self.schema.fields:
             source = by_id.get(field.id)
@@ -142,25 +150,30 @@ def _stored_forms(values: Sequence[Value]) -> tuple[Value, ...]:
     return (*(value for value in values if not (isinstance(value, float) and value == 0)), *zeros)
 
 
-def prune_primary_key(entries: Sequence[ManifestEntry], pruning: Pruning) -> list[ManifestEntry]:
-    """Entries that may hold matching rows, or versions of them. `entries`: live, by partition and bucket whole."""
+def prune_primary_key(
+    entries: Sequence[ManifestEntry], pruning: Pruning, *, one_version: bool = False
+) -> list[ManifestEntry]:
+    """Entries that may hold matching rows, or versions of them.
+
+    Args: `entries`: live, by partition and bucket whole; `one_version`: as of `raw_convertible`.
+    """
     kept: list[ManifestEntry] = []
     for group in by_bucket(entries).values():
-        if stands_alone(group):
+        if stands_alone(group, one_version=one_version):
             kept.extend(e for e in group if pruning.keeps_values(e.file))
         elif any(pruning.keeps_values(entry.file) for entry in group):
             kept.extend(group)
     return [entry for entry in kept if pruning.keeps_key_range(entry.file)]
 
 
-def stands_alone(group: Sequence[ManifestEntry]) -> bool:
+def stands_alone(group: Sequence[ManifestEntry], *, one_version: bool = False) -> bool:
     """Whether no other file of a bucket can hold another version of a file's rows. `group`: all live files of it."""
-    return len(group) == 1 or raw_convertible([entry.file for entry in group])
+    return len(group) == 1 or raw_convertible([entry.file for entry in group], one_version=one_version)
 
 
-def alone_by_bucket(entries: Sequence[ManifestEntry]) -> frozenset[tuple[bytes, int]]:
+def alone_by_bucket(entries: Sequence[ManifestEntry], *, one_version: bool = False) -> frozenset[tuple[bytes, int]]:
     """The (partition, bucket) groups whose files stand alone. `entries`: live, by partition and bucket whole."""
-    return frozenset(key for key, group in by_bucket(entries).items() if stands_alone(group))
+    return frozenset(key for key, group in by_bucket(entries).items() if stands_alone(group, one_version=one_version))
 
 
 def stats_by_column(stats: SimpleStats, fields: Sequence[DataField]) -> dict[str, ColumnStats]:

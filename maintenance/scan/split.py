@@ -3,16 +3,18 @@
 Source: data section 6.2, Java `MergeTreeSplitGenerator`.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from maintenance.format.data_file import DataFileMeta
 from maintenance.format.manifest import ManifestEntry
 from maintenance.merge.sections import Key, partition_into_sections
+from maintenance.metadata.manifests import DeletionFile
 from maintenance.options import table as table_options
 
 T = TypeVar("T")
+Deletions = Mapping[tuple[bytes, int], Mapping[str, DeletionFile]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,7 @@ class Split:
     Attributes:
         partition: serialized partition row.
         raw: no two files hold the same key and none holds a retraction: they can be read one after the other, unmerged.
+        deletions: deletion vectors by name of the data file, for the files that have one.
     """
 
     snapshot_id: int
@@ -29,6 +32,7 @@ class Split:
     bucket: int
     files: tuple[DataFileMeta, ...]
     raw: bool
+    deletions: Mapping[str, DeletionFile] = field(default_factory=dict)
 
     @property
     def size(self) -> int:
@@ -67,15 +71,22 @@ def primary_key_splits(
     entries: Sequence[ManifestEntry],
     options: SplitOptions,
     key_of: Callable[[bytes], Key],
+    *,
+    one_version: bool = False,
+    by_key: bool = True,
 ) -> Iterator[Split]:
-    """Splits of a table with a primary key. Sections are never cut: records of one key stay together."""
+    """Splits of a table with a primary key. Sections are never cut: records of one key stay together.
+
+    Args: `one_version`: as of `raw_convertible`; `by_key`: files are in the order of their keys, which only
+        `pk-clustering-override` changes: then each stands alone, and its minimum and maximum key are none.
+    """
     for (partition, bucket), group in by_bucket(entries).items():
         files = [entry.file for entry in group]
-        if raw_convertible(files):
+        if raw_convertible(files, one_version=one_version):
             for packed in pack(files, lambda file: file.file_size, options):
                 yield Split(snapshot_id, partition, bucket, tuple(packed), raw=True)
             continue
-        sections = partition_into_sections(files, key_of)
+        sections = partition_into_sections(files, key_of) if by_key else [((file,),) for file in files]
         flat = [[file for run in section for file in run] for section in sections]
         for bin_ in pack(flat, lambda section: sum(file.file_size for file in section), options):
             members = tuple(file for section in bin_ for file in section)
@@ -91,10 +102,23 @@ def append_splits(snapshot_id: int, entries: Sequence[ManifestEntry], options: S
             yield Split(snapshot_id, partition, bucket, tuple(packed), raw=True)
 
 
-def raw_convertible(files: Sequence[DataFileMeta]) -> bool:
-    """Whether files of a bucket cannot overlap: all on one level above 0, and known to hold no retraction."""
+def raw_convertible(files: Sequence[DataFileMeta], *, one_version: bool = False) -> bool:
+    """Whether files of a bucket need no merging: all on one level above 0, and known to hold no retraction.
+
+    Args: `one_version`: files above level 0 never hold two live versions of a key, whatever their levels: those of
+        tables with deletion vectors, and of merge engine first-row. Source: Java `MergeTreeSplitGenerator`.
+    """
     levels = {file.level for file in files}
-    return len(levels) == 1 and 0 not in levels and all(file.delete_row_count == 0 for file in files)
+    apart = len(levels) == 1 or one_version
+    return apart and 0 not in levels and all(file.delete_row_count == 0 for file in files)
+
+
+def with_deletions(splits: Iterable[Split], deletions: Deletions) -> Iterator[Split]:
+    """The splits, each with the deletion vectors of its files."""
+    for split in splits:
+        of_bucket = deletions.get((split.partition, split.bucket), {})
+        found = {file.file_name: of_bucket[file.file_name] for file in split.files if file.file_name in of_bucket}
+        yield replace(split, deletions=found) if found else split
 
 
 def pack(items: Sequence[T], size_of: Callable[[T], int], options: SplitOptions) -> Iterator[list[T]]:

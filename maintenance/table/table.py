@@ -136,7 +136,8 @@ class Table:
         table_options.check_readable(self.options, self.identifier)
         table, snapshot = self.travelled()
         plan = plan_scan(table.scan_source(), snapshot, predicate)
-        fields = read_fields(columns, table.schema)
+        tracked = table_options.ROW_TRACKING_ENABLED.of(table.options)
+        fields = read_fields(columns, table.schema, row_tracking=tracked)
         read = SplitRead(table.file_io, table.paths, table.schema, plan.schemas, table.options, fields, predicate)
         return plan, read
 

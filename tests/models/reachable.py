@@ -53,7 +53,7 @@ def _named(table: Table, snapshot: Snapshot, *, changelog: bool) -> Iterator[str
         yield from (paths.manifest(meta.file_name) for meta in manifests.read_list(name))
     if snapshot.index_manifest is not None:
         yield paths.manifest(snapshot.index_manifest)
-        yield from (paths.index_file(entry.file_name) for entry in manifests.read_index(snapshot))
+        yield from (paths.index_file(entry) for entry in manifests.read_index(snapshot))
     if snapshot.statistics is not None:
         yield paths.statistics_file(snapshot.statistics)
     live = manifests.live_entries(snapshot)

@@ -1,0 +1,126 @@
+"""Join the files that hold columns of the same rows: table option `data-evolution.enabled`.
+
+The files of a group have the same row ids, so row n of one continues row n of another. Each column comes from the
+newest file that has it. Nothing is filtered before the join, and the deletion vector, which goes by the group's oldest
+file, is applied after it. Source: Java `DataEvolutionSplitRead`, `DataEvolutionUtils`.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from maintenance.errors import CorruptFileError, UnsupportedError
+from maintenance.format.data_file import DataFileMeta, written_fields
+from maintenance.format.schema import TableSchema
+from maintenance.format.system_fields import ROW_ID, SEQUENCE_NUMBER
+from maintenance.metadata.manifests import DeletionFile
+from maintenance.read.data_file import DataFileReader
+from maintenance.read.deletions import read_vector
+from maintenance.types.data_type import DataField
+
+_BESIDE_ROWS = (".blob", ".blobref")
+
+
+def anchor(files: Sequence[DataFileMeta]) -> DataFileMeta:
+    """The file of a group that its deletion vector is named after: the oldest."""
+    return min(_of_rows(files), key=lambda file: (file.max_sequence_number, file.file_name))
+
+
+def newest_columns(
+    files: Sequence[DataFileMeta],
+    wanted: Sequence[DataField],
+    schemas: Mapping[int, TableSchema],
+    constant: Sequence[str],
+) -> list[tuple[DataFileMeta, tuple[DataField, ...]]]:
+    """The files to read, and which of the wanted columns each gives. Columns that no file has go with the first.
+
+    Args: `files`: of one group, newest first; `schemas`: of the files, by id; `constant`: the partition's columns.
+    Raises: CorruptFileError: the files do not have the same rows; UnsupportedError: a column is in a file of blobs.
+    """
+    rows = _of_rows(files)
+    if len({(file.first_row_id, file.row_count) for file in rows}) > 1:
+        raise CorruptFileError(
+            "files of the same rows have other row ids",
+            ", ".join(file.file_name for file in rows),
+            "Roll back to a snapshot.",
+        )
+    left = list(wanted)
+    found: list[tuple[DataFileMeta, tuple[DataField, ...]]] = []
+    for file in rows:
+        own = {field.id for field in written_fields(file, schemas[file.schema_id])} | {ROW_ID.id, SEQUENCE_NUMBER.id}
+        of_file = tuple(field for field in left if field.id in own or field.name in constant)
+        left = [field for field in left if field not in of_file]
+        if of_file:
+            found.append((file, of_file))
+    for file in files:
+        held = {field.id for field in written_fields(file, schemas[file.schema_id])} if file not in rows else set()
+        for field in left:
+            if field.id in held:
+                raise UnsupportedError(
+                    f"column '{field.name}' is in files of blobs, which are not supported yet",
+                    file.file_name,
+                    "Leave the column out of the read.",
+                )
+    if left:
+        first, fields = found[0] if found else (rows[0], ())
+        found[:1] = [(first, (*fields, *left))]
+    return found
+
+
+def joined(
+    readers: Sequence[DataFileReader], deletion: DeletionFile | None, wanted: Sequence[DataField], batch_rows: int
+) -> Iterator[pa.Table]:
+    """The rows of a group in tables of bounded size, its columns in the order of `wanted`."""
+    first = readers[0]
+    row_count = first.file.row_count
+    live = None
+    if deletion is not None:
+        live = read_vector(first.context.file_io, deletion, row_count).kept(row_count)
+    names = [field.name for field in wanted]
+    start = 0
+    for parts in _in_step([_Stream(reader, batch_rows) for reader in readers]):
+        columns = {name: part.column(name) for part in parts for name in part.column_names}
+        table = pa.table([columns[name] for name in names], names=names)
+        end = start + table.num_rows
+        yield table if live is None else table.filter(pa.array(live[start:end]))
+        start = end
+    if start != row_count:
+        raise CorruptFileError(
+            f"files of the same rows end after {start} of {row_count} rows", first.path, "Roll back to a snapshot."
+        )
+
+
+class _Stream:
+    """A file in tables, of which any number of rows can be taken."""
+
+    def __init__(self, reader: DataFileReader, batch_rows: int) -> None:
+        self._tables = reader.batches(batch_rows)
+        self._rest: pa.Table | None = next(self._tables, None)
+
+    def __len__(self) -> int:
+        """Rows at hand, 0 at the end of the file."""
+        while self._rest is not None and not self._rest.num_rows:
+            self._rest = next(self._tables, None)
+        return 0 if self._rest is None else self._rest.num_rows
+
+    def take(self, rows: int) -> pa.Table:
+        assert self._rest is not None
+        found, self._rest = self._rest.slice(0, rows), self._rest.slice(rows)
+        return found
+
+
+def _in_step(streams: Sequence[_Stream]) -> Iterator[list[pa.Table]]:
+    """Tables of all streams with the same rows, until one ends: batches of files end where their row groups do."""
+    while rows := int(np.min([len(stream) for stream in streams])):
+        yield [stream.take(rows) for stream in streams]
+
+
+def _of_rows(files: Sequence[DataFileMeta]) -> list[DataFileMeta]:
+    """The files of a group that hold columns: blobs lie in files of their own form."""
+    found = [file for file in files if not file.file_name.endswith(_BESIDE_ROWS)]
+    if not found:
+        raise UnsupportedError(
+            "files of blobs are not supported yet", files[0].file_name, "Read the table with Paimon."
+        )
+    return found
