@@ -16,6 +16,7 @@ from maintenance.metadata.paths import branch_root
 from maintenance.metadata.schemas import Schemas
 from maintenance.options.catalog import TABLE_DEFAULT_PREFIX
 from maintenance.options.table import BRANCH
+from maintenance.table.system.audit_log import AuditLogView
 from maintenance.table.system.view import SystemTableView, system_table
 from maintenance.table.table import Table
 
@@ -77,7 +78,7 @@ class FilesystemCatalog:
         if not ignore_if_exists:
             raise AlreadyExistsError(f"table '{name}' exists", self.warehouse, "Use it, or choose another name.")
 
-    def get_table(self, identifier: str) -> Table | SystemTableView:
+    def get_table(self, identifier: str) -> Table | SystemTableView | AuditLogView:
         name = Identifier.parse(identifier)
         if name.database == _RESERVED:
             raise UnsupportedError(
@@ -94,11 +95,7 @@ class FilesystemCatalog:
             raise NotFoundError(f"table '{name}' does not exist", self.warehouse, f"Tables there: {known}.")
         options = {key: value for key, value in schema.options.items() if key not in (BRANCH.key, "path")}
         table = Table(str(name), location, self.file_io, replace(schema, options=options), name.branch)
-        if name.system_table is None:
-            return table
-        if name.system_table == "ro":
-            return replace(table, read_optimized=True)
-        return system_table(table, name.system_table)
+        return table if name.system_table is None else system_table(table, name.system_table)
 
     def drop_table(self, identifier: str, ignore_if_not_exists: bool = False) -> None:
         name = self._plain(identifier)

@@ -112,11 +112,39 @@ SNAPSHOT_CLEAN_EMPTY_DIRECTORIES = Option("snapshot.clean-empty-directories", bo
 CHANGELOG_NUM_RETAINED_MIN: Option[int | None] = Option("changelog.num-retained.min", integer, None)
 CHANGELOG_NUM_RETAINED_MAX: Option[int | None] = Option("changelog.num-retained.max", integer, None)
 CHANGELOG_TIME_RETAINED: Option[timedelta | None] = Option("changelog.time-retained", duration, None)
+TAG_CREATION_PERIOD = Option("tag.creation-period", one_of("daily", "hourly", "two-hours"), "daily")
+TAG_CREATION_PERIOD_DURATION: Option[timedelta | None] = Option("tag.creation-period-duration", duration, None)
+TAG_PERIOD_FORMATTER = Option(
+    "tag.period-formatter", one_of("with-dashes", "without-dashes", "without-dashes-and-spaces"), "with-dashes"
+)
 TAG_DEFAULT_TIME_RETAINED: Option[timedelta | None] = Option("tag.default-time-retained", duration, None)
 
+SCAN_MODE = Option(
+    "scan.mode",
+    one_of(
+        "default", "latest-full", "full", "latest", "compacted-full", "from-timestamp", "from-creation-timestamp",
+        "from-file-creation-time", "from-snapshot", "from-snapshot-full", "incremental",
+    ),
+    "default",
+)  # fmt: skip
 SCAN_SNAPSHOT_ID: Option[int | None] = Option("scan.snapshot-id", integer, None)
 SCAN_TAG_NAME: Option[str | None] = Option("scan.tag-name", string, None)
 BATCH_SCAN_MODE = Option("batch-scan-mode", one_of("none", "compact"), "none")
+SCAN_VERSION: Option[str | None] = Option("scan.version", string, None)
+SCAN_WATERMARK: Option[int | None] = Option("scan.watermark", integer, None)
+SCAN_TIMESTAMP: Option[str | None] = Option("scan.timestamp", string, None)
+SCAN_TIMESTAMP_MILLIS: Option[int | None] = Option("scan.timestamp-millis", integer, None)
+SCAN_FILE_CREATION_TIME_MILLIS: Option[int | None] = Option("scan.file-creation-time-millis", integer, None)
+SCAN_CREATION_TIME_MILLIS: Option[int | None] = Option("scan.creation-time-millis", integer, None)
+INCREMENTAL_BETWEEN: Option[str | None] = Option("incremental-between", string, None)
+INCREMENTAL_BETWEEN_TIMESTAMP: Option[str | None] = Option("incremental-between-timestamp", string, None)
+INCREMENTAL_TO_AUTO_TAG: Option[str | None] = Option("incremental-to-auto-tag", string, None)
+INCREMENTAL_BETWEEN_SCAN_MODE = Option(
+    "incremental-between-scan-mode", one_of("auto", "delta", "changelog", "diff"), "auto"
+)
+INCREMENTAL_BETWEEN_TAG_TO_SNAPSHOT = Option("incremental-between-tag-to-snapshot", boolean, False)
+FULL_COMPACTION_DELTA_COMMITS: Option[int | None] = Option("full-compaction.delta-commits", integer, None)
+TABLE_READ_SEQUENCE_NUMBER_ENABLED = Option("table-read.sequence-number.enabled", boolean, False)
 SOURCE_SPLIT_TARGET_SIZE = Option("source.split.target-size", memory_size, 128 << 20)
 SOURCE_SPLIT_OPEN_FILE_COST = Option("source.split.open-file-cost", memory_size, 4 << 20)
 

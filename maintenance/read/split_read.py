@@ -5,7 +5,9 @@ Filters inside overlapping sections may only look at the key; the whole filter a
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
+import numpy as np
 import pyarrow as pa
 
 from maintenance.format.binary_row import parse_row
@@ -14,6 +16,7 @@ from maintenance.format.key import key_reader
 from maintenance.format.schema import TableSchema
 from maintenance.format.system_fields import SEQUENCE_NUMBER, VALUE_KIND, is_system_id
 from maintenance.fs.file_io import FileIO
+from maintenance.merge.difference import difference
 from maintenance.merge.engine import MergeEngine
 from maintenance.merge.sections import Section, partition_into_sections
 from maintenance.metadata.paths import TablePaths
@@ -24,13 +27,24 @@ from maintenance.read.data_evolution import anchor, joined, newest_columns
 from maintenance.read.data_file import DataFileReader, ReadContext
 from maintenance.read.windows import windows
 from maintenance.scan.data_evolution import row_groups
-from maintenance.scan.split import Split
+from maintenance.scan.split import AnySplit, DiffSplit, Split
 from maintenance.types.data_type import DataField
 from maintenance.types.row_kind import is_retract
 from maintenance.types.values import Value
 
 DEFAULT_BATCH_ROWS = 1 << 17
 _ALL = 1 << 62
+
+
+class ReadsSplits(Protocol):
+    """How to read splits; travels to Spark's tasks."""
+
+    @property
+    def columns(self) -> tuple[DataField, ...]:
+        """Columns of the rows."""
+
+    def tables(self, split: AnySplit) -> Iterator[pa.Table]:
+        """Rows of a split."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +55,11 @@ class SplitRead:
         schema: of the read.
         schemas: of the files, by id.
         options: table options, dynamic ones included.
-        columns: wanted columns, in order.
+        columns: wanted columns, in order; `_SEQUENCE_NUMBER` and `_VALUE_KIND` may be among them.
         predicate: rows to return; None = all.
         memory: bytes of records to hold while merging, see `windows`.
+        keep_retractions: merged states show the deletions that they still hold. Source: Java `forceKeepDelete`.
+        fallback: how to read the splits of another branch, see `Split.fallback`.
     """
 
     file_io: FileIO
@@ -54,17 +70,25 @@ class SplitRead:
     columns: tuple[DataField, ...]
     predicate: Predicate | None = None
     memory: int = 64 << 20
+    keep_retractions: bool = False
+    fallback: "SplitRead | None" = None
 
-    def tables(self, split: Split) -> Iterator[pa.Table]:
-        """Rows of the split with the wanted columns, in tables of bounded size."""
-        for rows in self._rows(split):
+    def tables(self, split: AnySplit) -> Iterator[pa.Table]:
+        """Rows of the split with the wanted columns, in tables of bounded size; a difference comes whole."""
+        if isinstance(split, Split) and split.fallback:
+            assert self.fallback is not None
+            yield from self.fallback.tables(replace(split, fallback=False))
+            return
+        for rows in self._rows(split) if isinstance(split, Split) else self._difference(split):
             kept = rows if self.predicate is None else rows.filter(mask(self.predicate, rows))
+            if VALUE_KIND in self.columns and not self.schema.primary_keys:
+                kept = _inserted(kept)
             if kept.num_rows:
                 yield kept.select([field.name for field in self.columns])
 
     def _rows(self, split: Split) -> Iterator[pa.Table]:
         if split.raw:
-            context = self._context(self._needed())
+            context = self._context((*self._record_fields(), *self._needed()))
             for file in split.files:
                 yield from _stream(self.reader(context, split, file, self.predicate))
             return
@@ -73,9 +97,9 @@ class SplitRead:
             return
         if table_options.PK_CLUSTERING_OVERRIDE.of(self.options):
             # Not in the order of keys, so these cannot be merged; nor need they be, for older versions are deleted.
-            context = self._context((VALUE_KIND, *self._needed()))
+            context = self._context((SEQUENCE_NUMBER, VALUE_KIND, *self._needed()))
             for file in split.files:
-                yield from map(_without_retractions, _stream(self.reader(context, split, file, self.predicate)))
+                yield from map(self._shown, _stream(self.reader(context, split, file, self.predicate)))
             return
         engine = MergeEngine.of(self.schema, self.options)
         needed = self._needed(engine.needs(self._needed()))
@@ -88,14 +112,25 @@ class SplitRead:
         if len(section) == 1:
             for file in section[0]:
                 for rows in _stream(self.reader(context, split, file, self.predicate)):
-                    yield _without_retractions(rows)
+                    yield self._shown(rows)
             return
         over_key = None
         if self.predicate is not None:
             over_key = restrict(self.predicate, frozenset(self.schema.trimmed_primary_keys))
         runs = [[self.reader(context, split, file, over_key) for file in run] for run in oldest_first(section)]
         for window in windows(runs, engine.order, max_rows(runs, self.memory)):
-            yield _without_retractions(engine.merge(window.rows, window.groups))
+            yield self._shown(engine.merge(window.rows, window.groups))
+
+    def _difference(self, split: DiffSplit) -> Iterator[pa.Table]:
+        """All that differs in a bucket; both sides are held in memory."""
+        whole = replace(self, columns=(SEQUENCE_NUMBER, VALUE_KIND, *self.schema.fields), predicate=None)
+        empty = self._context(whole.columns).arrow_schema.empty_table()
+        before, after = (pa.concat_tables([empty, *whole.tables(side)]) for side in (split.before, split.after))
+        order = MergeEngine.of(self.schema, self.options).order
+        yield self._shown(difference(before, after, order, tuple(self.schema.field_names)))
+
+    def _shown(self, rows: pa.Table) -> pa.Table:
+        return rows if self.keep_retractions else _without_retractions(rows)
 
     def _joined(self, split: Split) -> Iterator[pa.Table]:
         """Rows of a split of data evolution."""
@@ -129,13 +164,20 @@ class SplitRead:
             snapshot_ordering=table_options.SEQUENCE_SNAPSHOT_ORDERING.of(self.options),
         )
 
+    def _record_fields(self) -> tuple[DataField, ...]:
+        """The columns wanted of those that only records of a primary key table have."""
+        if not self.schema.primary_keys:
+            return ()
+        return tuple(field for field in (SEQUENCE_NUMBER, VALUE_KIND) if field in self.columns)
+
     def _needed(self, further: Sequence[str] = ()) -> tuple[DataField, ...]:
         """Wanted columns, those of the filter, and `further`, in the order of the schema."""
         names = {field.name for field in self.columns} | set(further)
         if self.predicate is not None:
             names |= columns_of(self.predicate)
         fields = tuple(field for field in self.schema.fields if field.name in names)
-        tracked = tuple(field for field in self.columns if is_system_id(field.id))
+        known = (VALUE_KIND, SEQUENCE_NUMBER) if self.schema.primary_keys else (VALUE_KIND,)
+        tracked = tuple(field for field in self.columns if is_system_id(field.id) and field not in known)
         return (*fields, *tracked) or self.schema.fields[:1]
 
 
@@ -172,6 +214,11 @@ def _stream(reader: DataFileReader) -> Iterator[pa.Table]:
         yield reader.read()
     else:
         yield from reader.batches(DEFAULT_BATCH_ROWS)
+
+
+def _inserted(rows: pa.Table) -> pa.Table:
+    """Rows of an append table with their kind."""
+    return rows.append_column(VALUE_KIND.name, pa.array(np.zeros(rows.num_rows, np.int8)))
 
 
 def _without_retractions(rows: pa.Table) -> pa.Table:

@@ -1,20 +1,22 @@
 """Plan a batch read: a snapshot and a filter become splits."""
 
+import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from maintenance.errors import UnsupportedError
 from maintenance.format.data_file import DataFileMeta
 from maintenance.format.key import key_reader
 from maintenance.format.manifest import ManifestEntry
 from maintenance.format.schema import TableSchema
 from maintenance.format.snapshot import Snapshot
-from maintenance.metadata.manifests import Manifests
+from maintenance.metadata.manifests import EntryFilter, ManifestFilter, Manifests
 from maintenance.options import table as table_options
 from maintenance.options.file_index import FILE_INDEX_READ_ENABLED
 from maintenance.predicate.tree import Predicate
 from maintenance.scan.data_evolution import alone_or_together, data_evolution_splits
 from maintenance.scan.pruning import Pruning, alone_by_bucket, prune_primary_key
-from maintenance.scan.split import Split, SplitOptions, append_splits, primary_key_splits, with_deletions
+from maintenance.scan.split import AnySplit, SplitOptions, append_splits, primary_key_splits, with_deletions
 
 INDEX_SUFFIX = ".index"
 POSTPONE_BUCKET = -2
@@ -42,18 +44,25 @@ class ScanPlan:
         skipped_by_stats, skipped_by_index: of those, what statistics and file indexes ruled out.
     """
 
-    splits: tuple[Split, ...]
+    splits: tuple[AnySplit, ...]
     schemas: Mapping[int, TableSchema]
     live_files: int = 0
     skipped_by_stats: int = 0
     skipped_by_index: int = 0
 
 
-def plan_scan(source: ScanSource, snapshot: Snapshot | None, predicate: Predicate | None) -> ScanPlan:
-    """The splits of a snapshot that may hold rows matching the filter. Raises: UnsupportedError."""
+def plan_scan(
+    source: ScanSource, snapshot: Snapshot | None, predicate: Predicate | None, files_since: int | None = None
+) -> ScanPlan:
+    """The splits of a snapshot that may hold rows matching the filter.
+
+    `files_since`: leave out files made before that moment, milliseconds since 1970-01-01 UTC. Raises: UnsupportedError.
+    """
     if snapshot is None:
         return ScanPlan((), {source.schema.id: source.schema})
     entries = live_entries(source, snapshot, predicate)
+    if files_since is not None:
+        entries = [entry for entry in entries if _made_since(entry, files_since)]
     schemas = dict(source.schemas(sorted({entry.file.schema_id for entry in entries})))
     schemas[source.schema.id] = source.schema
     pruning = Pruning(source.schema, schemas, predicate)
@@ -87,11 +96,32 @@ def plan_scan(source: ScanSource, snapshot: Snapshot | None, predicate: Predicat
     return ScanPlan(tuple(splits), schemas, len(entries), len(entries) - len(by_stats), len(by_stats) - len(kept))
 
 
-def live_entries(source: ScanSource, snapshot: Snapshot, predicate: Predicate | None) -> list[ManifestEntry]:
-    """Live entries of the partitions and buckets that the filter can touch."""
+def _made_since(entry: ManifestEntry, millis: int) -> bool:
+    if entry.file.creation_time is None:
+        raise UnsupportedError(
+            f"file {entry.file.file_name} does not say when it was made",
+            "its manifest",
+            "Read without a creation time.",
+        )
+    # Files have the local time of their writer.
+    return dt.datetime.fromtimestamp(millis / 1000) <= _local(entry.file.creation_time)
+
+
+def _local(millis: int) -> dt.datetime:
+    return dt.datetime.fromtimestamp(millis / 1000, dt.UTC).replace(tzinfo=None)
+
+
+def entry_filter(
+    source: ScanSource, predicate: Predicate | None, *, all_levels: bool = False
+) -> tuple[EntryFilter, ManifestFilter]:
+    """Tests for entries and manifests: whether they are of partitions and buckets that the filter can touch.
+
+    `all_levels`: level 0 counts also where reads of a state leave it out, as reads of changes do.
+    """
     pruning = Pruning(source.schema, {}, predicate)
     function = table_options.BUCKET_FUNCTION_TYPE.of(source.options)
-    skips_level_0 = bool(source.schema.primary_keys) and table_options.skips_level_0(source.options)
+    state = bool(source.schema.primary_keys) and not all_levels
+    skips_level_0 = state and table_options.skips_level_0(source.options)
     # A postpone bucket holds what a compaction has not given a bucket yet; reads do not look at it.
     real_only = table_options.BUCKET.of(source.options) == POSTPONE_BUCKET
     partitions: dict[bytes, bool] = {}
@@ -109,7 +139,14 @@ def live_entries(source: ScanSource, snapshot: Snapshot, predicate: Predicate | 
         wanted = buckets[entry.total_buckets]
         return partitions[entry.partition] and (wanted is None or entry.bucket in wanted)
 
-    return source.manifests.live_entries(snapshot, keep, pruning.keeps_manifest)
+    return keep, pruning.keeps_manifest
+
+
+def live_entries(
+    source: ScanSource, snapshot: Snapshot, predicate: Predicate | None, *, all_levels: bool = False
+) -> list[ManifestEntry]:
+    """Live entries of the partitions and buckets that the filter can touch. `all_levels`: as of `entry_filter`."""
+    return source.manifests.live_entries(snapshot, *entry_filter(source, predicate, all_levels=all_levels))
 
 
 def _container(source: ScanSource, entry: ManifestEntry) -> bytes | None:

@@ -24,7 +24,9 @@ class Split:
     Attributes:
         partition: serialized partition row.
         raw: no two files hold the same key and none holds a retraction: they can be read one after the other, unmerged.
+            Files of changes are raw as well: their records are what is asked for.
         deletions: deletion vectors by name of the data file, for the files that have one.
+        fallback: of the branch that stands in where the table lacks a partition, to be read as that branch's files.
     """
 
     snapshot_id: int
@@ -33,6 +35,7 @@ class Split:
     files: tuple[DataFileMeta, ...]
     raw: bool
     deletions: Mapping[str, DeletionFile] = field(default_factory=dict)
+    fallback: bool = False
 
     @property
     def size(self) -> int:
@@ -42,6 +45,26 @@ class Split:
     def row_count(self) -> int:
         """Physical rows: an upper bound of what a read returns."""
         return sum(file.row_count for file in self.files)
+
+
+@dataclass(frozen=True, slots=True)
+class DiffSplit:
+    """Files of one bucket in two snapshots, without those that both have: what is otherwise is to be found out."""
+
+    before: Split
+    after: Split
+
+    @property
+    def size(self) -> int:
+        return self.before.size + self.after.size
+
+    @property
+    def row_count(self) -> int:
+        """Physical rows: an upper bound of what a read returns."""
+        return self.before.row_count + self.after.row_count
+
+
+AnySplit = Split | DiffSplit
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ from maintenance.errors import OptionError
 from maintenance.predicate.pushed import of_filter
 from maintenance.predicate.tree import Predicate, conjunction
 from maintenance.read.split_read import SplitRead
-from maintenance.scan.split import Split
+from maintenance.scan.split import AnySplit
 from maintenance.spark.read import split_batches
 from maintenance.spark.types import spark_ddl
 from maintenance.table.table import Table
@@ -68,10 +68,10 @@ def register(spark: SparkSession) -> None:
 class SplitPartition(InputPartition):
     """A split as Spark's partition, with how to read it: the reader itself travels before it has planned."""
 
-    split: Split
+    split: AnySplit
     split_read: SplitRead
 
-    def __init__(self, split: Split, split_read: SplitRead) -> None:
+    def __init__(self, split: AnySplit, split_read: SplitRead) -> None:
         super().__init__(None)
         self.split = split
         self.split_read = split_read
@@ -85,7 +85,7 @@ class PaimonDataSource(DataSource):
         return "paimon"
 
     def schema(self) -> str:
-        table, _ = opened(self.options).travelled()
+        table, _ = opened(self.options).target()
         return spark_ddl(table.schema.fields)
 
     def reader(self, schema: StructType) -> "PaimonReader":
@@ -101,7 +101,7 @@ class PaimonReader(DataSourceReader):
         self._predicate: Predicate | None = None
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
-        table, _ = opened(self._options).travelled()
+        table, _ = opened(self._options).target()
         parts = [pushed(filter_, table) for filter_ in filters]
         known = [part for part in parts if part is not None]
         self._predicate = conjunction(known) if known else None

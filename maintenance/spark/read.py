@@ -6,25 +6,15 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from maintenance.read.split_read import SplitRead
-from maintenance.scan.split import Split
+from maintenance.read.split_read import ReadsSplits
+from maintenance.scan.split import AnySplit
 from maintenance.spark.types import spark_ddl
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from maintenance.table.table import Table
 
-
-def table_to_spark(
-    spark: "SparkSession", table: "Table", columns: Sequence[str] | None, where: str | None
-) -> "DataFrame":
-    """The rows of a table; arguments as of `Table.to_arrow`."""
-    plan, read = table.plan(columns, table.predicate(where))
-    return splits_to_spark(spark, plan.splits, read)
-
-
-def splits_to_spark(spark: "SparkSession", splits: Sequence[Split], read: SplitRead) -> "DataFrame":
+def splits_to_spark(spark: "SparkSession", splits: Sequence[AnySplit], read: ReadsSplits) -> "DataFrame":
     """The rows of splits. Each split is read by the task that gets its number."""
     ddl = spark_ddl(read.columns)
     if not splits:
@@ -40,7 +30,7 @@ def splits_to_spark(spark: "SparkSession", splits: Sequence[Split], read: SplitR
     return spark.range(0, len(splits), 1, len(splits)).mapInArrow(run, ddl)
 
 
-def split_batches(read: SplitRead, split: Split) -> Iterator[pa.RecordBatch]:
+def split_batches(read: ReadsSplits, split: AnySplit) -> Iterator[pa.RecordBatch]:
     """Rows of a split in the forms that Spark takes: timestamps in microseconds."""
     for table in read.tables(split):
         yield from as_spark_takes(table).to_batches()

@@ -30,11 +30,14 @@ from maintenance.options import table as table_options
 from maintenance.predicate.sql import parse
 from maintenance.predicate.tree import Predicate
 from maintenance.read.data_file import read_fields
-from maintenance.read.split_read import SplitRead
+from maintenance.read.split_read import ReadsSplits, SplitRead
+from maintenance.scan.changes import plan_changes, plan_difference
 from maintenance.scan.plan import ScanPlan, ScanSource, plan_scan
-from maintenance.scan.split import Split
-from maintenance.scan.time_travel import travelled_snapshot
+from maintenance.scan.split import AnySplit
+from maintenance.scan.startup import startup_of
+from maintenance.scan.time_travel import Changes, Difference, FullState, ScanTarget, history_of
 from maintenance.types.arrow import arrow_type
+from maintenance.types.data_type import DataField
 from maintenance.types.row_kind import kinds_of_texts
 from maintenance.write.context import WriteContext
 from maintenance.write.rows import conform
@@ -44,7 +47,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-_WHOLE_TABLE_MEMORY = 256 << 20
+WHOLE_TABLE_MEMORY = 256 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,15 +113,29 @@ class Table:
 
     # Reading
 
+    def target(self) -> tuple["Table", ScanTarget]:
+        """What the scan options ask for, and this table under the schema to read it with.
+
+        Raises: OptionError, NotFoundError, UnsupportedError: see `startup_of` and `History.target`.
+        """
+        startup = startup_of(self.options)
+        target = history_of(self.identifier, self.snapshots, self.tags, self.options).target(startup)
+        if not isinstance(target, FullState) or not target.travelled or target.snapshot is None:
+            return self, target
+        return self.with_schema(target.snapshot.schema_id), target
+
+    def with_schema(self, schema_id: int) -> "Table":
+        """This table under an earlier schema, with the options of its own."""
+        if schema_id == self.schema.id:
+            return self
+        return replace(self, schema=replace(self.schemas.get(schema_id), options=self.schema.options))
+
     def travelled(self) -> tuple["Table", Snapshot | None]:
-        """The snapshot that the options name, and this table under that snapshot's schema. None = no snapshot."""
-        snapshot = travelled_snapshot(self.options, self.snapshots, self.tags)
-        if snapshot is None:
-            return self, self.latest_snapshot()
-        if snapshot.schema_id == self.schema.id:
-            return self, snapshot
-        old = self.schemas.get(snapshot.schema_id)
-        return replace(self, schema=replace(old, options=self.schema.options)), snapshot
+        """The snapshot that the options name, else the latest, and this table under that snapshot's schema."""
+        table, target = self.target()
+        if isinstance(target, FullState) and target.travelled:
+            return table, target.snapshot
+        return self, self.latest_snapshot()
 
     def scan_source(self) -> ScanSource:
         def load(ids: Iterable[int]) -> dict[int, TableSchema]:
@@ -130,22 +147,40 @@ class Table:
         return ScanSource(self.identifier, self.manifests, self.schema, self.options, load, level)
 
     def plan(
-        self, columns: Sequence[str] | None = None, predicate: Predicate | None = None
+        self,
+        columns: Sequence[str] | None = None,
+        predicate: Predicate | None = None,
+        *,
+        system: Sequence[DataField] = (),
+        keep_retractions: bool = False,
     ) -> tuple[ScanPlan, SplitRead]:
-        """Splits of a batch read, and how to read them."""
+        """Splits of a batch read, and how to read them.
+
+        Args: `system`: `_SEQUENCE_NUMBER` or `_VALUE_KIND`, to be read before the columns; `keep_retractions`: see
+            `SplitRead`.
+        """
         table_options.check_readable(self.options, self.identifier)
-        table, snapshot = self.travelled()
-        plan = plan_scan(table.scan_source(), snapshot, predicate)
+        table, target = self.target()
+        plan = _plan_of(table, target, predicate)
         tracked = table_options.ROW_TRACKING_ENABLED.of(table.options)
-        fields = read_fields(columns, table.schema, row_tracking=tracked)
-        read = SplitRead(table.file_io, table.paths, table.schema, plan.schemas, table.options, fields, predicate)
+        fields = (*system, *read_fields(columns, table.schema, row_tracking=tracked))
+        read = SplitRead(
+            table.file_io,
+            table.paths,
+            table.schema,
+            plan.schemas,
+            table.options,
+            fields,
+            predicate,
+            keep_retractions=keep_retractions,
+        )
         return plan, read
 
     def predicate(self, where: str | None) -> Predicate | None:
         """The filter of a SQL text, over the columns that a read of this table sees."""
         if where is None:
             return None
-        table, _ = self.travelled()
+        table, _ = self.target()
         return parse(where, table.schema.fields)
 
     def to_arrow(
@@ -166,7 +201,7 @@ class Table:
         plan, read = table.plan(columns, table.predicate(where))
         schema = pa.schema([(f.name, arrow_type(f.type, f"column {f.name}")) for f in read.columns])
         # The caller asks for all rows at once, so merging may hold more of them than in a task, and be faster.
-        found = read_splits(plan.splits, replace(read, memory=_WHOLE_TABLE_MEMORY))
+        found = read_splits(plan.splits, replace(read, memory=WHOLE_TABLE_MEMORY))
         return pa.concat_tables(found) if found else schema.empty_table()
 
     def to_spark(
@@ -177,10 +212,9 @@ class Table:
         options: Mapping[str, str] | None = None,
     ) -> "DataFrame":
         """The rows of the table as a Spark DataFrame, one task for each split. Arguments as of `to_arrow`."""
-        # Reading without Spark needs no pyspark.
-        from maintenance.spark.read import table_to_spark
-
-        return table_to_spark(spark, self.copy(options or {}), columns, where)
+        table = self.copy(options or {})
+        plan, read = table.plan(columns, table.predicate(where))
+        return splits_to_spark(spark, plan.splits, read)
 
     # Writing
 
@@ -232,10 +266,28 @@ class Table:
         return append_or_abort(target, write_rows(context, self.last_sequences(), conformed), identity)
 
 
-def read_splits(splits: Sequence[Split], read: SplitRead) -> list[pa.Table]:
+def _plan_of(table: Table, target: ScanTarget, predicate: Predicate | None) -> ScanPlan:
+    source = table.scan_source()
+    match target:
+        case Changes():
+            return plan_changes(source, target, predicate)
+        case Difference():
+            return plan_difference(source, target, predicate)
+    return plan_scan(source, target.snapshot, predicate, target.files_since)
+
+
+def splits_to_spark(spark: "SparkSession", splits: Sequence[AnySplit], read: ReadsSplits) -> "DataFrame":
+    """The rows of splits as a DataFrame, one task for each."""
+    # Reading without Spark needs no pyspark.
+    from maintenance.spark import read as spark_read
+
+    return spark_read.splits_to_spark(spark, splits, read)
+
+
+def read_splits(splits: Sequence[AnySplit], read: ReadsSplits) -> list[pa.Table]:
     """Read splits on all cores of this process; tables in the order of the splits."""
 
-    def whole(split: Split) -> list[pa.Table]:
+    def whole(split: AnySplit) -> list[pa.Table]:
         return list(read.tables(split))
 
     if len(splits) <= 1:

@@ -7,20 +7,18 @@ A pattern matches a whole id, ``<case>:<table>:<read>``: ``*`` is anything, ``[!
 NOT_YET = {
     # Merge engines
     "agg_*": "merge engine aggregation",
-    "changelog_*:agg:[!$]*": "merge engine aggregation",
+    "changelog_*:agg*": "merge engine aggregation",
     "system_tables:t:batch": "merge engine aggregation",
     "system_tables:t:snapshot-*": "merge engine aggregation",
     "system_tables:t:$ro": "merge engine aggregation",
+    "system_tables:t:$audit_log": "merge engine aggregation",
+    "system_tables:t:$binlog": "merge engine aggregation",
     "partial_update_*": "merge engine partial-update",
-    "changelog_*:partial:[!$]*": "merge engine partial-update",
+    "changelog_*:partial*": "merge engine partial-update",
     "cross_partition:partial:[!$]*": "merge engine partial-update",
     "first_row:*": "merge engine first-row",
-    "changelog_*:first:[!$]*": "merge engine first-row",
+    "changelog_*:first*": "merge engine first-row",
     "cross_partition:first:[!$]*": "merge engine first-row",
-    # Changelog producers and reads of changes
-    "changelog_*:incremental-*": "incremental reads",
-    "incremental:*:incremental-*": "incremental reads",
-    "tags_rollback:t:incremental-tags": "incremental reads",
     # Deletion vectors, row tracking, order by snapshot, postponed buckets
     "variant_blob:blob:batch": "type BLOB",
     # Types, casts and formats
@@ -34,9 +32,6 @@ NOT_YET = {
     "mixed_formats:manifest_*": "manifests in ORC or parquet",
     # Branches, tags and system tables
     "branches:fb:batch": "fallback branches",
-    "*:version-*": "time travel by scan.version",
-    "*$audit_log*": "system table $audit_log",
-    "*$binlog*": "system table $binlog",
     "*$branches": "system table $branches",
     "*$schemas": "system table $schemas",
     "*$table_indexes": "system table $table_indexes",

@@ -1,7 +1,7 @@
 """The handle of a system table, with the reading half of a table's contract."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -9,6 +9,7 @@ import pyarrow as pa
 from maintenance.errors import NotFoundError, UnsupportedError
 from maintenance.predicate.arrow import mask
 from maintenance.predicate.sql import parse
+from maintenance.table.system.audit_log import LOGS, AuditLogView
 from maintenance.table.system.registry import SYSTEM_TABLES
 from maintenance.table.system.system_table import SystemTable
 from maintenance.table.table import Table
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 _NOT_YET = frozenset(
     {
-        "schemas", "audit_log", "binlog", "file_key_ranges", "branches", "manifests", "aggregation_fields",
+        "schemas", "file_key_ranges", "branches", "manifests", "aggregation_fields",
         "statistics", "table_indexes", "row_tracking",
     }
 )  # fmt: skip
@@ -62,11 +63,15 @@ class SystemTableView:
         return spark.createDataFrame(self.to_arrow(columns, where, options))
 
 
-def system_table(table: Table, name: str) -> SystemTableView:
+def system_table(table: Table, name: str) -> Table | SystemTableView | AuditLogView:
     """The system table of that name. Raises: UnsupportedError: not yet; NotFoundError: Paimon has none."""
+    if name == "ro":
+        return replace(table, read_optimized=True)
+    if name in LOGS:
+        return AuditLogView(table, name)
     if name in SYSTEM_TABLES:
         return SystemTableView(table, SYSTEM_TABLES[name])
-    known = ", ".join(sorted(SYSTEM_TABLES))
+    known = ", ".join(sorted({*SYSTEM_TABLES, *LOGS, "ro"}))
     if name in _NOT_YET:
         raise UnsupportedError(f"system table '${name}' is not supported yet", table.identifier, f"There are: {known}.")
     raise NotFoundError(f"system table '${name}' does not exist", table.identifier, f"There are: {known}.")

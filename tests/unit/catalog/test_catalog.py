@@ -115,8 +115,6 @@ def test_system_tables_have_no_life_of_their_own(with_table: Catalog) -> None:
         with_table.get_table("sys.all_tables")
     with pytest.raises(NotFoundError, match=r"\$nonsense"):
         with_table.get_table("db.t$nonsense")
-    with pytest.raises(UnsupportedError, match=r"\$audit_log"):
-        with_table.get_table("db.t$audit_log")
 
 
 def test_options_change_as_one_new_schema(with_table: Catalog) -> None:

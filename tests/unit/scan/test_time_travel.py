@@ -83,22 +83,13 @@ def test_modes_of_a_batch_read(table: Table, mode: str) -> None:
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        ("scan.mode", "compacted-full"),
-        ("scan.mode", "from-timestamp"),
-        ("scan.watermark", "1"),
-        ("scan.version", "1"),
-        ("scan.file-creation-time-millis", "1"),
-        ("scan.creation-time-millis", "1"),
         ("scan.bucket", "0"),
-        ("scan.fallback-branch", "b"),
+        ("scan.fallback-delta-branch", "b"),
         ("scan.ignore-corrupt-files", "true"),
         ("scan.ignore-lost-files", "true"),
         ("scan.not-invented-yet", "1"),
         ("log.scan.timestamp-millis", "1"),
         ("log.scan", "latest"),
-        ("incremental-between", "1,2"),
-        ("incremental-between-timestamp", "1,2"),
-        ("incremental-to-auto-tag", "x"),
     ],
 )
 def test_scan_options_that_are_not_supported_are_refused(table: Table, key: str, value: str) -> None:

@@ -9,6 +9,7 @@ from maintenance.catalog import Catalog, Schema, SetOption
 from maintenance.errors import NotFoundError, UnsupportedError
 from maintenance.operations.compact import compact
 from maintenance.operations.create_tag import create_tag
+from maintenance.table.system.audit_log import LOGS
 from maintenance.table.system.registry import SYSTEM_TABLES
 from maintenance.table.system.tags import iso_duration
 from maintenance.table.system.view import _NOT_YET, SystemTableView
@@ -51,7 +52,7 @@ def rows(catalog: Catalog, name: str, **how: object) -> list[dict[str, object]]:
 
 
 def test_every_system_table_of_paimon_is_known() -> None:
-    assert {*SYSTEM_TABLES, *_NOT_YET, "ro"} == PAIMON
+    assert {*SYSTEM_TABLES, *_NOT_YET, *LOGS, "ro"} == PAIMON
     assert not set(SYSTEM_TABLES) & _NOT_YET
 
 
@@ -74,7 +75,7 @@ def test_those_not_there_yet_are_named(tmp_path: Path, name: str) -> None:
 
 def test_unknown_ones_do_not_exist(tmp_path: Path) -> None:
     create_table(tmp_path)
-    with pytest.raises(NotFoundError, match=r"There are: buckets, consumers"):
+    with pytest.raises(NotFoundError, match=r"There are: audit_log, binlog, buckets"):
         open_warehouse(tmp_path).get_table("db.t$nothing")
 
 

@@ -123,7 +123,7 @@ def test_unknown_states(table: Table) -> None:
     with pytest.raises(NotFoundError):
         table.to_arrow(options={"scan.snapshot-id": "99"})
     with pytest.raises(UnsupportedError):
-        table.to_arrow(options={"scan.version": "1"})
+        table.to_arrow(options={"scan.bounded.watermark": "1"})
 
 
 def test_users_of_commits() -> None:

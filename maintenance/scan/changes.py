@@ -1,0 +1,135 @@
+"""Plan incremental reads: the records that snapshots brought, or how one snapshot differs from another.
+
+- *Changes*: the files that APPEND snapshots added, or the changelog files of all but OVERWRITE snapshots. Each file is
+  read as it stands, row by row with its kind: a filter may rule out any file by its statistics. The files of a bucket
+  are read in order of the snapshots, but nothing is replayed.
+- *Difference*: the files of both snapshots, without those that both have. A filter may only rule out partitions and
+  buckets: with a file less on one side, rows of the other would look changed.
+
+Neither skips level 0. Source: data section 6.6, Java `IncrementalDeltaStartingScanner`, `IncrementalDiffSplitRead`.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from maintenance.errors import CorruptFileError, UnsupportedError
+from maintenance.format.data_file import DataFileMeta
+from maintenance.format.manifest import FileKind, ManifestEntry
+from maintenance.format.schema import TableSchema
+from maintenance.format.snapshot import Snapshot
+from maintenance.options import table as table_options
+from maintenance.predicate.tree import Predicate
+from maintenance.scan.data_evolution import data_evolution_splits
+from maintenance.scan.plan import ScanPlan, ScanSource, entry_filter, live_entries
+from maintenance.scan.pruning import Pruning
+from maintenance.scan.split import DiffSplit, Split, SplitOptions, append_splits, by_bucket, pack, with_deletions
+from maintenance.scan.time_travel import Changes, Difference
+
+Groups = Mapping[tuple[bytes, int], Sequence[ManifestEntry]]
+
+
+def plan_changes(source: ScanSource, changes: Changes, predicate: Predicate | None) -> ScanPlan:
+    """Splits of the files that the snapshots brought, each to be read as it stands. Raises: CorruptFileError."""
+    last = changes.snapshots[-1].id if changes.snapshots else 0
+    entries = list(_added(source, changes, predicate))
+    schemas = _schemas(source, entries)
+    pruning = Pruning(source.schema, schemas, predicate)
+    kept = [entry for entry in entries if pruning.keeps_values(entry.file)]
+    options = SplitOptions.of(source.options)
+    if table_options.DATA_EVOLUTION_ENABLED.of(source.options):
+        return ScanPlan(tuple(data_evolution_splits(last, entries, options)), schemas, len(entries))
+    splits = [
+        Split(last, partition, bucket, tuple(files), raw=True)
+        for (partition, bucket), group in by_bucket(kept).items()
+        for files in pack([entry.file for entry in group], lambda file: file.file_size, options)
+    ]
+    return ScanPlan(tuple(splits), schemas, len(entries), len(entries) - len(kept), 0)
+
+
+def _added(source: ScanSource, changes: Changes, predicate: Predicate | None) -> Iterable[ManifestEntry]:
+    keep, keep_manifest = entry_filter(source, predicate, all_levels=True)
+    for snapshot in changes.snapshots:
+        name = snapshot.changelog_manifest_list if changes.changelog else snapshot.delta_manifest_list
+        if name is None:
+            continue
+        manifests = [meta for meta in source.manifests.read_list(name) if keep_manifest(meta)]
+        for entry in source.manifests.entries_of(manifests, keep):
+            if entry.kind != FileKind.ADD:
+                raise CorruptFileError(
+                    f"snapshot {snapshot.id} is of kind {snapshot.commit_kind} and removes file {entry.file.file_name}",
+                    f"table {source.name}",
+                    "Read the changes with 'incremental-between-scan-mode' = 'diff'.",
+                )
+            yield entry
+
+
+def plan_difference(source: ScanSource, difference: Difference, predicate: Predicate | None) -> ScanPlan:
+    """A split for each bucket whose files are not the same. Raises: UnsupportedError: its number of buckets changed."""
+    _check_comparable(source)
+    before = live_entries(source, difference.before, predicate, all_levels=True)
+    after = live_entries(source, difference.after, predicate, all_levels=True)
+    _check_buckets(source, before, after)
+    both = {entry.identity for entry in before} & {entry.identity for entry in after}
+    old = [entry for entry in before if entry.identity not in both]
+    new = [entry for entry in after if entry.identity not in both]
+    schemas = _schemas(source, [*old, *new])
+    if not source.schema.primary_keys:
+        # Without a key nothing is compared: the rows of new files are new.
+        splits = append_splits(difference.after.id, new, SplitOptions.of(source.options))
+        return ScanPlan(tuple(_deleted(source, difference.after, splits)), schemas, len(new))
+    olds, news = by_bucket(old), by_bucket(new)
+    keys = list(dict.fromkeys([*olds, *news]))
+    sides = zip(
+        _sides(source, difference.before, keys, olds), _sides(source, difference.after, keys, news), strict=True
+    )
+    return ScanPlan(tuple(DiffSplit(one, other) for one, other in sides), schemas, len(old) + len(new))
+
+
+def _sides(
+    source: ScanSource, snapshot: Snapshot, keys: Sequence[tuple[bytes, int]], groups: Groups
+) -> Iterable[Split]:
+    """The files of a snapshot in each of the buckets, which may be none."""
+    splits = (Split(snapshot.id, *key, _files(groups.get(key, ())), raw=False) for key in keys)
+    return _deleted(source, snapshot, splits)
+
+
+def _files(entries: Iterable[ManifestEntry]) -> tuple[DataFileMeta, ...]:
+    return tuple(entry.file for entry in entries)
+
+
+def _deleted(source: ScanSource, snapshot: Snapshot, splits: Iterable[Split]) -> Iterable[Split]:
+    """The splits with the deletion vectors that their files have in a snapshot."""
+    if not table_options.DELETION_VECTORS_ENABLED.of(source.options):
+        return splits
+    return with_deletions(splits, source.manifests.deletion_vectors(snapshot))
+
+
+def _check_comparable(source: ScanSource) -> None:
+    """Raises: UnsupportedError: rows cannot be compared by their keys, or lie in parts of different files."""
+    for option in (table_options.PK_CLUSTERING_OVERRIDE, table_options.DATA_EVOLUTION_ENABLED):
+        if option.of(source.options):
+            raise UnsupportedError(
+                f"comparing two snapshots of a table with '{option.key}' is not supported yet",
+                f"table {source.name}",
+                "Read the changes with 'incremental-between-scan-mode' = 'delta'.",
+            )
+
+
+def _check_buckets(source: ScanSource, before: Sequence[ManifestEntry], after: Sequence[ManifestEntry]) -> None:
+    old, new = _bucket_numbers(before), _bucket_numbers(after)
+    for partition in old.keys() & new.keys():
+        if old[partition] != new[partition]:
+            raise UnsupportedError(
+                f"the number of buckets changed from {old[partition]} to {new[partition]} between the snapshots",
+                f"table {source.name}",
+                "Compare the two states yourself, or read the changes in mode delta or changelog.",
+            )
+
+
+def _bucket_numbers(entries: Iterable[ManifestEntry]) -> Mapping[bytes, int]:
+    return {entry.partition: entry.total_buckets for entry in entries if entry.total_buckets >= 0}
+
+
+def _schemas(source: ScanSource, entries: Iterable[ManifestEntry]) -> Mapping[int, TableSchema]:
+    schemas = dict(source.schemas(sorted({entry.file.schema_id for entry in entries})))
+    schemas[source.schema.id] = source.schema
+    return schemas
