@@ -7,17 +7,20 @@ A pattern matches a whole id, ``<case>:<table>:<read>``: ``*`` is anything, ``[!
 NOT_YET = {
     # Merge engines
     "agg_*": "merge engine aggregation",
-    "changelog_*:agg*": "merge engine aggregation",
+    "changelog_*:agg:[!$]*": "merge engine aggregation",
+    "changelog_*:agg$audit_log:*": "merge engine aggregation",
     "system_tables:t:batch": "merge engine aggregation",
     "system_tables:t:snapshot-*": "merge engine aggregation",
     "system_tables:t:$ro": "merge engine aggregation",
     "system_tables:t:$audit_log": "merge engine aggregation",
     "system_tables:t:$binlog": "merge engine aggregation",
     "partial_update_*": "merge engine partial-update",
-    "changelog_*:partial*": "merge engine partial-update",
+    "changelog_*:partial:[!$]*": "merge engine partial-update",
+    "changelog_*:partial$audit_log:*": "merge engine partial-update",
     "cross_partition:partial:[!$]*": "merge engine partial-update",
     "first_row:*": "merge engine first-row",
-    "changelog_*:first*": "merge engine first-row",
+    "changelog_*:first:[!$]*": "merge engine first-row",
+    "changelog_*:first$audit_log:*": "merge engine first-row",
     "cross_partition:first:[!$]*": "merge engine first-row",
     # Deletion vectors, row tracking, order by snapshot, postponed buckets
     "variant_blob:blob:batch": "type BLOB",
