@@ -168,6 +168,8 @@ def _recoded(data: bytes, position: int, header: dict[str, bytes], recode: Calla
 def _blocks(data: bytes, position: int) -> Iterator[tuple[int, bytes]]:
     """Record count and bytes of every block. Raises: ValueError: a block is cut off or not followed by the marker."""
     marker, position = data[position : position + _SYNC_SIZE], position + _SYNC_SIZE
+    if len(marker) < _SYNC_SIZE:
+        raise ValueError("the header is cut off")
     while position < len(data):
         count, position = _read_long(data, position)
         size, position = _read_long(data, position)

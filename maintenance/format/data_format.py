@@ -12,8 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maintenance.errors import CorruptFileError, UnsupportedError
+from maintenance.format.int96 import STORED, unpacked
 from maintenance.types.arrow import arrow_type, in_unit
 from maintenance.types.data_type import DataField
+from maintenance.types.nested import Path, Rebuild
 
 
 class DataReader(Protocol):
@@ -94,6 +96,8 @@ def natural_table(table: pa.Table, fields: Sequence[DataField], path: str) -> pa
             )
     try:
         columns = [natural(table.column(part.name), part) for part in fields]
+    except UnsupportedError as error:
+        raise error.at(path) from error
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise CorruptFileError(
             f"the file holds values that its columns cannot: {error}", path, "Leave these columns out of the read."
@@ -104,14 +108,32 @@ def natural_table(table: pa.Table, fields: Sequence[DataField], path: str) -> pa
 
 
 def natural(column: pa.ChunkedArray, field: DataField) -> pa.ChunkedArray:
-    """A column as read, cast to the natural Arrow type of its Paimon type where the file holds another form."""
+    """A column as read, in the natural Arrow type of its Paimon type where the file holds another form.
+
+    Raises: pa.ArrowInvalid, pa.ArrowNotImplementedError: it has no such form; UnsupportedError: a value is too large.
+    """
     wanted = arrow_type(field.type, f"column {field.name}")
-    if column.type == wanted:
+    # Arrow takes lists and maps for equal whatever their parts are called, and whether they allow null.
+    if column.type == wanted and not pa.types.is_nested(wanted):
         return column
-    if pa.types.is_timestamp(column.type) and pa.types.is_timestamp(wanted):
-        # Units differ, or the zone: Paimon's readers take the number as it stands.
-        return in_unit(column.cast(pa.timestamp(column.type.unit)), wanted.unit).cast(wanted)
-    return column.cast(wanted)
+    return _NATURAL.column(column, wanted)
+
+
+def _natural_leaf(array: pa.Array, wanted: pa.DataType, _: Path) -> pa.Array:
+    if array.type == wanted:
+        return array
+    if pa.types.is_timestamp(wanted):
+        if array.type == STORED:
+            return unpacked(array, wanted)
+        if pa.types.is_timestamp(array.type):
+            # Units differ, or the zone: Paimon's readers take the number as it stands.
+            return in_unit(array.cast(pa.timestamp(array.type.unit)), wanted.unit).cast(wanted)
+    if pa.types.is_time64(array.type) and pa.types.is_time32(wanted):
+        return array.cast(wanted, safe=False)
+    return array.cast(wanted)
+
+
+_NATURAL = Rebuild(_natural_leaf)
 
 
 def format_options(settings: FileSettings, honoured: Sequence[str], harmless: Sequence[str] = ()) -> dict[str, str]:

@@ -4,6 +4,7 @@ Everything follows Paimon's own writer: TIMESTAMP(7..9) is INT96, which needs a 
 before 2.0 reads INT64 nanoseconds as microseconds. Source: seed 000 (parquet types), Java `ParquetSchemaConverter`.
 """
 
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,8 +13,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from maintenance.errors import OptionError
+from maintenance.format.column_writer import ColumnWriter, needs_column_writer
 from maintenance.format.data_format import FileSettings, OpenWriter, format_options
-from maintenance.format.int96 import Int96Writer, int96_names
 from maintenance.format.system_fields import element_field_id, map_key_field_id
 from maintenance.types.arrow import arrow_type, element_of, map_parts
 from maintenance.types.data_type import DataField, DataType
@@ -108,13 +109,12 @@ def _element_field(name: str, data_type: DataType, of_field: int, depth: int) ->
 
 def open_writer(
     sink: pa.NativeFile, schema: pa.Schema, options: ParquetOptions, dictionary_columns: Sequence[str]
-) -> pq.ParquetWriter | Int96Writer:
+) -> pq.ParquetWriter | ColumnWriter:
     """A writer of one data file. `dictionary_columns`: those worth a dictionary; the others are written plain."""
-    int96 = int96_names(schema)
     # Arrow leaves NaN out of the bounds, and Paimon's readers do not look for it beyond them.
-    unbounded = {*int96, *(field.name for field in schema if pa.types.is_floating(field.type))}
+    bounded = [field.name for field in schema if not (pa.types.is_floating(field.type) or _is_nanos(field.type))]
 
-    def open_(target: pa.NativeFile, stored: pa.Schema) -> pq.ParquetWriter:
+    def open_(target: pa.NativeFile | io.RawIOBase, stored: pa.Schema) -> pq.ParquetWriter:
         return pq.ParquetWriter(
             target,
             stored,
@@ -128,10 +128,14 @@ def open_writer(
             store_schema=False,
             store_decimal_as_integer=True,
             write_time_adjusted_to_utc=True,
-            write_statistics=[name for name in schema.names if name not in unbounded],
+            write_statistics=bounded,
         )
 
-    return Int96Writer(sink, schema, int96, open_) if int96 else open_(sink, schema)
+    return ColumnWriter(sink, schema, open_) if needs_column_writer(schema) else open_(sink, schema)
+
+
+def _is_nanos(arrow: pa.DataType) -> bool:
+    return pa.types.is_timestamp(arrow) and arrow.unit == "ns"
 
 
 class _ParquetWriter:
@@ -141,7 +145,7 @@ class _ParquetWriter:
         self._sink = sink
         self._schema = schema
         self._options = options
-        self._writer: pq.ParquetWriter | Int96Writer | None = None
+        self._writer: pq.ParquetWriter | ColumnWriter | None = None
 
     @property
     def size(self) -> int:

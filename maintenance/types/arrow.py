@@ -6,6 +6,7 @@ This is the only place that says which types this engine can hold; every other o
 """
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -32,6 +33,8 @@ _FIXED = {
 }
 _DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 _UNIT_NAMES = {"s": "second", "ms": "millisecond", "us": "microsecond"}
+
+C = TypeVar("C", pa.Array, pa.ChunkedArray)
 
 
 def timestamp_unit(precision: int) -> str:
@@ -80,7 +83,7 @@ def map_parts(data_type: DataType) -> tuple[DataType, DataType]:
     return data_type.key, data_type.value
 
 
-def in_unit(column: pa.ChunkedArray, unit: str) -> pa.ChunkedArray:
+def in_unit(column: C, unit: str) -> C:
     """A timestamp column in another unit: finer digits are cut off towards the past, as Java's `Timestamp` has them.
 
     Raises: pa.ArrowInvalid: a value is out of the unit's range.

@@ -9,13 +9,12 @@ import pyarrow.compute as pc
 from maintenance.errors import DataError
 from maintenance.format.system_fields import VALUE_KIND
 from maintenance.options import table as table_options
-from maintenance.types.arrow import arrow_type, in_unit
+from maintenance.types.arrow import arrow_type
 from maintenance.types.data_type import DataField
 from maintenance.types.row_kind import RowKind, is_retract
 from maintenance.types.values import arrow_of_values
 from maintenance.write.context import WriteContext
-
-_NANOS_FRACTION = {"ms": 3, "us": 6, "ns": 9}
+from maintenance.write.conversion import converted
 
 
 def conform(rows: pa.Table, kinds: pa.Array | None, context: WriteContext) -> pa.Table:
@@ -46,58 +45,14 @@ def _column(rows: pa.Table, field: DataField, where: str) -> pa.ChunkedArray:
     if field.name not in rows.column_names:
         column = pa.chunked_array([pa.nulls(rows.num_rows, wanted)])
     else:
-        column = _cast(rows.column(field.name), wanted, field, where)
+        column = converted(rows.column(field.name), field, where)
     if column.null_count and not field.type.nullable:
         raise DataError(
             f"null in column '{field.name}', which is {field.type}", where, "Fill the column before writing."
         )
-    _check_length(column, field, where)
     if column.null_count and field.default_value is not None:
         column = pc.fill_null(column, _default(field, wanted))
     return column
-
-
-def _cast(column: pa.ChunkedArray, wanted: pa.DataType, field: DataField, where: str) -> pa.ChunkedArray:
-    try:
-        if pa.types.is_timestamp(column.type) and pa.types.is_timestamp(wanted):
-            if (column.type.tz is None) != (wanted.tz is None):
-                raise pa.ArrowInvalid(f"{column.type} against {field.type}: one has a time zone, the other has not")
-            column = in_unit(column, wanted.unit).cast(wanted)
-        elif column.type != wanted:
-            column = column.cast(wanted)
-        if field.type.is_timestamp and (field.type.precision or 0) not in (3, 6, 9):
-            column = _floored(column, field.type.precision or 0)
-        return column
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise DataError(
-            f"column '{field.name}' does not fit {field.type}: {error}", where, "Cast the column before writing."
-        ) from error
-
-
-def _floored(column: pa.ChunkedArray, precision: int) -> pa.ChunkedArray:
-    """A timestamp column without the digits behind its precision. Source: Java casts timestamps by truncation."""
-    step = 10 ** (_NANOS_FRACTION[column.type.unit] - precision)
-    if step == 1:
-        return column
-    plain = column.cast(pa.int64())
-    chunks = [pa.array(chunk.fill_null(0).to_numpy() // step * step, mask=_mask(chunk)) for chunk in plain.chunks]
-    return pa.chunked_array(chunks, pa.int64()).cast(column.type)
-
-
-def _mask(chunk: pa.Array) -> np.ndarray:
-    return np.asarray(chunk.is_null().to_numpy(zero_copy_only=False))
-
-
-def _check_length(column: pa.ChunkedArray, field: DataField, where: str) -> None:
-    """CHAR(n), VARCHAR(n), BINARY(n), VARBINARY(n) hold at most n characters or bytes."""
-    if field.type.length is None or field.type.length == 2**31 - 1 or not (field.type.is_string or field.type.is_bytes):
-        return
-    lengths = pc.utf8_length(column) if field.type.is_string else pc.binary_length(column)
-    longest = pc.max(lengths).as_py()
-    if longest is not None and longest > field.type.length:
-        raise DataError(
-            f"a value of length {longest} in column '{field.name}', which is {field.type}", where, "Shorten it first."
-        )
 
 
 def _default(field: DataField, wanted: pa.DataType) -> pa.Scalar:

@@ -1,0 +1,188 @@
+"""Arrow arrays taken apart and put together again, to change what stands at their leaves.
+
+Lists of every kind become plain lists, ROWs take the fields of the target by name, and whatever a null hides is
+dropped: values in list slots that are null, and nulls of NOT NULL fields inside a ROW that is null, which Arrow's
+parquet writer does not take.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from maintenance.types.arrow import is_list
+
+Path = tuple[str, ...]
+Leaf = Callable[[pa.Array, pa.DataType, Path], pa.Array]
+OnNull = Callable[[Path], None]
+
+
+def keep_null(path: Path) -> None:
+    """Accept a null where the type says NOT NULL."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuild:
+    """How arrays become arrays of another type of the same shape.
+
+    Attributes:
+        leaf: gives the array of the leaf type wanted; its last argument is where the leaf stands in the column:
+            `element`, `key`, `value` and names of fields.
+        on_null: called where a value that is NOT NULL is null while everything around it is not.
+        strict: whether a ROW with fields that the target lacks is refused; otherwise they are left out.
+    """
+
+    leaf: Leaf
+    on_null: OnNull = keep_null
+    strict: bool = False
+
+    def column(self, column: pa.ChunkedArray, target: pa.DataType) -> pa.ChunkedArray:
+        """A column of type `target`. Raises: pa.ArrowInvalid: it has another shape."""
+        return pa.chunked_array([self.array(chunk, target) for chunk in column.chunks], target)
+
+    def array(self, array: pa.Array, target: pa.DataType, path: Path = ()) -> pa.Array:
+        """An array of type `target`; `path`: where it stands. Raises: pa.ArrowInvalid: it has another shape."""
+        if pa.types.is_dictionary(array.type):
+            array = array.dictionary_decode()
+        if pa.types.is_null(array.type):
+            return nulls(len(array), target)
+        if not pa.types.is_nested(target):
+            if pa.types.is_nested(array.type):
+                raise _misfit(array, target, path)
+            return self.leaf(array, target, path)
+        if pa.types.is_map(target):
+            return self._map(array, target, path)
+        return self._struct(array, target, path) if pa.types.is_struct(target) else self._list(array, target, path)
+
+    def _list(self, array: pa.Array, target: pa.DataType, path: Path) -> pa.Array:
+        if not is_list(array.type):
+            raise _misfit(array, target, path)
+        if not pa.types.is_list(array.type):
+            array = array.cast(pa.list_(array.type.value_field))
+        offsets, (values,) = _without_hidden(array, [array.values])
+        values = self._part(values, target.value_field, (*path, "element"), None)
+        return pa.ListArray.from_arrays(offsets, values, type=target, mask=_nulls(array))
+
+    def _map(self, array: pa.Array, target: pa.DataType, path: Path) -> pa.Array:
+        if not pa.types.is_map(array.type):
+            raise _misfit(array, target, path)
+        offsets, (keys, values) = _without_hidden(array, [array.keys, array.items])
+        keys = self._part(keys, target.key_field, (*path, "key"), None)
+        values = self._part(values, target.item_field, (*path, "value"), None)
+        return pa.MapArray.from_arrays(offsets, keys, values, type=target, mask=_nulls(array))
+
+    def _struct(self, array: pa.Array, target: pa.DataType, path: Path) -> pa.Array:
+        if not pa.types.is_struct(array.type):
+            raise _misfit(array, target, path)
+        names = [part.name for part in array.type]
+        extra = set(names) - {part.name for part in target}
+        if self.strict and extra:
+            raise pa.ArrowInvalid(f"{_text(path)}'{min(extra)}' is no field of {target}")
+        parts = [
+            self._part(
+                array.field(names.index(part.name)) if part.name in names else pa.nulls(len(array)),
+                part,
+                (*path, part.name),
+                array,
+            )
+            for part in target
+        ]
+        return pa.StructArray.from_arrays(parts, fields=list(target), mask=_nulls(array))
+
+    def _part(self, values: pa.Array, field: pa.Field, path: Path, row: pa.Array | None) -> pa.Array:
+        """What stands inside a list, map or ROW. `row`: the ROW around, whose nulls hide what is here."""
+        built = self.array(values, field.type, path)
+        if field.nullable or not built.null_count:
+            return built
+        hidden = 0 if row is None else int(np.count_nonzero(_is_null(built) & _is_null(row)))
+        if hidden < built.null_count:
+            self.on_null(path)
+            return built
+        return _without_nulls(built)
+
+
+def _misfit(array: pa.Array, target: pa.DataType, path: Path) -> pa.ArrowInvalid:
+    return pa.ArrowInvalid(f"{_text(path)}{array.type} is no {target}")
+
+
+def _text(path: Path) -> str:
+    return f"{'.'.join(path)}: " if path else ""
+
+
+def _is_null(array: pa.Array) -> np.ndarray:
+    """bool, shape (n,)."""
+    nulls: np.ndarray = array.is_null().to_numpy(zero_copy_only=False)
+    return nulls
+
+
+def _nulls(array: pa.Array) -> pa.Array | None:
+    return array.is_null() if array.null_count else None
+
+
+def _without_hidden(array: pa.Array, children: list[pa.Array]) -> tuple[pa.Array, list[pa.Array]]:
+    """Offsets from 0 on of a list or map, and just the parts of its children that they point to."""
+    if not len(array):
+        return pa.array([0], pa.int32()), [child.slice(0, 0) for child in children]
+    offsets = array.offsets.to_numpy()
+    lengths = np.diff(offsets)
+    nulls = _is_null(array)
+    if lengths[nulls].any():
+        starts, lengths = offsets[:-1][~nulls], np.where(nulls, 0, lengths)
+        kept = lengths[~nulls]
+        before = np.cumsum(kept) - kept
+        indices = pa.array(np.repeat(starts - before, kept) + np.arange(int(kept.sum())))
+        compact = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
+        return pa.array(compact), [child.take(indices) for child in children]
+    first, last = int(offsets[0]), int(offsets[-1])
+    return pa.array(offsets - np.int32(first)), [child.slice(first, last - first) for child in children]
+
+
+def _without_nulls(array: pa.Array) -> pa.Array:
+    """The array with some value in place of each null, all of which are hidden by a null ROW around it."""
+    if pa.types.is_struct(array.type):
+        parts = [array.field(n) if f.nullable else _without_nulls(array.field(n)) for n, f in enumerate(array.type)]
+        return pa.StructArray.from_arrays(parts, fields=list(array.type))
+    if pa.types.is_list(array.type):
+        offsets, (values,) = _without_hidden(array, [array.values])
+        return pa.ListArray.from_arrays(offsets, values, type=array.type)
+    if pa.types.is_map(array.type):
+        offsets, (keys, values) = _without_hidden(array, [array.keys, array.items])
+        return pa.MapArray.from_arrays(offsets, keys, values, type=array.type)
+    return pa.Array.from_buffers(array.type, len(array), [None, *array.buffers()[1:]], 0, array.offset)
+
+
+def nulls(count: int, target: pa.DataType) -> pa.Array:
+    """That many nulls."""
+    if not pa.types.is_struct(target):
+        return pa.nulls(count, target)
+    inner = [nulls(count, part.type) for part in target]
+    parts = [array if f.nullable else _without_nulls(array) for array, f in zip(inner, target, strict=True)]
+    return pa.StructArray.from_arrays(parts, fields=list(target), mask=pa.repeat(pa.scalar(True), count))
+
+
+def leaf_types(target: pa.DataType, path: Path = ()) -> dict[Path, pa.DataType]:
+    """The leaves of a type by where they stand, in the order of a parquet file's columns."""
+    if not pa.types.is_nested(target):
+        return {path: target}
+    if pa.types.is_map(target):
+        parts = [("key", target.key_type), ("value", target.item_type)]
+    elif pa.types.is_struct(target):
+        parts = [(part.name, part.type) for part in target]
+    else:
+        parts = [("element", target.value_type)]
+    found: dict[Path, pa.DataType] = {}
+    for name, inner in parts:
+        found |= leaf_types(inner, (*path, name))
+    return found
+
+
+def hides_not_null(target: pa.DataType) -> bool:
+    """Whether a NOT NULL field stands in a ROW of the type, where a null around it may hide it."""
+    if not pa.types.is_nested(target):
+        return False
+    if pa.types.is_struct(target):
+        return any(not part.nullable or hides_not_null(part.type) for part in target)
+    if pa.types.is_map(target):
+        return hides_not_null(target.key_type) or hides_not_null(target.item_type)
+    return hides_not_null(target.value_type)

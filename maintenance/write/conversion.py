@@ -1,0 +1,112 @@
+"""Bring a column of a user's data into the natural Arrow type of a table's column, at every level of nesting.
+
+Digits of times behind the declared precision are cut off towards the past, as Java's casts do. TIME keeps milliseconds
+whatever its precision, so finer digits that the type declares are refused. Lengths, NOT NULL and zones are checked.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from maintenance.errors import DataError
+from maintenance.types.arrow import arrow_type, element_of, in_unit, map_parts
+from maintenance.types.data_type import MAX_LENGTH, DataField, DataType
+from maintenance.types.nested import Path, Rebuild
+
+_DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
+_MILLI_DIGITS = 3
+
+
+def converted(column: pa.ChunkedArray, field: DataField, where: str) -> pa.ChunkedArray:
+    """The column in the type of `field`. NOT NULL of the column itself is not checked here, that of its parts is.
+
+    Raises: DataError: a value does not fit; it names the column and the path inside it, and `where`.
+    """
+    conversion = _Conversion(field, where, dict(_leaves(field.type, ())))
+    try:
+        return Rebuild(conversion.leaf, conversion.refuse_null, strict=True).column(
+            column, arrow_type(field.type, f"column {field.name}")
+        )
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise DataError(
+            f"column '{field.name}' does not fit {field.type}: {error}", where, "Cast the column before writing."
+        ) from error
+
+
+def _leaves(data_type: DataType, path: Path) -> list[tuple[Path, DataType]]:
+    """What is not nested in a type, with where it stands."""
+    match data_type.root:
+        case "ARRAY":
+            return _leaves(element_of(data_type), (*path, "element"))
+        case "MAP" | "MULTISET":
+            key, value = map_parts(data_type)
+            return _leaves(key, (*path, "key")) + _leaves(value, (*path, "value"))
+        case "ROW":
+            return [leaf for field in data_type.fields for leaf in _leaves(field.type, (*path, field.name))]
+    return [(path, data_type)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Conversion:
+    field: DataField
+    where: str
+    types: dict[Path, DataType]
+
+    def leaf(self, array: pa.Array, wanted: pa.DataType, path: Path) -> pa.Array:
+        data_type = self.types[path]
+        if pa.types.is_timestamp(wanted) and pa.types.is_timestamp(array.type):
+            array = _of_timestamp(array, wanted, data_type)
+        elif pa.types.is_time(wanted) and pa.types.is_time(array.type):
+            array = _of_time(array, wanted, data_type)
+        elif array.type != wanted:
+            array = array.cast(wanted)
+            if data_type.is_timestamp or data_type.root == "TIME":
+                array = _floored(array, data_type.precision or 0)
+        self._check_length(array, data_type, path)
+        return array
+
+    def refuse_null(self, path: Path) -> None:
+        raise DataError(f"null in {self._name(path)}, which is NOT NULL", self.where, "Fill the column before writing.")
+
+    def _check_length(self, array: pa.Array, data_type: DataType, path: Path) -> None:
+        """CHAR(n), VARCHAR(n), BINARY(n), VARBINARY(n) hold at most n characters or bytes."""
+        if data_type.length in (None, MAX_LENGTH) or not (data_type.is_string or data_type.is_bytes):
+            return
+        lengths = pc.utf8_length(array) if data_type.is_string else pc.binary_length(array)
+        longest = pc.max(lengths).as_py()
+        if longest is not None and longest > data_type.length:
+            raise DataError(
+                f"a value of length {longest} in {self._name(path)}, which is {data_type}",
+                self.where,
+                "Shorten it first.",
+            )
+
+    def _name(self, path: Path) -> str:
+        return f"column '{'.'.join((self.field.name, *path))}'"
+
+
+def _of_timestamp(array: pa.Array, wanted: pa.DataType, data_type: DataType) -> pa.Array:
+    if (array.type.tz is None) != (wanted.tz is None):
+        raise pa.ArrowInvalid(f"{array.type} against {data_type}: one has a time zone, the other has not")
+    return _floored(in_unit(array, wanted.unit).cast(wanted), data_type.precision or 0)
+
+
+def _of_time(array: pa.Array, wanted: pa.DataType, data_type: DataType) -> pa.Array:
+    precision = data_type.precision or 0
+    if precision > _MILLI_DIGITS:
+        # Fails where finer digits are there.
+        return array.cast(wanted)
+    return _floored(array, precision).cast(wanted)
+
+
+def _floored(array: pa.Array, precision: int) -> pa.Array:
+    """Times or timestamps without the digits behind a precision."""
+    step = 10 ** (_DIGITS[array.type.unit] - precision) if precision < _DIGITS[array.type.unit] else 1
+    if step == 1:
+        return array
+    numbers = array.view(pa.int64() if array.type.bit_width == 64 else pa.int32())
+    nulls: np.ndarray = numbers.is_null().to_numpy(zero_copy_only=False)
+    floored = numbers.fill_null(0).to_numpy(zero_copy_only=False) // step * step
+    return pa.array(floored, numbers.type, mask=nulls).view(array.type)
