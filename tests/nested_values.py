@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from maintenance.types.arrow import arrow_type, element_of, map_parts
 from maintenance.types.data_type import DataType
 from maintenance.types.values import arrow_of_values, values_of_arrow
-from tests.strategies import bits, values
+from tests.strategies import bits, present_values
 
 
 def nested_values(data_type: DataType) -> st.SearchStrategy[Any]:
@@ -33,7 +33,7 @@ def _of_type(data_type: DataType) -> st.SearchStrategy[Any]:
             return st.lists(pairs, max_size=3, unique_by=lambda pair: bits(pair[0]))
         case "ROW":
             return st.tuples(*(nested_values(field.type) for field in data_type.fields))
-    found: st.SearchStrategy[Any] = values(data_type).filter(lambda value: value is not None)
+    found: st.SearchStrategy[Any] = present_values(data_type)
     if data_type.is_timestamp:
         step = 10 ** (9 - (data_type.precision or 0))
         return found.map(lambda value: -(-value // step) * step if value < 0 else value // step * step)

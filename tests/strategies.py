@@ -45,10 +45,11 @@ def _nested(inner: st.SearchStrategy[DataType], atoms: st.SearchStrategy[DataTyp
 
 def values(data_type: DataType) -> st.SearchStrategy[Value]:
     """Internal values of a type, null among them."""
-    return st.none() | _values(data_type)
+    return st.none() | present_values(data_type)
 
 
-def _values(data_type: DataType) -> st.SearchStrategy[Value]:
+def present_values(data_type: DataType) -> st.SearchStrategy[Value]:
+    """Internal values of a type, without null."""
     if data_type.root in INTEGER_BITS:
         bound = 1 << INTEGER_BITS[data_type.root] - 1
         return st.integers(-bound, bound - 1)
