@@ -7,25 +7,28 @@ Source: seed 000 (schema evolution), Java `SchemaEvolutionUtil`, `ApplyDeletionV
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from maintenance.errors import CorruptFileError, UnsupportedError
+from maintenance.errors import CorruptFileError, DataError, UnsupportedError
 from maintenance.format.data_file import DataFileMeta, FileSource, written_fields
 from maintenance.format.data_format import DataReader
 from maintenance.format.data_formats import open_data_file
 from maintenance.format.schema import TableSchema
-from maintenance.format.system_fields import ROW_ID, SEQUENCE_NUMBER, VALUE_KIND
+from maintenance.format.system_fields import ROW_ID, SEQUENCE_NUMBER, SYSTEM_FIELDS, VALUE_KIND
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.manifests import DeletionFile
 from maintenance.predicate.arrow import expression
+from maintenance.predicate.evolution import devolved
 from maintenance.predicate.tree import Predicate
 from maintenance.read.deletions import read_vector
+from maintenance.read.zone import local_zone
 from maintenance.types.arrow import arrow_type
-from maintenance.types.data_type import DataField, DataType
+from maintenance.types.casts.cast import cast
+from maintenance.types.data_type import DataField
 from maintenance.types.values import Value, arrow_of_values
 
 
@@ -41,6 +44,7 @@ class ReadContext:
             columns of row tracking, in the file or following from the manifest.
         snapshot_ordering: records of files that no compaction wrote are as new as the file's snapshot. Source: option
             `sequence.snapshot-ordering`.
+        zone: time zone of casts between instants and wall clock times.
     """
 
     file_io: FileIO
@@ -49,6 +53,7 @@ class ReadContext:
     partition_keys: tuple[str, ...] = ()
     keyed: bool = True
     snapshot_ordering: bool = False
+    zone: str = field(default_factory=local_zone)
 
     @property
     def arrow_schema(self) -> pa.Schema:
@@ -121,35 +126,41 @@ class DataFileReader:
         return self.context.schemas[self.file.schema_id].options
 
     def _filter(self) -> pc.Expression | None:
-        """The predicate over the file's own columns; None if their names or types may differ from the wanted ones."""
-        if self.predicate is None or self.file.schema_id != max(self.context.schemas):
+        """The predicate over the file's own columns; None if it says nothing about them."""
+        if self.predicate is None:
             return None
-        return expression(self.predicate, [f for f in self.context.fields if f.name not in self.partition])
+        own = self._own()
+        # Columns that the file's schema has and the file has not are in another file of the same rows.
+        elsewhere = {f.id for f in self.context.schemas[self.file.schema_id].fields} - set(own)
+        elsewhere |= {f.id for f in SYSTEM_FIELDS}
+        asked = [f for f in self.context.fields if f.name not in self.partition and f.id not in elsewhere]
+        return expression(devolved(self.predicate, asked, own), list(own.values()))
+
+    def _own(self) -> dict[int, DataField]:
+        """The columns of the file by id."""
+        return {f.id: f for f in written_fields(self.file, self.context.schemas[self.file.schema_id])}
 
     def _sources(self) -> list[DataField | None]:
         """For each wanted column the file's own column of that id, None if it has none."""
-        own = {field.id: field for field in self._own_fields()}
+        own = self._own()
         if self.context.keyed:
-            own |= {SEQUENCE_NUMBER.id: SEQUENCE_NUMBER, VALUE_KIND.id: VALUE_KIND}
+            own = own | {f.id: f for f in (SEQUENCE_NUMBER, VALUE_KIND)}
         return [None if f.name in self.partition else own.get(f.id) for f in self.context.fields]
 
     def _file_fields(self) -> list[DataField]:
         """The file's own columns to read; one even if none is wanted, for the number of rows."""
-        found = [field for field in self._sources() if field is not None]
-        return found or self._own_fields()[:1]
-
-    def _own_fields(self) -> list[DataField]:
-        return written_fields(self.file, self.context.schemas[self.file.schema_id])
+        found = [source for source in self._sources() if source is not None]
+        return found or sorted(self._own().values(), key=lambda own: own.type.is_nested)[:1]
 
     def _conform(self, table: pa.Table, positions: np.ndarray | None) -> pa.Table:
         """The file's columns as the wanted ones."""
         columns: list[pa.ChunkedArray | pa.Array] = []
-        for field, source in zip(self.context.fields, self._sources(), strict=True):
+        for wanted, source in zip(self.context.fields, self._sources(), strict=True):
             if source is None:
-                column = _constant(self.partition.get(field.name), field, table.num_rows)
+                column = _constant(self.partition.get(wanted.name), wanted, table.num_rows)
             else:
-                column = _converted(table.column(source.name), source, field, self.path)
-            columns.append(self._tracked(field, column, positions))
+                column = self._converted(table.column(source.name), source, wanted)
+            columns.append(self._tracked(wanted, column, positions))
         return pa.Table.from_arrays(columns, schema=self.context.arrow_schema)
 
     def _tracked(
@@ -183,34 +194,17 @@ class DataFileReader:
             )
         return column
 
+    def _converted(self, column: pa.ChunkedArray, source: DataField, target: DataField) -> pa.ChunkedArray:
+        """A column of the file as the type it has now."""
+        try:
+            return cast(column, source.type, target.type, self.context.zone)
+        except (DataError, UnsupportedError) as error:
+            raise error.at(f"{self.path}, column '{target.name}', which was {source.type}") from error
+
 
 def _constant(value: Value, field: DataField, rows: int) -> pa.Array:
     single = arrow_of_values([value], field.type)
     return pa.repeat(single[0], rows) if value is not None else pa.nulls(rows, single.type)
-
-
-def _converted(column: pa.ChunkedArray, source: DataField, target: DataField, where: str) -> pa.ChunkedArray:
-    if source.type.as_nullable() == target.type.as_nullable():
-        return column
-    wanted = arrow_type(target.type, f"column {target.name}")
-    if _holds(target.type, source.type):
-        return column.cast(wanted)
-    raise UnsupportedError(
-        f"column '{target.name}' changed from {source.type} to {target.type}: this cast is not supported yet",
-        where,
-        "Leave the column out of the read.",
-    )
-
-
-def _holds(target: DataType, source: DataType) -> bool:
-    """Whether each value of `source` is one of `target` as it stands. CHAR and BINARY pad, so they do not."""
-    if source.is_integer and target.is_integer:
-        return arrow_type(target).bit_width >= arrow_type(source).bit_width
-    if target.root == ("VARCHAR" if source.is_string else "VARBINARY" if source.is_bytes else None):
-        return (target.length or 0) >= (source.length or 0)
-    if source.is_timestamp and arrow_type(source) == arrow_type(target):
-        return (target.precision or 0) >= (source.precision or 0)
-    return False
 
 
 def read_fields(

@@ -28,6 +28,7 @@ from maintenance.format.simple_stats import SimpleStats
 from maintenance.predicate.statistics import ColumnStats, may_match
 from maintenance.predicate.tree import Compare, In, Predicate, conjuncts, restrict
 from maintenance.scan.split import by_bucket, raw_convertible
+from maintenance.types.casts.matrix import keeps_values
 from maintenance.types.data_type import DataField
 from maintenance.types.values import Value, arrow_of_values
 
@@ -132,12 +133,16 @@ class Pruning:
             )
         known = stats_by_column(file.value_stats, source_fields)
         by_id = {field.id: field for field in own}
+        # What the file's schema has and the file has not, another file of the same rows has.
+        elsewhere = {field.id for field in self.schemas[file.schema_id].fields} - set(by_id)
         result: dict[str, ColumnStats] = {}
         for field in self.schema.fields:
             source = by_id.get(field.id)
+            if source is None and field.id in elsewhere:
+                continue
             if source is None:
                 result[field.name] = ColumnStats(None, None, file.row_count)
-            elif source.type.as_nullable() == field.type.as_nullable() and source.name in known:
+            elif source.name in known and keeps_values(source.type, field.type):
                 result[field.name] = known[source.name]
         return result
 

@@ -9,10 +9,11 @@ import pyarrow.compute as pc
 from maintenance.errors import DataError
 from maintenance.format.system_fields import VALUE_KIND
 from maintenance.options import table as table_options
+from maintenance.read.zone import local_zone
 from maintenance.types.arrow import arrow_type
+from maintenance.types.casts.default import default_value
 from maintenance.types.data_type import DataField
 from maintenance.types.row_kind import RowKind, is_retract
-from maintenance.types.values import arrow_of_values
 from maintenance.write.context import WriteContext
 from maintenance.write.conversion import converted
 
@@ -51,18 +52,13 @@ def _column(rows: pa.Table, field: DataField, where: str) -> pa.ChunkedArray:
             f"null in column '{field.name}', which is {field.type}", where, "Fill the column before writing."
         )
     if column.null_count and field.default_value is not None:
-        column = pc.fill_null(column, _default(field, wanted))
+        column = pc.fill_null(column, _default(field))
     return column
 
 
-def _default(field: DataField, wanted: pa.DataType) -> pa.Scalar:
+def _default(field: DataField) -> pa.Scalar:
     """The value of a column's default text."""
-    text = field.default_value or ""
-    if field.type.is_string:
-        return pa.scalar(text, wanted)
-    if field.type.root == "BOOLEAN":
-        return arrow_of_values([text.strip().lower() == "true"], field.type)[0]
-    return pa.scalar(text.strip(), pa.string()).cast(wanted)
+    return default_value(field.default_value or "", field.type, local_zone())
 
 
 def _without_ignored(table: pa.Table, options: Mapping[str, str]) -> pa.Table:

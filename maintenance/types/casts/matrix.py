@@ -94,3 +94,36 @@ def parts(data_type: DataType) -> tuple[DataType, ...]:
     """The types that a nested type is made of: its element, its key and value, or its fields' types."""
     single = (data_type.element, data_type.key, data_type.value)
     return (*(part for part in single if part is not None), *(field.type for field in data_type.fields))
+
+
+_DIGITS = {"TINYINT": 3, "SMALLINT": 5, "INT": 10, "BIGINT": 19}
+_EXACT_BITS = {"FLOAT": 24, "DOUBLE": 53}
+_BITS = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "BIGINT": 64}
+
+
+def keeps_values(source: DataType, target: DataType) -> bool:
+    """Whether each value of `source` is the same value in `target`, in the same order: nothing is cut, filled or lost.
+
+    Such a cast can be undone, so that what is known of the old values (least, largest, how many nulls) stays known.
+    """
+    if source.as_nullable() == target.as_nullable():
+        return True
+    if source.is_integer:
+        bits = _BITS[source.root]
+        if target.is_integer:
+            return _BITS[target.root] >= bits
+        if target.root == "DECIMAL":
+            return _whole_digits(target) >= _DIGITS[source.root]
+        return _EXACT_BITS.get(target.root, 0) >= bits - 1
+    if source.root == "DECIMAL" and target.root == "DECIMAL":
+        return (target.scale or 0) >= (source.scale or 0) and _whole_digits(target) >= _whole_digits(source)
+    if source.is_string or source.is_bytes:
+        alike = "VARCHAR" if source.is_string else "VARBINARY"
+        return target.root == alike and (target.length or 0) >= (source.length or 0)
+    if source.is_timestamp and source.root == target.root:
+        return (target.precision or 0) >= (source.precision or 0)
+    return source.root == "FLOAT" and target.root == "DOUBLE"
+
+
+def _whole_digits(data_type: DataType) -> int:
+    return (data_type.precision or 10) - (data_type.scale or 0)

@@ -1,0 +1,27 @@
+"""The time zone of this process, which casts between instants and wall clock times need."""
+
+import os
+import time
+import zoneinfo
+from pathlib import Path
+
+_LOCAL = Path("/etc/localtime")
+
+
+def local_zone() -> str:
+    """Name of the time zone as the time zone database has it; by its offset where no name is to be found.
+
+    Paimon takes the zone of the JVM that reads. Source: Java `TimeZone.getDefault`.
+    """
+    named = os.environ.get("TZ", "").removeprefix(":")
+    if not named and _LOCAL.exists():
+        named = str(_LOCAL.resolve()).rpartition("zoneinfo/")[2]
+    try:
+        return zoneinfo.ZoneInfo(named).key if named else _by_offset()
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError):
+        return _by_offset()
+
+
+def _by_offset() -> str:
+    hours = time.timezone // 3600
+    return f"Etc/GMT{hours:+d}" if hours else "UTC"
