@@ -11,11 +11,12 @@ from maintenance.format.data_file import DataFileMeta, FileSource
 from maintenance.format.system_fields import VALUE_KIND
 from maintenance.merge.engine import MergeEngine
 from maintenance.merge.full_compaction_changelog import full_compaction_changelog
+from maintenance.merge.ordered import RUN_COLUMN
 from maintenance.merge.sections import Section
 from maintenance.options import table as table_options
 from maintenance.read.data_file import DataFileReader, ReadContext
 from maintenance.read.split_read import max_rows, oldest_first, partition_values
-from maintenance.read.windows import RUN_COLUMN, Window, windows
+from maintenance.read.windows import Window, windows
 from maintenance.types.row_kind import KIND_TEXTS, is_retract
 from maintenance.write.context import FileNames, WriteContext
 from maintenance.write.message import CommitMessage
@@ -103,23 +104,24 @@ class _BucketRewrite:
         run_is_top = np.array([run[0].level == top for run in runs])
         for window in self._windows(runs):
             self._input_rows += len(window.groups.order)
-            results = self._engine.pick(window.rows, window.groups)
+            results = self._engine.merge(window.rows, window.groups)
             if self._changelog is not None:
                 at_top = run_is_top[window.rows.column(RUN_COLUMN).to_numpy()]
                 emitted = full_compaction_changelog(
                     window.rows, window.groups, results, at_top, same_is_no_change=self._compare
                 )
                 self._kinds += np.bincount(emitted.column(VALUE_KIND.name).to_numpy(), minlength=len(KIND_TEXTS))
-                self._changelog.write(emitted.drop_columns([RUN_COLUMN]))
+                self._changelog.write(emitted)
             if write:
-                self._write(window.rows, results)
+                self._write(results)
 
-    def _write(self, rows: pa.Table, results: np.ndarray) -> None:
+    def _write(self, results: pa.Table) -> None:
         if self._plan.drop_deletes:
-            kinds = rows.column(VALUE_KIND.name).to_numpy()
-            results = results[~is_retract(kinds[results])]
-        self._output_rows += len(results)
-        self._output.write(rows.drop_columns([RUN_COLUMN]).take(pa.array(results)))
+            retract = is_retract(results.column(VALUE_KIND.name).to_numpy())
+            if retract.any():
+                results = results.filter(pa.array(~retract))
+        self._output_rows += results.num_rows
+        self._output.write(results)
 
     def _windows(self, runs: list[tuple[DataFileMeta, ...]]) -> Iterator[Window]:
         task, plan = self._task, self._plan

@@ -1,24 +1,55 @@
 """The merge engine of a table: how records are ordered and what each key's result is.
 
-A new engine is one module with a function (rows, groups) -> result, and one line in `_ENGINES`.
+A new engine is one module with its rules, and one line in `_ENGINES`.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 
-from maintenance.errors import UnsupportedError
 from maintenance.format.schema import TableSchema
+from maintenance.format.system_fields import SEQUENCE_NUMBER, VALUE_KIND
+from maintenance.merge.aggregation import Aggregation
 from maintenance.merge.deduplicate import deduplicate, deduplicate_ignoring_deletes
-from maintenance.merge.ordered import KeyGroups, RecordOrder
+from maintenance.merge.first_row import first_row, first_row_ignoring_deletes
+from maintenance.merge.ordered import RUN_COLUMN, KeyGroups, RecordOrder
+from maintenance.merge.partial_update import PartialUpdate
+from maintenance.merge.records import Merged, Records, merge_several
 from maintenance.options import table as table_options
-from maintenance.types.data_type import DataField
 
 PickResult = Callable[[pa.Table, KeyGroups], np.ndarray]
 
-_ENGINES: Mapping[str, PickResult] = {"deduplicate": deduplicate}
+
+class Rules(Protocol):
+    """What an engine makes of the records of a key."""
+
+    def needs(self, wanted: Iterable[str]) -> tuple[str, ...]:
+        """Names of the columns that the values of wanted ones depend on."""
+
+    def merge(self, records: Records, names: Iterable[str]) -> Merged:
+        """The row of each key. Only keys with several records get here. `names`: of the columns to merge."""
+
+
+@dataclass(frozen=True, slots=True)
+class PickRules:
+    """Rules of an engine whose result is one of the records, whole."""
+
+    pick: PickResult
+
+
+_ENGINES: Mapping[str, Callable[[TableSchema, Mapping[str, str]], "Rules | PickRules"]] = {
+    "deduplicate": lambda schema, options: _picking(options, deduplicate, deduplicate_ignoring_deletes),
+    "first-row": lambda schema, options: _picking(options, first_row, first_row_ignoring_deletes),
+    "partial-update": PartialUpdate.of,
+    "aggregation": Aggregation.of,
+}
+
+
+def _picking(options: Mapping[str, str], pick: PickResult, ignoring_deletes: PickResult) -> PickRules:
+    return PickRules(ignoring_deletes if table_options.IGNORE_DELETE.of(options) else pick)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,26 +57,29 @@ class MergeEngine:
     """Order and result of a table's records."""
 
     order: RecordOrder
-    pick: PickResult
+    rules: Rules | PickRules
 
     @classmethod
     def of(cls, schema: TableSchema, options: Mapping[str, str]) -> "MergeEngine":
-        """The engine a table is declared with. Raises: UnsupportedError naming it."""
-        name = table_options.MERGE_ENGINE.of(options)
-        if name not in _ENGINES:
-            raise UnsupportedError(
-                f"merge engine '{name}' is not supported yet", "option 'merge-engine'", "Read the table with Paimon."
-            )
+        """The engine a table is declared with. Raises: OptionError, SchemaError: its options do not fit."""
         descending = table_options.SEQUENCE_FIELD_SORT_ORDER.of(options) == "descending"
-        sequence_fields = table_options.SEQUENCE_FIELD.of(options)
-        engine = deduplicate_ignoring_deletes if table_options.IGNORE_DELETE.of(options) else _ENGINES[name]
-        return cls(RecordOrder(schema.trimmed_primary_keys, sequence_fields, descending), engine)
+        order = RecordOrder(schema.trimmed_primary_keys, table_options.SEQUENCE_FIELD.of(options), descending)
+        return cls(order, _ENGINES[table_options.MERGE_ENGINE.of(options)](schema, options))
 
-    def needs(self, wanted: Iterable[DataField]) -> tuple[str, ...]:
+    def needs(self, wanted: Iterable[str]) -> tuple[str, ...]:
         """Names of the columns that merging needs besides those wanted."""
-        del wanted
-        return (*self.order.key, *self.order.sequence_fields)
+        further = () if isinstance(self.rules, PickRules) else self.rules.needs(wanted)
+        return (*self.order.key, *self.order.sequence_fields, *further)
 
     def merge(self, rows: pa.Table, groups: KeyGroups) -> pa.Table:
-        """One record for each key, in key order; retractions included. `rows`: n > 0 records."""
-        return rows.take(pa.array(self.pick(rows, groups)))
+        """One record for each key, in key order; retractions included.
+
+        Args: `rows`: n > 0 records with `_SEQUENCE_NUMBER`, `_VALUE_KIND` and columns of the table; `_RUN` is left out.
+        Raises: DataError: the records break a rule of the engine.
+        """
+        system = (SEQUENCE_NUMBER.name, VALUE_KIND.name)
+        names = [name for name in rows.column_names if name not in (*system, RUN_COLUMN)]
+        if isinstance(self.rules, PickRules):
+            return rows.select([*system, *names]).take(pa.array(self.rules.pick(rows, groups)))
+        rules = self.rules
+        return merge_several(rows, groups, names, lambda records: rules.merge(records, names))

@@ -23,14 +23,14 @@ from maintenance.types.row_kind import RowKind, is_retract
 
 
 def full_compaction_changelog(
-    rows: pa.Table, groups: KeyGroups, results: np.ndarray, top: np.ndarray, *, same_is_no_change: Sequence[str] = ()
+    rows: pa.Table, groups: KeyGroups, results: pa.Table, top: np.ndarray, *, same_is_no_change: Sequence[str] = ()
 ) -> pa.Table:
     """The changelog records of merged keys, in key order, each -U directly before its +U.
 
     Args:
         rows: the records with `_VALUE_KIND`, before the merge.
         groups: their keys.
-        results: record number of each key's result, shape (k,).
+        results: the merged record of each key, k rows; the changelog has its columns.
         top: True for records of the highest level, shape (n,).
         same_is_no_change: columns to compare with `changelog-producer.row-deduplicate`; a pair that is equal in all of
             them is left out. Empty: every pair is emitted.
@@ -39,13 +39,25 @@ def full_compaction_changelog(
     live = ~is_retract(kinds)
     before, has_before = _before(groups, top, live)
     changed = ~np.logical_and.reduceat(top[groups.order], groups.starts)
-    has_after = live[results]
+    has_after = ~is_retract(results.column("_VALUE_KIND").to_numpy())
+    rows = rows.select(results.column_names)
     pair = changed & has_before & has_after
     if same_is_no_change:
         pair &= ~_equal(rows, before, results, pair, same_is_no_change)
     inserted = changed & ~has_before & has_after
     deleted = changed & has_before & ~has_after
-    return _emit(rows, before, results, pair, inserted, deleted)
+    olds, news = np.flatnonzero(pair | deleted), np.flatnonzero(pair | inserted)
+    return _emit(
+        pa.concat_tables([rows.take(pa.array(before[olds])), results.take(pa.array(news))]),
+        # Two slots for each key keep the order: slot 0 is the record before, slot 1 the record after.
+        np.concatenate([2 * olds, 2 * news + 1]),
+        np.concatenate(
+            [
+                np.where(pair[olds], RowKind.UPDATE_BEFORE, RowKind.DELETE),
+                np.where(pair[news], RowKind.UPDATE_AFTER, RowKind.INSERT),
+            ]
+        ).astype(np.int8),
+    )
 
 
 def _before(groups: KeyGroups, top: np.ndarray, live: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -57,15 +69,14 @@ def _before(groups: KeyGroups, top: np.ndarray, live: np.ndarray) -> tuple[np.nd
 
 
 def _equal(
-    rows: pa.Table, before: np.ndarray, after: np.ndarray, pair: np.ndarray, columns: Sequence[str]
+    rows: pa.Table, before: np.ndarray, results: pa.Table, pair: np.ndarray, columns: Sequence[str]
 ) -> np.ndarray:
     """Whether the two records of each pair have equal values; False where there is no pair."""
     at = np.flatnonzero(pair)
     same = np.ones(len(at), bool)
     for name in columns:
-        column = rows.column(name)
-        left, right = column.take(pa.array(before[at])), column.take(pa.array(after[at]))
-        same &= _equal_floats(left, right) if pa.types.is_floating(column.type) else _equal_values(left, right)
+        left, right = rows.column(name).take(pa.array(before[at])), results.column(name).take(pa.array(at))
+        same &= _equal_floats(left, right) if pa.types.is_floating(left.type) else _equal_values(left, right)
     found = np.zeros(len(pair), bool)
     found[at] = same
     return found
@@ -83,25 +94,9 @@ def _equal_floats(left: pa.ChunkedArray, right: pa.ChunkedArray) -> np.ndarray:
     return (_equal_values(left, right) & (signs[0] == signs[1])) | both_nan
 
 
-def _emit(
-    rows: pa.Table,
-    before: np.ndarray,
-    after: np.ndarray,
-    pair: np.ndarray,
-    inserted: np.ndarray,
-    deleted: np.ndarray,
-) -> pa.Table:
-    keys = np.arange(len(pair))
-    # Two slots for each key keep the order: slot 0 is the record before, slot 1 the record after.
-    slots = np.concatenate([2 * keys[pair | deleted], 2 * keys[pair | inserted] + 1])
-    records = np.concatenate([before[pair | deleted], after[pair | inserted]])
-    kinds = np.concatenate(
-        [
-            np.where(pair[pair | deleted], RowKind.UPDATE_BEFORE, RowKind.DELETE),
-            np.where(pair[pair | inserted], RowKind.UPDATE_AFTER, RowKind.INSERT),
-        ]
-    ).astype(np.int8)
+def _emit(records: pa.Table, slots: np.ndarray, kinds: np.ndarray) -> pa.Table:
+    """The records by their slots, with these kinds."""
     order = np.argsort(slots)
-    emitted = rows.take(pa.array(records[order]))
+    emitted = records.take(pa.array(order))
     at = emitted.schema.get_field_index("_VALUE_KIND")
     return emitted.set_column(at, emitted.schema.field(at), pa.array(kinds[order], pa.int8()))

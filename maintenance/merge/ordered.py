@@ -8,6 +8,9 @@ import pyarrow as pa
 
 from maintenance.merge.sort_words import sort_order, sort_words
 
+RUN_COLUMN = "_RUN"
+"""The column that says which run a record comes from; no column of a table."""
+
 
 @dataclass(frozen=True, slots=True)
 class RecordOrder:

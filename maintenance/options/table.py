@@ -40,6 +40,11 @@ IGNORE_DELETE = Option(
     False,
     ("first-row.ignore-delete", "deduplicate.ignore-delete", "partial-update.ignore-delete"),
 )
+PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE = Option("partial-update.remove-record-on-delete", boolean, False)
+PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP: Option[tuple[str, ...]] = Option(
+    "partial-update.remove-record-on-sequence-group", names, ()
+)
+AGGREGATION_REMOVE_RECORD_ON_DELETE = Option("aggregation.remove-record-on-delete", boolean, False)
 IGNORE_UPDATE_BEFORE = Option("ignore-update-before", boolean, False)
 SEQUENCE_SNAPSHOT_ORDERING = Option("sequence.snapshot-ordering", boolean, False)
 DELETION_VECTORS_ENABLED = Option("deletion-vectors.enabled", boolean, False)
@@ -187,7 +192,6 @@ def _levels_are(*accepted: str) -> _Accepts:
 _OFF = _is("false")
 _DATA_FORMATS = ("parquet", "orc", "avro")
 REFUSED: Mapping[str, _Accepts] = {
-    "merge-engine": _is("deduplicate"),
     "postpone.merge-on-read": _OFF,
     "chain-table.enabled": _OFF,
     "query-auth.enabled": _OFF,

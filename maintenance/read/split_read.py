@@ -102,7 +102,7 @@ class SplitRead:
                 yield from map(self._shown, _stream(self.reader(context, split, file, self.predicate)))
             return
         engine = MergeEngine.of(self.schema, self.options)
-        needed = self._needed(engine.needs(self._needed()))
+        needed = self._needed(engine.needs([field.name for field in self._needed()]))
         context = self._context((SEQUENCE_NUMBER, VALUE_KIND, *needed))
         read_key = key_reader([field.type for field in self.schema.key_fields])
         for section in partition_into_sections(split.files, read_key):

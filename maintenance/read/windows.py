@@ -12,11 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from maintenance.merge.ordered import KeyGroups, RecordOrder, group_by_key
+from maintenance.merge.ordered import RUN_COLUMN, KeyGroups, RecordOrder, group_by_key
 from maintenance.read.data_file import DataFileReader
 from maintenance.read.run import RunReader
-
-RUN_COLUMN = "_RUN"
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,7 +73,8 @@ def plan_scan(
 
     if source.schema.primary_keys:
         one_version = table_options.has_one_version(source.options)
-        by_stats = prune_primary_key(entries, pruning, one_version=one_version)
+        computed = table_options.MERGE_ENGINE.of(source.options) in ("partial-update", "aggregation")
+        by_stats = prune_primary_key(entries, pruning, one_version=one_version, computed=computed)
         # As with statistics, an index may rule a file out only if no other file can hold a version of its rows.
         alone = alone_by_bucket(entries, one_version=one_version)
         kept = [

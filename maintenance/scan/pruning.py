@@ -156,17 +156,18 @@ def _stored_forms(values: Sequence[Value]) -> tuple[Value, ...]:
 
 
 def prune_primary_key(
-    entries: Sequence[ManifestEntry], pruning: Pruning, *, one_version: bool = False
+    entries: Sequence[ManifestEntry], pruning: Pruning, *, one_version: bool = False, computed: bool = False
 ) -> list[ManifestEntry]:
     """Entries that may hold matching rows, or versions of them.
 
-    Args: `entries`: live, by partition and bucket whole; `one_version`: as of `raw_convertible`.
+    Args: `entries`: live, by partition and bucket whole; `one_version`: as of `raw_convertible`; `computed`: the values
+        of a row are put together from several records, so a bucket may match though none of its files does.
     """
     kept: list[ManifestEntry] = []
     for group in by_bucket(entries).values():
         if stands_alone(group, one_version=one_version):
             kept.extend(e for e in group if pruning.keeps_values(e.file))
-        elif any(pruning.keeps_values(entry.file) for entry in group):
+        elif computed or any(pruning.keeps_values(entry.file) for entry in group):
             kept.extend(group)
     return [entry for entry in kept if pruning.keeps_key_range(entry.file)]
 

@@ -6,22 +6,13 @@ A pattern matches a whole id, ``<case>:<table>:<read>``: ``*`` is anything, ``[!
 
 NOT_YET = {
     # Merge engines
-    "agg_*": "merge engine aggregation",
-    "changelog_*:agg:[!$]*": "merge engine aggregation",
-    "changelog_*:agg$audit_log:*": "merge engine aggregation",
-    "system_tables:t:batch": "merge engine aggregation",
-    "system_tables:t:snapshot-*": "merge engine aggregation",
-    "system_tables:t:$ro": "merge engine aggregation",
-    "system_tables:t:$audit_log": "merge engine aggregation",
-    "system_tables:t:$binlog": "merge engine aggregation",
-    "partial_update_*": "merge engine partial-update",
-    "changelog_*:partial:[!$]*": "merge engine partial-update",
-    "changelog_*:partial$audit_log:*": "merge engine partial-update",
-    "cross_partition:partial:[!$]*": "merge engine partial-update",
-    "first_row:*": "merge engine first-row",
-    "changelog_*:first:[!$]*": "merge engine first-row",
-    "changelog_*:first$audit_log:*": "merge engine first-row",
-    "cross_partition:first:[!$]*": "merge engine first-row",
+    "agg_collections*:after*": "aggregate functions of nested types",
+    "agg_collections*:snapshot-[2-46]": "aggregate functions of nested types",
+    "agg_collections_new:nested_seq:b*": "aggregate functions of nested types",
+    "agg_bitmaps:t:[ab]*": "aggregate functions of bitmaps",
+    "agg_bitmaps:t:snapshot-[2346]": "aggregate functions of bitmaps",
+    "agg_sketches:t:after*": "aggregate functions of sketches",
+    "agg_sketches:t:snapshot-[2346]": "aggregate functions of sketches",
     # Deletion vectors, row tracking, order by snapshot, postponed buckets
     "variant_blob:blob:batch": "type BLOB",
     # Types, casts and formats

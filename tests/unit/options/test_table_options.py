@@ -30,7 +30,6 @@ ONLY_CHECKED = {"write-only"}
 BEYOND_PAIMON_2 = {"sequence.auto-padding", "upsert-key", "manifest.format"}
 # Values that change something, where `true` is none.
 CHANGING = {
-    "merge-engine": "aggregation",
     "changelog-producer": "lookup",
     "type": "format-table",
     "file.format": "csv",

@@ -1,0 +1,13 @@
+"""`primary-key`: what the columns of the primary key have, whose values are all the same."""
+
+import numpy as np
+
+from maintenance.merge.aggregates.aggregate import Aggregate, AggregatedColumn, any_type
+from maintenance.merge.inputs import Inputs
+
+
+def primary_key(inputs: Inputs, _column: AggregatedColumn) -> np.ndarray:
+    return inputs.records(inputs.last())
+
+
+PRIMARY_KEY = Aggregate("primary-key", any_type, "every type", primary_key, retracts=True)

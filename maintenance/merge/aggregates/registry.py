@@ -1,0 +1,38 @@
+"""All aggregate functions by name."""
+
+from collections.abc import Mapping
+
+from maintenance.merge.aggregates.aggregate import Aggregate
+from maintenance.merge.aggregates.bool_and import BOOL_AND
+from maintenance.merge.aggregates.bool_or import BOOL_OR
+from maintenance.merge.aggregates.count import COUNT
+from maintenance.merge.aggregates.first_non_null_value import FIRST_NON_NULL_VALUE, FIRST_NOT_NULL_VALUE
+from maintenance.merge.aggregates.first_value import FIRST_VALUE
+from maintenance.merge.aggregates.last_non_null_value import LAST_NON_NULL_VALUE
+from maintenance.merge.aggregates.last_value import LAST_VALUE
+from maintenance.merge.aggregates.listagg import LISTAGG
+from maintenance.merge.aggregates.max import MAX
+from maintenance.merge.aggregates.min import MIN
+from maintenance.merge.aggregates.primary_key import PRIMARY_KEY
+from maintenance.merge.aggregates.product import PRODUCT
+from maintenance.merge.aggregates.sum import SUM
+
+AGGREGATES: Mapping[str, Aggregate] = {
+    function.name: function
+    for function in (
+        BOOL_AND,
+        BOOL_OR,
+        COUNT,
+        FIRST_NON_NULL_VALUE,
+        FIRST_NOT_NULL_VALUE,
+        FIRST_VALUE,
+        LAST_NON_NULL_VALUE,
+        LAST_VALUE,
+        LISTAGG,
+        MAX,
+        MIN,
+        PRIMARY_KEY,
+        PRODUCT,
+        SUM,
+    )
+}
