@@ -15,7 +15,7 @@ from maintenance.format.system_fields import SEQUENCE_NUMBER, VALUE_KIND
 from maintenance.merge.aggregation import Aggregation
 from maintenance.merge.deduplicate import deduplicate, deduplicate_ignoring_deletes
 from maintenance.merge.first_row import first_row, first_row_ignoring_deletes
-from maintenance.merge.ordered import RUN_COLUMN, KeyGroups, RecordOrder
+from maintenance.merge.ordered import RUN_COLUMN, KeyGroups, RecordOrder, without_covered_levels
 from maintenance.merge.partial_update import PartialUpdate
 from maintenance.merge.records import Merged, Records, merge_several
 from maintenance.options import table as table_options
@@ -54,31 +54,41 @@ def _picking(options: Mapping[str, str], pick: PickResult, ignoring_deletes: Pic
 
 @dataclass(frozen=True, slots=True)
 class MergeEngine:
-    """Order and result of a table's records."""
+    """Order and result of a table's records.
+
+    Attributes:
+        levels_cover: of records above level 0 only the one of the lowest level counts, see `without_covered_levels`.
+    """
 
     order: RecordOrder
     rules: Rules | PickRules
+    levels_cover: bool = False
 
     @classmethod
     def of(cls, schema: TableSchema, options: Mapping[str, str]) -> "MergeEngine":
         """The engine a table is declared with. Raises: OptionError, SchemaError: its options do not fit."""
         descending = table_options.SEQUENCE_FIELD_SORT_ORDER.of(options) == "descending"
         order = RecordOrder(schema.trimmed_primary_keys, table_options.SEQUENCE_FIELD.of(options), descending)
-        return cls(order, _ENGINES[table_options.MERGE_ENGINE.of(options)](schema, options))
+        name = table_options.MERGE_ENGINE.of(options)
+        covers = name != "first-row" and table_options.looks_up(options)
+        return cls(order, _ENGINES[name](schema, options), covers)
 
     def needs(self, wanted: Iterable[str]) -> tuple[str, ...]:
         """Names of the columns that merging needs besides those wanted."""
         further = () if isinstance(self.rules, PickRules) else self.rules.needs(wanted)
         return (*self.order.key, *self.order.sequence_fields, *further)
 
-    def merge(self, rows: pa.Table, groups: KeyGroups) -> pa.Table:
+    def merge(self, rows: pa.Table, groups: KeyGroups, run_levels: np.ndarray | None = None) -> pa.Table:
         """One record for each key, in key order; retractions included.
 
-        Args: `rows`: n > 0 records with `_SEQUENCE_NUMBER`, `_VALUE_KIND` and columns of the table; `_RUN` is left out.
+        Args: `rows`: n > 0 records with `_SEQUENCE_NUMBER`, `_VALUE_KIND` and columns of the table; `_RUN` is left out;
+            `run_levels`: the level of each run, where the records are of files.
         Raises: DataError: the records break a rule of the engine.
         """
         system = (SEQUENCE_NUMBER.name, VALUE_KIND.name)
         names = [name for name in rows.column_names if name not in (*system, RUN_COLUMN)]
+        if self.levels_cover and run_levels is not None:
+            groups = without_covered_levels(groups, run_levels[rows.column(RUN_COLUMN).to_numpy()])
         if isinstance(self.rules, PickRules):
             return rows.select([*system, *names]).take(pa.array(self.rules.pick(rows, groups)))
         rules = self.rules

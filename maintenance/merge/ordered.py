@@ -105,3 +105,22 @@ def _ascending(words: Sequence[np.ndarray], order: np.ndarray, new_key: np.ndarr
             return False
         undecided &= left == right
     return True
+
+
+def without_covered_levels(groups: KeyGroups, levels: np.ndarray) -> KeyGroups:
+    """Of each key only the records of level 0 and that of the lowest level above: it covers those of deeper levels.
+
+    So it is where compactions look up what lies below (producer lookup, deletion vectors): they merge it in. Source:
+    Java `LookupMergeFunction`.
+
+    Args: `levels`: of each row, shape (n,).
+    """
+    level = levels[groups.order]
+    above = np.where(level > 0, level, np.iinfo(level.dtype).max)
+    lowest = np.minimum.reduceat(above, groups.starts)
+    counts = np.diff(groups.starts, append=len(level))
+    kept = (level <= 0) | (level == np.repeat(lowest, counts))
+    if kept.all():
+        return groups
+    counts = np.add.reduceat(kept.astype(np.int64), groups.starts)
+    return KeyGroups(groups.order[kept], np.append(0, np.cumsum(counts)[:-1]))

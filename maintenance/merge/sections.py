@@ -49,3 +49,12 @@ def _runs(section: Sequence[tuple[Key, Key, DataFileMeta]]) -> Section:
             runs.append([file])
         heapq.heappush(ends, (high, run))
     return tuple(tuple(run) for run in runs)
+
+
+def levels_apart(section: Section) -> Section:
+    """The runs of a section, the files of each level in runs of their own: sections do not look at levels."""
+    return tuple(
+        tuple(file for file in run if file.level == level)
+        for run in section
+        for level in sorted({file.level for file in run})
+    )

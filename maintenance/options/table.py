@@ -47,6 +47,7 @@ PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP: Option[tuple[str, ...]] = Option
 AGGREGATION_REMOVE_RECORD_ON_DELETE = Option("aggregation.remove-record-on-delete", boolean, False)
 IGNORE_UPDATE_BEFORE = Option("ignore-update-before", boolean, False)
 SEQUENCE_SNAPSHOT_ORDERING = Option("sequence.snapshot-ordering", boolean, False)
+FORCE_LOOKUP = Option("force-lookup", boolean, False)
 DELETION_VECTORS_ENABLED = Option("deletion-vectors.enabled", boolean, False)
 DELETION_VECTORS_MERGE_ON_READ = Option("deletion-vectors.merge-on-read", boolean, False)
 ROW_TRACKING_ENABLED = Option("row-tracking.enabled", boolean, False)
@@ -281,6 +282,16 @@ def _check(options: Mapping[str, str], refused: Mapping[str, _Accepts], table: s
 def has_one_version(options: Mapping[str, str]) -> bool:
     """Whether files above level 0 never hold two live versions of a key. Source: Java `MergeTreeSplitGenerator`."""
     return DELETION_VECTORS_ENABLED.of(options) or MERGE_ENGINE.of(options) == "first-row"
+
+
+def looks_up(options: Mapping[str, str]) -> bool:
+    """Whether compactions of level 0 look up older records above. Source: Java `CoreOptions.needLookup`."""
+    return (
+        MERGE_ENGINE.of(options) == "first-row"
+        or CHANGELOG_PRODUCER.of(options) == "lookup"
+        or DELETION_VECTORS_ENABLED.of(options)
+        or FORCE_LOOKUP.of(options)
+    )
 
 
 def skips_level_0(options: Mapping[str, str]) -> bool:

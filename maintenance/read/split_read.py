@@ -18,7 +18,7 @@ from maintenance.format.system_fields import SEQUENCE_NUMBER, VALUE_KIND, is_sys
 from maintenance.fs.file_io import FileIO
 from maintenance.merge.difference import difference
 from maintenance.merge.engine import MergeEngine
-from maintenance.merge.sections import Section, partition_into_sections
+from maintenance.merge.sections import Section, levels_apart, partition_into_sections
 from maintenance.metadata.paths import TablePaths
 from maintenance.options import table as table_options
 from maintenance.predicate.arrow import mask
@@ -117,9 +117,11 @@ class SplitRead:
         over_key = None
         if self.predicate is not None:
             over_key = restrict(self.predicate, frozenset(self.schema.trimmed_primary_keys))
-        runs = [[self.reader(context, split, file, over_key) for file in run] for run in oldest_first(section)]
+        files = oldest_first(levels_apart(section) if engine.levels_cover else section)
+        runs = [[self.reader(context, split, file, over_key) for file in run] for run in files]
+        levels = np.array([run[0].level for run in files])
         for window in windows(runs, engine.order, max_rows(runs, self.memory)):
-            yield self._shown(engine.merge(window.rows, window.groups))
+            yield self._shown(engine.merge(window.rows, window.groups, levels))
 
     def _difference(self, split: DiffSplit) -> Iterator[pa.Table]:
         """All that differs in a bucket; both sides are held in memory."""
