@@ -21,6 +21,7 @@ from maintenance.format.avro_codec import AVRO_CODECS, codec_of
 from maintenance.format.avro_columns import block_ends, encode_rows
 from maintenance.format.avro_file import NAMESPACE, AvroFile, container_block, container_header
 from maintenance.format.data_format import DataFormat, FileSettings, OpenWriter, format_options
+from maintenance.format.nested import entries, rebuilt
 from maintenance.types.arrow import arrow_type, map_parts
 from maintenance.types.data_type import DataField, DataType
 
@@ -243,24 +244,17 @@ def _natural(array: pa.Array, data_type: DataType) -> pa.Array:
             return _decimals(array).view(wanted)
         case "ARRAY":
             assert data_type.element is not None
-            return _rebuilt(array, wanted, [_natural(array.values, data_type.element)])
+            return rebuilt(array, wanted, [_natural(array.values, data_type.element)])
         case "ROW":
             parts = [_natural(array.field(i), part.type) for i, part in enumerate(data_type.fields)]
-            return _rebuilt(array, wanted, parts)
+            return rebuilt(array, wanted, parts)
         case "MAP" | "MULTISET":
             key, value = _map_types(data_type)
             is_map = pa.types.is_map(array.type)
             keys = array.keys if is_map else array.values.field(0)
             items = array.items if is_map else array.values.field(1)
-            entries = [_natural(keys, key), _natural(items, value)]
-            inner = pa.struct([wanted.key_field, wanted.item_field])
-            return _rebuilt(array, wanted, [pa.Array.from_buffers(inner, len(keys), [None], children=entries)])
+            return rebuilt(array, wanted, [entries(wanted, [_natural(keys, key), _natural(items, value)])])
     return array
-
-
-def _rebuilt(array: pa.Array, wanted: pa.DataType, children: list[pa.Array]) -> pa.Array:
-    buffers = array.buffers()[: 1 if pa.types.is_struct(wanted) else 2]
-    return pa.Array.from_buffers(wanted, len(array), buffers, children=children)
 
 
 def _decimals(array: pa.Array) -> pa.Array:

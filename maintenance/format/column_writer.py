@@ -10,6 +10,7 @@ from collections.abc import Callable
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from maintenance.format.held_sink import HeldSink
 from maintenance.format.int96 import STORED, packed, with_int96
 from maintenance.types.nested import Path, Rebuild, hides_not_null, leaf_types
 
@@ -25,7 +26,7 @@ class ColumnWriter:
     def __init__(self, sink: pa.NativeFile, schema: pa.Schema, open_: Open) -> None:
         leaves = leaf_types(pa.struct(list(schema))).values()
         self._int96 = {number for number, leaf in enumerate(leaves) if _is_int96(leaf)}
-        self._sink = _Sink(sink) if self._int96 else sink
+        self._sink = HeldSink(sink) if self._int96 else sink
         self._schema = pa.schema([field.with_type(_stored(field.type)) for field in schema])
         self._changed = {
             stored.name
@@ -44,7 +45,7 @@ class ColumnWriter:
 
     def close(self) -> None:
         """Write the footer. The sink stays open."""
-        if not isinstance(self._sink, _Sink):
+        if not isinstance(self._sink, HeldSink):
             self._writer.close()
             return
         self._sink.hold()
@@ -83,31 +84,3 @@ def _leaf(array: pa.Array, target: pa.DataType, path: Path) -> pa.Array:
 
 
 _REBUILD = Rebuild(_leaf)
-
-
-class _Sink(io.RawIOBase):
-    """Passes on what is written; from `hold` to `release` it gathers it."""
-
-    def __init__(self, sink: pa.NativeFile) -> None:
-        self._sink = sink
-        self._held: list[bytes] | None = None
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: bytes) -> int:  # type: ignore[override]
-        if self._held is None:
-            self._sink.write(data)
-        else:
-            self._held.append(bytes(data))
-        return len(data)
-
-    def tell(self) -> int:
-        return int(self._sink.tell()) + sum(map(len, self._held or ()))
-
-    def hold(self) -> None:
-        self._held = []
-
-    def release(self, change: Callable[[bytes], bytes]) -> None:
-        held, self._held = b"".join(self._held or ()), None
-        self._sink.write(change(held))

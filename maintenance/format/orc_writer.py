@@ -1,18 +1,24 @@
 """Writing ORC data files. Source: data section 1.5, Java `OrcTypeUtil`, `OrcWriterFactory`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+import numpy as np
 import pyarrow as pa
 from pyarrow import orc
 
 from maintenance.errors import OptionError, UnsupportedError
 from maintenance.format.data_format import FileSettings, OpenWriter, format_options
+from maintenance.format.held_sink import HeldSink
+from maintenance.format.orc_tail import Kind, OrcTail, with_attribute, with_kind
+from maintenance.format.system_fields import element_field_id, map_key_field_id
 from maintenance.types.arrow import arrow_type, element_of, map_parts
-from maintenance.types.data_type import DataField, DataType
+from maintenance.types.data_type import MAX_LENGTH, DataField, DataType
 
 _CODECS = {"zstd": "zstd", "lz4": "lz4", "snappy": "snappy", "zlib": "zlib", "none": "uncompressed"}
 # The levels of zstd that ORC's C++ writer has, and what it calls them.
 _ZSTD_STRATEGIES = {1: "speed", 3: "compression"}
+_TEXT_KINDS = {"CHAR": Kind.CHAR, "VARCHAR": Kind.VARCHAR}
+_FIELD_ID = "paimon.id"
 _DEFAULT_STRIPE_BYTES = 64 << 20
 _HONOURED = (
     "compress",
@@ -48,7 +54,7 @@ def prepare_writer(fields: Sequence[DataField], settings: FileSettings) -> OpenW
     """See `DataFormat`."""
     schema = pa.schema([(field.name, orc_type(field.type, f"column {field.name}")) for field in fields])
     arguments = _arguments(schema.names, settings)
-    return lambda sink: _OrcWriter(sink, schema, arguments)
+    return lambda sink: _OrcWriter(sink, fields, schema, arguments)
 
 
 def _arguments(names: Sequence[str], settings: FileSettings) -> dict[str, object]:
@@ -79,21 +85,71 @@ def _arguments(names: Sequence[str], settings: FileSettings) -> dict[str, object
 
 
 class _OrcWriter:
-    def __init__(self, sink: pa.NativeFile, schema: pa.Schema, arguments: dict[str, object]) -> None:
-        self._sink = sink
+    """Arrow writes the file, all but its types: texts with a length, and the ids that Paimon gives to columns."""
+
+    def __init__(
+        self, sink: pa.NativeFile, fields: Sequence[DataField], schema: pa.Schema, arguments: dict[str, object]
+    ) -> None:
+        self._sink = HeldSink(sink)
+        self._fields = fields
         self._schema = schema
-        self._writer = orc.ORCWriter(sink, **arguments)
+        self._writer = orc.ORCWriter(self._sink, **arguments)
+        self._row_index = True
         self._empty = True
 
     @property
     def size(self) -> int:
-        return int(self._sink.tell())
+        return self._sink.tell()
 
     def write(self, rows: pa.Table) -> None:
         self._writer.write(rows.cast(self._schema))
+        self._row_index = self._row_index and not any(map(_is_unordered, rows.columns))
         self._empty = False
 
     def close(self) -> None:
         if self._empty:
             self._writer.write(self._schema.empty_table())
+        self._sink.hold()
         self._writer.close()
+        self._sink.release(self._with_types)
+
+    def _with_types(self, end: bytes) -> bytes:
+        """The end of the file with Paimon's types. `end`: all that was written on closing, maybe stripes among it."""
+        tail = OrcTail.parse(end, len(end))
+        changes = [(None, None, None), *type_changes(self._fields)]
+        types = []
+        for message, (kind, length, field_id) in zip(tail.type_messages(), changes, strict=True):
+            changed = message if kind is None else with_kind(message, kind, length)
+            types.append(changed if field_id is None else with_attribute(changed, _FIELD_ID, str(field_id)))
+        return end[: tail.start] + tail.serialized(types, row_index=self._row_index)
+
+
+def _is_unordered(column: pa.ChunkedArray) -> bool:
+    """Whether a column has values that row indexes take for other ones: -0.0 for 0.0, and NaN for nothing."""
+    if not pa.types.is_floating(column.type):
+        return False
+    values = column.drop_null().to_numpy()
+    return bool(np.any(np.isnan(values) | ((values == 0) & np.signbit(values))))
+
+
+def type_changes(fields: Sequence[DataField]) -> Iterator[tuple[Kind | None, int | None, int]]:
+    """What Arrow's types lack, for each type of the file in its order: the kind, the length, and Paimon's id."""
+    for field in fields:
+        yield from _changes(field.type, field.id, field.id, 0)
+
+
+def _changes(
+    data_type: DataType, own_id: int, of_field: int, depth: int
+) -> Iterator[tuple[Kind | None, int | None, int]]:
+    """The same of one type and those inside. `of_field`: id of the named field around it, `depth`: levels below."""
+    kind = _TEXT_KINDS.get(data_type.root) if data_type.length != MAX_LENGTH else None
+    yield kind, data_type.length if kind else None, own_id
+    match data_type.root:
+        case "ARRAY":
+            yield from _changes(element_of(data_type), element_field_id(of_field, depth + 1), of_field, depth + 1)
+        case "MAP" | "MULTISET":
+            key, value = map_parts(data_type)
+            yield from _changes(key, map_key_field_id(of_field, depth + 1), of_field, depth + 1)
+            yield from _changes(value, element_field_id(of_field, depth + 1), of_field, depth + 1)
+        case "ROW":
+            yield from type_changes(data_type.fields)

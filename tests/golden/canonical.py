@@ -5,11 +5,11 @@ timestamps are text, TIMESTAMP_LTZ in UTC with a Z behind it; bytes are hexadeci
 of its values, a MAP or MULTISET a sorted list of pairs.
 """
 
-import datetime as dt
 import json
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from maintenance.types.data_type import DataType
@@ -99,7 +99,7 @@ def _part(data_type: DataType | None) -> DataType:
 def moment_text(nanos: int, precision: int) -> str:
     """Nanoseconds since 1970-01-01 as ``2024-02-29 12:00:00`` and `precision` further digits."""
     days, rest = divmod(nanos, _DAY)
-    return f"{dt.date(1970, 1, 1) + dt.timedelta(days=days)} {clock_text(rest, precision)}"
+    return f"{np.datetime64(days, 'D')} {clock_text(rest, precision)}"
 
 
 def clock_text(nanos: int, precision: int) -> str:

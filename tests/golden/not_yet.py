@@ -16,7 +16,6 @@ NOT_YET = {
     # Deletion vectors, row tracking, order by snapshot, postponed buckets
     "variant_blob:blob:batch": "type BLOB",
     # Types, casts and formats
-    "types_orc:extreme:batch": "ORC timestamps of far years",
     "variant_blob:v*:batch": "type VARIANT",
     "type_casts:from_bigint:batch": "TIMESTAMP(9) of far years",
     "mixed_formats:manifest_*": "manifests in ORC or parquet",
