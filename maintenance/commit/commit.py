@@ -19,7 +19,7 @@ from maintenance.errors import CommitError, ConflictError
 from maintenance.format.avro_codec import codec_of
 from maintenance.format.data_file import DataFileMeta
 from maintenance.format.key import key_reader
-from maintenance.format.manifest import FileKind, ManifestEntry
+from maintenance.format.manifest import EntrySelection, FileKind, ManifestEntry
 from maintenance.format.manifest_list import ManifestFileMeta
 from maintenance.format.schema import TableSchema
 from maintenance.format.snapshot import CommitKind, Snapshot
@@ -210,7 +210,7 @@ def _publish(
 
 def _check(target: CommitTarget, changes: _Changes, latest: Snapshot | None) -> Conflict | None:
     partitions = {entry.partition for entry in changes.entries}
-    base = [] if latest is None else target.manifests.live_entries(latest, lambda e: e.partition in partitions)
+    base = [] if latest is None else target.manifests.live_entries(latest, EntrySelection(partitions.__contains__))
     key_types = [f.type for f in target.schema.key_fields]
     return find_conflict(
         base,
@@ -231,7 +231,7 @@ def _check_bucket_number(target: CommitTarget, changes: _Changes, latest: Snapsh
     partitions = {entry.partition for entry in changes.entries if entry.total_buckets > 0}
     if not partitions:
         return None
-    base = target.manifests.live_entries(latest, lambda e: e.partition in partitions)
+    base = target.manifests.live_entries(latest, EntrySelection(partitions.__contains__))
     wrong = bucket_mismatch([*base, *changes.entries], changes.entries)
     if not wrong:
         return None

@@ -12,10 +12,14 @@ Fields are matched by name, so files of other writers with other record names or
 
 import io
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeVar
 
 import fastavro
+import polars as pl
 
 from maintenance.errors import CorruptFileError, PaimonError, UnsupportedError
 from maintenance.format.avro_codec import AVRO_CODECS, AvroCodec
@@ -58,6 +62,58 @@ def read_records(data: bytes, where: str, convert: Callable[[dict[str, Any]], T]
         raise missing_key(error, where) from error
     except Exception as error:
         raise CorruptFileError(f"no valid Avro file: {error!r}", where, "Restore the file or roll back.") from error
+
+
+@dataclass(frozen=True, slots=True)
+class AvroColumns:
+    """A container's records as columns, a good ten times faster than one by one, with times as the stored numbers.
+
+    Attributes:
+        header: of a container without compression and logical types.
+        counts, contents: records and plain bytes of each block.
+    """
+
+    header: bytes
+    counts: tuple[int, ...]
+    contents: tuple[bytes, ...]
+
+    @classmethod
+    def open(cls, data: bytes) -> "AvroColumns | None":
+        """The blocks of a file; None where the columnar decoder cannot be used, see `read`."""
+        if _first_process() != os.getpid():
+            return None
+        try:
+            header, position = _header(data)
+            decompress = _codec_of(header).decompress
+            schema = json.dumps(without_logical_types(json.loads(header["avro.schema"])))
+            blocks = [(count, decompress(block)) for count, block in _blocks(data, position)]
+        except Exception:  # noqa: BLE001 - `read_records` meets the same bytes and tells
+            return None
+        if any(count > len(content) for count, content in blocks):
+            return None
+        return cls(container_header(schema, "null"), tuple(b[0] for b in blocks), tuple(b[1] for b in blocks))
+
+    def read(self, names: Sequence[str] | None = None, blocks: Sequence[int] | None = None) -> pl.DataFrame | None:
+        """Columns of all records, or of those in some blocks (numbers, ascending).
+
+        None where that cannot be done: the file is damaged, has a shape the decoder lacks, or this process was forked
+        from one that used the decoder, whose threads did not come along. `read_records` says what is wrong, or reads.
+        """
+        chosen = range(len(self.counts)) if blocks is None else blocks
+        parts = [self.header, *(container_block(self.counts[i], self.contents[i]) for i in chosen)]
+        try:
+            frame = pl.read_avro(io.BytesIO(b"".join(parts)), columns=None if names is None else list(names))
+        except pl.exceptions.PanicException:  # not an Exception: how polars meets bytes that are out of order
+            return None
+        except Exception:  # noqa: BLE001 - `read_records` meets the same bytes and tells
+            return None
+        return frame if len(frame) == sum(self.counts[i] for i in chosen) else None
+
+
+@cache
+def _first_process() -> int:
+    """The process that decoded columns first; those forked from it inherit the answer."""
+    return os.getpid()
 
 
 def _decodable(data: bytes) -> bytes:

@@ -1,6 +1,6 @@
 """What a manifest says about one data file. Source: metadata sections 4.2 and 6, Java `DataFileMeta`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
@@ -144,6 +144,62 @@ def file_of_record(record: Mapping[str, Any]) -> DataFileMeta:
         None if stats_cols is None else tuple(stats_cols),
         get("_EXTERNAL_PATH"),
         get("_FIRST_ROW_ID"),
+        None if write_cols is None else tuple(write_cols),
+    )
+
+
+# Where each value of a decoded entry lies below `_FILE`, and whether every manifest has it.
+FLAT_FILE_FIELDS: tuple[tuple[tuple[str, ...], bool], ...] = (
+    (("_FILE_NAME",), True),
+    (("_FILE_SIZE",), True),
+    (("_ROW_COUNT",), True),
+    (("_MIN_KEY",), True),
+    (("_MAX_KEY",), True),
+    (("_KEY_STATS", "_MIN_VALUES"), True),
+    (("_KEY_STATS", "_MAX_VALUES"), True),
+    (("_KEY_STATS", "_NULL_COUNTS"), False),
+    (("_VALUE_STATS", "_MIN_VALUES"), True),
+    (("_VALUE_STATS", "_MAX_VALUES"), True),
+    (("_VALUE_STATS", "_NULL_COUNTS"), False),
+    (("_MIN_SEQUENCE_NUMBER",), True),
+    (("_MAX_SEQUENCE_NUMBER",), True),
+    (("_SCHEMA_ID",), True),
+    (("_LEVEL",), True),
+    (("_EXTRA_FILES",), False),
+    (("_CREATION_TIME",), False),
+    (("_DELETE_ROW_COUNT",), False),
+    (("_EMBEDDED_FILE_INDEX",), False),
+    (("_FILE_SOURCE",), False),
+    (("_VALUE_STATS_COLS",), False),
+    (("_EXTERNAL_PATH",), False),
+    (("_FIRST_ROW_ID",), False),
+    (("_WRITE_COLS",), False),
+)
+
+
+def file_of_values(values: Sequence[Any]) -> DataFileMeta:
+    """The data file of the values that `FLAT_FILE_FIELDS` names, in that order; lists stand for arrays."""
+    key_nulls, value_nulls, stats_cols, write_cols = values[7], values[10], values[20], values[23]
+    return DataFileMeta(
+        values[0],
+        values[1],
+        values[2],
+        values[3],
+        values[4],
+        SimpleStats(values[5], values[6], None if key_nulls is None else tuple(key_nulls)),
+        SimpleStats(values[8], values[9], None if value_nulls is None else tuple(value_nulls)),
+        values[11],
+        values[12],
+        values[13],
+        values[14],
+        tuple(values[15] or ()),
+        values[16],
+        values[17],
+        values[18],
+        values[19],
+        None if stats_cols is None else tuple(stats_cols),
+        values[21],
+        values[22],
         None if write_cols is None else tuple(write_cols),
     )
 

@@ -1,13 +1,27 @@
-"""Manifests: data files that were added or deleted. Source: metadata sections 4.2 and 8.1, Java `ManifestEntry`."""
+"""Manifests: data files that were added or deleted. Source: metadata sections 4.2 and 8.1, Java `ManifestEntry`.
 
-from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
+A manifest may hold a hundred thousand entries of which a read wants a few: so they are decoded as columns
+(`ManifestColumns`), and only the wanted ones become entries.
+"""
+
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any
 
+import numpy as np
+import polars as pl
+
 from maintenance.errors import UnsupportedError
-from maintenance.format.avro_file import read_records, record_schema, write_records
-from maintenance.format.data_file import DATA_FILE_FIELDS, DataFileMeta, file_of_record, record_of_file
+from maintenance.format.avro_file import AvroColumns, read_records, record_schema, write_records
+from maintenance.format.data_file import (
+    DATA_FILE_FIELDS,
+    FLAT_FILE_FIELDS,
+    DataFileMeta,
+    file_of_record,
+    file_of_values,
+    record_of_file,
+)
 
 MANIFEST_VERSION = 2
 
@@ -64,12 +78,155 @@ _SCHEMA = record_schema(
 _KINDS = {0: FileKind.ADD, 1: FileKind.DELETE}
 
 
-def parse_manifest(data: bytes, where: str) -> list[ManifestEntry]:
-    """The entries of a manifest, in file order.
+@dataclass(frozen=True, slots=True)
+class EntrySelection:
+    """Which entries are wanted, judged by what an ADD and its DELETE share: then both are, or none.
+
+    Attributes:
+        partition: whether a serialized partition row is wanted; asked once for each.
+        buckets: the buckets wanted under a number of total buckets, None = all; asked once for each number.
+        level: the only level wanted.
+        test: asked for each entry that the others leave.
+    """
+
+    partition: Callable[[bytes], bool] | None = None
+    buckets: Callable[[int], Collection[int] | None] | None = None
+    level: int | None = None
+    test: Callable[[ManifestEntry], bool] | None = None
+
+    @property
+    def names_heads(self) -> bool:
+        """Whether partitions or buckets are asked for, which stand at the head of an entry."""
+        return self.partition is not None or self.buckets is not None
+
+    def keeps(self, entry: ManifestEntry) -> bool:
+        """Whether one entry is wanted."""
+        if self.partition is not None and not self.partition(entry.partition):
+            return False
+        if self.buckets is not None:
+            wanted = self.buckets(entry.total_buckets)
+            if wanted is not None and entry.bucket not in wanted:
+                return False
+        if self.level is not None and entry.file.level != self.level:
+            return False
+        return self.test is None or self.test(entry)
+
+
+EVERY_ENTRY = EntrySelection()
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestColumns:
+    """The entries of one manifest, decoded and not yet made.
+
+    Attributes:
+        frame: one row for each entry; columns `_KIND` to `_TOTAL_BUCKETS`, then those of `FLAT_FILE_FIELDS`.
+        entries: instead of the frame, for a manifest of an uncommon shape.
+    """
+
+    frame: pl.DataFrame
+    entries: tuple[ManifestEntry, ...] | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes in memory, about."""
+        return int(self.frame.estimated_size()) if self.entries is None else 1024 * len(self.entries)
+
+    def select(self, selection: EntrySelection = EVERY_ENTRY) -> list[ManifestEntry]:
+        """The entries wanted, in file order."""
+        if self.entries is not None:
+            return [entry for entry in self.entries if selection.keeps(entry)]
+        entries = [_entry_of_values(*row) for row in _wanted(self.frame, selection).iter_rows()]
+        return entries if selection.test is None else list(filter(selection.test, entries))
+
+
+_HEAD = ("_KIND", "_PARTITION", "_BUCKET", "_TOTAL_BUCKETS")
+
+
+def _wanted(frame: pl.DataFrame, selection: EntrySelection) -> pl.DataFrame:
+    if selection.partition is not None:
+        found = frame.get_column("_PARTITION").unique()
+        wanted = found.filter(pl.Series([selection.partition(value) for value in found], dtype=pl.Boolean))
+        if len(wanted) < len(found):
+            frame = frame.filter(pl.col("_PARTITION").is_in(wanted.implode()))
+    if selection.buckets is not None:
+        for total in frame.get_column("_TOTAL_BUCKETS").unique().to_list():
+            buckets = selection.buckets(total)
+            if buckets is not None:
+                other = pl.col("_TOTAL_BUCKETS") != total
+                frame = frame.filter(other | pl.col("_BUCKET").is_in(list(buckets)))
+    return frame if selection.level is None else frame.filter(pl.col("_LEVEL") == selection.level)
+
+
+def decode_manifest(data: bytes, where: str) -> ManifestColumns:
+    """The entries of a manifest as columns.
 
     Raises: CorruptFileError: damaged, or a required field is missing; UnsupportedError: another version or kind.
     """
-    return read_records(data, where, _entry_of_record)
+    columns = AvroColumns.open(data)
+    frame = None if columns is None else columns.read()
+    flat = None if frame is None else _flat(frame)
+    if flat is not None:
+        return ManifestColumns(flat)
+    return ManifestColumns(pl.DataFrame(), tuple(read_records(data, where, _entry_of_record)))
+
+
+def select_entries(data: bytes, where: str, selection: EntrySelection) -> list[ManifestEntry]:
+    """The wanted entries of a manifest, in file order: of blocks without any, no more than the heads are decoded.
+
+    Raises: as `decode_manifest`.
+    """
+    columns = AvroColumns.open(data) if selection.names_heads else None
+    heads = None if columns is None else columns.read(("_VERSION", *_HEAD))
+    if columns is None or heads is None or not _usual(heads):
+        return decode_manifest(data, where).select(selection)
+    by_head = replace(selection, level=None, test=None)
+    rows = _wanted(heads.with_row_index("row"), by_head).get_column("row").to_numpy()
+    blocks = np.unique(np.searchsorted(np.cumsum(columns.counts), rows, side="right"))
+    frame = columns.read(blocks=blocks.tolist())
+    flat = None if frame is None else _flat(frame)
+    return decode_manifest(data, where).select(selection) if flat is None else ManifestColumns(flat).select(selection)
+
+
+def parse_manifest(data: bytes, where: str) -> list[ManifestEntry]:
+    """The entries of a manifest, in file order. Raises: as `decode_manifest`."""
+    return decode_manifest(data, where).select()
+
+
+def _flat(frame: pl.DataFrame) -> pl.DataFrame | None:
+    """The columns with those of the nested records beside them; None where a version, kind or field is not as usual."""
+    if not _usual(frame) or "_FILE" not in frame.columns:
+        return None
+    columns = []
+    for path, required in FLAT_FILE_FIELDS:
+        found = _nested(frame, path)
+        if found is None and required:
+            return None
+        columns.append((pl.lit(None) if found is None else found).alias(".".join(path)))
+    return frame.select(*_HEAD, *columns)
+
+
+def _usual(frame: pl.DataFrame) -> bool:
+    """Whether every entry has a head, and of a version and kind that is known."""
+    if not {"_VERSION", *_HEAD} <= set(frame.columns):
+        return False
+    versions, kinds = (frame.get_column(name).unique().to_list() for name in ("_VERSION", "_KIND"))
+    return versions in ([], [MANIFEST_VERSION]) and set(kinds) <= set(_KINDS)
+
+
+def _nested(frame: pl.DataFrame, path: Sequence[str]) -> pl.Expr | None:
+    """A field below `_FILE`, None where the manifest has none."""
+    expression = pl.col("_FILE")
+    data_type: Any = frame.schema["_FILE"]
+    for name in path:
+        if not isinstance(data_type, pl.Struct) or name not in data_type.to_schema():
+            return None
+        expression, data_type = expression.struct.field(name), data_type.to_schema()[name]
+    return expression
+
+
+def _entry_of_values(kind: int, partition: bytes, bucket: int, total_buckets: int, *file: Any) -> ManifestEntry:
+    return ManifestEntry(_KINDS[kind], partition, bucket, total_buckets, file_of_values(file))
 
 
 def _entry_of_record(record: Mapping[str, Any]) -> ManifestEntry:

@@ -12,8 +12,8 @@ put; a store whose fsspec driver only checks before it writes is safe for one wr
 import os
 import time
 import uuid
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Any
@@ -24,7 +24,7 @@ import pyarrow as pa
 from pyarrow import fs as pafs
 
 from maintenance.errors import CommitError, NotFoundError
-from maintenance.options.catalog import FS_PREFIX
+from maintenance.options.catalog import FS_PREFIX, CacheSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +54,21 @@ def _remote(scheme: str, settings: tuple[tuple[str, str], ...]) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class FileIO:
-    """Access to storage; a small value that travels to Spark's tasks. `settings`: of the store, sorted pairs."""
+    """Access to storage; a small value that travels to Spark's tasks.
+
+    Attributes:
+        settings: of the store, sorted pairs.
+        cache: how much metadata read through it each process keeps.
+    """
 
     settings: tuple[tuple[str, str], ...] = ()
+    cache: CacheSettings = field(default_factory=CacheSettings)
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> "FileIO":
-        """Storage access with the `fs.*` settings of catalog options."""
+        """Storage access with the `fs.*` and `cache*` settings of catalog options."""
         found = {key.removeprefix(FS_PREFIX): value for key, value in options.items() if key.startswith(FS_PREFIX)}
-        return cls(tuple(sorted(found.items())))
+        return cls(tuple(sorted(found.items())), CacheSettings.of(options))
 
     def _fs(self, path: str) -> Any:
         return _remote(path.split("://", 1)[0], self.settings)
@@ -233,6 +239,18 @@ class FileIO:
             return int(self._fs(path).size(path))
         except FileNotFoundError:
             return None
+
+    def version(self, path: str) -> Hashable | None:
+        """What changes when the file does; None when it is missing or the store does not tell. Asks storage once."""
+        try:
+            if is_local(path):
+                stat = os.stat(local_path(path))
+                return stat.st_mtime_ns, stat.st_size, stat.st_ino
+            info = self._fs(path).info(path)
+        except FileNotFoundError:
+            return None
+        stamp = info.get("ETag") or info.get("etag") or info.get("LastModified") or info.get("mtime")
+        return None if stamp is None else (str(stamp), info.get("size"))
 
     def read_settled(self, path: str, attempts: int = 10, wait_seconds: float = 0.2) -> bytes:
         """Read a small JSON file that its writer may just be writing: an empty one is read again for a while."""

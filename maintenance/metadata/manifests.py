@@ -5,7 +5,9 @@ The live files of a snapshot are all ADD entries of its base and delta lists who
 """
 
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from maintenance.errors import CorruptFileError
@@ -15,11 +17,21 @@ from maintenance.format.index_manifest import (
     IndexManifestEntry,
     parse_index_manifest,
 )
-from maintenance.format.manifest import FileKind, ManifestEntry, parse_manifest, serialize_manifest
+from maintenance.format.manifest import (
+    EVERY_ENTRY,
+    EntrySelection,
+    FileKind,
+    ManifestColumns,
+    ManifestEntry,
+    decode_manifest,
+    select_entries,
+    serialize_manifest,
+)
 from maintenance.format.manifest_list import ManifestFileMeta, parse_manifest_list, serialize_manifest_list
 from maintenance.format.partition_stats import partition_stats_of
 from maintenance.format.snapshot import Snapshot
 from maintenance.fs.file_io import FileIO
+from maintenance.metadata.cache import metadata_cache
 from maintenance.metadata.paths import TablePaths
 from maintenance.types.data_type import DataType
 
@@ -32,8 +44,10 @@ class DeletionFile:
     range: DeletionVectorRange
 
 
-EntryFilter = Callable[[ManifestEntry], bool]
 ManifestFilter = Callable[[ManifestFileMeta], bool]
+
+# Manifests decoded ahead of the one whose entries are looked at.
+_AHEAD = 4
 
 
 def keep_all(_: object) -> bool:
@@ -61,8 +75,20 @@ class Manifests:
     def read_list(self, name: str) -> list[ManifestFileMeta]:
         return parse_manifest_list(self._read(name), self.paths.manifest(name))
 
-    def read(self, name: str) -> list[ManifestEntry]:
-        return parse_manifest(self._read(name), self.paths.manifest(name))
+    def read(self, name: str, selection: EntrySelection = EVERY_ENTRY) -> list[ManifestEntry]:
+        """The entries of a manifest that are wanted, in file order."""
+        settings = self.file_io.cache
+        path = self.paths.manifest(name)
+        version = self.file_io.version(path) if settings.manifest_bytes else None
+        kept = metadata_cache(settings).manifests
+        columns: ManifestColumns | None = None if version is None else kept.get(path, version)
+        if columns is None:
+            data = self._read(name)
+            if version is None or len(data) > settings.max_file_bytes:
+                return select_entries(data, path, selection)
+            columns = decode_manifest(data, path)
+            kept.put(path, version, columns, columns.size)
+        return columns.select(selection)
 
     def read_index(self, snapshot: Snapshot) -> list[IndexManifestEntry]:
         """The complete index state of a snapshot."""
@@ -92,11 +118,21 @@ class Manifests:
         return self.read_list(snapshot.base_manifest_list) + self.read_list(snapshot.delta_manifest_list)
 
     def entries_of(
-        self, manifests: Iterable[ManifestFileMeta], keep: EntryFilter = keep_all
-    ) -> Iterable[ManifestEntry]:
-        """Entries of manifests in order, one manifest in memory at a time."""
-        for manifest in manifests:
-            yield from filter(keep, self.read(manifest.file_name))
+        self, manifests: Sequence[ManifestFileMeta], selection: EntrySelection = EVERY_ENTRY
+    ) -> Iterator[ManifestEntry]:
+        """Entries of manifests in order. A few manifests are decoded ahead, so that storage and cores are kept busy."""
+        if len(manifests) <= 1:
+            for manifest in manifests:
+                yield from self.read(manifest.file_name, selection)
+            return
+        with ThreadPoolExecutor(_AHEAD) as pool:
+            started: deque[Future[list[ManifestEntry]]] = deque()
+            for manifest in manifests:
+                started.append(pool.submit(self.read, manifest.file_name, selection))
+                if len(started) > _AHEAD:
+                    yield from started.popleft().result()
+            while started:
+                yield from started.popleft().result()
 
     def delta_entries(self, snapshot: Snapshot) -> list[ManifestEntry]:
         """What the snapshot changed."""
@@ -109,14 +145,14 @@ class Manifests:
         return list(self.entries_of(self.read_list(snapshot.changelog_manifest_list)))
 
     def live_entries(
-        self, snapshot: Snapshot, keep: EntryFilter = keep_all, keep_manifest: ManifestFilter = keep_all
+        self,
+        snapshot: Snapshot,
+        selection: EntrySelection = EVERY_ENTRY,
+        keep_manifest: ManifestFilter = keep_all,
     ) -> list[ManifestEntry]:
-        """The live files of a snapshot that pass `keep`, in manifest order.
-
-        `keep` must look only at what an ADD and its DELETE share (partition, bucket, level): then both pass or none.
-        """
+        """The live files of a snapshot that are wanted, in manifest order."""
         manifests = [manifest for manifest in self.data_manifests(snapshot) if keep_manifest(manifest)]
-        return merge_scan(self.entries_of(manifests, keep))
+        return merge_scan(self.entries_of(manifests, selection))
 
 
 def merge_scan(entries: Iterable[ManifestEntry]) -> list[ManifestEntry]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from maintenance.errors import CorruptFileError, NotFoundError
 from maintenance.format.snapshot import Snapshot, parse_snapshot, serialize_snapshot
 from maintenance.fs.file_io import FileIO
+from maintenance.metadata.cache import metadata_cache, through
 from maintenance.metadata.paths import TablePaths
 
 LATEST = "LATEST"
@@ -63,9 +64,8 @@ class Snapshots:
 
     def get(self, snapshot_id: int) -> Snapshot:
         """The snapshot of that id. Raises: NotFoundError, with the ids there are."""
-        path = self.paths.snapshot(snapshot_id)
         try:
-            return parse_snapshot(self.file_io.read_settled(path), path)
+            return self._read(snapshot_id)
         except FileNotFoundError as error:
             raise NotFoundError(
                 f"snapshot {snapshot_id} does not exist",
@@ -75,11 +75,16 @@ class Snapshots:
 
     def find(self, snapshot_id: int) -> Snapshot | None:
         """The snapshot of that id, or None."""
-        path = self.paths.snapshot(snapshot_id)
         try:
-            return parse_snapshot(self.file_io.read_settled(path), path)
+            return self._read(snapshot_id)
         except FileNotFoundError:
             return None
+
+    def _read(self, snapshot_id: int) -> Snapshot:
+        path = self.paths.snapshot(snapshot_id)
+        kept = metadata_cache(self.file_io.cache).snapshots(self.paths.snapshot_folder())
+        version = self.file_io.version(path)
+        return through(kept, path, version, lambda: parse_snapshot(self.file_io.read_settled(path), path), lambda _: 1)
 
     def latest(self) -> Snapshot | None:
         """The newest snapshot; looked up again if an expiry or rollback removes it meanwhile."""

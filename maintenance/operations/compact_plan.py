@@ -1,14 +1,15 @@
 """Plan the compaction of a table: one unit of work for each (partition, bucket), from the metadata of one snapshot."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from maintenance.compaction.append import AppendCompaction, pack_in_order, pack_small_files
 from maintenance.compaction.levels import level_count, sorted_runs
 from maintenance.compaction.plan import BucketCompaction, CompactionRules, drops_deletes, plan_steps
 from maintenance.compaction.universal import UniversalOptions, pick, pick_full
 from maintenance.format.key import key_reader
-from maintenance.format.manifest import ManifestEntry
+from maintenance.format.manifest import EntrySelection, ManifestEntry
 from maintenance.format.snapshot import Snapshot
 from maintenance.metadata.paths import matches_spec
 from maintenance.options import table as table_options
@@ -41,20 +42,21 @@ class CompactionScope:
     partitions: Sequence[Mapping[str, str]] | None = None
     groups: frozenset[Group] | None = None
 
-    def covers(self, table: Table) -> Callable[[ManifestEntry], bool]:
-        known: dict[bytes, bool] = {}
-        paths = table.paths
+    def selection(self, table: Table) -> EntrySelection:
+        """The entries of these groups."""
+        paths, specs, groups = table.paths, self.partitions, self.groups
+        wanted = None if groups is None else {partition for partition, _ in groups}
 
-        def test(entry: ManifestEntry) -> bool:
-            if self.groups is not None and (entry.partition, entry.bucket) not in self.groups:
+        @cache
+        def covers(partition: bytes) -> bool:
+            if wanted is not None and partition not in wanted:
                 return False
-            if self.partitions is None:
-                return True
-            if entry.partition not in known:
-                known[entry.partition] = matches_spec(paths.spec_of(entry.partition), self.partitions)
-            return known[entry.partition]
+            return specs is None or matches_spec(paths.spec_of(partition), specs)
 
-        return test
+        return EntrySelection(
+            partition=None if groups is None and specs is None else covers,
+            test=None if groups is None else lambda entry: (entry.partition, entry.bucket) in groups,
+        )
 
 
 def plan_compaction(table: Table, scope: CompactionScope, *, now_millis: int) -> CompactionPlan:
@@ -64,7 +66,7 @@ def plan_compaction(table: Table, scope: CompactionScope, *, now_millis: int) ->
         return CompactionPlan(None, (), {})
     units: list[Unit] = []
     idle: dict[Group, int] = {}
-    entries = table.manifests.live_entries(snapshot, scope.covers(table))
+    entries = table.manifests.live_entries(snapshot, scope.selection(table))
     for group, members in by_bucket(entries).items():
         found = (
             _plan_bucket(table, group, members, full=scope.full, now_millis=now_millis)

@@ -3,11 +3,12 @@
 import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from maintenance.errors import UnsupportedError
 from maintenance.format.data_file import DataFileMeta
 from maintenance.format.key import key_reader
-from maintenance.format.manifest import ManifestEntry
+from maintenance.format.manifest import EntrySelection, ManifestEntry
 from maintenance.format.schema import TableSchema
 from maintenance.format.snapshot import Snapshot
 from maintenance.metadata.manifests import EntryFilter, ManifestFilter, Manifests
@@ -121,6 +122,7 @@ def entry_filter(
     """
     pruning = Pruning(source.schema, {}, predicate)
     function = table_options.BUCKET_FUNCTION_TYPE.of(source.options)
+<<<<<<< HEAD
     state = bool(source.schema.primary_keys) and not all_levels
     skips_level_0 = state and table_options.skips_level_0(source.options)
     # A postpone bucket holds what a compaction has not given a bucket yet; reads do not look at it.
@@ -148,6 +150,19 @@ def live_entries(
 ) -> list[ManifestEntry]:
     """Live entries of the partitions and buckets that the filter can touch. `all_levels`: as of `entry_filter`."""
     return source.manifests.live_entries(snapshot, *entry_filter(source, predicate, all_levels=all_levels))
+=======
+    selection = EntrySelection(
+        partition=cache(pruning.keeps_partition) if pruning.prunes_partitions else None,
+        buckets=cache(lambda total: pruning.buckets(total, function)) if predicate is not None else None,
+        level=source.level,
+    )
+    entries = source.manifests.live_entries(snapshot, selection, pruning.keeps_manifest)
+    if any(entry.bucket == -2 for entry in entries):
+        raise UnsupportedError(
+            "postpone buckets are not supported yet", f"table {source.name}", "Compact the table with Paimon first."
+        )
+    return entries
+>>>>>>> 09488af (Manifests are decoded as columns, and only the entries a read wants are made; a process keeps small ones)
 
 
 def _container(source: ScanSource, entry: ManifestEntry) -> bytes | None:

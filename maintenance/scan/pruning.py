@@ -52,6 +52,11 @@ class Pruning:
     def _over(self, columns: Sequence[str]) -> Predicate | None:
         return None if self.predicate is None or not columns else restrict(self.predicate, frozenset(columns))
 
+    @property
+    def prunes_partitions(self) -> bool:
+        """Whether the filter says anything of partitions."""
+        return self._over(self.schema.partition_keys) is not None
+
     def keeps_manifest(self, manifest: ManifestFileMeta) -> bool:
         """Whether a manifest may hold entries of partitions that match."""
         over = self._over(self.schema.partition_keys)

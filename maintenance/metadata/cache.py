@@ -1,0 +1,98 @@
+"""Parsed metadata files kept in memory, so that a process does not decode the same manifest again and again.
+
+Manifests and manifest lists never change under their name; a snapshot's name comes back after a rollback. So an entry
+counts only while the file's version (see `FileIO.version`) is the one it was read at: a damaged, replaced or removed
+file is never hidden by what was read of it before. One cache per process and setting; it does not travel to tasks.
+Source: Java `CachingCatalog`, options `cache-enabled`, `cache.manifest.*`, `cache.snapshot.max-num-per-table`.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from threading import Lock
+from typing import Any, TypeVar
+
+from maintenance.options.catalog import CacheSettings
+
+T = TypeVar("T")
+
+_MAX_TABLES = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    version: Hashable
+    value: Any
+    weight: int
+
+
+@dataclass(slots=True)
+class RecentlyUsed:
+    """The newest values by path, up to a total weight; those used longest ago leave first. Safe between threads."""
+
+    max_weight: int
+    _kept: OrderedDict[str, _Kept] = field(default_factory=OrderedDict)
+    _weight: int = 0
+    _lock: Lock = field(default_factory=Lock)
+
+    def get(self, path: str, version: Hashable) -> Any:
+        """What was kept of the file at this version, None if nothing was."""
+        with self._lock:
+            kept = self._kept.get(path)
+            if kept is None or kept.version != version:
+                return None
+            self._kept.move_to_end(path)
+            return kept.value
+
+    def put(self, path: str, version: Hashable, value: Any, weight: int = 1) -> None:
+        if weight > self.max_weight:
+            return
+        with self._lock:
+            old = self._kept.pop(path, None)
+            self._weight += weight - (old.weight if old else 0)
+            self._kept[path] = _Kept(version, value, weight)
+            while self._weight > self.max_weight:
+                _, dropped = self._kept.popitem(last=False)
+                self._weight -= dropped.weight
+
+
+@dataclass(slots=True)
+class MetadataCache:
+    """What one process keeps. `manifests`: by path, weighed in bytes; snapshots: for each table a few."""
+
+    settings: CacheSettings
+    manifests: RecentlyUsed
+    _snapshots: OrderedDict[str, RecentlyUsed] = field(default_factory=OrderedDict)
+    _lock: Lock = field(default_factory=Lock)
+
+    def snapshots(self, folder: str) -> RecentlyUsed:
+        """The snapshots kept of one table."""
+        with self._lock:
+            if folder not in self._snapshots:
+                self._snapshots[folder] = RecentlyUsed(self.settings.snapshots_per_table)
+            self._snapshots.move_to_end(folder)
+            if len(self._snapshots) > _MAX_TABLES:
+                self._snapshots.popitem(last=False)
+            return self._snapshots[folder]
+
+
+@lru_cache(maxsize=8)
+def metadata_cache(settings: CacheSettings) -> MetadataCache:
+    """This process's cache of those settings."""
+    return MetadataCache(settings, RecentlyUsed(settings.manifest_bytes))
+
+
+def through(
+    cache: RecentlyUsed, path: str, version: Hashable | None, read: Callable[[], T], weigh: Callable[[T], int]
+) -> T:
+    """What `read` returns, kept for the next time. `version`: None = cannot be told, so nothing is kept."""
+    if version is None:
+        return read()
+    found = cache.get(path, version)
+    if found is not None:
+        kept: T = found
+        return kept
+    value = read()
+    cache.put(path, version, value, weigh(value))
+    return value
