@@ -1,7 +1,4 @@
-"""Compression of the blocks of Avro container files, out of pyarrow and the standard library.
-
-fastavro leaves zstandard, Paimon's default, and snappy to packages that need not be there; pyarrow always is.
-"""
+"""Compression of the blocks of Avro container files, whatever codecs fastavro finds packages for."""
 
 import bz2
 import lzma
@@ -10,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import pyarrow as pa
+import zstandard
 
 from maintenance.errors import UnsupportedError
 
@@ -24,7 +22,10 @@ class AvroCodec:
 
 def _zstandard(block: bytes) -> bytes:
     # Java's frames do not say how large their content is, so it is read as a stream.
-    content: bytes = pa.CompressedInputStream(pa.BufferReader(block), "zstd").read()
+    frame = zstandard.ZstdDecompressor().decompressobj()
+    content: bytes = frame.decompress(block)
+    if not frame.eof or frame.unused_data:
+        raise ValueError("a block is not one whole zstd frame")
     return content
 
 

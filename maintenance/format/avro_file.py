@@ -100,7 +100,9 @@ class AvroColumns:
         from one that used the decoder, whose threads did not come along. `read_records` says what is wrong, or reads.
         """
         chosen = range(len(self.counts)) if blocks is None else blocks
-        parts = [self.header, *(container_block(self.counts[i], self.contents[i]) for i in chosen)]
+        parts = [self.header]
+        for i in chosen:
+            parts += (_long(self.counts[i]) + _long(len(self.contents[i])), self.contents[i], _SYNC_MARKER)
         try:
             frame = pl.read_avro(io.BytesIO(b"".join(parts)), columns=None if names is None else list(names))
         except pl.exceptions.PanicException:  # not an Exception: how polars meets bytes that are out of order

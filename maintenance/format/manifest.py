@@ -85,13 +85,13 @@ class EntrySelection:
     Attributes:
         partition: whether a serialized partition row is wanted; asked once for each.
         buckets: the buckets wanted under a number of total buckets, None = all; asked once for each number.
-        level: the only level wanted.
+        level: whether a level is wanted; asked once for each.
         test: asked for each entry that the others leave.
     """
 
     partition: Callable[[bytes], bool] | None = None
     buckets: Callable[[int], Collection[int] | None] | None = None
-    level: int | None = None
+    level: Callable[[int], bool] | None = None
     test: Callable[[ManifestEntry], bool] | None = None
 
     @property
@@ -107,7 +107,7 @@ class EntrySelection:
             wanted = self.buckets(entry.total_buckets)
             if wanted is not None and entry.bucket not in wanted:
                 return False
-        if self.level is not None and entry.file.level != self.level:
+        if self.level is not None and not self.level(entry.file.level):
             return False
         return self.test is None or self.test(entry)
 
@@ -155,7 +155,10 @@ def _wanted(frame: pl.DataFrame, selection: EntrySelection) -> pl.DataFrame:
             if buckets is not None:
                 other = pl.col("_TOTAL_BUCKETS") != total
                 frame = frame.filter(other | pl.col("_BUCKET").is_in(list(buckets)))
-    return frame if selection.level is None else frame.filter(pl.col("_LEVEL") == selection.level)
+    if selection.level is not None:
+        levels = list(filter(selection.level, frame.get_column("_LEVEL").unique().to_list()))
+        frame = frame.filter(pl.col("_LEVEL").is_in(levels))
+    return frame
 
 
 def decode_manifest(data: bytes, where: str) -> ManifestColumns:
@@ -168,7 +171,7 @@ def decode_manifest(data: bytes, where: str) -> ManifestColumns:
     flat = None if frame is None else _flat(frame)
     if flat is not None:
         return ManifestColumns(flat)
-    return ManifestColumns(pl.DataFrame(), tuple(read_records(data, where, _entry_of_record)))
+    return ManifestColumns(pl.DataFrame(), tuple(read_records(data, where, entry_of_record)))
 
 
 def select_entries(data: bytes, where: str, selection: EntrySelection) -> list[ManifestEntry]:
@@ -229,7 +232,8 @@ def _entry_of_values(kind: int, partition: bytes, bucket: int, total_buckets: in
     return ManifestEntry(_KINDS[kind], partition, bucket, total_buckets, file_of_values(file))
 
 
-def _entry_of_record(record: Mapping[str, Any]) -> ManifestEntry:
+def entry_of_record(record: Mapping[str, Any]) -> ManifestEntry:
+    """The entry of a decoded Avro record. Raises: KeyError: a required field is missing; UnsupportedError."""
     check_version(record, MANIFEST_VERSION)
     return ManifestEntry(
         kind_of_record(record),

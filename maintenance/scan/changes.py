@@ -46,13 +46,13 @@ def plan_changes(source: ScanSource, changes: Changes, predicate: Predicate | No
 
 
 def _added(source: ScanSource, changes: Changes, predicate: Predicate | None) -> Iterable[ManifestEntry]:
-    keep, keep_manifest = entry_filter(source, predicate, all_levels=True)
+    selection, keep_manifest = entry_filter(source, predicate, all_levels=True)
     for snapshot in changes.snapshots:
         name = snapshot.changelog_manifest_list if changes.changelog else snapshot.delta_manifest_list
         if name is None:
             continue
         manifests = [meta for meta in source.manifests.read_list(name) if keep_manifest(meta)]
-        for entry in source.manifests.entries_of(manifests, keep):
+        for entry in source.manifests.entries_of(manifests, selection):
             if entry.kind != FileKind.ADD:
                 raise CorruptFileError(
                     f"snapshot {snapshot.id} is of kind {snapshot.commit_kind} and removes file {entry.file.file_name}",

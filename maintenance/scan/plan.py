@@ -11,7 +11,7 @@ from maintenance.format.key import key_reader
 from maintenance.format.manifest import EntrySelection, ManifestEntry
 from maintenance.format.schema import TableSchema
 from maintenance.format.snapshot import Snapshot
-from maintenance.metadata.manifests import EntryFilter, ManifestFilter, Manifests
+from maintenance.metadata.manifests import ManifestFilter, Manifests
 from maintenance.options import table as table_options
 from maintenance.options.file_index import FILE_INDEX_READ_ENABLED
 from maintenance.predicate.tree import Predicate
@@ -115,34 +115,28 @@ def _local(millis: int) -> dt.datetime:
 
 def entry_filter(
     source: ScanSource, predicate: Predicate | None, *, all_levels: bool = False
-) -> tuple[EntryFilter, ManifestFilter]:
-    """Tests for entries and manifests: whether they are of partitions and buckets that the filter can touch.
+) -> tuple[EntrySelection, ManifestFilter]:
+    """What is wanted of entries and manifests: whether they are of partitions and buckets that the filter can touch.
 
     `all_levels`: level 0 counts also where reads of a state leave it out, as reads of changes do.
     """
     pruning = Pruning(source.schema, {}, predicate)
     function = table_options.BUCKET_FUNCTION_TYPE.of(source.options)
-<<<<<<< HEAD
     state = bool(source.schema.primary_keys) and not all_levels
     skips_level_0 = state and table_options.skips_level_0(source.options)
     # A postpone bucket holds what a compaction has not given a bucket yet; reads do not look at it.
     real_only = table_options.BUCKET.of(source.options) == POSTPONE_BUCKET
-    partitions: dict[bytes, bool] = {}
-    buckets: dict[int, frozenset[int] | None] = {}
 
-    def keep(entry: ManifestEntry) -> bool:
-        if entry.partition not in partitions:
-            partitions[entry.partition] = pruning.keeps_partition(entry.partition)
-        if entry.total_buckets not in buckets:
-            buckets[entry.total_buckets] = pruning.buckets(entry.total_buckets, function)
-        if source.level is not None and entry.file.level != source.level:
-            return False
-        if (skips_level_0 and entry.file.level == 0) or (real_only and entry.bucket < 0):
-            return False
-        wanted = buckets[entry.total_buckets]
-        return partitions[entry.partition] and (wanted is None or entry.bucket in wanted)
+    def of_level(level: int) -> bool:
+        return source.level in (None, level) and not (skips_level_0 and level == 0)
 
-    return keep, pruning.keeps_manifest
+    selection = EntrySelection(
+        partition=cache(pruning.keeps_partition) if pruning.prunes_partitions else None,
+        buckets=cache(lambda total: pruning.buckets(total, function)) if predicate is not None else None,
+        level=of_level if skips_level_0 or source.level is not None else None,
+        test=(lambda entry: entry.bucket >= 0) if real_only else None,
+    )
+    return selection, pruning.keeps_manifest
 
 
 def live_entries(
@@ -150,19 +144,6 @@ def live_entries(
 ) -> list[ManifestEntry]:
     """Live entries of the partitions and buckets that the filter can touch. `all_levels`: as of `entry_filter`."""
     return source.manifests.live_entries(snapshot, *entry_filter(source, predicate, all_levels=all_levels))
-=======
-    selection = EntrySelection(
-        partition=cache(pruning.keeps_partition) if pruning.prunes_partitions else None,
-        buckets=cache(lambda total: pruning.buckets(total, function)) if predicate is not None else None,
-        level=source.level,
-    )
-    entries = source.manifests.live_entries(snapshot, selection, pruning.keeps_manifest)
-    if any(entry.bucket == -2 for entry in entries):
-        raise UnsupportedError(
-            "postpone buckets are not supported yet", f"table {source.name}", "Compact the table with Paimon first."
-        )
-    return entries
->>>>>>> 09488af (Manifests are decoded as columns, and only the entries a read wants are made; a process keeps small ones)
 
 
 def _container(source: ScanSource, entry: ManifestEntry) -> bytes | None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from maintenance.errors import CorruptFileError, UnsupportedError
 from maintenance.format.avro_codec import AVRO_CODECS, codec_of
-from maintenance.format.avro_file import write_records
+from maintenance.format.avro_file import read_records, write_records
 from maintenance.format.binary_row import EMPTY_ROW, parse_row
 from maintenance.format.data_file import DataFileMeta, FileSource, record_of_file
 from maintenance.format.index_manifest import (
@@ -23,7 +23,16 @@ from maintenance.format.index_manifest import (
     parse_index_manifest,
     serialize_index_manifest,
 )
-from maintenance.format.manifest import FileKind, ManifestEntry, parse_manifest, serialize_manifest
+from maintenance.format.manifest import (
+    EntrySelection,
+    FileKind,
+    ManifestEntry,
+    decode_manifest,
+    entry_of_record,
+    parse_manifest,
+    select_entries,
+    serialize_manifest,
+)
 from maintenance.format.manifest_list import ManifestFileMeta, parse_manifest_list, serialize_manifest_list
 from maintenance.format.simple_stats import EMPTY_STATS, SimpleStats
 from maintenance.types.data_type import parse_type
@@ -227,3 +236,22 @@ def test_codecs_of_options() -> None:
     ]
     with pytest.raises(UnsupportedError, match="'lzo'"):
         codec_of("lzo")
+
+
+@given(st.lists(ENTRIES, min_size=1, max_size=40), st.data())
+def test_a_selection_picks_what_a_look_at_each_entry_does(entries: list[ManifestEntry], data: st.DataObject) -> None:
+    partitions = data.draw(st.none() | st.sets(st.sampled_from([e.partition for e in entries])))
+    buckets = data.draw(st.none() | st.sets(st.sampled_from([e.bucket for e in entries])))
+    levels = data.draw(st.none() | st.sets(st.sampled_from([e.file.level for e in entries])))
+    totals = {entry.total_buckets for entry in entries[: len(entries) // 2]}
+    selection = EntrySelection(
+        None if partitions is None else partitions.__contains__,
+        None if buckets is None else lambda total: buckets if total in totals else None,
+        None if levels is None else levels.__contains__,
+        data.draw(st.sampled_from([None, lambda entry: entry.file.row_count % 2 == 0])),
+    )
+    stored = serialize_manifest(entries, "null")
+    wanted = [entry for entry in entries if selection.keeps(entry)]
+    assert select_entries(stored, "memory", selection) == wanted
+    assert decode_manifest(stored, "memory").select(selection) == wanted
+    assert [e for e in read_records(stored, "memory", entry_of_record) if selection.keeps(e)] == wanted
