@@ -79,9 +79,11 @@ class Rebuild:
         extra = set(names) - {part.name for part in target}
         if self.strict and extra:
             raise pa.ArrowInvalid(f"{_text(path)}'{min(extra)}' is no field of {target}")
+        # What a null hides must not be looked at, so it is made null too.
+        fields = array.flatten() if array.null_count else [array.field(number) for number in range(len(names))]
         parts = [
             self._part(
-                array.field(names.index(part.name)) if part.name in names else pa.nulls(len(array)),
+                fields[names.index(part.name)] if part.name in names else pa.nulls(len(array)),
                 part,
                 (*path, part.name),
                 array,
