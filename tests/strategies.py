@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from maintenance.types.data_type import DataField, DataType, parse_type
 from maintenance.types.values import Value
 
-FIELD_NAMES = st.text(st.sampled_from("abcXYZ 9_`.,<>:'é中"), min_size=1, max_size=6)
+FIELD_NAMES = st.text(st.sampled_from("abcXYZ 9_`.,<>:'é中"), min_size=1, max_size=6).filter(str.strip)
 INTEGER_BITS = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "BIGINT": 64, "DATE": 32}
 
 
@@ -22,22 +22,31 @@ def data_types() -> st.SearchStrategy[DataType]:
     return st.one_of(simple, decimals, moments).map(parse_type)
 
 
-def nested_types(leaves: st.SearchStrategy[DataType] | None = None) -> st.SearchStrategy[DataType]:
-    """Types with ARRAY, MAP, MULTISET and ROW among them, to a few levels; ids of fields are their positions."""
-    atoms = data_types() if leaves is None else leaves
-    return st.recursive(_maybe_not_null(atoms), lambda inner: _maybe_not_null(_nested(inner, atoms)), max_leaves=6)
+def nested_types(counted: st.SearchStrategy[DataType] | None = None) -> st.SearchStrategy[DataType]:
+    """Types with ARRAY, MAP, MULTISET and ROW among them, to a few levels; ids of fields are their positions.
+
+    Args: `counted`: what a MULTISET holds, None = anything that is not nested.
+    """
+    atoms = data_types()
+    return st.recursive(
+        _maybe_not_null(atoms),
+        lambda inner: _maybe_not_null(_nested(inner, atoms, atoms if counted is None else counted)),
+        max_leaves=6,
+    )
 
 
 def _maybe_not_null(types: st.SearchStrategy[DataType]) -> st.SearchStrategy[DataType]:
     return st.builds(DataType.as_nullable, types, st.booleans())
 
 
-def _nested(inner: st.SearchStrategy[DataType], atoms: st.SearchStrategy[DataType]) -> st.SearchStrategy[DataType]:
+def _nested(
+    inner: st.SearchStrategy[DataType], atoms: st.SearchStrategy[DataType], counted: st.SearchStrategy[DataType]
+) -> st.SearchStrategy[DataType]:
     keys = atoms.map(lambda key: key.as_nullable(False))
     rows = st.lists(st.tuples(FIELD_NAMES, inner), min_size=1, max_size=4, unique_by=lambda part: part[0].lower())
     return st.one_of(
         inner.map(lambda element: DataType("ARRAY", element=element)),
-        keys.map(lambda element: DataType("MULTISET", element=element)),
+        counted.map(lambda element: DataType("MULTISET", element=element.as_nullable(False))),
         st.builds(lambda key, value: DataType("MAP", key=key, value=value), keys, inner),
         rows.map(lambda parts: DataType("ROW", fields=tuple(DataField(n, *part) for n, part in enumerate(parts)))),
     )
@@ -62,9 +71,9 @@ def present_values(data_type: DataType) -> st.SearchStrategy[Value]:
     if data_type.root == "FLOAT":
         return st.floats(width=32)
     if data_type.is_string:
-        return st.text(max_size=20)
+        return st.text(max_size=min(20, data_type.length or 20))
     if data_type.is_bytes:
-        return st.binary(max_size=20)
+        return st.binary(max_size=min(20, data_type.length or 20))
     if data_type.root == "DECIMAL":
         limit = 10 ** (data_type.precision or 0) - 1
         scale = data_type.scale or 0

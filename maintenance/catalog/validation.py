@@ -1,11 +1,15 @@
 """Rules that a table's definition must keep. Source: Java `SchemaValidation`."""
 
+from collections.abc import Sequence
+
 from maintenance.errors import OptionError, SchemaError
 from maintenance.format.file_index.kinds import column_indexes
 from maintenance.format.schema import TableSchema
 from maintenance.format.system_fields import is_system_field
 from maintenance.options import table as table_options
 from maintenance.types.arrow import arrow_type
+from maintenance.types.data_type import DataField
+from maintenance.types.field_ids import rows_in
 
 
 def validate(schema: TableSchema, table: str) -> None:
@@ -29,14 +33,24 @@ def _all_options() -> list["table_options.Option[object]"]:
 def _validate_fields(schema: TableSchema, where: str) -> None:
     if not schema.fields:
         raise SchemaError("the table has no column", where, "Give at least one.")
-    seen = set()
+    _validate_names(schema.fields, where)
     for field in schema.fields:
-        if field.name in seen:
-            raise SchemaError(f"column '{field.name}' is there twice", where, "Rename one of them.")
         if is_system_field(field.name):
             raise SchemaError(f"column name '{field.name}' is reserved", where, "Choose another name.")
-        seen.add(field.name)
         arrow_type(field.type, f"{where}, column {field.name}")
+
+
+def _validate_names(fields: Sequence[DataField], where: str) -> None:
+    """Names of columns, and of the fields of every ROW among them."""
+    seen = set()
+    for field in fields:
+        if field.name in seen:
+            raise SchemaError(f"column '{field.name}' is there twice", where, "Rename one of them.")
+        if not field.name.strip():
+            raise SchemaError(f"column name '{field.name}' is blank", where, "Choose another name.")
+        seen.add(field.name)
+        for inner in rows_in(field.type):
+            _validate_names(inner.fields, f"{where}, in column {field.name}")
 
 
 def _validate_keys(schema: TableSchema, where: str) -> None:

@@ -50,7 +50,7 @@ def reserved_bytes(data_type: DataType) -> int:
 
 
 def is_supported(data_type: DataType) -> bool:
-    """Whether values of the type can be read and written; null can be for every type."""
+    """Whether values of the type can be keys, partitions and bounds of statistics; null can be of every type."""
     return (
         data_type.root in FIXED_WIDTHS
         or data_type.root == "DECIMAL"

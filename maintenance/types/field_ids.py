@@ -29,6 +29,15 @@ def nested_ids(data_type: DataType) -> Iterator[int]:
         yield from nested_ids(field.type)
 
 
+def rows_in(data_type: DataType) -> Iterator[DataType]:
+    """The ROW types that a type is or holds, but not those inside a ROW."""
+    if data_type.root == "ROW":
+        yield data_type
+    for inner in (data_type.element, data_type.key, data_type.value):
+        if inner is not None:
+            yield from rows_in(inner)
+
+
 def all_ids(fields: Iterable[DataField]) -> Iterator[int]:
     """Ids of columns and of everything inside them."""
     for field in fields:

@@ -1,14 +1,15 @@
-"""Internal values (see `maintenance/types/values.py`) as objects of the Java core, and back."""
+"""Internal values (see `maintenance/types/values.py`) as objects of the Java core, and back.
 
-from collections.abc import Callable
+Nested values have the forms of `tests/nested_values.py`: lists, lists of pairs, tuples.
+"""
+
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from typing import Any
 
 import jpype
 
-from maintenance.types.values import Value
-
-Getter = Callable[[Any, int], Value]
+Getter = Callable[[Any, int], Any]
 
 _NUMBERS = {
     "TINYINT": "Byte",
@@ -35,7 +36,7 @@ _GETTERS: dict[str, Getter] = {
 }
 
 
-def to_java(paimon: Any, value: Value, data_type: Any) -> Any:
+def to_java(paimon: Any, value: Any, data_type: Any) -> Any:
     """A value as Paimon's internal Java object. `data_type`: Java's type of the column."""
     if value is None:
         return None
@@ -57,8 +58,36 @@ def to_java(paimon: Any, value: Value, data_type: Any) -> Any:
         case "DECIMAL":
             number = jpype.java.math.BigDecimal(str(value))
             return paimon.data.Decimal.fromBigDecimal(number, data_type.getPrecision(), data_type.getScale())
+        case "ARRAY" | "MAP" | "MULTISET" | "ROW":
+            return _nested_to_java(paimon, value, data_type, root)
     millis, nanos = divmod(int(value), 10**6)
     return paimon.data.Timestamp.fromEpochMillis(millis, nanos)
+
+
+def _nested_to_java(paimon: Any, value: Any, data_type: Any, root: str) -> Any:
+    if root == "ARRAY":
+        element = data_type.getElementType()
+        return paimon.data.GenericArray(_objects(to_java(paimon, item, element) for item in value))
+    if root == "ROW":
+        types = data_type.getFieldTypes()
+        parts = (to_java(paimon, item, part) for item, part in zip(value, types, strict=True))
+        return paimon.data.GenericRow.of(_objects(parts))
+    key, item = _map_types(paimon, data_type)
+    pairs = jpype.java.util.LinkedHashMap()
+    for k, v in value:
+        pairs.put(to_java(paimon, k, key), to_java(paimon, v, item))
+    return paimon.data.GenericMap(pairs)
+
+
+def _objects(items: Iterable[Any]) -> Any:
+    return jpype.JArray(jpype.JObject)(list(items))
+
+
+def _map_types(paimon: Any, data_type: Any) -> tuple[Any, Any]:
+    """Java's types of keys and values; counts for a MULTISET."""
+    if str(data_type.getTypeRoot().name()) == "MULTISET":
+        return data_type.getElementType(), paimon.types.IntType(False)
+    return data_type.getKeyType(), data_type.getValueType()
 
 
 def getter(data_type: Any) -> Getter:
@@ -67,9 +96,36 @@ def getter(data_type: Any) -> Getter:
     read = _GETTERS.get(root)
     if root == "DECIMAL":
         read = _decimal_getter(data_type.getPrecision(), data_type.getScale())
+    elif root in ("ARRAY", "MAP", "MULTISET", "ROW"):
+        read = _nested_getter(data_type, root)
     elif read is None:
         read = _moment_getter(data_type.getPrecision())
     return lambda row, i: None if row.isNullAt(i) else read(row, i)
+
+
+def _nested_getter(data_type: Any, root: str) -> Getter:
+    if root == "ROW":
+        parts = [getter(part) for part in data_type.getFieldTypes()]
+
+        def fields(row: Any, i: int) -> Any:
+            inner = row.getRow(i, len(parts))
+            return tuple(part(inner, n) for n, part in enumerate(parts))
+
+        return fields
+    if root == "ARRAY":
+        element = getter(data_type.getElementType())
+        return lambda row, i: _items(row.getArray(i), element)
+    key, item = map(getter, _map_types(jpype.JPackage("org").apache.paimon, data_type))
+
+    def pairs(row: Any, i: int) -> Any:
+        found = row.getMap(i)
+        return list(zip(_items(found.keyArray(), key), _items(found.valueArray(), item), strict=True))
+
+    return pairs
+
+
+def _items(array: Any, element: Getter) -> list[Any]:
+    return [element(array, n) for n in range(int(array.size()))]
 
 
 def _decimal_getter(precision: int, scale: int) -> Getter:

@@ -12,6 +12,7 @@ from typing import Any
 import jpype
 
 from maintenance.types.data_type import DataType
+from maintenance.types.type_text import parse_data_type
 from maintenance.types.values import Value
 from tests.java.java_casts import JavaCasts
 from tests.java.java_values import Getter, getter, to_java
@@ -50,7 +51,7 @@ class Oracle:
         """Create a table, and its database. `columns`: names and type texts; `keys`: primary keys, partition keys."""
         builder = self._paimon.schema.Schema.newBuilder()
         for name, text in columns:
-            builder.column(name, self._paimon.types.DataTypeJsonParser.parseAtomicTypeSQLString(text))
+            builder.column(name, JavaCasts(self._paimon).data_type(parse_data_type(text)))
         for key, value in options.items():
             builder.option(key, value)
         builder.primaryKey(list(keys[0])).partitionKeys(list(keys[1]))
@@ -143,7 +144,9 @@ class Oracle:
             write.close()
 
     def _java_rows(self, table: Any, rows: Sequence[Row]) -> list[Any]:
-        types = list(table.rowType().getFieldTypes())
+        return self._rows_of_types(list(table.rowType().getFieldTypes()), rows)
+
+    def _rows_of_types(self, types: Sequence[Any], rows: Sequence[Row]) -> list[Any]:
         found = []
         for values in rows:
             row = self._paimon.data.GenericRow(len(types))
@@ -157,6 +160,20 @@ class Oracle:
         table = self._table(warehouse, identifier)
         write = table.newBatchWriteBuilder().newWrite()
         return [int(write.getBucket(row)) for row in self._java_rows(table, rows)]
+
+    # Serialized rows
+
+    def serialized(self, types: Sequence[DataType], rows: Sequence[Row]) -> list[tuple[bytes, int]]:
+        """The bytes of each row of these types with its number of fields, and the row's hash."""
+        java_types = [JavaCasts(self._paimon).data_type(data_type) for data_type in types]
+        array = jpype.JArray(self._paimon.types.DataType)(java_types)
+        serializer = self._paimon.data.serializer.InternalRowSerializer(array)
+        found = []
+        for row in self._rows_of_types(java_types, rows):
+            binary = serializer.toBinaryRow(row)
+            data = bytes(self._paimon.utils.SerializationUtils.serializeBinaryRow(binary))
+            found.append((data, int(binary.hashCode())))
+        return found
 
     # Maintenance
 

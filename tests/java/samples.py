@@ -40,6 +40,8 @@ VALUES: Mapping[str, tuple[Value, ...]] = {
     "VARBINARY(9)": (b"", b"\xff" * 9, b"\x00"),
     "BYTES": (b"", b"\xff" * 40, bytes(range(256))),
     "DATE": (0, -1, _YEAR_1, _YEAR_9999, 19_782),
+    "TIME(0)": (0, 1000, 86_399_000),
+    "TIME(3)": (0, 1, 86_399_999, 43_200_500),
     "TIMESTAMP(0)": (0, -(10**9), _YEAR_1 * _DAY, _YEAR_9999 * _DAY + _DAY - 10**9),
     "TIMESTAMP(3)": (0, -(10**6), _YEAR_1 * _DAY, _YEAR_9999 * _DAY + _DAY - 10**6, 1_709_164_800_123_000_000),
     "TIMESTAMP(6)": (0, -1000, _YEAR_1 * _DAY, _YEAR_9999 * _DAY + _DAY - 1000, 1_709_164_800_123_456_000),

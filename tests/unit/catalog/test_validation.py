@@ -23,6 +23,8 @@ FIELDS = [("id", "INT NOT NULL"), ("p", "STRING"), ("v", "STRING")]
         ([("a", "NUMBER")], (), (), {}, SchemaError, "'NUMBER' is not a data type"),
         ([("a", "VARIANT")], (), (), {}, UnsupportedError, "VARIANT.*column a"),
         ([("a", "ARRAY<ROW<b MAP<INT, BLOB>>>")], (), (), {}, UnsupportedError, "BLOB.*column a.element.b.value"),
+        ([("a", "MAP<INT, ROW<b INT, b INT>>")], (), (), {}, SchemaError, "column 'b' is there twice .*in column a"),
+        ([("a", "ROW<b ARRAY<ROW<` ` INT>>>")], (), (), {}, SchemaError, "' ' is blank .*in column a, in column b"),
         ([("a", "MAP<INT>")], (), (), {}, SchemaError, "'MAP<INT>' is not a data type: 1 parts"),
         ([("a", "ARRAY<INT>"), ("b", "INT")], ("a",), (), {}, SchemaError, "primary key column 'a' is ARRAY<INT>"),
         ([("a", "ROW<b INT>"), ("b", "INT")], (), ("a",), {}, SchemaError, "partition key column 'a' is ROW"),
