@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from typing import Protocol
 
+from maintenance.catalog.global_tables import GlobalView
 from maintenance.catalog.schema import Schema
 from maintenance.catalog.schema_change import SchemaChange
-from maintenance.table.system.audit_log import AuditLogView
-from maintenance.table.system.view import SystemTableView
-from maintenance.table.table import Table
+from maintenance.table.system.view import AnyView
 
 
 class Catalog(Protocol):
@@ -28,7 +27,7 @@ class Catalog(Protocol):
     def create_table(self, identifier: str, schema: Schema, ignore_if_exists: bool = False) -> None:
         """Raises: AlreadyExistsError, NotFoundError (the database), SchemaError, OptionError, UnsupportedError."""
 
-    def get_table(self, identifier: str) -> Table | SystemTableView | AuditLogView:
+    def get_table(self, identifier: str) -> AnyView | GlobalView:
         """The table as it is now. Raises: NotFoundError."""
 
     def drop_table(self, identifier: str, ignore_if_not_exists: bool = False) -> None:

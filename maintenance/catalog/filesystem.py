@@ -7,21 +7,20 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from maintenance.catalog.global_tables import SYS, GlobalView, global_names, global_table
 from maintenance.catalog.identifier import Identifier
 from maintenance.catalog.schema import Schema
 from maintenance.catalog.schema_change import SchemaChange, changed_schema
-from maintenance.errors import AlreadyExistsError, CommitError, NotFoundError, SchemaError, UnsupportedError
+from maintenance.errors import AlreadyExistsError, CommitError, NotFoundError, SchemaError
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.paths import branch_root
 from maintenance.metadata.schemas import Schemas
 from maintenance.options.catalog import TABLE_DEFAULT_PREFIX
 from maintenance.options.table import BRANCH
-from maintenance.table.system.audit_log import AuditLogView
-from maintenance.table.system.view import SystemTableView, system_table
+from maintenance.table.system.view import AnyView, system_table
 from maintenance.table.table import Table
 
 _SUFFIX = ".db"
-_RESERVED = "sys"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +36,7 @@ class FilesystemCatalog:
         return [name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX)]
 
     def create_database(self, name: str, ignore_if_exists: bool = False) -> None:
-        if name == _RESERVED or "/" in name or not name.strip():
+        if name == SYS or "/" in name or not name.strip():
             raise SchemaError(f"'{name}' cannot be a database", self.warehouse, "Choose another name.")
         folder = self._database(name)
         if self.file_io.folder_exists(folder):
@@ -56,6 +55,8 @@ class FilesystemCatalog:
         self.file_io.delete_folder(self._database(name))
 
     def list_tables(self, database: str) -> list[str]:
+        if database == SYS:
+            return global_names(self.options)
         folder = self._database(database)
         if not self.file_io.folder_exists(folder):
             raise self._no_database(database)
@@ -78,14 +79,10 @@ class FilesystemCatalog:
         if not ignore_if_exists:
             raise AlreadyExistsError(f"table '{name}' exists", self.warehouse, "Use it, or choose another name.")
 
-    def get_table(self, identifier: str) -> Table | SystemTableView | AuditLogView:
+    def get_table(self, identifier: str) -> AnyView | GlobalView:
         name = Identifier.parse(identifier)
-        if name.database == _RESERVED:
-            raise UnsupportedError(
-                "the system database 'sys' is not supported yet",
-                self.warehouse,
-                "Read the system tables of each table.",
-            )
+        if name.database == SYS:
+            return global_table(self, name.table)
         location = self.location(name)
         schema = self._schemas(location, name.branch).latest()
         if schema is None:

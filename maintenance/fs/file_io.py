@@ -198,6 +198,22 @@ class FileIO:
             return []
         return sorted(_name(item) for item in found if item["type"] == "directory")
 
+    def folder_times(self, folder: str) -> dict[str, int]:
+        """Last change of each folder directly in a folder, milliseconds since 1970 UTC; 0 where a store knows none."""
+        if is_local(folder):
+            try:
+                with os.scandir(local_path(folder)) as entries:
+                    return {entry.name: int(entry.stat().st_mtime * 1000) for entry in entries if entry.is_dir()}
+            except FileNotFoundError:
+                return {}
+        try:
+            found = self._fs(folder).ls(folder, detail=True, refresh=True)
+        except FileNotFoundError:
+            return {}
+        return {
+            _name(item): _status(folder, {**item, "size": 0}).mtime_ms for item in found if item["type"] == "directory"
+        }
+
     def make_folder(self, folder: str) -> None:
         if is_local(folder):
             os.makedirs(local_path(folder), exist_ok=True)

@@ -8,6 +8,7 @@ from maintenance.options.option import Option, boolean, integer, memory_size, on
 WAREHOUSE: Option[str | None] = Option("warehouse", string, None)
 METASTORE = Option("metastore", one_of("filesystem", "jdbc", "hive", "rest"), "filesystem")
 CASE_SENSITIVE = Option("case-sensitive", boolean, True, ("allow-upper-case",))
+CATALOG_OPTIONS_TABLE_ENABLED = Option("catalog-options-table.enabled", boolean, False)
 LOCK_ENABLED: Option[bool | None] = Option("lock.enabled", boolean, None)
 CACHE_ENABLED = Option("cache-enabled", boolean, True)
 CACHE_MANIFEST_SMALL_FILE_MEMORY = Option("cache.manifest.small-file-memory", memory_size, 128 << 20)

@@ -21,13 +21,4 @@ NOT_YET = {
     "mixed_formats:manifest_*": "manifests in ORC or parquet",
     # Branches, tags and system tables
     "branches:fb:batch": "fallback branches",
-    "*$branches": "system table $branches",
-    "*$schemas": "system table $schemas",
-    "*$table_indexes": "system table $table_indexes",
-    "*$row_tracking*": "system table $row_tracking",
-    "*$manifests": "system table $manifests",
-    "*$statistics*": "system table $statistics",
-    "*$aggregation_fields": "system table $aggregation_fields",
-    "*$file_key_ranges": "system table $file_key_ranges",
-    "system_tables:sys.*": "system database",
 }

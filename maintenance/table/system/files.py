@@ -1,4 +1,4 @@
-"""`t$files`: one row for each live data file."""
+"""`t$files` and `t$file_key_ranges`: one row for each live data file."""
 
 import pyarrow as pa
 
@@ -71,6 +71,11 @@ def _covered(file: DataFileMeta, schema: TableSchema) -> list[DataField]:
     return [by_name[name] for name in names]
 
 
+def _key_ranges(table: Table) -> list[tuple[object, ...]]:
+    positions = [FILES.schema.get_field_index(name) for name in FILE_KEY_RANGES.schema.names]
+    return [tuple(row[position] for position in positions) for row in _rows(table)]
+
+
 FILES = SystemTable(
     "files",
     pa.schema(
@@ -98,4 +103,26 @@ FILES = SystemTable(
         ]
     ),
     _rows,
+)
+FILE_KEY_RANGES = SystemTable(
+    "file_key_ranges",
+    pa.schema(
+        [
+            FILES.schema.field(name)
+            for name in (
+                "partition",
+                "bucket",
+                "file_path",
+                "file_format",
+                "schema_id",
+                "level",
+                "record_count",
+                "file_size_in_bytes",
+                "min_key",
+                "max_key",
+                "first_row_id",
+            )
+        ]
+    ),
+    _key_ranges,
 )

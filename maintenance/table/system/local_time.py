@@ -3,6 +3,11 @@
 import datetime as dt
 
 
+def epoch_millis(local: dt.datetime) -> int:
+    """The instant at which the local wall clock shows a time, milliseconds since 1970-01-01 UTC."""
+    return round(local.timestamp() * 1000)
+
+
 def local_millis(epoch_millis: int) -> int:
     """An instant as the local wall clock's milliseconds."""
     moment = dt.datetime.fromtimestamp(epoch_millis / 1000).replace(tzinfo=dt.UTC)

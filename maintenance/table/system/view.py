@@ -1,16 +1,17 @@
-"""The handle of a system table, with the reading half of a table's contract."""
+"""The handles of system tables, with the reading half of a table's contract."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from maintenance.errors import NotFoundError, UnsupportedError
+from maintenance.errors import NotFoundError
 from maintenance.predicate.arrow import mask
 from maintenance.predicate.sql import parse
-from maintenance.table.system.audit_log import LOGS, AuditLogView
+from maintenance.table.system.audit_log import AUDIT_LOG, BINLOG, AuditLogView
 from maintenance.table.system.registry import SYSTEM_TABLES
+from maintenance.table.system.row_tracking import RowTrackingView
 from maintenance.table.system.system_table import SystemTable
 from maintenance.table.table import Table
 from maintenance.types.arrow import data_type_of_arrow
@@ -19,17 +20,10 @@ from maintenance.types.data_type import DataField
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_NOT_YET = frozenset(
-    {
-        "schemas", "file_key_ranges", "branches", "manifests", "aggregation_fields",
-        "statistics", "table_indexes", "row_tracking",
-    }
-)  # fmt: skip
-
 
 @dataclass(frozen=True, slots=True)
 class SystemTableView:
-    """`table$name`, read like a table."""
+    """`table$name` over metadata, read like a table."""
 
     table: Table
     system: SystemTable
@@ -38,6 +32,10 @@ class SystemTableView:
     def identifier(self) -> str:
         return f"{self.table.identifier}${self.system.name}"
 
+    def copy(self, options: Mapping[str, str]) -> "SystemTableView":
+        """This table with further options for reading."""
+        return replace(self, table=self.table.copy(options))
+
     def to_arrow(
         self,
         columns: Sequence[str] | None = None,
@@ -45,12 +43,7 @@ class SystemTableView:
         options: Mapping[str, str] | None = None,
     ) -> pa.Table:
         """The rows; arguments as of `Table.to_arrow`."""
-        rows = self.system.read(self.table.copy(options or {}))
-        if where is not None:
-            plain = [field for field in rows.schema if not pa.types.is_nested(field.type)]
-            fields = [DataField(i, field.name, data_type_of_arrow(field.type)) for i, field in enumerate(plain)]
-            rows = rows.filter(mask(parse(where, fields), rows))
-        return rows if columns is None else rows.select(list(columns))
+        return chosen(self.system.read(self.table.copy(options or {})), columns, where)
 
     def to_spark(
         self,
@@ -63,15 +56,30 @@ class SystemTableView:
         return spark.createDataFrame(self.to_arrow(columns, where, options))
 
 
-def system_table(table: Table, name: str) -> Table | SystemTableView | AuditLogView:
-    """The system table of that name. Raises: UnsupportedError: not yet; NotFoundError: Paimon has none."""
-    if name == "ro":
-        return replace(table, read_optimized=True)
-    if name in LOGS:
-        return AuditLogView(table, name)
+AnyView = Table | SystemTableView | AuditLogView | RowTrackingView
+# Those that read data, and so are planned as tables are.
+_OVER_DATA: Mapping[str, Callable[[Table], AnyView]] = {
+    AUDIT_LOG: AuditLogView,
+    BINLOG: lambda table: AuditLogView(table, BINLOG),
+    "ro": lambda table: replace(table, read_optimized=True),
+    "row_tracking": RowTrackingView,
+}
+NAMES = tuple(sorted({*SYSTEM_TABLES, *_OVER_DATA}))
+
+
+def chosen(rows: pa.Table, columns: Sequence[str] | None, where: str | None) -> pa.Table:
+    """The rows that a filter selects, with the wanted columns; nested columns cannot be filtered."""
+    if where is not None:
+        plain = [field for field in rows.schema if not pa.types.is_nested(field.type)]
+        fields = [DataField(i, field.name, data_type_of_arrow(field.type)) for i, field in enumerate(plain)]
+        rows = rows.filter(mask(parse(where, fields), rows))
+    return rows if columns is None else rows.select(list(columns))
+
+
+def system_table(table: Table, name: str) -> AnyView:
+    """The system table of that name. Raises: NotFoundError: Paimon has none."""
     if name in SYSTEM_TABLES:
         return SystemTableView(table, SYSTEM_TABLES[name])
-    known = ", ".join(sorted({*SYSTEM_TABLES, *LOGS, "ro"}))
-    if name in _NOT_YET:
-        raise UnsupportedError(f"system table '${name}' is not supported yet", table.identifier, f"There are: {known}.")
-    raise NotFoundError(f"system table '${name}' does not exist", table.identifier, f"There are: {known}.")
+    if name in _OVER_DATA:
+        return _OVER_DATA[name](table)
+    raise NotFoundError(f"system table '${name}' does not exist", table.identifier, f"There are: {', '.join(NAMES)}.")

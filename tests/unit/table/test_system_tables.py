@@ -1,18 +1,22 @@
 """System tables: every one has its columns, and says what the metadata says."""
 
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from maintenance.catalog import Catalog, Schema, SetOption
-from maintenance.errors import NotFoundError, UnsupportedError
+from maintenance.catalog import Catalog, Schema, SetOption, open_catalog
+from maintenance.errors import CorruptFileError, NotFoundError, OptionError
+from maintenance.format.snapshot import serialize_snapshot
 from maintenance.operations.compact import compact
 from maintenance.operations.create_tag import create_tag
-from maintenance.table.system.audit_log import LOGS
+from maintenance.table.system.hash_order import hash_order
 from maintenance.table.system.registry import SYSTEM_TABLES
 from maintenance.table.system.tags import iso_duration
-from maintenance.table.system.view import _NOT_YET, SystemTableView
+from maintenance.table.system.view import NAMES, SystemTableView
 from maintenance.table.table import Table
 from tests.tables import create_table, keyed, live, live_files, open_warehouse
 
@@ -52,8 +56,7 @@ def rows(catalog: Catalog, name: str, **how: object) -> list[dict[str, object]]:
 
 
 def test_every_system_table_of_paimon_is_known() -> None:
-    assert {*SYSTEM_TABLES, *_NOT_YET, *LOGS, "ro"} == PAIMON
-    assert not set(SYSTEM_TABLES) & _NOT_YET
+    assert set(NAMES) == PAIMON
 
 
 @pytest.mark.parametrize("name", sorted(SYSTEM_TABLES))
@@ -63,19 +66,13 @@ def test_columns_also_of_an_empty_table(tmp_path: Path, name: str) -> None:
     assert isinstance(view, SystemTableView)
     assert view.identifier == f"db.t${name}"
     assert view.to_arrow().schema.names == SYSTEM_TABLES[name].schema.names
-    assert view.to_arrow().num_rows == (1 if name == "options" else 0)
-
-
-@pytest.mark.parametrize("name", sorted(_NOT_YET))
-def test_those_not_there_yet_are_named(tmp_path: Path, name: str) -> None:
-    create_table(tmp_path)
-    with pytest.raises(UnsupportedError, match=rf"\${name}"):
-        open_warehouse(tmp_path).get_table(f"db.t${name}")
+    rows = {"options": 1, "schemas": 1, "aggregation_fields": 2}
+    assert view.to_arrow().num_rows == rows.get(name, 0)
 
 
 def test_unknown_ones_do_not_exist(tmp_path: Path) -> None:
     create_table(tmp_path)
-    with pytest.raises(NotFoundError, match=r"There are: audit_log, binlog, buckets"):
+    with pytest.raises(NotFoundError, match=r"There are: aggregation_fields, audit_log, binlog"):
         open_warehouse(tmp_path).get_table("db.t$nothing")
 
 
@@ -144,3 +141,105 @@ def test_tags_options_and_consumers(catalog: Catalog) -> None:
 )
 def test_durations_as_java_writes_them(duration: timedelta, text: str) -> None:
     assert iso_duration(duration) == text
+
+
+def test_schemas_and_aggregation_fields(catalog: Catalog) -> None:
+    catalog.alter_table("db.t", [SetOption("fields.v.aggregate-function", "max"), SetOption("fields.v.x", "1")])
+    first, second = rows(catalog, "schemas")
+    assert first["fields"] == (
+        '[{"id":0,"name":"p","type":"STRING NOT NULL"},{"id":1,"name":"id","type":"INT NOT NULL"},'
+        '{"id":2,"name":"v","type":"STRING"}]'
+    )
+    assert (first["partition_keys"], first["primary_keys"], first["comment"]) == ('["p"]', '["p","id"]', None)
+    assert (first["options"], second["schema_id"]) == ('{"bucket":"2"}', 1)
+    (of_v,) = rows(catalog, "aggregation_fields", where="field_name = 'v'")
+    assert of_v["field_type"] == "STRING"
+    pairs = zip(str(of_v["function"])[1:-1].split(", "), str(of_v["function_options"])[1:-1].split(", "), strict=True)
+    assert set(pairs) == {("max", "fields.v.aggregate-function"), ("1", "fields.v.x")}
+
+
+def test_manifests_and_key_ranges(catalog: Catalog) -> None:
+    manifests = rows(catalog, "manifests")
+    assert sum(int(str(r["num_added_files"])) - int(str(r["num_deleted_files"])) for r in manifests) == len(
+        live(table_of(catalog))
+    )
+    travelled = rows(catalog, "manifests", options={"scan.snapshot-id": "1"})
+    assert [(r["num_added_files"], r["min_partition_stats"], r["max_partition_stats"]) for r in travelled] == [
+        (4, "{x}", "{y}")
+    ]
+    names = ["file_path", "min_key", "max_key"]
+    assert rows(catalog, "file_key_ranges", columns=names) == rows(catalog, "files", columns=names)
+
+
+def test_statistics_that_cannot_be_read(catalog: Catalog) -> None:
+    table = table_of(catalog)
+    snapshot = replace(table.snapshots.get(3), statistics="stat-1")
+    table.file_io.overwrite(table.paths.snapshot(3), serialize_snapshot(snapshot))
+    with pytest.raises(CorruptFileError, match="are missing"):
+        rows(catalog, "statistics")
+    path = table.paths.statistics_file("stat-1")
+    table.file_io.overwrite(path, b'{"snapshotId": 3, "schemaId": 0, "colStats": {"v": {"colId": 2, "min": "a"}}}')
+    assert rows(catalog, "statistics") == [
+        {
+            "snapshot_id": 3,
+            "schema_id": 0,
+            "mergedRecordCount": None,
+            "mergedRecordSize": None,
+            "colstat": '{\n  "v" : {\n    "colId" : 2,\n    "min" : "a"\n  }\n}',
+        }
+    ]
+    for broken in (b'{"schemaId": 0}', b'{"snapshotId": 3, "schemaId": 0, "colStats": [1]}'):
+        table.file_io.overwrite(path, broken)
+        with pytest.raises(CorruptFileError):
+            rows(catalog, "statistics")
+
+
+def test_row_tracking_is_asked_of_tables_that_track(catalog: Catalog) -> None:
+    with pytest.raises(OptionError, match=r"row-tracking\.enabled"):
+        rows(catalog, "row_tracking")
+
+
+def test_the_system_database(tmp_path: Path, catalog: Catalog) -> None:
+    create_table(tmp_path, primary_keys=(), options={"owner": "me"}, name="db.a")
+    assert catalog.list_tables("sys") == ["all_table_options", "partitions", "tables"]
+
+    def read(name: str, **how: object) -> list[tuple[object, ...]]:
+        found = catalog.get_table(f"sys.{name}").to_arrow(**how)  # type: ignore[arg-type]
+        return [tuple(row.values()) for row in found.to_pylist()]
+
+    assert [row[:6] for row in read("tables")] == [
+        ("db", "a", "table", False, False, "me"),
+        ("db", "t", "table", True, True, None),
+    ]
+    options = {(row[1], row[2]): row[3] for row in read("all_table_options", where="database_name = 'db'")}
+    assert (options["t", "bucket"], options["a", "owner"]) == ("2", "me")
+    assert options["t", "path"] == table_of(catalog).location
+    assert sorted(read("partitions", columns=["table_name", "partition_name", "record_count"])) == [
+        ("t", "p=x", 3),
+        ("t", "p=y", 6),
+    ]
+    with pytest.raises(NotFoundError, match="There are: all_table_options"):
+        catalog.get_table("sys.catalog_options")
+    asked = open_catalog({"warehouse": str(tmp_path), "catalog-options-table.enabled": "true"})
+    assert {"key": "warehouse", "value": str(tmp_path)} in asked.get_table("sys.catalog_options").to_arrow().to_pylist()
+
+
+@given(st.sets(st.text(alphabet=st.characters(codec="utf-8"), max_size=12), max_size=30))
+def test_the_order_of_javas_hash_map(texts: set[str]) -> None:
+    """Against a table of chains that is filled and doubled as Java does it."""
+    buckets: list[list[str]] = [[] for _ in range(16)]
+    for number, text in enumerate(texts, 1):
+        buckets[java_hash(text) & (len(buckets) - 1)].append(text)
+        if number > len(buckets) * 3 // 4:
+            listed = [text for bucket in buckets for text in bucket]
+            buckets = [[] for _ in range(2 * len(buckets))]
+            for text in listed:
+                buckets[java_hash(text) & (len(buckets) - 1)].append(text)
+    assert hash_order(texts) == [text for bucket in buckets for text in bucket]
+
+
+def java_hash(text: str) -> int:
+    value = 0
+    for unit in memoryview(text.encode("utf-16-le")).cast("H"):
+        value = (31 * value + unit) % 2**32
+    return value ^ (value >> 16)

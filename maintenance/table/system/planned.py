@@ -1,0 +1,113 @@
+"""Views whose rows are the table's, in another form or with further columns, read split by split as tables are."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol, Self
+
+import pyarrow as pa
+
+from maintenance.errors import PredicateError
+from maintenance.predicate.arrow import mask
+from maintenance.predicate.sql import parse
+from maintenance.predicate.tree import Predicate, columns_of
+from maintenance.read.split_read import SplitRead
+from maintenance.scan.plan import ScanPlan
+from maintenance.scan.split import AnySplit
+from maintenance.table.table import WHOLE_TABLE_MEMORY, read_splits, splits_to_spark
+from maintenance.types.arrow import arrow_type
+from maintenance.types.data_type import DataField
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+@dataclass(frozen=True, slots=True)
+class ViewRead:
+    """How to read the splits of a view; travels to Spark's tasks.
+
+    Attributes:
+        read: of the table, with all columns that the view's are made of.
+        columns: wanted columns, in order.
+        predicate: over the columns of the view; None = all rows.
+        shape: makes rows of the view from rows of the table.
+        whole: `shape` needs the rows of a split all at once.
+    """
+
+    read: SplitRead
+    columns: tuple[DataField, ...]
+    predicate: Predicate | None
+    shape: Callable[[pa.Table], pa.Table]
+    whole: bool = False
+
+    def tables(self, split: AnySplit) -> Iterator[pa.Table]:
+        """Rows of the split with the wanted columns."""
+        found = self.read.tables(split)
+        if self.whole:
+            parts = list(found)
+            found = iter([pa.concat_tables(parts)] if parts else [])
+        for rows in found:
+            shaped = self.shape(rows)
+            kept = shaped if self.predicate is None else shaped.filter(mask(self.predicate, shaped))
+            if kept.num_rows:
+                yield kept.select([column.name for column in self.columns])
+
+
+class PlannedView(Protocol):
+    """The handle of such a view."""
+
+    @property
+    def identifier(self) -> str: ...
+
+    @property
+    def fields(self) -> tuple[DataField, ...]:
+        """The columns."""
+
+    def copy(self, options: Mapping[str, str]) -> Self:
+        """The view with further options for reading."""
+
+    def plan(
+        self, columns: Sequence[str] | None = None, predicate: Predicate | None = None
+    ) -> tuple[ScanPlan, ViewRead]:
+        """Splits of a read, and how to read them."""
+
+
+def wanted_columns(
+    view: PlannedView, columns: Sequence[str] | None, predicate: Predicate | None
+) -> tuple[tuple[DataField, ...], list[str]]:
+    """The columns wanted, in order, and the names of all that are needed. Raises: PredicateError."""
+    by_name = {column.name: column for column in view.fields}
+    wanted = list(by_name) if columns is None else list(columns)
+    for name in wanted:
+        if name not in by_name:
+            raise PredicateError(f"no column '{name}'", view.identifier, f"Columns are {', '.join(by_name)}.")
+    filtered = frozenset[str]() if predicate is None else columns_of(predicate)
+    return tuple(by_name[name] for name in wanted), [name for name in by_name if name in {*wanted, *filtered}]
+
+
+def predicate_of(view: PlannedView, where: str | None) -> Predicate | None:
+    """The filter of a SQL text over the columns that are not nested."""
+    plain = [column for column in view.fields if not column.type.is_nested]
+    return None if where is None else parse(where, plain)
+
+
+def view_to_arrow(view: PlannedView, columns: Sequence[str] | None, where: str | None) -> pa.Table:
+    """All rows of a view."""
+    if columns is not None and not columns:
+        # Arrow forgets the number of rows when it puts tables without columns together.
+        return view_to_arrow(view, [view.fields[0].name], where).select([])
+    plan, read = view.plan(columns, predicate_of(view, where))
+    found = read_splits(plan.splits, replace(read, read=replace(read.read, memory=WHOLE_TABLE_MEMORY)))
+    schema = pa.schema([(column.name, arrow_type(column.type, f"column {column.name}")) for column in read.columns])
+    return (
+        pa.concat_tables([schema.empty_table(), *found], promote_options="permissive")
+        if found
+        else schema.empty_table()
+    )
+
+
+def view_to_spark(
+    view: PlannedView, spark: "SparkSession", columns: Sequence[str] | None, where: str | None
+) -> "DataFrame":
+    """All rows of a view as a DataFrame, one task for each split."""
+    plan, read = view.plan(columns, predicate_of(view, where))
+    return splits_to_spark(spark, plan.splits, read)

@@ -1,0 +1,77 @@
+"""`t$row_tracking`: the rows with the id that each keeps for life and the number of the commit that changed it last."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from maintenance.errors import OptionError
+from maintenance.format.system_fields import ROW_ID, SEQUENCE_NUMBER
+from maintenance.options.table import ROW_TRACKING_ENABLED
+from maintenance.predicate.tree import Predicate, restrict
+from maintenance.scan.plan import ScanPlan
+from maintenance.table.system.planned import ViewRead, view_to_arrow, view_to_spark, wanted_columns
+from maintenance.table.table import Table
+from maintenance.types.data_type import DataField
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def as_they_are(rows: pa.Table) -> pa.Table:
+    return rows
+
+
+@dataclass(frozen=True, slots=True)
+class RowTrackingView:
+    """`table$row_tracking`, read like a table."""
+
+    table: Table
+
+    @property
+    def identifier(self) -> str:
+        return f"{self.table.identifier}$row_tracking"
+
+    @property
+    def fields(self) -> tuple[DataField, ...]:
+        """The columns. Raises: OptionError: the table does not track its rows."""
+        if not ROW_TRACKING_ENABLED.of(self.table.options):
+            raise OptionError(
+                f"'{ROW_TRACKING_ENABLED.key}' is not set", self.table.identifier, "Read another system table."
+            )
+        table, _ = self.table.target()
+        return (*table.schema.fields, ROW_ID, SEQUENCE_NUMBER)
+
+    def copy(self, options: Mapping[str, str]) -> "RowTrackingView":
+        """This table with further options for reading."""
+        return replace(self, table=self.table.copy(options))
+
+    def plan(
+        self, columns: Sequence[str] | None = None, predicate: Predicate | None = None
+    ) -> tuple[ScanPlan, ViewRead]:
+        """Splits of a read, and how to read them. Raises: PredicateError: a column does not exist."""
+        wanted, needed = wanted_columns(self, columns, predicate)
+        table, _ = self.table.target()
+        pushed = None if predicate is None else restrict(predicate, table.schema.field_names)
+        plan, read = self.table.plan(needed, pushed)
+        return plan, ViewRead(read, wanted, predicate, as_they_are)
+
+    def to_arrow(
+        self,
+        columns: Sequence[str] | None = None,
+        where: str | None = None,
+        options: Mapping[str, str] | None = None,
+    ) -> pa.Table:
+        """The rows; arguments as of `Table.to_arrow`."""
+        return view_to_arrow(self.copy(options or {}), columns, where)
+
+    def to_spark(
+        self,
+        spark: "SparkSession",
+        columns: Sequence[str] | None = None,
+        where: str | None = None,
+        options: Mapping[str, str] | None = None,
+    ) -> "DataFrame":
+        """The rows as a DataFrame. Arguments as of `to_arrow`."""
+        return view_to_spark(self.copy(options or {}), spark, columns, where)

@@ -1,0 +1,38 @@
+"""`t$statistics`: what ANALYZE found about the snapshot read, or about the last one before it."""
+
+import pyarrow as pa
+
+from maintenance.errors import CorruptFileError
+from maintenance.format.table_statistics import parse_statistics
+from maintenance.table.system.system_table import SystemTable
+from maintenance.table.table import Table
+
+
+def _rows(table: Table) -> list[tuple[object, ...]]:
+    _, snapshot = table.travelled()
+    if snapshot is None or snapshot.statistics is None:
+        return []
+    path = table.paths.statistics_file(snapshot.statistics)
+    try:
+        found = parse_statistics(table.file_io.read_settled(path), path)
+    except FileNotFoundError as error:
+        raise CorruptFileError(
+            "the statistics that a snapshot names are missing", path, "Run ANALYZE again."
+        ) from error
+    counts = (found.merged_record_count, found.merged_record_size)
+    return [(found.snapshot_id, found.schema_id, *counts, found.columns_json())]
+
+
+STATISTICS = SystemTable(
+    "statistics",
+    pa.schema(
+        [
+            ("snapshot_id", pa.int64()),
+            ("schema_id", pa.int64()),
+            ("mergedRecordCount", pa.int64()),
+            ("mergedRecordSize", pa.int64()),
+            ("colstat", pa.string()),
+        ]
+    ),
+    _rows,
+)
