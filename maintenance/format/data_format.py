@@ -4,6 +4,7 @@ Each format has a module of its own; `data_formats` lists them.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -85,6 +86,20 @@ class DataFormat:
     name: str
     open_reader: Callable[[pa.NativeFile, str, Mapping[str, str]], DataReader]
     prepare_writer: Callable[[Sequence[DataField], FileSettings], OpenWriter]
+
+
+@contextmanager
+def decoding(path: str, found: str = "the file is damaged") -> Iterator[None]:
+    """Decoding a data file, whose bytes may be anything. Raises: CorruptFileError for what Arrow says of them."""
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        # Arrow's own have no number; those of the storage do, and say nothing about the file's content.
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise CorruptFileError(
+            f"{found}: {error}", path, "Restore the file, or roll back to a snapshot without it."
+        ) from error
 
 
 def natural_table(table: pa.Table, fields: Sequence[DataField], path: str) -> pa.Table:

@@ -8,8 +8,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as pads
 import pyarrow.parquet as pq
 
-from maintenance.errors import CorruptFileError
-from maintenance.format.data_format import DataFormat, natural_table
+from maintenance.format.data_format import DataFormat, decoding, natural_table
 from maintenance.format.int96 import without_int96
 from maintenance.format.parquet_writer import prepare_writer
 from maintenance.types.data_type import DataField
@@ -24,16 +23,12 @@ def open_reader(source: pa.NativeFile, where: str, *, pre_buffer: bool = False, 
         holding whole column chunks, 0 = hold them.
     Raises: CorruptFileError: it is no parquet file.
     """
-    try:
+    with decoding(where, "the file is not parquet"):
         reader = pq.ParquetFile(source, pre_buffer=pre_buffer, buffer_size=buffer_size)
         if not has_int96(reader):
             return reader
         metadata = without_int96(source)
         return pq.ParquetFile(source, metadata=metadata, pre_buffer=pre_buffer, buffer_size=buffer_size)
-    except pa.ArrowInvalid as error:
-        raise CorruptFileError(
-            f"the file is not parquet: {error}", where, "Restore the file, or roll back to a snapshot without it."
-        ) from error
 
 
 def matching_row_groups(source: pa.NativeFile, filter_: pc.Expression) -> list[int]:
@@ -57,7 +52,8 @@ class _ParquetReader:
         remote = not isinstance(self._source, pa.OSFile)
         reader = open_reader(self._source, self._path, pre_buffer=remote)
         groups = self._groups(reader.num_row_groups, filter_)
-        table = reader.read_row_groups(groups, columns=[field.name for field in fields], use_threads=False)
+        with decoding(self._path):
+            table = reader.read_row_groups(groups, columns=[field.name for field in fields], use_threads=False)
         return natural_table(table, fields, self._path)
 
     def batches(
@@ -68,8 +64,9 @@ class _ParquetReader:
         if not groups:
             return
         names = [field.name for field in fields]
-        for batch in reader.iter_batches(batch_rows, groups, columns=names, use_threads=False):
-            yield natural_table(pa.Table.from_batches([batch]), fields, self._path)
+        with decoding(self._path):
+            for batch in reader.iter_batches(batch_rows, groups, columns=names, use_threads=False):
+                yield natural_table(pa.Table.from_batches([batch]), fields, self._path)
 
     def positions(self, filter_: pc.Expression | None) -> np.ndarray | None:
         if filter_ is None:
@@ -83,7 +80,8 @@ class _ParquetReader:
     def _groups(self, count: int, filter_: pc.Expression | None) -> list[int]:
         if filter_ is None or count <= 1:
             return list(range(count))
-        return matching_row_groups(self._source, filter_)
+        with decoding(self._path):
+            return matching_row_groups(self._source, filter_)
 
 
 def _open_reader(source: pa.NativeFile, path: str, _: Mapping[str, str]) -> _ParquetReader:

@@ -26,6 +26,8 @@ from pyarrow import fs as pafs
 from maintenance.errors import CommitError, NotFoundError
 from maintenance.options.catalog import FS_PREFIX, CacheSettings
 
+_SETTLED_SECONDS = 10
+
 
 @dataclass(frozen=True, slots=True)
 class FileStatus:
@@ -43,7 +45,9 @@ def is_local(path: str) -> bool:
 
 
 def local_path(path: str) -> str:
-    """The plain path of a local one."""
+    """The plain path of a local one. Raises: FileNotFoundError: no file can have it."""
+    if "\0" in path:
+        raise FileNotFoundError(path)
     return unquote(urlsplit(path).path) if path.startswith("file:") else path
 
 
@@ -269,13 +273,21 @@ class FileIO:
         return None if stamp is None else (str(stamp), info.get("size"))
 
     def read_settled(self, path: str, attempts: int = 10, wait_seconds: float = 0.2) -> bytes:
-        """Read a small JSON file that its writer may just be writing: an empty one is read again for a while."""
+        """Read a small JSON file that its writer may just be writing: one without an end is read again for a while.
+
+        A local file that nobody has changed for some seconds is not waited for: it stays as it is.
+        """
         for _ in range(attempts - 1):
             data = self.read_bytes(path)
-            if data.rstrip().endswith(b"}"):
+            if data.rstrip().endswith(b"}") or self._is_settled(path):
                 return data
             time.sleep(wait_seconds)
         return self.read_bytes(path)
+
+    def _is_settled(self, path: str) -> bool:
+        if not is_local(path):
+            return False
+        return time.time() - os.stat(local_path(path)).st_mtime > _SETTLED_SECONDS
 
 
 def _list_local(folder: str) -> list[FileStatus]:

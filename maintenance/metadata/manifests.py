@@ -61,29 +61,38 @@ class Manifests:
     file_io: FileIO
     paths: TablePaths
 
-    def _read(self, name: str) -> bytes:
+    def _read(self, name: str, size: int | None = None) -> bytes:
+        """The bytes of a file. `size`: how many they must be: Avro files have no end, so a cut may not show."""
         path = self.paths.manifest(name)
         try:
-            return self.file_io.read_bytes(path)
+            data = self.file_io.read_bytes(path)
         except FileNotFoundError as error:
             raise CorruptFileError(
                 "a manifest file that a snapshot names is missing",
                 path,
                 "Roll back to a snapshot or tag that is whole.",
             ) from error
+        if size is not None and size != len(data):
+            raise CorruptFileError(
+                f"a file of {len(data)} bytes where {size} are due",
+                path,
+                "Roll back to a snapshot or tag that is whole.",
+            )
+        return data
 
-    def read_list(self, name: str) -> list[ManifestFileMeta]:
-        return parse_manifest_list(self._read(name), self.paths.manifest(name))
+    def read_list(self, name: str, size: int | None = None) -> list[ManifestFileMeta]:
+        """The manifests of a list. `size`: bytes of it, where a snapshot says. Raises: CorruptFileError."""
+        return parse_manifest_list(self._read(name, size), self.paths.manifest(name))
 
-    def read(self, name: str, selection: EntrySelection = EVERY_ENTRY) -> list[ManifestEntry]:
-        """The entries of a manifest that are wanted, in file order."""
+    def read(self, name: str, selection: EntrySelection = EVERY_ENTRY, size: int | None = None) -> list[ManifestEntry]:
+        """The entries of a manifest that are wanted, in file order. `size`: bytes of it, where a list says."""
         settings = self.file_io.cache
         path = self.paths.manifest(name)
         version = self.file_io.version(path) if settings.manifest_bytes else None
         kept = metadata_cache(settings).manifests
         columns: ManifestColumns | None = None if version is None else kept.get(path, version)
         if columns is None:
-            data = self._read(name)
+            data = self._read(name, size)
             if version is None or len(data) > settings.max_file_bytes:
                 return select_entries(data, path, selection)
             columns = decode_manifest(data, path)
@@ -115,20 +124,29 @@ class Manifests:
 
     def data_manifests(self, snapshot: Snapshot) -> list[ManifestFileMeta]:
         """Base list, then delta list."""
-        return self.read_list(snapshot.base_manifest_list) + self.read_list(snapshot.delta_manifest_list)
+        base = self.read_list(snapshot.base_manifest_list, snapshot.base_manifest_list_size)
+        return base + self.delta_manifests(snapshot)
+
+    def delta_manifests(self, snapshot: Snapshot) -> list[ManifestFileMeta]:
+        """The manifests of what the snapshot changed."""
+        return self.read_list(snapshot.delta_manifest_list, snapshot.delta_manifest_list_size)
 
     def entries_of(
         self, manifests: Sequence[ManifestFileMeta], selection: EntrySelection = EVERY_ENTRY
     ) -> Iterator[ManifestEntry]:
         """Entries of manifests in order. A few manifests are decoded ahead, so that storage and cores are kept busy."""
+
+        def read(manifest: ManifestFileMeta) -> list[ManifestEntry]:
+            return self.read(manifest.file_name, selection, manifest.file_size)
+
         if len(manifests) <= 1:
             for manifest in manifests:
-                yield from self.read(manifest.file_name, selection)
+                yield from read(manifest)
             return
         with ThreadPoolExecutor(_AHEAD) as pool:
             started: deque[Future[list[ManifestEntry]]] = deque()
             for manifest in manifests:
-                started.append(pool.submit(self.read, manifest.file_name, selection))
+                started.append(pool.submit(read, manifest))
                 if len(started) > _AHEAD:
                     yield from started.popleft().result()
             while started:
@@ -136,13 +154,14 @@ class Manifests:
 
     def delta_entries(self, snapshot: Snapshot) -> list[ManifestEntry]:
         """What the snapshot changed."""
-        return list(self.entries_of(self.read_list(snapshot.delta_manifest_list)))
+        return list(self.entries_of(self.delta_manifests(snapshot)))
 
     def changelog_entries(self, snapshot: Snapshot) -> list[ManifestEntry]:
         """The changelog files that the snapshot carries."""
         if snapshot.changelog_manifest_list is None:
             return []
-        return list(self.entries_of(self.read_list(snapshot.changelog_manifest_list)))
+        size = snapshot.changelog_manifest_list_size
+        return list(self.entries_of(self.read_list(snapshot.changelog_manifest_list, size)))
 
     def live_entries(
         self,

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from maintenance.errors import UnsupportedError
+from maintenance.errors import CorruptFileError, UnsupportedError
 from maintenance.types.data_type import DataField, DataType
 from maintenance.types.values import Value, text_of_value
 
@@ -79,7 +79,12 @@ def partition_spec(
     """Partition columns and the texts of their values; null and blank texts are `default_name`."""
     spec = {}
     for field, value in zip(fields, values, strict=True):
-        text = "" if value is None else partition_text(value, field.type, legacy)
+        try:
+            text = "" if value is None else partition_text(value, field.type, legacy)
+        except (OverflowError, ValueError) as error:
+            raise CorruptFileError(
+                f"{value!r} is no {field.type}", f"partition column {field.name}", "Roll back to a snapshot."
+            ) from error
         spec[field.name] = text if text.strip() else default_name
     return spec
 

@@ -82,8 +82,9 @@ class DataFileReader:
         """The whole file, without the parts that the predicate rules out."""
         with self.context.file_io.open_input(self.path) as source:
             reader = open_data_file(source, self.path, self._options)
-            positions = self._positions(reader)
-            return self._without_deleted(reader.read(self._file_fields(), self._filter()), positions, self._live())
+            positions, table = self._positions(reader), reader.read(self._file_fields(), self._filter())
+            self._check_rows(table.num_rows)
+            return self._without_deleted(table, positions, self._live())
 
     def batches(self, batch_rows: int) -> Iterator[pa.Table]:
         """The file in tables of at most `batch_rows` rows, decoded as they are asked for."""
@@ -94,6 +95,7 @@ class DataFileReader:
                 end = start + table.num_rows
                 yield self._without_deleted(table, None if positions is None else positions[start:end], live)
                 start = end
+            self._check_rows(start)
 
     def _positions(self, reader: DataReader) -> np.ndarray | None:
         """Row numbers in the file of what is read, None where nothing depends on them."""
@@ -110,16 +112,24 @@ class DataFileReader:
 
     def _without_deleted(self, table: pa.Table, positions: np.ndarray | None, live: np.ndarray | None) -> pa.Table:
         """Rows of the file as the wanted columns. `positions`: of the rows; `live`: by position."""
-        if positions is not None and (len(positions) != table.num_rows or positions.max(initial=-1) >= self._rows):
-            raise CorruptFileError(
-                f"a file of other than the {self._rows} rows that its manifest says", self.path, "Restore it."
-            )
+        if positions is not None and (
+            len(positions) != table.num_rows or positions.max(initial=-1) >= self.file.row_count
+        ):
+            raise self._other_rows(table.num_rows)
         found = self._conform(table, positions)
         return found if live is None else found.filter(pa.array(live[positions]))
 
-    @property
-    def _rows(self) -> int:
-        return self.file.row_count
+    def _check_rows(self, found: int) -> None:
+        """Raise where the file is not the one its manifest speaks of: Avro files can be cut unnoticed."""
+        if found > self.file.row_count or (found < self.file.row_count and self._filter() is None):
+            raise self._other_rows(found)
+
+    def _other_rows(self, found: int) -> CorruptFileError:
+        return CorruptFileError(
+            f"the file has {found} rows where its manifest says {self.file.row_count}",
+            self.path,
+            "Restore the file, or roll back to a snapshot without it.",
+        )
 
     @property
     def _options(self) -> Mapping[str, str]:

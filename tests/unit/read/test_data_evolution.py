@@ -133,7 +133,7 @@ def test_files_that_do_not_fit_together(table: Table) -> None:
 def test_a_file_that_ends_early(table: Table) -> None:
     file = add_columns(table, 0, {"c": ["new"] * ROWS}, sequence=7)
     pq.write_table(pa.table({"c": ["new"] * 60}), path_of(table, file))
-    with pytest.raises(CorruptFileError, match="end after 60 of 100 rows"):
+    with pytest.raises(CorruptFileError, match="has 60 rows where its manifest says 100"):
         read(table)
 
 
