@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from maintenance.catalog.global_tables import SYS, GlobalView, global_names, global_table
 from maintenance.catalog.identifier import Identifier
 from maintenance.catalog.schema import Schema
-from maintenance.catalog.schema_change import SchemaChange, changed_schema
+from maintenance.catalog.schema_change import SchemaChange
+from maintenance.catalog.schema_evolution import changed_schema
 from maintenance.errors import AlreadyExistsError, CommitError, NotFoundError, SchemaError
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.paths import branch_root
@@ -21,6 +22,7 @@ from maintenance.table.system.view import AnyView, system_table
 from maintenance.table.table import Table
 
 _SUFFIX = ".db"
+_ATTEMPTS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,7 @@ class FilesystemCatalog:
     def alter_table(self, identifier: str, changes: Sequence[SchemaChange]) -> None:
         name = Identifier.parse(identifier)
         schemas = self._schemas(self.location(name), name.branch)
-        for _ in range(10):
+        for _ in range(_ATTEMPTS):
             table = self.get_table(str(name))
             assert isinstance(table, Table)
             has_snapshot = table.snapshots.latest_id() is not None

@@ -1,12 +1,36 @@
-"""Changes of a table's definition. Source: Java `SchemaChange`, `SchemaManager`."""
+"""Changes of a table's definition. Source: Java `SchemaChange`.
+
+A column is named by its name, or by a path into it: ``("r", "x")`` is field x of the ROW in column r. On the way
+``element`` stands for the elements of an ARRAY and ``value`` for the values of a MAP; keys of a MAP cannot change.
+"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Literal
 
-from maintenance.catalog.validation import validate
-from maintenance.errors import SchemaError
-from maintenance.format.schema import TableSchema
-from maintenance.options.table import IMMUTABLE
+from maintenance.types.data_type import DataType
+
+Column = str | Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where a column goes among its neighbours. `reference`: the neighbour of ``before`` and ``after``."""
+
+    where: Literal["first", "last", "before", "after"]
+    reference: str | None = None
+
+
+FIRST = Position("first")
+LAST = Position("last")
+
+
+def after(reference: str) -> Position:
+    return Position("after", reference)
+
+
+def before(reference: str) -> Position:
+    return Position("before", reference)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,40 +48,107 @@ class RemoveOption:
     key: str
 
 
-SchemaChange = SetOption | RemoveOption
+@dataclass(frozen=True, slots=True)
+class UpdateComment:
+    """Set the table's comment, None removes it."""
+
+    comment: str | None
 
 
-def changed_schema(
-    schema: TableSchema, changes: Sequence[SchemaChange], table: str, *, has_snapshot: bool, time_millis: int
-) -> TableSchema:
-    """The next schema. Raises: SchemaError: a change is not allowed; OptionError, UnsupportedError: of a value."""
-    options = dict(schema.options)
-    for change in changes:
-        _check_option(change, options, table, has_snapshot=has_snapshot)
-        if isinstance(change, SetOption):
-            options[change.key] = str(change.value)
-        else:
-            options.pop(change.key, None)
-    result = replace(schema, id=schema.id + 1, options=options, time_millis=time_millis, version=3)
-    validate(result, table)
-    return result
+@dataclass(frozen=True, slots=True)
+class AddColumn:
+    """Add a column, or a field of a ROW. Old rows have null there, also where there is a default.
+
+    Attributes:
+        type: nullable, as text or data type.
+        position: None = at the end, or before the partition columns with `add-column-before-partition`.
+        default_value: text of what writers put in place of null.
+    """
+
+    column: Column
+    type: str | DataType
+    comment: str | None = None
+    position: Position | None = None
+    default_value: str | None = None
 
 
-def _check_option(change: SchemaChange, options: dict[str, str], table: str, *, has_snapshot: bool) -> None:
-    old = options.get(change.key)
-    new = change.value if isinstance(change, SetOption) else None
-    if old == new:
-        return
-    refused = change.key in ("type", "path", "branch") or (has_snapshot and change.key in IMMUTABLE)
-    if has_snapshot and change.key == "bucket":
-        refused = new is None or "-1" in (new, old or "-1")
-    if change.key in ("ignore-delete", "ignore-update-before") and (old or "").lower() == "true":
-        refused = has_snapshot
-    if change.key == "deletion-vectors.enabled" and has_snapshot:
-        refused = options.get("deletion-vectors.modifiable", "false").lower() != "true"
-    if refused:
-        raise SchemaError(
-            f"option '{change.key}' cannot change from '{old}' to '{new}'",
-            f"table {table}",
-            "Create a new table with the option and copy the data.",
-        )
+@dataclass(frozen=True, slots=True)
+class RenameColumn:
+    """Give a column another name; options that name it follow."""
+
+    column: Column
+    new_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class DropColumn:
+    """Forget a column. Its id is never given again: a later column of that name is another one."""
+
+    column: Column
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateColumnType:
+    """Give a column another type, which its values are cast to when read.
+
+    `keep_nullability`: whether null is allowed stays as it is, whatever `type` says.
+    """
+
+    column: Column
+    type: str | DataType
+    keep_nullability: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateColumnNullability:
+    """Allow or forbid null."""
+
+    column: Column
+    nullable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateColumnComment:
+    """Set a column's comment, None removes it."""
+
+    column: Column
+    comment: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateColumnDefaultValue:
+    """Set what writers put in place of null, None removes it. Rows that are there stay as they are."""
+
+    column: Column
+    default_value: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateColumnPosition:
+    """Move a top-level column."""
+
+    column: str
+    position: Position
+
+
+@dataclass(frozen=True, slots=True)
+class DropPrimaryKey:
+    """Make an append table of one that holds nothing yet."""
+
+
+ColumnChange = (
+    AddColumn
+    | RenameColumn
+    | DropColumn
+    | UpdateColumnType
+    | UpdateColumnNullability
+    | UpdateColumnComment
+    | UpdateColumnDefaultValue
+    | UpdateColumnPosition
+)
+SchemaChange = SetOption | RemoveOption | UpdateComment | DropPrimaryKey | ColumnChange
+
+
+def path_of(column: Column) -> tuple[str, ...]:
+    """The names on the way to a column."""
+    return (column,) if isinstance(column, str) else tuple(column)

@@ -2,12 +2,15 @@
 
 from collections.abc import Sequence
 
+from maintenance.catalog.option_rules import check_options
 from maintenance.errors import OptionError, SchemaError
 from maintenance.format.file_index.kinds import column_indexes
 from maintenance.format.schema import TableSchema
 from maintenance.format.system_fields import is_system_field
 from maintenance.options import table as table_options
+from maintenance.read.zone import local_zone
 from maintenance.types.arrow import arrow_type
+from maintenance.types.casts.default import default_value
 from maintenance.types.data_type import DataField
 from maintenance.types.field_ids import rows_in
 
@@ -18,9 +21,10 @@ def validate(schema: TableSchema, table: str) -> None:
     _validate_fields(schema, where)
     _validate_keys(schema, where)
     _validate_buckets(schema, where)
-    _validate_sequence_and_changelog(schema, where)
+    _validate_defaults(schema, where)
     _validate_retention(schema, where)
     table_options.check_writable(schema.options, table)
+    check_options(schema, where)
     for option in _all_options():
         option.of(schema.options)
     column_indexes(schema.options, schema.fields)
@@ -51,6 +55,16 @@ def _validate_names(fields: Sequence[DataField], where: str) -> None:
         seen.add(field.name)
         for inner in rows_in(field.type):
             _validate_names(inner.fields, f"{where}, in column {field.name}")
+
+
+def _validate_defaults(schema: TableSchema, where: str) -> None:
+    for field in schema.fields:
+        # Paimon takes texts of nested values too; writers refuse them here.
+        if field.default_value is not None and not field.type.is_nested:
+            try:
+                default_value(field.default_value, field.type, local_zone())
+            except SchemaError as error:
+                raise error.at(f"{where}, column '{field.name}'") from error
 
 
 def _validate_keys(schema: TableSchema, where: str) -> None:
@@ -92,17 +106,6 @@ def _check_no_nested_type(schema: TableSchema, name: str, kind: str, where: str)
         raise SchemaError(
             f"{kind} column '{name}' is {data_type}", where, "Paimon takes no nested type there: use another column."
         )
-
-
-def _validate_sequence_and_changelog(schema: TableSchema, where: str) -> None:
-    for name in table_options.SEQUENCE_FIELD.of(schema.options):
-        if name not in schema.field_names:
-            raise OptionError(f"'sequence.field' names '{name}'", where, "Name a column of the table.")
-        if schema.is_cross_partition:
-            raise OptionError("'sequence.field' with a primary key that lacks a partition column", where, "Drop one.")
-    producer = table_options.CHANGELOG_PRODUCER.of(schema.options)
-    if producer != "none" and not schema.primary_keys:
-        raise OptionError(f"'changelog-producer' = '{producer}' without a primary key", where, "Define one.")
 
 
 def _validate_retention(schema: TableSchema, where: str) -> None:

@@ -154,6 +154,10 @@ TABLE_READ_SEQUENCE_NUMBER_ENABLED = Option("table-read.sequence-number.enabled"
 SOURCE_SPLIT_TARGET_SIZE = Option("source.split.target-size", memory_size, 128 << 20)
 SOURCE_SPLIT_OPEN_FILE_COST = Option("source.split.open-file-cost", memory_size, 4 << 20)
 
+ADD_COLUMN_BEFORE_PARTITION = Option("add-column-before-partition", boolean, False)
+ALTER_COLUMN_NULL_TO_NOT_NULL_DISABLED = Option("alter-column-null-to-not-null.disabled", boolean, True)
+DISABLE_EXPLICIT_TYPE_CASTING = Option("disable-explicit-type-casting", boolean, False)
+
 # Options that decide how files on storage are to be understood. Source: Java `CoreOptions`, annotation `Immutable`.
 IMMUTABLE = frozenset(
     {

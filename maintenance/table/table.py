@@ -27,6 +27,7 @@ from maintenance.metadata.schemas import Schemas
 from maintenance.metadata.snapshots import Snapshots
 from maintenance.metadata.tags import Tags
 from maintenance.options import table as table_options
+from maintenance.options.renames import renamed
 from maintenance.predicate.sql import parse
 from maintenance.predicate.tree import Predicate
 from maintenance.read.data_file import read_fields
@@ -128,7 +129,10 @@ class Table:
         """This table under an earlier schema, with the options of its own."""
         if schema_id == self.schema.id:
             return self
-        return replace(self, schema=replace(self.schemas.get(schema_id), options=self.schema.options))
+        old = self.schemas.get(schema_id)
+        now = {field.id: field.name for field in self.schema.fields}
+        then = {now[field.id]: field.name for field in old.fields if field.id in now}
+        return replace(self, schema=replace(old, options=renamed(self.schema.options, then)))
 
     def travelled(self) -> tuple["Table", Snapshot | None]:
         """The snapshot that the options name, else the latest, and this table under that snapshot's schema."""

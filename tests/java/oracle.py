@@ -11,10 +11,12 @@ from typing import Any
 
 import jpype
 
+from maintenance.catalog.schema_change import SchemaChange
 from maintenance.types.data_type import DataType
 from maintenance.types.type_text import parse_data_type
 from maintenance.types.values import Value
 from tests.java.java_casts import JavaCasts
+from tests.java.java_changes import JavaChanges
 from tests.java.java_values import Getter, getter, to_java
 
 Row = tuple[Value, ...]
@@ -220,6 +222,20 @@ class Oracle:
         tomorrow = int(jpype.java.lang.System.currentTimeMillis()) + 86_400_000
         cleaner = self._paimon.operation.LocalOrphanFilesClean(self._table(warehouse, identifier), tomorrow, True)
         return [str(path) for path in cleaner.clean().getDeletedFilesPath()]
+
+    # Schemas
+
+    def next_schemas(
+        self, cases: Sequence[tuple[str, Sequence[SchemaChange]]], *, has_snapshot: bool
+    ) -> list[str | None]:
+        """For each (schema file, changes) the schema file after, None if they are refused."""
+        changes = JavaChanges(self._paimon)
+        return [changes.next_schema(*case, has_snapshot=has_snapshot) for case in cases]
+
+    def alter(self, warehouse: str, identifier: str, changes: Sequence[SchemaChange]) -> None:
+        """Change a table's schema."""
+        name = self._paimon.catalog.Identifier.fromString(identifier)
+        self._catalog(warehouse).alterTable(name, JavaChanges(self._paimon).of(changes), False)
 
     # Casts
 
