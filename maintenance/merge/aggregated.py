@@ -15,7 +15,7 @@ FUNCTION = "aggregate-function"
 DEFAULT_FUNCTION = "fields.default-aggregate-function"
 IGNORE_RETRACT = "ignore-retract"
 _NOT_YET = (
-    "rbm32", "rbm64", "theta_sketch", "hll_sketch", "collect", "merge_map", "merge_map_with_keytime", "nested_update",
+    "collect", "merge_map", "merge_map_with_keytime", "nested_update",
     "nested_partial_update",
 )  # fmt: skip
 

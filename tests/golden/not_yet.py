@@ -9,10 +9,6 @@ NOT_YET = {
     "agg_collections*:after*": "aggregate functions of nested types",
     "agg_collections*:snapshot-[2-46]": "aggregate functions of nested types",
     "agg_collections_new:nested_seq:b*": "aggregate functions of nested types",
-    "agg_bitmaps:t:[ab]*": "aggregate functions of bitmaps",
-    "agg_bitmaps:t:snapshot-[2346]": "aggregate functions of bitmaps",
-    "agg_sketches:t:after*": "aggregate functions of sketches",
-    "agg_sketches:t:snapshot-[2346]": "aggregate functions of sketches",
     # Deletion vectors, row tracking, order by snapshot, postponed buckets
     "variant_blob:blob:batch": "type BLOB",
     # Types, casts and formats

@@ -8,6 +8,7 @@ from maintenance.merge.aggregates.bool_or import BOOL_OR
 from maintenance.merge.aggregates.count import COUNT
 from maintenance.merge.aggregates.first_non_null_value import FIRST_NON_NULL_VALUE, FIRST_NOT_NULL_VALUE
 from maintenance.merge.aggregates.first_value import FIRST_VALUE
+from maintenance.merge.aggregates.hll_sketch import HLL_SKETCH
 from maintenance.merge.aggregates.last_non_null_value import LAST_NON_NULL_VALUE
 from maintenance.merge.aggregates.last_value import LAST_VALUE
 from maintenance.merge.aggregates.listagg import LISTAGG
@@ -15,7 +16,10 @@ from maintenance.merge.aggregates.max import MAX
 from maintenance.merge.aggregates.min import MIN
 from maintenance.merge.aggregates.primary_key import PRIMARY_KEY
 from maintenance.merge.aggregates.product import PRODUCT
+from maintenance.merge.aggregates.rbm32 import RBM32
+from maintenance.merge.aggregates.rbm64 import RBM64
 from maintenance.merge.aggregates.sum import SUM
+from maintenance.merge.aggregates.theta_sketch import THETA_SKETCH
 
 AGGREGATES: Mapping[str, Aggregate] = {
     function.name: function
@@ -34,5 +38,9 @@ AGGREGATES: Mapping[str, Aggregate] = {
         PRIMARY_KEY,
         PRODUCT,
         SUM,
+        THETA_SKETCH,
+        RBM64,
+        RBM32,
+        HLL_SKETCH,
     )
 }

@@ -1,0 +1,250 @@
+"""Roaring bitmaps as Java serializes them: containers of 16-bit values, in two outer forms.
+
+A 32-bit bitmap has the portable form, which other languages share. A 64-bit one has the form of Java's
+`Roaring64Bitmap`: an adaptive radix tree over the upper 48 bits of the values, whose leaves number the containers.
+Source: data section 4.6.
+"""
+
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from pyroaring import BitMap
+
+from maintenance.errors import CorruptFileError
+
+_WITHOUT_RUNS, _WITH_RUNS = 12346, 12347
+_NO_OFFSETS_BELOW = 4
+_ARRAY_LIMIT = 4096
+_BITMAP_BYTES = 8192
+RUN, BITS, ARRAY = 0, 1, 2
+_NODE4, _NODE16, _NODE48, _NODE256, _LEAF = range(5)
+_KEY_BYTES = 6
+_NOT_TRIMMED = 0xFE
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """Values of 16 bits. `kind`: RUN, BITS or ARRAY; `data`: their bytes, without cardinality."""
+
+    kind: int
+    cardinality: int
+    data: bytes
+
+    @property
+    def run_count(self) -> int:
+        return int.from_bytes(self.data[:2], "little") if self.kind == RUN else 0
+
+
+def compacted(container: Container) -> Container:
+    """The container as runs where that is shorter by Java's measure, as bits or an array where those are."""
+    if container.kind == RUN:
+        # A single value beyond the limit decides: Java does not count the two bytes in front of the runs of an array.
+        if 2 + 4 * container.run_count < min(2 * container.cardinality, _BITMAP_BYTES):
+            return container
+        return _without_runs(container)
+    runs = _run_data(container)
+    if len(runs) < min(2 * container.cardinality, _BITMAP_BYTES):
+        return Container(RUN, container.cardinality, runs)
+    return container if (container.kind == BITS) == (container.cardinality > _ARRAY_LIMIT) else _without_runs(container)
+
+
+def _values(container: Container) -> np.ndarray:
+    """Ascending values. uint16."""
+    if container.kind == ARRAY:
+        return np.frombuffer(container.data, "<u2")
+    if container.kind == BITS:
+        bits = np.unpackbits(np.frombuffer(container.data, np.uint8), bitorder="little")
+        return np.flatnonzero(bits).astype("<u2")
+    pairs = np.frombuffer(container.data[2:], "<u2").reshape(-1, 2).astype(np.int64)
+    return np.concatenate([np.arange(start, start + more + 1) for start, more in pairs.tolist()]).astype("<u2")
+
+
+def _without_runs(container: Container) -> Container:
+    values = _values(container)
+    if len(values) <= _ARRAY_LIMIT:
+        return Container(ARRAY, len(values), values.tobytes())
+    bits = np.zeros(1 << 16, np.uint8)
+    bits[values] = 1
+    return Container(BITS, len(values), np.packbits(bits, bitorder="little").tobytes())
+
+
+def _run_data(container: Container) -> bytes:
+    values = _values(container).astype(np.int64)
+    starts = np.flatnonzero(np.diff(values, prepend=-2) != 1)
+    lengths = np.diff(starts, append=len(values)) - 1
+    pairs = np.stack([values[starts], lengths], axis=1).astype("<u2")
+    return struct.pack("<H", len(starts)) + pairs.tobytes()
+
+
+def bitmap_of(container: Container) -> BitMap:
+    """The values of a container as a bitmap to compute with."""
+    if container.kind == BITS and container.cardinality <= _ARRAY_LIMIT:
+        container = _without_runs(container)
+    return BitMap.deserialize(serialize_portable([(0, container)]))
+
+
+def serialize_portable(containers: Sequence[tuple[int, Container]]) -> bytes:
+    """The portable form of a 32-bit bitmap. `containers`: with the upper 16 bits of their values, ascending."""
+    runs = [container.kind == RUN for _, container in containers]
+    keys = b"".join(struct.pack("<HH", key, container.cardinality - 1) for key, container in containers)
+    if any(runs):
+        flags = np.packbits(np.array(runs, np.uint8), bitorder="little").tobytes()
+        head = struct.pack("<I", _WITH_RUNS | len(containers) - 1 << 16) + flags + keys
+        has_offsets = len(containers) >= _NO_OFFSETS_BELOW
+    else:
+        head = struct.pack("<II", _WITHOUT_RUNS, len(containers)) + keys
+        has_offsets = True
+    if has_offsets:
+        sizes = np.array([len(container.data) for _, container in containers], np.int64)
+        head += (len(head) + 4 * len(containers) + np.cumsum(sizes) - sizes).astype("<u4").tobytes()
+    return head + b"".join(container.data for _, container in containers)
+
+
+def parse_portable(data: bytes) -> list[tuple[int, Container]]:
+    """The containers of a 32-bit bitmap with the upper 16 bits of their values."""
+    cookie = int.from_bytes(data[:4], "little")
+    flags = b""
+    if cookie & 0xFFFF == _WITH_RUNS:
+        count, at = (cookie >> 16) + 1, 4
+        flags = data[at : at + (count + 7) // 8]
+        at += len(flags)
+    else:
+        count, at = int.from_bytes(data[4:8], "little"), 8
+    pairs = np.frombuffer(data, "<u2", 2 * count, at).reshape(-1, 2).tolist()
+    at += 4 * count
+    if not flags or count >= _NO_OFFSETS_BELOW:
+        at += 4 * count
+    found = []
+    for i, (key, less_one) in enumerate(pairs):
+        run = bool(flags) and bool(flags[i // 8] >> i % 8 & 1)
+        kind = RUN if run else ARRAY if less_one < _ARRAY_LIMIT else BITS
+        size = _size(kind, less_one + 1, data, at)
+        found.append((key, Container(kind, less_one + 1, data[at : at + size])))
+        at += size
+    return found
+
+
+def _size(kind: int, cardinality: int, data: bytes, at: int) -> int:
+    if kind == RUN:
+        return 2 + 4 * int.from_bytes(data[at : at + 2], "little")
+    return _BITMAP_BYTES if kind == BITS else 2 * cardinality
+
+
+@dataclass(frozen=True, slots=True)
+class Bitmap64:
+    """A 64-bit bitmap.
+
+    Attributes:
+        containers: by the upper 48 bits of their values, in the order they are numbered in.
+        slots: places for containers, of which the last ones may be free.
+    """
+
+    containers: Mapping[int, Container]
+    slots: int = 0
+
+
+def parse_bitmap64(data: bytes, where: str) -> Bitmap64:
+    """A 64-bit bitmap. Raises: CorruptFileError: the bytes are none."""
+    if data == b"\x00":
+        return Bitmap64({})
+    try:
+        leaves, at = _parse_node(data, 9) if data[0] == 1 else ([], 0)
+        slots, count = _parse_slots(data, at)
+        containers = {key: slots[number] for key, number in sorted(leaves, key=lambda leaf: leaf[1])}
+        return Bitmap64(containers, max(count, len(containers)))
+    except (IndexError, KeyError, ValueError, struct.error, RecursionError) as error:
+        raise CorruptFileError(
+            "bytes that are no 64-bit roaring bitmap of Java", where, "Write what Java's Roaring64Bitmap serializes."
+        ) from error
+
+
+def _parse_node(data: bytes, at: int) -> tuple[list[tuple[int, int]], int]:
+    """The leaves below a node: key, and number of the container; and where the next node begins."""
+    kind, count, prefix = struct.unpack_from("<BHB", data, at)
+    at += 4 + prefix
+    if kind == _LEAF:
+        key = int.from_bytes(data[at : at + _KEY_BYTES], "big")
+        (number,) = struct.unpack_from("<q", data, at + _KEY_BYTES)
+        return [(key, number)], at + _KEY_BYTES + 8
+    at += {_NODE4: 4, _NODE16: 16, _NODE48: 256, _NODE256: 32}[kind]
+    leaves: list[tuple[int, int]] = []
+    for _ in range(count):
+        further, at = _parse_node(data, at)
+        leaves += further
+    return leaves, at
+
+
+def _parse_slots(data: bytes, at: int) -> tuple[dict[int, Container], int]:
+    """Containers by number, the place in the first level in its upper 32 bits; and the places of the last array."""
+    (arrays,) = struct.unpack_from("<i", data, at)
+    at += 4
+    slots: dict[int, Container] = {}
+    length = 0
+    for first in range(arrays):
+        _, length = struct.unpack_from("<Bi", data, at)
+        at += 5
+        for second in range(length):
+            present = data[at]
+            at += 1
+            if present:
+                kind, cardinality = struct.unpack_from("<Bi", data, at)
+                at += 5
+                size = _size(kind, cardinality, data, at)
+                if len(data) < at + size:
+                    raise ValueError("the last container is cut off")
+                slots[first << 32 | second] = Container(kind, cardinality, data[at : at + size])
+                at += size
+    return slots, length
+
+
+def serialize_bitmap64(bitmap: Bitmap64) -> bytes:
+    """The bytes of a 64-bit bitmap."""
+    containers = bitmap.containers
+    if not containers:
+        return b"\x00"
+    keys = sorted((key.to_bytes(_KEY_BYTES, "big"), number) for number, key in enumerate(containers))
+    tree = b"".join(_nodes(keys, 0))
+    slots = b"".join(
+        struct.pack("<BBi", 1, container.kind, container.cardinality) + container.data
+        for container in containers.values()
+    )
+    count = len(containers)
+    head = struct.pack("<Bq", 1, count) + tree + struct.pack("<iBi", 1, _NOT_TRIMMED, bitmap.slots)
+    return head + slots + bytes(bitmap.slots - count) + struct.pack("<qii", count, 0, count - 1)
+
+
+def _nodes(keys: Sequence[tuple[bytes, int]], depth: int) -> Iterator[bytes]:
+    """A tree in pre-order. `keys`: ascending, with their container's number; they agree in the first `depth` bytes."""
+    if len(keys) == 1:
+        key, number = keys[0]
+        yield struct.pack("<BHB", _LEAF, 0, 0) + key + struct.pack("<q", number)
+        return
+    end = depth
+    while keys[0][0][end] == keys[-1][0][end]:
+        end += 1
+    prefix = keys[0][0][depth:end]
+    starts = [i for i, (key, _) in enumerate(keys) if i == 0 or key[end] != keys[i - 1][0][end]]
+    branches = [keys[i][0][end] for i in starts]
+    kind, body = _branching(branches)
+    yield struct.pack("<BHB", kind, len(branches), len(prefix)) + prefix + body
+    for start, stop in zip(starts, [*starts[1:], len(keys)], strict=True):
+        yield from _nodes(keys[start:stop], end + 1)
+
+
+def _branching(branches: Sequence[int]) -> tuple[int, bytes]:
+    """Type of a node, and the bytes that say which byte leads to which child."""
+    if len(branches) <= 4:
+        return _NODE4, bytes(branches).ljust(4, b"\x00")[::-1]
+    if len(branches) <= 16:
+        packed = bytes(branches).ljust(16, b"\x00")
+        return _NODE16, packed[:8][::-1] + packed[8:][::-1]
+    if len(branches) <= 48:
+        slots = bytearray(b"\xff" * 256)
+        for child, branch in enumerate(branches):
+            slots[branch] = child
+        return _NODE48, b"".join(bytes(slots[i : i + 8])[::-1] for i in range(0, 256, 8))
+    mask = np.zeros(256, np.uint8)
+    mask[list(branches)] = 1
+    return _NODE256, np.packbits(mask, bitorder="little").tobytes()

@@ -1,0 +1,35 @@
+"""`hll_sketch`: the union of HLL sketches; a lone one is left as it is.
+
+Each union is as fine as the sketch that comes to it. Source: Java `FieldHllSketchAgg`, Apache DataSketches: the result
+is a compact HLL_4 sketch, and each step starts from its bytes, since the order of its entries depends on it.
+"""
+
+import pyarrow as pa
+from datasketches import hll_sketch, hll_union, tgt_hll_type
+
+from maintenance.errors import DataError
+from maintenance.merge.aggregates.aggregate import Aggregate, AggregatedColumn
+from maintenance.merge.aggregates.binary import united
+from maintenance.merge.aggregates.rbm32 import is_varbinary
+from maintenance.merge.inputs import Inputs
+
+
+def union_hll(inputs: Inputs, column: AggregatedColumn) -> pa.Array:
+    return united(inputs, lambda sketches: _union(sketches, column.where))
+
+
+def _union(sketches: list[bytes], where: str) -> bytes:
+    try:
+        total = sketches[0]
+        for data in sketches[1:]:
+            given = hll_sketch.deserialize(data)
+            union = hll_union(given.lg_config_k)
+            union.update(given)
+            union.update(hll_sketch.deserialize(total))
+            total = union.get_result(tgt_hll_type.HLL_4).serialize_compact()
+    except (ValueError, RuntimeError) as error:
+        raise DataError(f"bytes that are no HLL sketch: {error}", where, "Write compact HLL sketches.") from error
+    return total
+
+
+HLL_SKETCH = Aggregate("hll_sketch", is_varbinary, "VARBINARY and BYTES", union_hll)
