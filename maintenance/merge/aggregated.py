@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import pyarrow as pa
 
-from maintenance.errors import DataError, OptionError, SchemaError, UnsupportedError
+from maintenance.errors import DataError, OptionError, SchemaError
 from maintenance.merge.aggregates.aggregate import Aggregate, AggregatedColumn, Reduced
 from maintenance.merge.aggregates.registry import AGGREGATES
 from maintenance.merge.inputs import Inputs, Op, scatter
@@ -14,16 +14,10 @@ from maintenance.types.data_type import DataField
 FUNCTION = "aggregate-function"
 DEFAULT_FUNCTION = "fields.default-aggregate-function"
 IGNORE_RETRACT = "ignore-retract"
-_NOT_YET = (
-    "collect", "merge_map", "merge_map_with_keytime", "nested_update",
-    "nested_partial_update",
-)  # fmt: skip
 
 
 def function_named(name: str, column: AggregatedColumn) -> Aggregate:
     """The function of a column. Raises: OptionError, SchemaError: there is none of that name, or it does not fit."""
-    if name in _NOT_YET:
-        raise UnsupportedError(f"aggregate function '{name}' is not supported yet", column.where, "Read with Paimon.")
     if name not in AGGREGATES:
         raise OptionError(
             f"aggregate function '{name}' does not exist",

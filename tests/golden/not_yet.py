@@ -5,10 +5,6 @@ A pattern matches a whole id, ``<case>:<table>:<read>``: ``*`` is anything, ``[!
 """
 
 NOT_YET = {
-    # Merge engines
-    "agg_collections*:after*": "aggregate functions of nested types",
-    "agg_collections*:snapshot-[2-46]": "aggregate functions of nested types",
-    "agg_collections_new:nested_seq:b*": "aggregate functions of nested types",
     # Deletion vectors, row tracking, order by snapshot, postponed buckets
     "variant_blob:blob:batch": "type BLOB",
     # Types, casts and formats
