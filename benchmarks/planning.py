@@ -5,7 +5,8 @@
 The metadata is made up (no data file exists) and written as this project's commits write it: 1,000 partitions, by two
 histories. `in order`: partitions came one after the other, so that the statistics of manifests rule nearly all of them
 out. `spread`: every manifest holds files of every partition, so that each entry has to be decoded. Each contender plans
-the same filter in a process of its own, cold caches first, then warm; peak memory is that of its whole process.
+the same filter in a process of its own, cold caches first, then warm: files planned per second are entries decoded per
+second where they are spread. Peak memory is that of the whole process.
 """
 
 import argparse
@@ -159,7 +160,7 @@ def compare(files: int, rounds: int) -> None:
             ratio = "" if found is own else f"   ours is {found['best'] / own['best']:.1f} x faster"
             print(
                 f"  {name:<16} first {found['first']:7.2f} s   again {found['best']:7.2f} s   "
-                f"{files / found['best']:12,.0f} entries/s   peak {found['peak']:6,.0f} MiB{ratio}",
+                f"{files / found['best']:12,.0f} files/s   peak {found['peak']:6,.0f} MiB{ratio}",
                 flush=True,
             )
             assert found["files"] == own["files"], f"{name} plans {found['files']} files"

@@ -1,8 +1,9 @@
 """Merge small manifests, so that the base list of a table stays short.
 
 Full: when manifests that hold deletions or are small add up to the threshold, they and every manifest that a deletion
-may touch are rewritten without any DELETE entry. Minor: otherwise, neighbours are merged once they reach the target
-size together, and the rest once it is `manifest.merge-min-count` of them. Source: Java `ManifestFileMerger`.
+may touch (its partitions say so) are rewritten without any DELETE entry. Minor: otherwise, neighbours are merged once
+they reach the target size together, and the rest once it is `manifest.merge-min-count` of them. Source: Java
+`ManifestFileMerger`.
 
 Readers do not look at the order of entries: a file that was deleted and comes back with the same identity (it got a
 file index and lost it again) would stay deleted. So before it is added again, a full merge drops the deletions.
@@ -13,6 +14,7 @@ from dataclasses import dataclass, replace
 
 from maintenance.format.manifest import FileKind, ManifestEntry
 from maintenance.format.manifest_list import ManifestFileMeta
+from maintenance.format.partition_stats import may_hold
 from maintenance.metadata.manifests import ManifestWriter
 from maintenance.options import table as table_options
 
@@ -50,7 +52,7 @@ def merge_manifests(
     Args: `manifests`: base list, then delta list, of the snapshot before; `returning`: identities that the next delta
         adds and that may have been there before.
     """
-    forced = bool(returning) and not _deleted(manifests, read).isdisjoint(returning)
+    forced = bool(returning) and not _deleted(manifests, read).keys().isdisjoint(returning)
     full = _full(manifests, replace(options, full_threshold=0) if forced else options, read, writer, schema_id)
     return _minor(manifests, options, read, writer, schema_id) if full is None else full
 
@@ -62,17 +64,20 @@ def _full(
     writer: ManifestWriter,
     schema_id: int,
 ) -> list[ManifestFileMeta] | None:
+    types = writer.partition_types
     must = {m.file_name for m in manifests if m.num_deleted_files > 0 or m.file_size < options.target_size}
     if sum(m.file_size for m in manifests if m.file_name in must) < options.full_threshold:
         return None
     deleted = _deleted(manifests, read)
-    kept: list[ManifestFileMeta] = []
+    partitions = {entry.partition for entry in deleted.values()}
+    touched = [m for m in manifests if m.file_name in must or may_hold(m.partition_stats, partitions, types)]
+    if len(touched) <= 1 and not any(m.num_deleted_files for m in touched):
+        return None
+    names = {m.file_name for m in touched}
+    kept = [m for m in manifests if m.file_name not in names]
     rewritten: list[ManifestFileMeta] = []
     entries: list[ManifestEntry] = []
-    for manifest in manifests:
-        if manifest.file_name not in must and not deleted:
-            kept.append(manifest)
-            continue
+    for manifest in touched:
         found = read(manifest)
         live = [e for e in found if e.kind == FileKind.ADD and e.identity not in deleted]
         if manifest.file_name not in must and len(live) == len(found):
@@ -86,10 +91,10 @@ def _full(
     return kept + rewritten
 
 
-def _deleted(manifests: Sequence[ManifestFileMeta], read: ReadManifest) -> set[Hashable]:
-    """Identities that some manifest deletes."""
+def _deleted(manifests: Sequence[ManifestFileMeta], read: ReadManifest) -> dict[Hashable, ManifestEntry]:
+    """Deletions in some manifest, by identity."""
     return {
-        entry.identity
+        entry.identity: entry
         for manifest in manifests
         if manifest.num_deleted_files > 0
         for entry in read(manifest)

@@ -1,12 +1,15 @@
 """Statistics over the partitions of a manifest's entries: full minimum, maximum and null count of each column."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from maintenance.format.binary_row import EMPTY_ROW, parse_row, serialize_row
 from maintenance.format.simple_stats import SimpleStats
 from maintenance.types.data_type import DataType
 from maintenance.types.values import Value
+
+# Beyond so many partitions, looking at each takes longer than reading the manifest.
+_MAX_PARTITIONS = 1000
 
 
 def partition_stats_of(partitions: Sequence[bytes], types: Sequence[DataType]) -> SimpleStats:
@@ -26,6 +29,28 @@ def partition_stats_of(partitions: Sequence[bytes], types: Sequence[DataType]) -
         maximums.append(max(values, key=_order) if values else None)
         nulls.append(sum(count for row, count in rows if row[column] is None))
     return SimpleStats(serialize_row(minimums, types), serialize_row(maximums, types), tuple(nulls))
+
+
+def may_hold(stats: SimpleStats, partitions: Collection[bytes], types: Sequence[DataType]) -> bool:
+    """Whether a manifest with these statistics can have an entry of one of these partitions."""
+    if not types or len(partitions) > _MAX_PARTITIONS:
+        return bool(partitions)
+    lows, highs = parse_row(stats.min_values, types), parse_row(stats.max_values, types)
+    nulls = stats.null_counts or (None,) * len(types)
+    bounds = list(zip(lows, highs, nulls, strict=True))
+    return any(
+        all(_within(value, *bound) for value, bound in zip(parse_row(partition, types), bounds, strict=True))
+        for partition in partitions
+    )
+
+
+def _within(value: Value, low: Value, high: Value, nulls: int | None) -> bool:
+    if value is None:
+        return nulls != 0
+    # Writers differ in how they order bytes and NaN; without bounds nothing is known.
+    if low is None or high is None or isinstance(value, bytes | float):
+        return True
+    return bool(_order(low) <= _order(value) <= _order(high))
 
 
 def _order(value: Value) -> Any:

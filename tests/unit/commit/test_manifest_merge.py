@@ -1,6 +1,7 @@
 """Merging manifests never changes which files are live, and keeps the list short."""
 
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -8,15 +9,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maintenance.commit.manifest_merge import ManifestMergeOptions, cancelled, merge_manifests
+from maintenance.format.binary_row import serialize_row
 from maintenance.format.manifest import FileKind, ManifestEntry
 from maintenance.format.manifest_list import ManifestFileMeta
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.manifests import Manifests, ManifestWriter, merge_scan
 from maintenance.metadata.paths import TablePaths
+from maintenance.types.data_type import DataType, parse_type
 from tests.tables import create_table, keyed, live_files, state
 from tests.unit.commit.entries import add, delete
 
 Change = list[ManifestEntry]
+
+STRING = parse_type("STRING")
 
 
 @st.composite
@@ -37,14 +42,16 @@ def histories(draw: st.DrawFn) -> list[Change]:
 class Merger:
     """A table's manifests over a history of commits."""
 
-    def __init__(self, folder: str, options: ManifestMergeOptions) -> None:
+    def __init__(self, folder: str, options: ManifestMergeOptions, partition_types: Sequence[DataType] = ()) -> None:
         paths = TablePaths(folder)
         self.manifests = Manifests(FileIO(), paths)
-        self.writer = ManifestWriter(FileIO(), paths, [], target_size=options.target_size)
+        self.writer = ManifestWriter(FileIO(), paths, partition_types, target_size=options.target_size)
         self.options = options
         self.list: list[ManifestFileMeta] = []
+        self.reads: set[str] = set()
 
     def read(self, manifest: ManifestFileMeta) -> list[ManifestEntry]:
+        self.reads.add(manifest.file_name)
         return self.manifests.read(manifest.file_name)
 
     def commit(self, change: Change) -> None:
@@ -108,6 +115,23 @@ def test_full_merge_drops_every_deletion(tmp_path: Path) -> None:
     merger.commit([])
     assert [m.num_deleted_files for m in merger.list] == [0]
     assert merger.live == {"b", "c"}
+
+
+def test_full_merge_leaves_partitions_without_deletions_alone(tmp_path: Path) -> None:
+    merger = Merger(str(tmp_path), ManifestMergeOptions(target_size=1, full_threshold=1), [STRING])
+    days = {day: serialize_row([day], [STRING]) for day in ("a", "b", "c", None)}
+    for day, partition in days.items():
+        merger.commit([add(f"file-{day}", partition=partition), add(f"other-{day}", partition=partition)])
+    before = {manifest.file_name for manifest in merger.list}
+    merger.commit([delete("file-b", partition=days["b"])])
+    merger.reads.clear()
+    merger.commit([])
+    after = {manifest.file_name for manifest in merger.list}
+    assert len(before) == 8, "one for each entry"
+    assert len(before & after) == len(after) == 7
+    assert len(merger.reads & after) == 1, "the partition's other file"
+    assert not any(m.num_deleted_files for m in merger.list)
+    assert merger.live == {f"{name}-{day}" for day in days for name in ("file", "other")} - {"file-b"}
 
 
 def test_manifests_are_kept_whole_where_nothing_is_to_do(tmp_path: Path) -> None:
