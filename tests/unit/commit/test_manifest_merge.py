@@ -119,7 +119,7 @@ def test_full_merge_drops_every_deletion(tmp_path: Path) -> None:
 
 def test_full_merge_leaves_partitions_without_deletions_alone(tmp_path: Path) -> None:
     merger = Merger(str(tmp_path), ManifestMergeOptions(target_size=1, full_threshold=1), [STRING])
-    days = {day: serialize_row([day], [STRING]) for day in ("a", "b", "c", None)}
+    days = {day: serialize_row([day], [STRING]) for day in ("a", "b", "c", "d")}
     for day, partition in days.items():
         merger.commit([add(f"file-{day}", partition=partition), add(f"other-{day}", partition=partition)])
     before = {manifest.file_name for manifest in merger.list}
