@@ -24,6 +24,7 @@ from maintenance.types.values import Value, values_of_arrow
 
 # Parquet files of Java have INT96 beyond microseconds, which carries no order.
 _MAX_TIMESTAMP_DIGITS = 6
+_UP_TO_BLANK = "".join(map(chr, range(0x21)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +130,11 @@ def stats_values(stats: SimpleStats, fields: Sequence[DataField]) -> tuple[tuple
         raise CorruptFileError(f"{len(nulls)} null counts of {len(fields)} columns", "statistics", "Restore the file.")
     return tuple(
         # Java stores NaN as the largest value of a column that has one; that is no bound to compare with.
-        (None, None, count) if low != low or high != high else (low, high, count)
-        for low, high, count in zip(lows, highs, nulls, strict=True)
+        (None, None, count) if low != low or high != high else (_without_padding(low, part), high, count)
+        for part, low, high, count in zip(types, lows, highs, nulls, strict=True)
     )
+
+
+def _without_padding(low: Value, data_type: DataType) -> Value:
+    """A lower bound: of CHAR it may be padded with blanks, which come after what stands in texts before a blank."""
+    return low.rstrip(_UP_TO_BLANK) if data_type.root == "CHAR" and isinstance(low, str) else low

@@ -33,7 +33,7 @@ def _short_repeat(data: bytes, position: int, signed: bool) -> tuple[np.ndarray,
     header = data[position]
     end = position + 2 + (header >> 3 & 7)
     value = int.from_bytes(data[position + 1 : end], "big")
-    return np.full((header & 7) + 3, unzigzag(value) if signed else value, np.int64), end
+    return np.full((header & 7) + 3, unzigzag(value) if signed else _wrapped(value), np.int64), end
 
 
 def _width_and_length(data: bytes, position: int) -> tuple[int, int]:
@@ -50,11 +50,16 @@ def _direct(data: bytes, position: int, signed: bool) -> tuple[np.ndarray, int]:
     return values.view(np.int64), end
 
 
+def _wrapped(value: int) -> int:
+    """The int64 of the same 64 bits."""
+    return value - (1 << 64) if value >> 63 else value
+
+
 def _delta(data: bytes, position: int, signed: bool) -> tuple[np.ndarray, int]:
     code, length = _width_and_length(data, position)
     base, position = read_varint(data, position + 2)
     step, position = read_varint(data, position)
-    first, step = unzigzag(base) if signed else base, unzigzag(step)
+    first, step = unzigzag(base) if signed else _wrapped(base), unzigzag(step)
     steps = np.full(length, step, np.int64)
     steps[0] = first
     if code and length > 2:

@@ -27,7 +27,7 @@ _EPOCH = 1_420_070_400  # 2015-01-01 00:00:00, from which ORC counts seconds
 _UTC = ("", "UTC", "GMT", "Etc/UTC", "Z")
 _DIRECT_V2 = 2
 _NANO_DIGITS = {"ms": 3, "us": 6, "ns": 9}
-_MAX_NANO_SECONDS = (2**63 - 1) // 10**9
+_FIRST_NANOSECOND, _LAST_NANOSECOND = divmod(-(2**63), 10**9), divmod(2**63 - 1, 10**9)
 _LEGACY = "orc.timestamp-ltz.legacy.type"
 
 Seconds = Callable[[np.ndarray], np.ndarray]
@@ -116,7 +116,7 @@ class _Columns:
         wanted = arrow_type(data_type)
         digits = _NANO_DIGITS[wanted.unit]
         clock = self._clock(type_id, data_type)(seconds)
-        if wanted.unit == "ns" and np.any(np.abs(clock) >= _MAX_NANO_SECONDS):
+        if wanted.unit == "ns" and np.any(_beyond_nanoseconds(clock, nanos)):
             raise UnsupportedError(
                 "a column holds timestamps before 1677-09-21 or after 2262-04-11 in nanoseconds",
                 self._where,
@@ -163,6 +163,15 @@ class _Columns:
         stored = decode_integers(self._tail.stream(self._source, place), signed=False)
         if len(stored) != count:
             raise ValueError(f"{count} timestamps have nanoseconds for {len(stored)}")
-        # The lowest three bits say how many zeros follow the digits above: none, or that number and one more.
+        # The lowest three bits say how many zeros follow the digits above: none, or that number and one more. Arrow
+        # writes negative ones, of which Java keeps 32 bits.
         zeros = stored & 7
-        return (stored >> 3) * np.power(10, np.where(zeros, zeros + 1, 0))
+        digits = (stored >> 3).astype(np.int32).astype(np.int64)
+        return digits * np.power(10, np.where(zeros, zeros + 1, 0))
+
+
+def _beyond_nanoseconds(seconds: np.ndarray, nanos: np.ndarray) -> np.ndarray:
+    """Which times since 1970 no int64 of nanoseconds holds."""
+    (low, from_nano), (high, to_nano) = _FIRST_NANOSECOND, _LAST_NANOSECOND
+    before = (seconds < low) | ((seconds == low) & (nanos < from_nano))
+    return np.asarray(before | (seconds > high) | ((seconds == high) & (nanos > to_nano)))

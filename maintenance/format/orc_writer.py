@@ -4,21 +4,25 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyarrow import orc
 
-from maintenance.errors import OptionError, UnsupportedError
+from maintenance.errors import DataError, OptionError, UnsupportedError
 from maintenance.format.data_format import FileSettings, OpenWriter, format_options
 from maintenance.format.held_sink import HeldSink
 from maintenance.format.orc_tail import Kind, OrcTail, with_attribute, with_kind
 from maintenance.format.system_fields import element_field_id, map_key_field_id
 from maintenance.types.arrow import arrow_type, element_of, map_parts
 from maintenance.types.data_type import MAX_LENGTH, DataField, DataType
+from maintenance.types.nested import Path, Rebuild
 
 _CODECS = {"zstd": "zstd", "lz4": "lz4", "snappy": "snappy", "zlib": "zlib", "none": "uncompressed"}
 # The levels of zstd that ORC's C++ writer has, and what it calls them.
 _ZSTD_STRATEGIES = {1: "speed", 3: "compression"}
 _TEXT_KINDS = {"CHAR": Kind.CHAR, "VARCHAR": Kind.VARCHAR}
 _FIELD_ID = "paimon.id"
+_GREGORIAN = -141_427 * 86_400  # 1582-10-15 in seconds since 1970
+_PER_MILLI = {"us": 1000, "ns": 1_000_000}
 _DEFAULT_STRIPE_BYTES = 64 << 20
 _HONOURED = (
     "compress",
@@ -102,8 +106,9 @@ class _OrcWriter:
         return self._sink.tell()
 
     def write(self, rows: pa.Table) -> None:
-        self._writer.write(rows.cast(self._schema))
-        self._row_index = self._row_index and not any(map(_is_unordered, rows.columns))
+        columns = [_STORED.column(column, field.type) for column, field in zip(rows.columns, self._schema, strict=True)]
+        self._writer.write(pa.Table.from_arrays(columns, schema=self._schema))
+        self._row_index = self._row_index and not any(map(_misleads, rows.columns))
         self._empty = False
 
     def close(self) -> None:
@@ -124,12 +129,38 @@ class _OrcWriter:
         return end[: tail.start] + tail.serialized(types, row_index=self._row_index)
 
 
-def _is_unordered(column: pa.ChunkedArray) -> bool:
-    """Whether a column has values that row indexes take for other ones: -0.0 for 0.0, and NaN for nothing."""
-    if not pa.types.is_floating(column.type):
-        return False
-    values = column.drop_null().to_numpy()
-    return bool(np.any(np.isnan(values) | ((values == 0) & np.signbit(values))))
+def _stored_leaf(array: pa.Array, target: pa.DataType, path: Path) -> pa.Array:
+    """A column, or a part of one, as Arrow writes it.
+
+    Before 1970 Arrow counts both seconds and nanoseconds downwards. Java reads these, but for parts of a millisecond.
+    """
+    if pa.types.is_timestamp(target) and target.unit in _PER_MILLI and len(array) > array.null_count:
+        numbers = array.cast(pa.int64()).drop_null().to_numpy()
+        if np.any((numbers < 0) & (numbers % _PER_MILLI[target.unit] != 0)):
+            raise DataError(
+                "a time before 1970 with parts of a millisecond, which Java cannot read from ORC",
+                "column " + (".".join(path) or "of timestamps"),
+                "Cut the times off at milliseconds, or set file.format = parquet.",
+            )
+    return array.cast(target)
+
+
+_STORED = Rebuild(_stored_leaf)
+
+
+def _misleads(column: pa.ChunkedArray) -> bool:
+    """Whether Java would not find all of a column's values by the bounds in row indexes.
+
+    It takes -0.0 for smaller than 0.0, which the writer does not, has no place for NaN, and looks for days before the
+    Gregorian calendar by another one.
+    """
+    if pa.types.is_floating(column.type):
+        values = column.drop_null().to_numpy()
+        return bool(np.any(np.isnan(values) | ((values == 0) & np.signbit(values))))
+    # Nanoseconds begin in 1677.
+    if pa.types.is_date32(column.type) or (pa.types.is_timestamp(column.type) and column.type.unit != "ns"):
+        return bool(pc.any(pc.less(column, pa.scalar(_GREGORIAN, pa.timestamp("s")).cast(column.type))).as_py())
+    return False
 
 
 def type_changes(fields: Sequence[DataField]) -> Iterator[tuple[Kind | None, int | None, int]]:

@@ -13,12 +13,13 @@ from maintenance.types.values import Value, arrow_of_values, values_of_arrow
 from tests.strategies import bits
 
 Row = tuple[Value, ...]
+Values = Mapping[str, tuple[Value, ...]]
 
 _DAY = 86_400 * 10**9
 _YEAR_1, _YEAR_9999 = -719_162, 2_932_896  # 0001-01-01 and 9999-12-31 as days
 _LONG = "a text longer than sixteen characters"
 
-VALUES: Mapping[str, tuple[Value, ...]] = {
+VALUES: Values = {
     "BOOLEAN": (True, False),
     "TINYINT": (-128, 127, 0),
     "SMALLINT": (-32_768, 32_767, -1),
@@ -50,11 +51,14 @@ VALUES: Mapping[str, tuple[Value, ...]] = {
     "TIMESTAMP(6) WITH LOCAL TIME ZONE": (0, -1000, _YEAR_1 * _DAY, 1_709_164_800_123_456_000),
 }
 TYPES = tuple(VALUES)
-COLUMNS = (
-    ("p", "STRING NOT NULL"),
-    ("id", "BIGINT NOT NULL"),
-    *((f"f{i}", text) for i, text in enumerate(TYPES)),
-)
+
+
+def columns_of(values: Values) -> tuple[tuple[str, str], ...]:
+    """Two keys, and a column of each type. `values`: by the type's text."""
+    return (("p", "STRING NOT NULL"), ("id", "BIGINT NOT NULL"), *((f"f{i}", text) for i, text in enumerate(values)))
+
+
+COLUMNS = columns_of(VALUES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +93,13 @@ def table_of(warehouse: str) -> Table:
     return table
 
 
-def rows_of(ids: Iterable[int], version: int) -> list[Row]:
+def rows_of(ids: Iterable[int], version: int, values: Values = VALUES) -> list[Row]:
     """A row for each id: every value of each type, and null, in turn; another version has other values."""
-    return [(f"part {i % 2}", i, *(_value(text, i + version) for text in TYPES)) for i in ids]
+    return [(f"part {i % 2}", i, *(_value(choices, i + version) for choices in values.values())) for i in ids]
 
 
-def _value(text: str, number: int) -> Value:
-    choices = (*VALUES[text], None)
+def _value(values: Sequence[Value], number: int) -> Value:
+    choices = (*values, None)
     return choices[number % len(choices)]
 
 

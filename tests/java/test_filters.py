@@ -4,6 +4,7 @@ Each file holds two neighbouring values of a type, so that bounds are narrow: Na
 short beside one that can, the ends of decimals and times.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -93,8 +94,12 @@ def test_java_and_we_find_rows_of_keyed_tables(java: JavaProcess, tmp_path: Path
 
 
 def questions(column: str) -> list[Question]:
+    """Conditions on a column of `COLUMNS`."""
+    return questions_of(column, VALUES[BY_COLUMN[column]])
+
+
+def questions_of(column: str, values: Sequence[Value]) -> list[Question]:
     """Conditions on a column, in Java's words and in ours. Bytes are not ordered: Java 1.4 takes them as signed."""
-    values = VALUES[BY_COLUMN[column]]
     found: list[Question] = [
         (("isNull", column), IsNull(column)),
         (("isNotNull", column), Not(IsNull(column))),

@@ -1,0 +1,159 @@
+"""Data files of every format and codec, of several formats in one table, and without key columns: both sides agree."""
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from maintenance.operations.compact import compact
+from tests.java.oracle import Condition
+from tests.java.process import JavaProcess
+from tests.java.replay import Replay, batches
+from tests.java.samples import SAMPLES, VALUES, Sample, Values, arrow_of, columns_of, rows_in, rows_of, table_of
+from tests.java.test_filters import assert_finds_all, assert_java_finds, questions_of
+from tests.tables import live_files
+
+TIMES: Values = {"TIME(0)": (0, 86_399_000), "TIME(3)": (1, 86_399_999)}
+_YEAR_1700 = -98_615 * 86_400 * 10**9
+
+
+def only(keep: Callable[[int], bool]) -> Values:
+    """All values, of timestamps those to keep."""
+    return {
+        text: tuple(value for value in values if not text.startswith("TIMESTAMP") or keep(int(value or 0)))
+        for text, values in EVERY.items()
+    }
+
+
+EVERY: Values = {**VALUES, **TIMES}
+IN_AVRO: Values = {text: values for text, values in EVERY.items() if not text.startswith("TIMESTAMP(9)")}
+IN_ORC = only(lambda nanos: nanos >= 0 or nanos % 10**6 == 0)
+# Java writes the years before 1582 to ORC by another calendar than it reads them, and the last second before 1970 as
+# the first one after it.
+BY_JAVA_IN_ORC = only(lambda nanos: nanos >= 0 or _YEAR_1700 < nanos <= -(10**9))
+IN_BOTH: Values = {text: BY_JAVA_IN_ORC[text] for text in IN_AVRO}
+LEVELS = {
+    "file.format.per.level": "0:avro,5:orc",
+    "file.compression.per.level": "0:deflate,5:lz4",
+    "metadata.stats-mode.per.level": "0:none,5:full",
+}
+CASES = {
+    "orc": ({"file.format": "orc"}, IN_ORC, BY_JAVA_IN_ORC),
+    "orc zlib, thin": (
+        {"file.format": "orc", "file.compression": "zlib", "data-file.thin-mode": "true"},
+        IN_ORC,
+        BY_JAVA_IN_ORC,
+    ),
+    "avro": ({"file.format": "avro"}, IN_AVRO, IN_AVRO),
+    "thin parquet with suffix": (
+        {"data-file.thin-mode": "true", "file.suffix.include.compression": "true"},
+        EVERY,
+        EVERY,
+    ),
+    "levels": (LEVELS, IN_BOTH, IN_BOTH),
+}
+
+
+def with_options(name: str, case: str) -> Sample:
+    return replace(SAMPLES[name], options={**SAMPLES[name].options, **CASES[case][0]})
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("name", ["keyed", "append"])
+def test_java_reads_what_we_write_and_compact(java: JavaProcess, tmp_path: Path, name: str, case: str) -> None:
+    sample, columns = with_options(name, case), columns_of(CASES[case][1])
+    sample.create(str(tmp_path), columns)
+    replay = Replay(java, str(tmp_path), sample, columns)
+    for batch in batches(sample, CASES[case][1])[:3]:
+        replay.we_write(batch)
+    replay.check()
+    assert compact(None, table_of(replay.warehouse), full=True).snapshot_ids
+    replay.check()
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_both_take_turns(java: JavaProcess, tmp_path: Path, case: str) -> None:
+    sample, values = with_options("keyed", case), CASES[case][2]
+    replay = Replay(java, str(tmp_path), sample, columns_of(values))
+    keys = (sample.primary_keys, sample.partition_keys)
+    java.create_table(replay.warehouse, "db.t", columns_of(values), keys, sample.options)
+    first, second, third, fourth, _ = batches(sample, values)
+    replay.java_writes(first)
+    replay.we_write(second)
+    replay.check()
+    java.compact(replay.warehouse, "db.t")
+    replay.check()
+    replay.java_writes(third)
+    replay.we_write(fourth)
+    assert compact(None, table_of(replay.warehouse), full=True).snapshot_ids
+    replay.check()
+
+
+def test_files_have_the_format_of_their_level(java: JavaProcess, tmp_path: Path) -> None:
+    sample, columns = with_options("keyed", "levels"), columns_of(IN_BOTH)
+    sample.create(str(tmp_path), columns)
+    table = table_of(str(tmp_path))
+    table.write_arrow(arrow_of(rows_of(range(9), 0, IN_BOTH), columns))
+    assert {file.file_name.rsplit(".", 1)[1] for file in live_files(table)} == {"avro"}
+    assert {file.value_stats_cols for file in live_files(table)} == {()}
+    table.write_arrow(arrow_of(rows_of(range(3, 12), 1, IN_BOTH), columns))
+    compact(None, table_of(str(tmp_path)), full=True)
+    assert {(file.level, file.file_name.rsplit(".", 1)[1]) for file in live_files(table)} == {(5, "orc")}
+
+
+@pytest.mark.parametrize("case", ["orc", "avro"])
+def test_filters_find_the_same_rows(java: JavaProcess, tmp_path: Path, case: str) -> None:
+    """In files of neighbouring values, of either side, and in one file of all of them, which has an index inside."""
+    options, ours, theirs = CASES[case]
+    sample = Sample((), (), {"bucket": "-1", "write-only": "true", **options})
+    for side, values in (("ours", ours), ("theirs", theirs)):
+        warehouse, columns = str(tmp_path / side), columns_of(values)
+        sample.create(warehouse, columns)
+        for start in range(8):
+            rows = rows_of(range(start, start + 2), 0, values)
+            if side == "ours":
+                table_of(warehouse).write_arrow(arrow_of(rows, columns))
+            else:
+                java.write(warehouse, "db.t", rows)
+        asked = [question for i, text in enumerate(values) for question in questions_of(f"f{i}", values[text])]
+        conditions: list[Condition] = [condition for condition, _ in asked]
+        if side == "ours":
+            assert_java_finds(java, warehouse, conditions)
+        assert_finds_all(warehouse, [predicate for _, predicate in asked])
+        if side == "ours":
+            assert compact(None, table_of(warehouse), full=True).snapshot_ids
+            assert_java_finds(java, warehouse, conditions)
+
+
+@pytest.fixture(scope="module")
+def java_in_shanghai() -> Iterator[JavaProcess]:
+    """The Java core on a machine in another time zone."""
+    before = os.environ.get("JAVA_TOOL_OPTIONS")
+    os.environ["JAVA_TOOL_OPTIONS"] = "-Duser.timezone=Asia/Shanghai"
+    process = JavaProcess()
+    try:
+        process.rows  # noqa: B018
+        yield process
+    finally:
+        process.close()
+        os.environ.pop("JAVA_TOOL_OPTIONS")
+        if before is not None:
+            os.environ["JAVA_TOOL_OPTIONS"] = before
+
+
+@pytest.mark.parametrize("legacy", ["true", "false"])
+@pytest.mark.usefixtures("java")
+def test_orc_timestamps_of_a_writer_in_another_time_zone(
+    java_in_shanghai: JavaProcess, tmp_path: Path, legacy: str
+) -> None:
+    """The clock of the writer is undone, also in summers of its history and for years beyond nanoseconds."""
+    values = {text: tuple(v for v in BY_JAVA_IN_ORC[text] if v is not None) for text in EVERY if "TIMESTAMP" in text}
+    columns = columns_of(values)
+    options = {"bucket": "-1", "file.format": "orc", "orc.timestamp-ltz.legacy.type": legacy}
+    warehouse = str(tmp_path)
+    java_in_shanghai.create_table(warehouse, "db.t", columns, ((), ()), options)
+    rows = rows_of(range(12), 0, values)
+    java_in_shanghai.write(warehouse, "db.t", rows)
+    assert sorted(rows_in(table_of(warehouse).to_arrow()), key=lambda row: row[1]) == rows  # type: ignore[arg-type,return-value]
