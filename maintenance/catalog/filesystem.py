@@ -17,7 +17,7 @@ from maintenance.fs.file_io import FileIO
 from maintenance.metadata.paths import branch_root
 from maintenance.metadata.schemas import Schemas
 from maintenance.options.catalog import TABLE_DEFAULT_PREFIX
-from maintenance.options.table import BRANCH
+from maintenance.table.planning import check_branches
 from maintenance.table.system.view import AnyView, system_table
 from maintenance.table.table import Table
 
@@ -92,8 +92,7 @@ class FilesystemCatalog:
                 raise self._no_database(name.database)
             known = ", ".join(self.list_tables(name.database)) or "none"
             raise NotFoundError(f"table '{name}' does not exist", self.warehouse, f"Tables there: {known}.")
-        options = {key: value for key, value in schema.options.items() if key not in (BRANCH.key, "path")}
-        table = Table(str(name), location, self.file_io, replace(schema, options=options), name.branch)
+        table = Table(str(name), location, self.file_io, schema.without_place(), name.branch)
         return table if name.system_table is None else system_table(table, name.system_table)
 
     def drop_table(self, identifier: str, ignore_if_not_exists: bool = False) -> None:
@@ -112,6 +111,7 @@ class FilesystemCatalog:
             assert isinstance(table, Table)
             has_snapshot = table.snapshots.latest_id() is not None
             following = changed_schema(table.schema, changes, str(name), has_snapshot=has_snapshot, time_millis=_now())
+            check_branches(table, following.options)
             if schemas.publish(following):
                 return
         raise CommitError("other writers kept changing the schema", f"table {name}", "Run again.")

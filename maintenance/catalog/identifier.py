@@ -6,8 +6,7 @@ Source: Java `Identifier`.
 from dataclasses import dataclass
 
 from maintenance.errors import SchemaError
-
-_BRANCH = "branch_"
+from maintenance.metadata.paths import BRANCH_PREFIX, MAIN_BRANCH
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +15,7 @@ class Identifier:
 
     database: str
     table: str
-    branch: str = "main"
+    branch: str = MAIN_BRANCH
     system_table: str | None = None
 
     @classmethod
@@ -26,9 +25,9 @@ class Identifier:
         table, *parts = object_name.split("$")
         if not dot or not database or not table or "/" in text or len(parts) > 2:
             raise _invalid(text)
-        branch, system = "main", None
-        if parts and parts[0].startswith(_BRANCH):
-            branch = parts.pop(0).removeprefix(_BRANCH)
+        branch, system = MAIN_BRANCH, None
+        if parts and parts[0].startswith(BRANCH_PREFIX):
+            branch = parts.pop(0).removeprefix(BRANCH_PREFIX)
         if parts:
             system = parts.pop(0).lower()
         if parts or not branch or system == "":
@@ -36,7 +35,7 @@ class Identifier:
         return cls(database, table, branch, system)
 
     def __str__(self) -> str:
-        branch = "" if self.branch == "main" else f"${_BRANCH}{self.branch}"
+        branch = "" if self.branch == MAIN_BRANCH else f"${BRANCH_PREFIX}{self.branch}"
         return f"{self.database}.{self.table}{branch}"
 
 

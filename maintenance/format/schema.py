@@ -1,7 +1,7 @@
 """Schema files: a table's columns, keys and options at one version. Source: metadata section 2, Java `TableSchema`."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from maintenance.errors import CorruptFileError, SchemaError, UnsupportedError
@@ -76,6 +76,10 @@ class TableSchema:
             if part.name == name:
                 return part
         raise SchemaError(f"no column '{name}'", f"schema {self.id}", f"Columns are {', '.join(self.field_names)}.")
+
+    def without_place(self) -> "TableSchema":
+        """This schema without the options that say where the table lies, which are not for those who opened it."""
+        return replace(self, options={k: v for k, v in self.options.items() if k not in ("path", "branch")})
 
     def fields_of(self, names: Sequence[str]) -> tuple[DataField, ...]:
         """The columns of those names, in their order. Raises: SchemaError: one does not exist."""

@@ -12,6 +12,8 @@ from maintenance.options import table as table_options
 from maintenance.types.data_type import DataField
 
 MAIN_BRANCH = "main"
+# What stands before a branch's name in the name of a table.
+BRANCH_PREFIX = "branch_"
 
 
 @dataclass(frozen=True, slots=True)

@@ -149,6 +149,8 @@ INCREMENTAL_BETWEEN_SCAN_MODE = Option(
     "incremental-between-scan-mode", one_of("auto", "delta", "changelog", "diff"), "auto"
 )
 INCREMENTAL_BETWEEN_TAG_TO_SNAPSHOT = Option("incremental-between-tag-to-snapshot", boolean, False)
+SCAN_FALLBACK_BRANCH: Option[str | None] = Option("scan.fallback-branch", string, None)
+SCAN_PRIMARY_BRANCH: Option[str | None] = Option("scan.primary-branch", string, None)
 FULL_COMPACTION_DELTA_COMMITS: Option[int | None] = Option("full-compaction.delta-commits", integer, None)
 TABLE_READ_SEQUENCE_NUMBER_ENABLED = Option("table-read.sequence-number.enabled", boolean, False)
 SOURCE_SPLIT_TARGET_SIZE = Option("source.split.target-size", memory_size, 128 << 20)

@@ -25,7 +25,13 @@ POSTPONE_BUCKET = -2
 
 @dataclass(frozen=True, slots=True)
 class ScanSource:
-    """The table scanned. `schema`: of the read; `schemas`: loads schemas by id; `level`: see no other."""
+    """The table scanned.
+
+    Attributes:
+        schema: of the read; `schemas`: loads schemas by id.
+        level: see no other.
+        left_out: partitions not to see, as serialized rows.
+    """
 
     name: str
     manifests: Manifests
@@ -33,6 +39,7 @@ class ScanSource:
     options: Mapping[str, str]
     schemas: Callable[[Sequence[int]], Mapping[int, TableSchema]]
     level: int | None = None
+    left_out: frozenset[bytes] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +137,11 @@ def entry_filter(
     def of_level(level: int) -> bool:
         return source.level in (None, level) and not (skips_level_0 and level == 0)
 
+    def of_partition(partition: bytes) -> bool:
+        return partition not in source.left_out and pruning.keeps_partition(partition)
+
     selection = EntrySelection(
-        partition=cache(pruning.keeps_partition) if pruning.prunes_partitions else None,
+        partition=cache(of_partition) if pruning.prunes_partitions or source.left_out else None,
         buckets=cache(lambda total: pruning.buckets(total, function)) if predicate is not None else None,
         level=of_level if skips_level_0 or source.level is not None else None,
         test=(lambda entry: entry.bucket >= 0) if real_only else None,

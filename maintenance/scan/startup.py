@@ -238,16 +238,16 @@ def _incremental_mode(options: Mapping[str, str]) -> str:
     return "delta" if table_options.CHANGELOG_PRODUCER.of(options) == "none" else "changelog"
 
 
-# Options that reads may ignore: they do not change which rows a batch read returns.
+# Options that need no decision here: they do not change which rows a batch read returns, or are seen to elsewhere.
+# Reads of a fallback branch always fail fast.
 _HARMLESS = frozenset(
     {
         "scan.manifest.parallelism", "scan.parallelism", "scan.infer-parallelism", "scan.plan-sort-partition",
-        "scan.max-splits-per-task",
+        "scan.max-splits-per-task", "scan.fallback-branch", "scan.primary-branch",
+        "scan.fallback-branch.read-fail-fast",
     }
 )  # fmt: skip
-_HARMLESS_IF_FALSE = frozenset(
-    {"scan.ignore-corrupt-files", "scan.ignore-lost-files", "scan.fallback-branch.read-fail-fast"}
-)
+_HARMLESS_IF_FALSE = frozenset({"scan.ignore-corrupt-files", "scan.ignore-lost-files"})
 _MODIFIERS = frozenset(
     {
         table_options.SCAN_MODE.key,

@@ -185,7 +185,7 @@ class History:
         )
 
     def _at_time(self, millis: int) -> Snapshot:
-        found = self._at_or_before(millis)
+        found = self.at_or_before(millis)
         if found is None:
             earliest = self._ends()
             said = "there is none at all" if earliest is None else f"the earliest is of {earliest[0].time_millis}"
@@ -201,7 +201,7 @@ class History:
         earliest, latest = self.snapshots.earliest_id(), self._latest()
         return None if earliest is None or latest is None else (self._get(earliest), latest)
 
-    def _at_or_before(self, millis: int) -> Snapshot | None:
+    def at_or_before(self, millis: int) -> Snapshot | None:
         """The last snapshot committed at that time or before. Times are taken to ascend."""
         ends = self._ends()
         if ends is None or ends[0].time_millis > millis:
@@ -264,7 +264,7 @@ class History:
         return ends[1]
 
     def _committed_since(self, millis: int) -> FullState:
-        before = self._at_or_before(millis - 1)
+        before = self.at_or_before(millis - 1)
         following = None if before is None else self.snapshots.find(before.id + 1)
         if following is None:
             return FullState(self._latest(), files_since=millis)
@@ -317,7 +317,7 @@ class History:
         earliest, latest = ends
         if asked.start > latest.time_millis or asked.end < earliest.time_millis:
             return _NOTHING
-        start, end = self._at_or_before(asked.start), self._at_or_before(asked.end)
+        start, end = self.at_or_before(asked.start), self.at_or_before(asked.end)
         if end is None:
             end = latest
         if asked.mode != "diff":

@@ -16,13 +16,14 @@ from maintenance.commit.commit import (
     already_committed,
     append_or_abort,
 )
-from maintenance.errors import OptionError
+from maintenance.errors import NotFoundError, OptionError
 from maintenance.format.schema import TableSchema
 from maintenance.format.snapshot import Snapshot
 from maintenance.fs.file_io import FileIO
+from maintenance.metadata.branches import Branches
 from maintenance.metadata.consumers import Consumers
 from maintenance.metadata.manifests import Manifests
-from maintenance.metadata.paths import TablePaths
+from maintenance.metadata.paths import BRANCH_PREFIX, MAIN_BRANCH, TablePaths, branch_root
 from maintenance.metadata.schemas import Schemas
 from maintenance.metadata.snapshots import Snapshots
 from maintenance.metadata.tags import Tags
@@ -30,13 +31,12 @@ from maintenance.options import table as table_options
 from maintenance.options.renames import renamed
 from maintenance.predicate.sql import parse
 from maintenance.predicate.tree import Predicate
-from maintenance.read.data_file import read_fields
 from maintenance.read.split_read import ReadsSplits, SplitRead
-from maintenance.scan.changes import plan_changes, plan_difference
-from maintenance.scan.plan import ScanPlan, ScanSource, plan_scan
+from maintenance.scan.plan import ScanPlan, ScanSource
 from maintenance.scan.split import AnySplit
 from maintenance.scan.startup import startup_of
-from maintenance.scan.time_travel import Changes, Difference, FullState, ScanTarget, history_of
+from maintenance.scan.time_travel import FullState, History, ScanTarget, history_of
+from maintenance.table.planning import Wanted, plan_read
 from maintenance.types.arrow import arrow_type
 from maintenance.types.data_type import DataField
 from maintenance.types.row_kind import kinds_of_texts
@@ -107,10 +107,24 @@ class Table:
 
     def copy(self, options: Mapping[str, str]) -> "Table":
         """This table with further options for reading or writing, stored nowhere. Raises: OptionError: immutable."""
-        for key in (*table_options.IMMUTABLE, "bucket", "path", "branch"):
+        for key in (*table_options.IMMUTABLE, "bucket", "path"):
             if key in options and options[key] != self.options.get(key):
                 raise OptionError(f"option '{key}' cannot be set for one read", self.identifier, "Leave it out.")
-        return replace(self, dynamic_options={**self.dynamic_options, **options})
+        others = {key: value for key, value in options.items() if key != table_options.BRANCH.key}
+        table = self.on_branch(table_options.BRANCH.of(options)) if len(others) < len(options) else self
+        return replace(table, dynamic_options={**self.dynamic_options, **others})
+
+    def on_branch(self, branch: str) -> "Table":
+        """This table as it is on a branch, ``main`` among them. Raises: NotFoundError."""
+        if branch == self.branch:
+            return self
+        schema = Schemas(self.file_io, f"{branch_root(self.location, branch)}/schema").latest()
+        if schema is None:
+            known = ", ".join(Branches(self.file_io, self.paths).names())
+            raise NotFoundError(f"branch '{branch}' does not exist", self.identifier, f"There are: {known}.")
+        name = self.identifier.partition(f"${BRANCH_PREFIX}")[0]
+        name = name if branch == MAIN_BRANCH else f"{name}${BRANCH_PREFIX}{branch}"
+        return replace(self, identifier=name, schema=schema.without_place(), branch=branch)
 
     # Reading
 
@@ -119,11 +133,14 @@ class Table:
 
         Raises: OptionError, NotFoundError, UnsupportedError: see `startup_of` and `History.target`.
         """
-        startup = startup_of(self.options)
-        target = history_of(self.identifier, self.snapshots, self.tags, self.options).target(startup)
+        target = self.history().target(startup_of(self.options))
         if not isinstance(target, FullState) or not target.travelled or target.snapshot is None:
             return self, target
         return self.with_schema(target.snapshot.schema_id), target
+
+    def history(self) -> History:
+        """The snapshots and tags that reads can travel to."""
+        return history_of(self.identifier, self.snapshots, self.tags, self.options)
 
     def with_schema(self, schema_id: int) -> "Table":
         """This table under an earlier schema, with the options of its own."""
@@ -163,22 +180,7 @@ class Table:
         Args: `system`: `_SEQUENCE_NUMBER` or `_VALUE_KIND`, to be read before the columns; `keep_retractions`: see
             `SplitRead`.
         """
-        table_options.check_readable(self.options, self.identifier)
-        table, target = self.target()
-        plan = _plan_of(table, target, predicate)
-        tracked = table_options.ROW_TRACKING_ENABLED.of(table.options)
-        fields = (*system, *read_fields(columns, table.schema, row_tracking=tracked))
-        read = SplitRead(
-            table.file_io,
-            table.paths,
-            table.schema,
-            plan.schemas,
-            table.options,
-            fields,
-            predicate,
-            keep_retractions=keep_retractions,
-        )
-        return plan, read
+        return plan_read(self, Wanted(columns, predicate, system, keep_retractions))
 
     def predicate(self, where: str | None) -> Predicate | None:
         """The filter of a SQL text, over the columns that a read of this table sees."""
@@ -268,16 +270,6 @@ class Table:
         context = self.write_context()
         conformed = conform(rows, None if row_kinds is None else kinds_of_texts(row_kinds), context)
         return append_or_abort(target, write_rows(context, self.last_sequences(), conformed), identity)
-
-
-def _plan_of(table: Table, target: ScanTarget, predicate: Predicate | None) -> ScanPlan:
-    source = table.scan_source()
-    match target:
-        case Changes():
-            return plan_changes(source, target, predicate)
-        case Difference():
-            return plan_difference(source, target, predicate)
-    return plan_scan(source, target.snapshot, predicate, target.files_since)
 
 
 def splits_to_spark(spark: "SparkSession", splits: Sequence[AnySplit], read: ReadsSplits) -> "DataFrame":

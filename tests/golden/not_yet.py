@@ -11,6 +11,4 @@ NOT_YET = {
     "variant_blob:v*:batch": "type VARIANT",
     "type_casts:from_bigint:batch": "TIMESTAMP(9) of far years",
     "mixed_formats:manifest_*": "manifests in ORC or parquet",
-    # Branches, tags and system tables
-    "branches:fb:batch": "fallback branches",
 }

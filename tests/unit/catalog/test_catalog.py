@@ -163,7 +163,7 @@ def test_older_retractions_do_not_count_once_they_are_ignored(with_table: Catalo
     assert state(table_of(with_table)) == {1: "a", 2: "b"}
 
 
-@pytest.mark.parametrize("key", ["merge-engine", "bucket-key", "bucket", "partition", "path", "branch"])
+@pytest.mark.parametrize("key", ["merge-engine", "bucket-key", "bucket", "partition", "path"])
 def test_no_read_may_change_what_files_depend_on(with_table: Catalog, key: str) -> None:
     with pytest.raises(OptionError, match=f"'{key}'"):
         table_of(with_table).copy({key: "id"})

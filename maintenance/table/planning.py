@@ -1,0 +1,161 @@
+"""Plan a batch read of a table: what its scan options ask for becomes splits, and how to read them.
+
+A table with `scan.fallback-branch` reads the partitions that it lacks from that branch; with `scan.primary-branch` it
+is the other way round: partitions that the named branch has come from there. Which partitions a side has is judged by
+the filter's conditions on partition columns alone. A branch that is not there leaves the table as it is.
+Source: metadata section 10.7, Java `FallbackReadFileStoreTable`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from maintenance.errors import OptionError, SchemaError, UnsupportedError
+from maintenance.metadata.branches import Branches
+from maintenance.options import table as table_options
+from maintenance.predicate.tree import Predicate, restrict
+from maintenance.read.data_file import read_fields
+from maintenance.read.split_read import SplitRead
+from maintenance.scan.changes import plan_changes, plan_difference
+from maintenance.scan.plan import ScanPlan, ScanSource, live_entries, plan_scan
+from maintenance.scan.split import Split
+from maintenance.scan.time_travel import Changes, Difference, FullState, ScanTarget
+from maintenance.types.data_type import DataField
+
+if TYPE_CHECKING:
+    from maintenance.table.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a read wants of a table.
+
+    Attributes:
+        columns: names, None = all.
+        predicate: rows to return, None = all.
+        system: `_SEQUENCE_NUMBER` or `_VALUE_KIND`, to be read before the columns.
+        keep_retractions: as of `SplitRead`.
+    """
+
+    columns: Sequence[str] | None = None
+    predicate: Predicate | None = None
+    system: Sequence[DataField] = ()
+    keep_retractions: bool = False
+
+
+def plan_read(table: "Table", wanted: Wanted) -> tuple[ScanPlan, SplitRead]:
+    """Splits of a batch read, and how to read them."""
+    sides = branches_of(table)
+    return _plan_one(table, wanted) if sides is None else _plan_two(*sides, wanted)
+
+
+def branches_of(table: "Table") -> tuple["Table", "Table"] | None:
+    """The table that comes first and the one that stands in, None if it reads no other branch. Raises: OptionError."""
+    fallback, primary = _named(table.options, table.identifier)
+    name = fallback or primary
+    if not name or name not in Branches(table.file_io, table.paths).names():
+        return None
+    other = table.on_branch(name)
+    other = replace(other, dynamic_options=_options_of_other(table, other))
+    _check_same_columns(table, other)
+    return (table, other) if fallback else (other, table)
+
+
+def check_branches(table: "Table", options: Mapping[str, str]) -> None:
+    """Refuse options that name a branch which is not there. Raises: NotFoundError, OptionError."""
+    name = "".join(_named(options, table.identifier))
+    if name:
+        table.on_branch(name)
+
+
+def _named(options: Mapping[str, str], table: str) -> tuple[str, str]:
+    """The fallback and the primary branch, one of them blank."""
+    fallback = (table_options.SCAN_FALLBACK_BRANCH.of(options) or "").strip()
+    primary = (table_options.SCAN_PRIMARY_BRANCH.of(options) or "").strip()
+    if fallback and primary:
+        raise OptionError("'scan.fallback-branch' and 'scan.primary-branch' are both set", table, "Unset one of them.")
+    return fallback, primary
+
+
+def _options_of_other(table: "Table", other: "Table") -> dict[str, str]:
+    """The dynamic options for the other branch: its snapshots have ids of their own, so it travels by time."""
+    options = dict(table.dynamic_options)
+    snapshot_id = table_options.SCAN_SNAPSHOT_ID.of(options)
+    if snapshot_id is not None:
+        same_time = other.history().at_or_before(table.snapshots.get(snapshot_id).time_millis)
+        options[table_options.SCAN_SNAPSHOT_ID.key] = str(1 if same_time is None else same_time.id)
+    return options
+
+
+def _plan_one(table: "Table", wanted: Wanted, left_out: frozenset[bytes] = frozenset()) -> tuple[ScanPlan, SplitRead]:
+    table_options.check_readable(table.options, table.identifier)
+    seen, target = table.target()
+    source = replace(seen.scan_source(), left_out=left_out)
+    plan = _splits(source, target, wanted.predicate)
+    tracked = table_options.ROW_TRACKING_ENABLED.of(seen.options)
+    read = SplitRead(
+        seen.file_io,
+        seen.paths,
+        seen.schema,
+        plan.schemas,
+        seen.options,
+        (*wanted.system, *read_fields(wanted.columns, seen.schema, row_tracking=tracked)),
+        wanted.predicate,
+        keep_retractions=wanted.keep_retractions,
+    )
+    return plan, read
+
+
+def _splits(source: ScanSource, target: ScanTarget, predicate: Predicate | None) -> ScanPlan:
+    match target:
+        case Changes():
+            return plan_changes(source, target, predicate)
+        case Difference():
+            return plan_difference(source, target, predicate)
+    return plan_scan(source, target.snapshot, predicate, target.files_since)
+
+
+def _plan_two(first: "Table", second: "Table", wanted: Wanted) -> tuple[ScanPlan, SplitRead]:
+    """The first table's partitions, and those of the second that the first lacks."""
+    names = first.target()[0].schema.field_names if wanted.columns is None else wanted.columns
+    wanted = replace(wanted, columns=names)
+    plan, read = _plan_one(first, wanted)
+    further, read_further = _plan_one(second, wanted, _partitions(first, wanted.predicate))
+    splits = [replace(split, fallback=True) for split in further.splits if isinstance(split, Split)]
+    both = ScanPlan(
+        (*plan.splits, *splits),
+        plan.schemas,
+        plan.live_files + further.live_files,
+        plan.skipped_by_stats + further.skipped_by_stats,
+        plan.skipped_by_index + further.skipped_by_index,
+    )
+    return both, replace(read, fallback=read_further)
+
+
+def _partitions(table: "Table", predicate: Predicate | None) -> frozenset[bytes]:
+    """The partitions that a read of the table sees, as far as the filter's conditions on their columns let it."""
+    seen, target = table.target()
+    if not isinstance(target, FullState):
+        raise UnsupportedError(
+            "incremental reads of a table with a fallback or primary branch are not supported",
+            table.identifier,
+            "Read the branches one by one, as table$branch_<name>.",
+        )
+    if target.snapshot is None:
+        return frozenset()
+    over = None if predicate is None else restrict(predicate, seen.schema.partition_keys)
+    entries = live_entries(seen.scan_source(), target.snapshot, over)
+    return frozenset(entry.partition for entry in entries)
+
+
+def _check_same_columns(table: "Table", other: "Table") -> None:
+    """Raises: SchemaError: the branches have other columns. Java compares the types alone, in order."""
+    columns, others = (
+        [(field.name, field.type.as_nullable()) for field in side.schema.fields] for side in (table, other)
+    )
+    if columns != others:
+        raise SchemaError(
+            f"branch '{other.branch}' has other columns than branch '{table.branch}', which it is to stand in for",
+            table.identifier,
+            f"Give both the same columns. There: {', '.join(f'{name} {kind}' for name, kind in others)}.",
+        )
