@@ -8,7 +8,8 @@ import pyarrow as pa
 
 from maintenance.read.split_read import ReadsSplits
 from maintenance.scan.split import AnySplit
-from maintenance.spark.types import spark_ddl
+from maintenance.spark.types import arrow_for_spark, spark_ddl
+from maintenance.types.nested import Rebuild
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -31,15 +32,19 @@ def splits_to_spark(spark: "SparkSession", splits: Sequence[AnySplit], read: Rea
 
 
 def split_batches(read: ReadsSplits, split: AnySplit) -> Iterator[pa.RecordBatch]:
-    """Rows of a split in the forms that Spark takes: timestamps in microseconds."""
+    """Rows of a split in the forms that Spark takes."""
     for table in read.tables(split):
         yield from as_spark_takes(table).to_batches()
 
 
 def as_spark_takes(table: pa.Table) -> pa.Table:
-    """A table with every timestamp in microseconds."""
-    fields = [
-        pa.field(field.name, pa.timestamp("us", tz=field.type.tz)) if pa.types.is_timestamp(field.type) else field
-        for field in table.schema
+    """A table in the Arrow types that Spark takes."""
+    schema = pa.schema([field.with_type(arrow_for_spark(field.type)) for field in table.schema])
+    columns = [
+        column if column.type == field.type else _REBUILD.column(column, field.type)
+        for column, field in zip(table.columns, schema, strict=True)
     ]
-    return table.cast(pa.schema(fields))
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+_REBUILD = Rebuild(lambda array, wanted, _: array.cast(wanted))
