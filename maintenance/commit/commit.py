@@ -18,6 +18,7 @@ from maintenance.commit.manifest_merge import ManifestMergeOptions, merge_manife
 from maintenance.errors import CommitError, ConflictError
 from maintenance.format.avro_codec import codec_of
 from maintenance.format.data_file import DataFileMeta
+from maintenance.format.index_manifest import IndexManifestEntry
 from maintenance.format.key import key_reader
 from maintenance.format.manifest import EntrySelection, FileKind, ManifestEntry
 from maintenance.format.manifest_list import ManifestFileMeta
@@ -77,10 +78,18 @@ class CompactCommit:
 
 
 @dataclass(frozen=True, slots=True)
-class _Changes:
+class Changes:
+    """What a snapshot changes.
+
+    Attributes:
+        entries: of the delta; `changelog`: of the changelog manifests.
+        index: makes the next index state of the one before; None = it stays.
+    """
+
     kind: CommitKind
     entries: tuple[ManifestEntry, ...]
-    changelog: tuple[ManifestEntry, ...]
+    changelog: tuple[ManifestEntry, ...] = ()
+    index: Callable[[Sequence[IndexManifestEntry]], list[IndexManifestEntry]] | None = None
 
     @property
     def returning(self) -> frozenset[Hashable]:
@@ -90,7 +99,7 @@ class _Changes:
         return frozenset(e.identity for e in added if (e.file.file_name, e.file.level) in left)
 
 
-_Check = Callable[[CommitTarget, _Changes, Snapshot | None], Conflict | None]
+Check = Callable[[CommitTarget, Changes, Snapshot | None], Conflict | None]
 
 
 def already_committed(target: CommitTarget, identity: CommitIdentity) -> bool:
@@ -111,14 +120,14 @@ def commit_append(
     Raises: CommitError: other writers kept publishing first; ConflictError: a partition has another number of buckets
         than these files. Nothing is published, the files of the messages stay: retry, or `abort`.
     """
-    entries = _entries(messages, lambda m: [(FileKind.ADD, m.new_files)])
-    changelog = _entries(messages, lambda m: [(FileKind.ADD, m.changelog_files)])
+    entries = entries_of_messages(messages, lambda m: [(FileKind.ADD, m.new_files)])
+    changelog = entries_of_messages(messages, lambda m: [(FileKind.ADD, m.changelog_files)])
     if not entries and not force:
         return ()
-    changes = _Changes(CommitKind.APPEND, entries, changelog)
-    snapshot, conflict, _ = _publish(target, changes, identity, _check_bucket_number)
+    changes = Changes(CommitKind.APPEND, entries, changelog)
+    snapshot, conflict, _ = publish(target, changes, identity, _check_bucket_number)
     if snapshot is None:
-        raise _conflict_error(target, conflict)
+        raise conflict_error(target, conflict)
     return (snapshot.id,)
 
 
@@ -145,7 +154,7 @@ def commit_compact(target: CommitTarget, messages: Sequence[CommitMessage], iden
         left = [m for m in messages if (m.partition, m.bucket) not in lost and not m.is_empty]
         if not left:
             break
-        snapshot, conflict, tried = _publish(target, _compact_changes(left), identity, _check)
+        snapshot, conflict, tried = publish(target, _compact_changes(left), identity, check_replaced)
         attempts += tried
         if conflict is None:
             break
@@ -154,10 +163,12 @@ def commit_compact(target: CommitTarget, messages: Sequence[CommitMessage], iden
     return CompactCommit(snapshot.id if left and snapshot else None, lost, attempts)
 
 
-def _compact_changes(messages: Sequence[CommitMessage]) -> _Changes:
-    entries = _entries(messages, lambda m: [(FileKind.DELETE, m.compact_before), (FileKind.ADD, m.compact_after)])
-    changelog = _entries(messages, lambda m: [(FileKind.ADD, m.compact_changelog)])
-    return _Changes(CommitKind.COMPACT, entries, changelog)
+def _compact_changes(messages: Sequence[CommitMessage]) -> Changes:
+    entries = entries_of_messages(
+        messages, lambda m: [(FileKind.DELETE, m.compact_before), (FileKind.ADD, m.compact_after)]
+    )
+    changelog = entries_of_messages(messages, lambda m: [(FileKind.ADD, m.compact_changelog)])
+    return Changes(CommitKind.COMPACT, entries, changelog)
 
 
 def abort(target: CommitTarget, messages: Sequence[CommitMessage]) -> None:
@@ -167,10 +178,11 @@ def abort(target: CommitTarget, messages: Sequence[CommitMessage]) -> None:
             target.file_io.delete_quietly(target.paths.all_files_of(message.partition, message.bucket, file))
 
 
-def _entries(
+def entries_of_messages(
     messages: Sequence[CommitMessage],
     parts: Callable[[CommitMessage], list[tuple[FileKind, tuple[DataFileMeta, ...]]]],
 ) -> tuple[ManifestEntry, ...]:
+    """Manifest entries of some of the messages' files. `parts`: which, and whether they are added or deleted."""
     return tuple(
         ManifestEntry(kind, message.partition, message.bucket, message.total_buckets, file)
         for message in messages
@@ -179,28 +191,35 @@ def _entries(
     )
 
 
-def _publish(
-    target: CommitTarget, changes: _Changes, identity: CommitIdentity, check: _Check
+Plan = Callable[[Snapshot | None], Changes]
+
+
+def publish(
+    target: CommitTarget, changes: Changes | Plan, identity: CommitIdentity, check: Check
 ) -> tuple[Snapshot | None, Conflict | None, int]:
-    """Try until published, in conflict, or out of retries. Returns snapshot or conflict, and the attempts made."""
+    """Try until published, in conflict, or out of retries.
+
+    Args: `changes`: the same for every attempt, or planned anew on the newest snapshot of each.
+    Returns: snapshot or conflict, and the attempts made.
+    """
     waits = _Waits.of(target.options)
-    writer = _manifest_writer(target)
-    delta = writer.write(changes.entries, target.schema.id)
-    changelog = writer.write(changes.changelog, target.schema.id)
-    own_manifests = list(writer.written)
+    fixed = None if callable(changes) else _Written.of(target, changes)
     for attempt in waits.attempts():
         latest = target.snapshots.latest()
-        conflict = check(target, changes, latest)
+        planned = changes(latest) if callable(changes) else changes
+        conflict = check(target, planned, latest)
         if conflict is not None:
-            target.file_io.delete_quietly(own_manifests)
+            target.file_io.delete_quietly(fixed.paths if fixed else ())
             return None, conflict, attempt
-        writer.written.clear()
+        written = fixed or _Written.of(target, planned)
+        written.writer.written.clear()
         # A lost race means others commit quickly: then only the first attempt spends time on merging manifests.
-        snapshot = _snapshot(target, changes, identity, latest, (delta, changelog, writer), merge=attempt == 1)
+        snapshot = _snapshot(target, planned, identity, latest, written, merge=attempt == 1)
         if target.snapshots.publish(snapshot):
             return snapshot, None, attempt
-        target.file_io.delete_quietly(writer.written)
-    target.file_io.delete_quietly(own_manifests)
+        target.file_io.delete_quietly(written.writer.written)
+        target.file_io.delete_quietly(() if fixed else written.paths)
+    target.file_io.delete_quietly(fixed.paths if fixed else ())
     raise CommitError(
         f"other writers published first in {waits.max_attempts} attempts",
         f"table {target.name}",
@@ -208,7 +227,25 @@ def _publish(
     )
 
 
-def _check(target: CommitTarget, changes: _Changes, latest: Snapshot | None) -> Conflict | None:
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """Manifests of changes. `paths`: of these; what `writer` writes later belongs to one attempt."""
+
+    delta: list[ManifestFileMeta]
+    changelog: list[ManifestFileMeta]
+    writer: ManifestWriter
+    paths: tuple[str, ...]
+
+    @classmethod
+    def of(cls, target: CommitTarget, changes: Changes) -> "_Written":
+        writer = _manifest_writer(target)
+        delta = writer.write(changes.entries, target.schema.id)
+        changelog = writer.write(changes.changelog, target.schema.id)
+        return cls(delta, changelog, writer, tuple(writer.written))
+
+
+def check_replaced(target: CommitTarget, changes: Changes, latest: Snapshot | None) -> Conflict | None:
+    """What stands against changes that replace files, on the newest state."""
     partitions = {entry.partition for entry in changes.entries}
     base = [] if latest is None else target.manifests.live_entries(latest, EntrySelection(partitions.__contains__))
     key_types = [f.type for f in target.schema.key_fields]
@@ -220,7 +257,7 @@ def _check(target: CommitTarget, changes: _Changes, latest: Snapshot | None) -> 
     )
 
 
-def _check_bucket_number(target: CommitTarget, changes: _Changes, latest: Snapshot | None) -> Conflict | None:
+def _check_bucket_number(target: CommitTarget, changes: Changes, latest: Snapshot | None) -> Conflict | None:
     """New files must have as many buckets as their partition: else a key would be in two of them.
 
     Option `bucket` changes with the schema only, so a table that still has its first one needs no look.
@@ -240,15 +277,15 @@ def _check_bucket_number(target: CommitTarget, changes: _Changes, latest: Snapsh
 
 def _snapshot(
     target: CommitTarget,
-    changes: _Changes,
+    changes: Changes,
     identity: CommitIdentity,
     latest: Snapshot | None,
-    written: tuple[list[ManifestFileMeta], list[ManifestFileMeta], ManifestWriter],
+    written: _Written,
     *,
     merge: bool,
 ) -> Snapshot:
     """The next snapshot; writes its manifest lists, and the manifests that merging makes."""
-    delta, changelog, writer = written
+    delta, changelog, writer = written.delta, written.changelog, written.writer
     manifests = [] if latest is None else target.manifests.data_manifests(latest)
     if merge or changes.returning:
         manifests = merge_manifests(
@@ -284,6 +321,11 @@ def _snapshot(
         snapshot = replace(
             snapshot, index_manifest=latest.index_manifest, statistics=statistics, next_row_id=latest.next_row_id
         )
+    if changes.index is not None:
+        before = [] if latest is None else target.manifests.read_index(latest)
+        after = changes.index(before)
+        if after != before:
+            snapshot = replace(snapshot, index_manifest=writer.write_index(after) if after else None)
     if changelog:
         name, size = writer.write_list(changelog)
         count = sum(entry.file.row_count for entry in changes.changelog)
@@ -310,7 +352,7 @@ def _manifest_writer(target: CommitTarget) -> ManifestWriter:
     )
 
 
-def _conflict_error(target: CommitTarget, conflict: Conflict | None) -> ConflictError:
+def conflict_error(target: CommitTarget, conflict: Conflict | None) -> ConflictError:
     reason = conflict.reason if conflict else "the state of the table has moved"
     fix = "Open the table again and repeat the work; a partition keeps its number of buckets until it is overwritten."
     return ConflictError(reason, f"table {target.name}", fix)

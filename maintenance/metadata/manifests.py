@@ -16,6 +16,7 @@ from maintenance.format.index_manifest import (
     DeletionVectorRange,
     IndexManifestEntry,
     parse_index_manifest,
+    serialize_index_manifest,
 )
 from maintenance.format.manifest import (
     EVERY_ENTRY,
@@ -204,6 +205,7 @@ class ManifestWriter:
     _uuid: str = field(default_factory=lambda: str(uuid.uuid4()))
     _manifests: int = 0
     _lists: int = 0
+    _indexes: int = 0
     written: list[str] = field(default_factory=list)
 
     def write(self, entries: Sequence[ManifestEntry], schema_id: int) -> list[ManifestFileMeta]:
@@ -236,6 +238,13 @@ class ManifestWriter:
         data = serialize_manifest_list(manifests, self.codec, self.level)
         self._store(name, data)
         return name, len(data)
+
+    def write_index(self, entries: Sequence[IndexManifestEntry]) -> str:
+        """Write a complete index state; its name."""
+        name = f"index-manifest-{self._uuid}-{self._indexes}"
+        self._indexes += 1
+        self._store(name, serialize_index_manifest(entries, self.codec, self.level))
+        return name
 
     def _store(self, name: str, data: bytes) -> None:
         path = self.paths.manifest(name)

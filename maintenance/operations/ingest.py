@@ -20,6 +20,7 @@ from maintenance.commit.commit import (
     already_committed,
     append_or_abort,
 )
+from maintenance.commit.overwrite import Overwrite, overwrite_or_abort
 from maintenance.options import table as table_options
 from maintenance.spark.tasks import TaskError
 from maintenance.spark.write import FrameWrite, write_frame
@@ -59,6 +60,7 @@ def ingest(
     commit_identifier: int | None = None,
     row_kind_column: str | None = None,
     watermark: int | None = None,
+    overwrite: Overwrite | None = None,
 ) -> IngestReport:
     """Write a batch of rows and commit it.
 
@@ -70,6 +72,7 @@ def ingest(
         commit_identifier: number of the batch, growing; None = a batch that is never replayed.
         row_kind_column: a column of ``+I``, ``-U``, ``+U``, ``-D`` that is not stored; None = all ``+I``.
         watermark: milliseconds, recorded in the snapshot.
+        overwrite: what the rows replace, `INSERT OVERWRITE`; None = nothing, they are added.
     Raises: DataError: rows do not fit; nothing is committed and no file stays. CommitError, ConflictError: the
             table's number of buckets was changed, UnsupportedError.
     """
@@ -80,8 +83,13 @@ def ingest(
     target = table.commit_target()
     if already_committed(target, identity):
         return IngestReport(table.identifier, (), True, 0, 0, 0, time.monotonic() - started)
-    messages = _written(spark, table, data, row_kind_column, target)
-    snapshot_ids = append_or_abort(target, messages, identity)
+    # What is replaced is never read together with the new files, so their sequence numbers start anew.
+    sequences = table.last_sequences() if overwrite is None else {}
+    messages = _written(spark, data, FrameWrite(table.write_context(), sequences, row_kind_column), target)
+    if overwrite is None:
+        snapshot_ids = append_or_abort(target, messages, identity)
+    else:
+        snapshot_ids = overwrite_or_abort(target, messages, identity, overwrite)
     files = [file for message in messages for file in message.new_files]
     return IngestReport(
         table.identifier,
@@ -95,13 +103,8 @@ def ingest(
 
 
 def _written(
-    spark: "SparkSession | None",
-    table: Table,
-    data: "DataFrame | pa.Table",
-    row_kind_column: str | None,
-    target: CommitTarget,
+    spark: "SparkSession | None", data: "DataFrame | pa.Table", write: FrameWrite, target: CommitTarget
 ) -> Sequence[CommitMessage]:
-    write = FrameWrite(table.write_context(), table.last_sequences(), row_kind_column)
     if isinstance(data, pa.Table):
         if spark is None:
             return write_rows(write.context, write.last_sequences, write.conformed(data))

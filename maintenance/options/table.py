@@ -90,6 +90,9 @@ METADATA_STATS_MODE_PER_LEVEL: Option[Mapping[int, str]] = Option("metadata.stat
 METADATA_STATS_DENSE_STORE = Option("metadata.stats-dense-store", boolean, True)
 METADATA_STATS_KEEP_FIRST_N_COLUMNS = Option("metadata.stats-keep-first-n-columns", integer, -1)
 
+OVERWRITE_UPGRADE = Option("overwrite-upgrade", boolean, True)
+DYNAMIC_PARTITION_OVERWRITE = Option("dynamic-partition-overwrite", boolean, True)
+
 COMMIT_MAX_RETRIES = Option("commit.max-retries", integer, 10)
 COMMIT_TIMEOUT: Option[timedelta | None] = Option("commit.timeout", duration, None)
 COMMIT_MIN_RETRY_WAIT = Option("commit.min-retry-wait", duration, timedelta(milliseconds=10))

@@ -16,6 +16,7 @@ from maintenance.commit.commit import (
     already_committed,
     append_or_abort,
 )
+from maintenance.commit.overwrite import Overwrite, overwrite_or_abort
 from maintenance.errors import NotFoundError, OptionError
 from maintenance.format.schema import TableSchema
 from maintenance.format.snapshot import Snapshot
@@ -259,17 +260,59 @@ class Table:
             UnsupportedError.
         """
         table_options.check_writable(self.options, self.identifier)
-        identity = CommitIdentity(
-            commit_user or new_commit_user(self.options),
-            BATCH_IDENTIFIER if commit_identifier is None else commit_identifier,
-        )
+        identity = self._identity(commit_user, commit_identifier)
         target = self.commit_target()
         if already_committed(target, identity):
             return ()
-        rows = pa.Table.from_batches([data]) if isinstance(data, pa.RecordBatch) else data
         context = self.write_context()
-        conformed = conform(rows, None if row_kinds is None else kinds_of_texts(row_kinds), context)
+        conformed = conform(_table(data), None if row_kinds is None else kinds_of_texts(row_kinds), context)
         return append_or_abort(target, write_rows(context, self.last_sequences(), conformed), identity)
+
+    def overwrite_arrow(
+        self,
+        data: pa.Table | pa.RecordBatch,
+        overwrite: Overwrite = Overwrite(),  # noqa: B008 - frozen
+        *,
+        commit_user: str | None = None,
+        commit_identifier: int | None = None,
+    ) -> tuple[int, ...]:
+        """Replace partitions or the whole table by rows, as one commit, in this process: `INSERT OVERWRITE`.
+
+        Args: `data`, `commit_user`, `commit_identifier`: as of `write_arrow`; `overwrite`: what is replaced, by default
+            the partitions that get rows, or a table without partitions whole.
+        Returns: the new snapshot ids, none if there was nothing to do.
+        Raises: as `write_arrow`; DataError also: rows lie outside the partitions replaced.
+        """
+        table_options.check_writable(self.options, self.identifier)
+        identity = self._identity(commit_user, commit_identifier)
+        target = self.commit_target()
+        if already_committed(target, identity):
+            return ()
+        context = self.write_context()
+        # Nothing of what was there is read together with the new files, so their sequence numbers start anew.
+        return overwrite_or_abort(
+            target, write_rows(context, {}, conform(_table(data), None, context)), identity, overwrite
+        )
+
+    def truncate(
+        self, partitions: Sequence[Mapping[str, str]] | None = None, *, commit_user: str | None = None
+    ) -> tuple[int, ...]:
+        """Delete all rows, or those of partitions (columns to text, some of the columns suffice): `TRUNCATE TABLE`.
+
+        Files stay until their snapshots expire. Returns the new snapshot's id.
+        """
+        table_options.check_writable(self.options, self.identifier)
+        overwrite = Overwrite(partitions, dynamic=False)
+        return overwrite_or_abort(self.commit_target(), (), self._identity(commit_user, None), overwrite)
+
+    def _identity(self, user: str | None, identifier: int | None) -> CommitIdentity:
+        return CommitIdentity(
+            user or new_commit_user(self.options), BATCH_IDENTIFIER if identifier is None else identifier
+        )
+
+
+def _table(data: pa.Table | pa.RecordBatch) -> pa.Table:
+    return pa.Table.from_batches([data]) if isinstance(data, pa.RecordBatch) else data
 
 
 def splits_to_spark(spark: "SparkSession", splits: Sequence[AnySplit], read: ReadsSplits) -> "DataFrame":

@@ -132,10 +132,25 @@ class Oracle:
 
     # Writing
 
-    def write(self, warehouse: str, identifier: str, rows: Sequence[Row], kinds: Sequence[str] | None = None) -> None:
-        """Write rows as one commit. `kinds`: ``+I``, ``-D``… of each row, all inserts if None."""
+    def write(
+        self,
+        warehouse: str,
+        identifier: str,
+        rows: Sequence[Row],
+        kinds: Sequence[str] | None = None,
+        overwrite: Mapping[str, str] | None = None,
+    ) -> None:
+        """Write rows as one commit.
+
+        `kinds`: ``+I``, ``-D``… of each row, all inserts if None; `overwrite`: the partition replaced, {} = the
+        partitions that get rows, or a table without partitions whole.
+        """
         table = self._table(warehouse, identifier)
         builder = table.newBatchWriteBuilder()
+        if overwrite is not None:
+            import jpype
+
+            builder = builder.withOverwrite(jpype.java.util.HashMap(dict(overwrite)))
         write = builder.newWrite()
         with tempfile.TemporaryDirectory() as spill:
             write.withIOManager(self._paimon.disk.IOManager.create(spill))

@@ -1,0 +1,143 @@
+"""Replace partitions, or the whole table, by new files: one OVERWRITE snapshot.
+
+What is replaced is read from the newest snapshot at each attempt, so rows that another writer adds to these partitions
+meanwhile are replaced too, as a later overwrite would; rows elsewhere stay. Files stay on storage until their snapshots
+expire. Source: metadata section 9.5, Java `FileStoreCommitImpl.overwritePartition`.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from maintenance.commit.commit import (
+    Changes,
+    CommitIdentity,
+    CommitTarget,
+    abort,
+    check_replaced,
+    conflict_error,
+    entries_of_messages,
+    publish,
+)
+from maintenance.errors import CommitError, ConflictError, DataError
+from maintenance.format.index_manifest import IndexManifestEntry
+from maintenance.format.key import key_reader
+from maintenance.format.manifest import EntrySelection, FileKind, ManifestEntry
+from maintenance.format.snapshot import CommitKind, Snapshot
+from maintenance.metadata.paths import matches_spec
+from maintenance.options import table as table_options
+from maintenance.scan.plan import POSTPONE_BUCKET
+from maintenance.scan.split import by_bucket
+from maintenance.write.message import CommitMessage
+
+Replaces = Callable[[bytes], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Overwrite:
+    """What an overwrite replaces.
+
+    Attributes:
+        partitions: partition columns to text; a partition that fits one of them is replaced. None = the whole table.
+        dynamic: of these only the partitions that get new rows; None = as option `dynamic-partition-overwrite` says.
+            Of no meaning for a table without partitions.
+    """
+
+    partitions: Sequence[Mapping[str, str]] | None = None
+    dynamic: bool | None = None
+
+    def replaces(self, target: CommitTarget, messages: Sequence[CommitMessage]) -> Replaces | None:
+        """Which partitions the files of these messages replace; None = there is nothing to do.
+
+        Raises: DataError: new files lie outside, or a partition names no partition column.
+        """
+        self._check(target)
+        written = {message.partition for message in messages if message.new_files}
+
+        def covered(partition: bytes) -> bool:
+            return self.partitions is None or matches_spec(target.paths.spec_of(partition), self.partitions)
+
+        outside = [partition for partition in written if not covered(partition)]
+        if outside:
+            raise DataError(
+                f"rows are of partition {target.paths.spec_of(outside[0])}, which is not overwritten",
+                f"table {target.name}",
+                "Leave these rows out, or overwrite without a partition.",
+            )
+        dynamic = table_options.DYNAMIC_PARTITION_OVERWRITE.of(target.options) if self.dynamic is None else self.dynamic
+        if dynamic and target.schema.partition_keys:
+            return written.__contains__ if written else None
+        return covered
+
+    def _check(self, target: CommitTarget) -> None:
+        for spec in self.partitions or ():
+            unknown = [name for name in spec if name not in target.schema.partition_keys]
+            if unknown or not spec:
+                raise DataError(
+                    f"{dict(spec)} is no partition",
+                    f"table {target.name}",
+                    f"Partition columns are {', '.join(target.schema.partition_keys) or 'none'}.",
+                )
+
+
+def overwrite_or_abort(
+    target: CommitTarget, messages: Sequence[CommitMessage], identity: CommitIdentity, overwrite: Overwrite
+) -> tuple[int, ...]:
+    """Publish new files in place of all files of some partitions. Returns the new snapshot's id, nothing for a no-op.
+
+    Raises: DataError: see `Overwrite.replaces`; CommitError: other writers kept publishing first; ConflictError. Then
+        nothing was published, and the files of the messages are deleted.
+    """
+    try:
+        replaces = overwrite.replaces(target, messages)
+    except DataError:
+        abort(target, messages)
+        raise
+    if replaces is None:
+        return ()
+    added = _raised(target, entries_of_messages(messages, lambda m: [(FileKind.ADD, m.new_files)]))
+
+    def planned(latest: Snapshot | None) -> Changes:
+        return _changes(target, latest, added, replaces)
+
+    try:
+        snapshot, conflict, _ = publish(target, planned, identity, check_replaced)
+        if snapshot is None:
+            raise conflict_error(target, conflict)
+    except (CommitError, ConflictError):
+        # After any other error the snapshot may be there and need its files.
+        abort(target, messages)
+        raise
+    return (snapshot.id,)
+
+
+def _changes(
+    target: CommitTarget, latest: Snapshot | None, added: Sequence[ManifestEntry], replaces: Replaces
+) -> Changes:
+    postpone = table_options.BUCKET.of(target.options) == POSTPONE_BUCKET
+
+    def replaced(partition: bytes, bucket: int) -> bool:
+        # What waits in the postpone bucket of a table that has real ones again belongs to them.
+        return replaces(partition) and (bucket >= 0 or postpone)
+
+    def left(index: Sequence[IndexManifestEntry]) -> list[IndexManifestEntry]:
+        return [entry for entry in index if not replaced(entry.partition, entry.bucket)]
+
+    live = [] if latest is None else target.manifests.live_entries(latest, EntrySelection(replaces))
+    gone = [replace(entry, kind=FileKind.DELETE) for entry in live if replaced(entry.partition, entry.bucket)]
+    return Changes(CommitKind.OVERWRITE, (*gone, *added), index=left)
+
+
+def _raised(target: CommitTarget, added: Sequence[ManifestEntry]) -> list[ManifestEntry]:
+    """New files of a bucket that share no key stand at the highest level at once. Source: Java `tryUpgrade`."""
+    options = target.options
+    wanted = table_options.OVERWRITE_UPGRADE.of(options) and not table_options.PK_CLUSTERING_OVERRIDE.of(options)
+    if not wanted or not target.schema.primary_keys or any(e.file.level or e.bucket < 0 for e in added):
+        return list(added)
+    key_of = key_reader([field.type for field in target.schema.key_fields])
+    level = table_options.num_levels(options) - 1
+    result: list[ManifestEntry] = []
+    for group in by_bucket(added).values():
+        ranges = sorted((key_of(entry.file.min_key), key_of(entry.file.max_key)) for entry in group)
+        overlap = any(before[1] >= after[0] for before, after in zip(ranges, ranges[1:], strict=False))
+        result += group if overlap else [replace(e, file=replace(e.file, level=level)) for e in group]
+    return result
