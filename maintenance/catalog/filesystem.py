@@ -12,7 +12,7 @@ from maintenance.catalog.identifier import Identifier
 from maintenance.catalog.schema import Schema
 from maintenance.catalog.schema_change import SchemaChange
 from maintenance.catalog.schema_evolution import changed_schema
-from maintenance.errors import AlreadyExistsError, CommitError, NotFoundError, SchemaError
+from maintenance.errors import AlreadyExistsError, CommitError, CorruptFileError, NotFoundError, SchemaError
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.paths import branch_root
 from maintenance.metadata.schemas import Schemas
@@ -90,6 +90,12 @@ class FilesystemCatalog:
         if schema is None:
             if not self.file_io.folder_exists(self._database(name.database)):
                 raise self._no_database(name.database)
+            if self.file_io.folder_exists(f"{branch_root(location, name.branch)}/snapshot"):
+                raise CorruptFileError(
+                    f"table '{name}' has snapshots and no schema",
+                    f"{branch_root(location, name.branch)}/schema",
+                    "Restore the schema files.",
+                )
             known = ", ".join(self.list_tables(name.database)) or "none"
             raise NotFoundError(f"table '{name}' does not exist", self.warehouse, f"Tables there: {known}.")
         table = Table(str(name), location, self.file_io, schema.without_place(), name.branch)
