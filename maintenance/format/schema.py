@@ -1,5 +1,6 @@
 """Schema files: a table's columns, keys and options at one version. Source: metadata section 2, Java `TableSchema`."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -116,13 +117,22 @@ def parse_schema(data: bytes, where: str) -> TableSchema:
         raise error.at(where) from error
 
 
-def _with_implied(version: int, options: Mapping[str, str]) -> dict[str, str]:
+def _with_implied(version: int, options: Mapping[str, Any]) -> dict[str, str]:
     implied: dict[str, str] = {}
     if version <= 1:
         implied[_BUCKET] = "1"
     if version <= 2:
         implied[_FILE_FORMAT] = "orc"
-    return {**implied, **{key: value for key, value in options.items() if value is not None}}
+    return {**implied, **{key: _option_text(key, value) for key, value in options.items() if value is not None}}
+
+
+def _option_text(key: str, value: Any) -> str:
+    """An option as text. Values are texts; others that are one value count as theirs, as in Java. Raises: TypeError."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool | int | float):
+        return json.dumps(value)
+    raise TypeError(f"option '{key}' is {value!r}")
 
 
 def serialize_schema(schema: TableSchema) -> bytes:
