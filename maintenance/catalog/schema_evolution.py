@@ -41,9 +41,9 @@ from maintenance.catalog.schema_change import (
 from maintenance.catalog.validation import validate
 from maintenance.errors import SchemaError
 from maintenance.format.schema import SCHEMA_VERSION, TableSchema
+from maintenance.metadata.zone import local_zone
 from maintenance.options import table as table_options
 from maintenance.options.renames import renamed
-from maintenance.read.zone import local_zone
 from maintenance.types.casts.default import default_value
 from maintenance.types.casts.matrix import may_change
 from maintenance.types.data_type import DataField, DataType

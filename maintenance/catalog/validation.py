@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from maintenance.catalog.option_rules import check_options
-from maintenance.errors import OptionError, SchemaError
+from maintenance.errors import OptionError, SchemaError, UnsupportedError
 from maintenance.format.file_index.kinds import column_indexes
 from maintenance.format.schema import TableSchema
 from maintenance.format.system_fields import is_system_field
+from maintenance.metadata.zone import local_zone
 from maintenance.options import table as table_options
-from maintenance.read.zone import local_zone
 from maintenance.types.arrow import arrow_type
 from maintenance.types.casts.default import default_value
 from maintenance.types.data_type import DataField
@@ -79,6 +79,17 @@ def _validate_keys(schema: TableSchema, where: str) -> None:
         raise SchemaError(
             "the primary key holds partition columns only", where, "Add a column that tells rows of a partition apart."
         )
+    _validate_partition_types(schema, where)
+
+
+def _validate_partition_types(schema: TableSchema, where: str) -> None:
+    for field in schema.partition_fields:
+        if field.type.is_bytes and table_options.PARTITION_LEGACY_NAME.of(schema.options):
+            raise UnsupportedError(
+                f"partition column '{field.name}' is {field.type}: its folders have names that cannot be repeated",
+                where,
+                "Set 'partition.legacy-name' = 'false', or partition by another column.",
+            )
 
 
 def _validate_buckets(schema: TableSchema, where: str) -> None:

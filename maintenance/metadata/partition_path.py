@@ -4,15 +4,15 @@ Source: seed 000 (file layout), Java `PartitionPathUtils`; options `partition.de
 """
 
 import datetime as dt
-import math
 from collections.abc import Sequence
-from typing import Any
 
-import numpy as np
+import pyarrow as pa
 
 from maintenance.errors import CorruptFileError, UnsupportedError
+from maintenance.types.casts.cast import STRING, cast
+from maintenance.types.casts.zones import UTC
 from maintenance.types.data_type import DataField, DataType
-from maintenance.types.values import Value, text_of_value
+from maintenance.types.values import Value, arrow_of_values, text_of_value
 
 _ESCAPED = frozenset([chr(code) for code in range(0x20)] + ["\x7f", *"\"#%'*/:=?\\{}[]^"])
 
@@ -22,42 +22,33 @@ def escape(text: str) -> str:
     return "".join(f"%{ord(char):02X}" if char in _ESCAPED else char for char in text)
 
 
-def partition_text(value: Value, data_type: DataType, legacy: bool) -> str:
-    """The text of a partition value. `legacy`: dates as day numbers and timestamps without zero seconds.
+def partition_text(value: Value, data_type: DataType, legacy: bool, zone: str = UTC) -> str:
+    """The text of a partition value, not null.
 
-    Raises: UnsupportedError: a type without a text form that Paimon and this engine agree on.
+    Args:
+        legacy: as Java's objects print themselves: dates as day numbers, times as milliseconds, timestamps without zero
+            seconds. Otherwise as Paimon casts the value to STRING.
+        zone: of that cast, for TIMESTAMP_LTZ.
+    Raises: UnsupportedError: a type whose objects print their address.
     """
-    if data_type.is_bytes or data_type.is_nested:
+    if data_type.is_bytes and not legacy:
+        return bytes(value).decode(errors="replace")  # type: ignore[arg-type]
+    if not legacy or data_type.root in ("FLOAT", "DOUBLE"):
+        column = cast(pa.chunked_array([arrow_of_values([value], data_type)]), data_type, STRING, zone)
+        return str(column[0].as_py())
+    if data_type.is_bytes:
         raise UnsupportedError(
-            f"type {data_type} as a partition column is not supported yet",
+            f"{data_type} as a partition column, which Paimon names folders by in a way that cannot be repeated",
             "partition path",
-            "Partition by another column.",
+            "Set 'partition.legacy-name' = 'false', or partition by another column.",
         )
-    if data_type.root in ("FLOAT", "DOUBLE"):
-        return _java_float(float(0.0 if value is None else value), single=data_type.root == "FLOAT")
-    if legacy and data_type.root == "DATE":
+    if data_type.root in ("DATE", "TIME"):
         return str(value)
-    if legacy and data_type.is_timestamp:
+    if data_type.is_timestamp:
         return _iso_local(int(value or 0))
     if data_type.root == "DECIMAL":
         return format(value, "f")
     return text_of_value(value, data_type)
-
-
-def _java_float(value: float, *, single: bool) -> str:
-    """A number as Java prints it: plain from 0.001 up to ten millions, else as ``1.5E10``; the fewest digits."""
-    if math.isnan(value) or math.isinf(value):
-        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    sign = "-" if math.copysign(1.0, value) < 0 else ""
-    if value == 0:
-        return sign + "0.0"
-    number: np.floating[Any] = np.float32(abs(value)) if single else np.float64(abs(value))
-    shortest = np.format_float_scientific(number, trim="0")
-    mantissa, exponent = shortest.split("e")
-    power = int(exponent)
-    if not -3 <= power < 7:
-        return f"{sign}{mantissa}E{power}"
-    return sign + np.format_float_positional(number, trim="0")
 
 
 def _iso_local(nanos: int) -> str:
@@ -74,13 +65,13 @@ def _iso_local(nanos: int) -> str:
 
 
 def partition_spec(
-    values: Sequence[Value], fields: Sequence[DataField], default_name: str, legacy: bool
+    values: Sequence[Value], fields: Sequence[DataField], default_name: str, legacy: bool, zone: str = UTC
 ) -> dict[str, str]:
     """Partition columns and the texts of their values; null and blank texts are `default_name`."""
     spec = {}
     for field, value in zip(fields, values, strict=True):
         try:
-            text = "" if value is None else partition_text(value, field.type, legacy)
+            text = "" if value is None else partition_text(value, field.type, legacy, zone)
         except (OverflowError, ValueError) as error:
             raise CorruptFileError(
                 f"{value!r} is no {field.type}", f"partition column {field.name}", "Roll back to a snapshot."

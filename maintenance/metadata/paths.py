@@ -2,13 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from maintenance.format.binary_row import parse_row
 from maintenance.format.data_file import DataFileMeta
 from maintenance.format.index_manifest import DELETION_VECTORS_INDEX, HASH_INDEX, IndexManifestEntry
 from maintenance.format.schema import TableSchema
 from maintenance.metadata.partition_path import partition_path, partition_spec
+from maintenance.metadata.zone import local_zone
 from maintenance.options import table as table_options
+from maintenance.types.casts.zones import UTC
 from maintenance.types.data_type import DataField
 
 MAIN_BRANCH = "main"
@@ -18,7 +21,13 @@ BRANCH_PREFIX = "branch_"
 
 @dataclass(frozen=True, slots=True)
 class TablePaths:
-    """Paths of a table. `root`: without a slash at the end; `branch`: ``main`` or the name of a branch."""
+    """Paths of a table.
+
+    Attributes:
+        root: without a slash at the end.
+        branch: ``main`` or the name of a branch.
+        zone: time zone that names of partition folders show instants in; Paimon takes the one of the process.
+    """
 
     root: str
     branch: str = MAIN_BRANCH
@@ -27,6 +36,7 @@ class TablePaths:
     legacy_partition_name: bool = True
     data_directory: str | None = None
     index_beside_data: bool = False
+    zone: str = UTC
 
     @classmethod
     def of(cls, root: str, schema: TableSchema, options: Mapping[str, str], branch: str = MAIN_BRANCH) -> "TablePaths":
@@ -38,6 +48,7 @@ class TablePaths:
             table_options.PARTITION_LEGACY_NAME.of(options),
             table_options.DATA_FILE_PATH_DIRECTORY.of(options),
             table_options.INDEX_FILE_IN_DATA_FILE_DIR.of(options),
+            local_zone(),
         )
 
     @property
@@ -90,8 +101,11 @@ class TablePaths:
         """Partition columns and value texts of a serialized partition row, as its directory shows them."""
         if not self.partition_fields:
             return {}
-        values = parse_row(partition, [field.type for field in self.partition_fields])
-        return partition_spec(values, self.partition_fields, self.default_partition_name, self.legacy_partition_name)
+        return dict(
+            _spec_items(
+                partition, self.partition_fields, self.default_partition_name, self.legacy_partition_name, self.zone
+            )
+        )
 
     def partition_folder(self, partition: bytes) -> str:
         base = f"{self.root}/{self.data_directory}" if self.data_directory else self.root
@@ -110,6 +124,15 @@ class TablePaths:
         path = self.data_file(partition, bucket, file)
         folder = path.rsplit("/", 1)[0]
         return [path, *(f"{folder}/{name}" for name in file.extra_files)]
+
+
+@lru_cache(maxsize=1 << 12)
+def _spec_items(
+    partition: bytes, fields: tuple[DataField, ...], default_name: str, legacy: bool, zone: str
+) -> tuple[tuple[str, str], ...]:
+    """What `partition_spec` gives for a serialized row: asked for each file, of which partitions have many."""
+    values = parse_row(partition, [field.type for field in fields])
+    return tuple(partition_spec(values, fields, default_name, legacy, zone).items())
 
 
 def branch_root(root: str, branch: str) -> str:

@@ -21,11 +21,11 @@ from maintenance.format.schema import TableSchema
 from maintenance.format.system_fields import ROW_ID, SEQUENCE_NUMBER, SYSTEM_FIELDS, VALUE_KIND
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.manifests import DeletionFile
+from maintenance.metadata.zone import local_zone
 from maintenance.predicate.arrow import expression
 from maintenance.predicate.evolution import devolved
 from maintenance.predicate.tree import Predicate
 from maintenance.read.deletions import read_vector
-from maintenance.read.zone import local_zone
 from maintenance.types.arrow import arrow_type
 from maintenance.types.casts.cast import cast
 from maintenance.types.data_type import DataField

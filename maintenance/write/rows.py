@@ -8,8 +8,8 @@ import pyarrow.compute as pc
 
 from maintenance.errors import DataError
 from maintenance.format.system_fields import VALUE_KIND
+from maintenance.metadata.zone import local_zone
 from maintenance.options import table as table_options
-from maintenance.read.zone import local_zone
 from maintenance.types.arrow import arrow_type
 from maintenance.types.casts.default import default_value
 from maintenance.types.data_type import DataField

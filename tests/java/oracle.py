@@ -192,6 +192,14 @@ class Oracle:
             found.append((data, int(binary.hashCode())))
         return found
 
+    def partition_texts(self, data_type: DataType, values: Sequence[Value], *, legacy: bool) -> list[str]:
+        """How the folders of partitions with these values, none null, are named."""
+        java_type = JavaCasts(self._paimon).data_type(data_type)
+        row_type = self._paimon.types.RowType.builder().field("p", java_type).build()
+        computer = self._paimon.utils.InternalRowPartitionComputer("default", row_type, ["p"], legacy)
+        rows = self._rows_of_types([java_type], [(value,) for value in values])
+        return [str(computer.generatePartValues(row).get("p")) for row in rows]
+
     # Maintenance
 
     def compact(self, warehouse: str, identifier: str) -> None:

@@ -27,6 +27,8 @@ def nanos(text: str) -> int:
         (nanos("2024-05-14 10:20:30.120"), "TIMESTAMP(3)", "2024-05-14T10:20:30.120", "2024-05-14 10:20:30.120"),
         (nanos("0907-05-14 10:20:30"), "TIMESTAMP(0)", "0907-05-14T10:20:30", "0907-05-14 10:20:30"),
         (True, "BOOLEAN", "true", "true"),
+        (43_200_500, "TIME(3)", "43200500", "12:00:00.5"),
+        (43_200_000, "TIME(0)", "43200000", "12:00:00"),
         (decimal.Decimal("1E+2"), "DECIMAL(5, 0)", "100", "100"),
         (1.0, "DOUBLE", "1.0", "1.0"),
         (1e7, "DOUBLE", "1.0E7", "1.0E7"),
@@ -49,6 +51,13 @@ def test_null_and_blank_share_a_directory() -> None:
     assert partition_path(null) == partition_path(blank) == "p=__DEFAULT_PARTITION__/q=1"
 
 
-def test_bytes_have_no_text() -> None:
+def test_bytes_have_a_text_in_the_new_names_only() -> None:
+    assert partition_text("x/é".encode(), parse_type("BYTES"), legacy=False) == "x/é"
     with pytest.raises(UnsupportedError, match="BYTES"):
         partition_text(b"x", parse_type("BYTES"), legacy=True)
+
+
+def test_instants_are_shown_in_the_zone_of_the_process() -> None:
+    instant, data_type = nanos("2024-05-14 10:20:30"), parse_type("TIMESTAMP(0) WITH LOCAL TIME ZONE")
+    assert partition_text(instant, data_type, legacy=False, zone="Asia/Shanghai") == "2024-05-14 18:20:30"
+    assert partition_text(instant, data_type, legacy=True, zone="Asia/Shanghai") == "2024-05-14T10:20:30"
