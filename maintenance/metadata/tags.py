@@ -54,13 +54,21 @@ class Tags:
     def remove(self, name: str) -> None:
         self.file_io.delete_quietly([self.paths.tag(name)])
 
+    def replace(self, name: str, tag: Tag) -> None:
+        """Let a tag be another one; readers find the old or the new."""
+        self.file_io.overwrite(self.paths.tag(name), serialize_tag(tag))
+
     def retire(self, name: str) -> str:
         """Take a tag away and keep what it held on record. Returns the path of the record. Raises: NotFoundError."""
-        tag = self.get(name)
+        path = self.record(name, self.get(name))
+        self.remove(name)
+        return path
+
+    def record(self, name: str, tag: Tag) -> str:
+        """Note what a tag held that goes, or is to hold something else. Returns the path of the record."""
         # A name of its own: a new tag of the same name may be retired before this record is worked off.
         path = f"{self.paths.tag_folder()}/{_RETIRED}{uuid.uuid4()}-{name}"
         self.file_io.overwrite(path, serialize_tag(tag))
-        self.remove(name)
         return path
 
     def retired(self) -> dict[str, Tag]:

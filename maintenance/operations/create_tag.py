@@ -39,11 +39,10 @@ def create_tag(
     Raises: AlreadyExistsError; NotFoundError: no such snapshot; OptionError: the name cannot be used; UnsupportedError.
     """
     table_options.check_writable(table.options, table.identifier)
-    if not name.strip() or "/" in name:
-        raise OptionError(f"'{name}' cannot be a tag", table.identifier, "Choose a name that has letters and no '/'.")
+    check_tag_name(name, table.identifier)
     known = table.tags.find(name)
     if known is None:
-        snapshot = _snapshot(table, snapshot_id)
+        snapshot = snapshot_to_tag(table, snapshot_id)
         default = table_options.TAG_DEFAULT_TIME_RETAINED.of(table.options)
         retained = default if time_retained is None else time_retained
         # Without a life time the file is exactly the snapshot's: old readers know no more.
@@ -58,6 +57,12 @@ def create_tag(
     return TagReport(table.identifier, name, known.snapshot.id, created=False)
 
 
+def check_tag_name(name: str, table: str) -> None:
+    """Raises: OptionError: a tag cannot have that name."""
+    if not name.strip() or "/" in name:
+        raise OptionError(f"'{name}' cannot be a tag", table, "Choose a name that has letters and no '/'.")
+
+
 def local_time(moment: datetime | None) -> datetime:
     """A moment, None = now, on the local clock and without a zone, as tags store it."""
     if moment is None or moment.tzinfo is None:
@@ -65,7 +70,8 @@ def local_time(moment: datetime | None) -> datetime:
     return moment.astimezone().replace(tzinfo=None)
 
 
-def _snapshot(table: Table, snapshot_id: int | None) -> Snapshot:
+def snapshot_to_tag(table: Table, snapshot_id: int | None) -> Snapshot:
+    """The snapshot of that id, or the latest; an expired one if a tag holds it. Raises: NotFoundError."""
     if snapshot_id is None:
         latest = table.latest_snapshot()
         if latest is None:
@@ -90,10 +96,20 @@ def _held_by_snapshot(table: Table, snapshot_id: int) -> Snapshot | None:
     return table.snapshots.find(snapshot_id) if earliest is not None and snapshot_id >= earliest else None
 
 
-def _checked(table: Table, name: str, snapshot: Snapshot) -> TagReport:
-    """Take the tag back if its snapshot expired meanwhile: expiry moves EARLIEST, then looks at the tags once more."""
+def is_lost(table: Table, name: str, snapshot: Snapshot) -> bool:
+    """Whether a snapshot just tagged expired meanwhile: expiry moves EARLIEST, then looks at tags once more."""
     others = (tag for other, tag in table.tags.all().items() if other != name)
-    if _held_by_snapshot(table, snapshot.id) != snapshot and all(tag.snapshot != snapshot for tag in others):
+    return _held_by_snapshot(table, snapshot.id) != snapshot and all(tag.snapshot != snapshot for tag in others)
+
+
+def expired_meanwhile(table: Table, snapshot: Snapshot) -> NotFoundError:
+    """The error for a snapshot that is lost."""
+    return NotFoundError(f"snapshot {snapshot.id} expired meanwhile", table.identifier, "Tag a newer snapshot.")
+
+
+def _checked(table: Table, name: str, snapshot: Snapshot) -> TagReport:
+    """Take the tag back if its snapshot is lost."""
+    if is_lost(table, name, snapshot):
         table.tags.remove(name)
-        raise NotFoundError(f"snapshot {snapshot.id} expired meanwhile", table.identifier, "Tag a newer snapshot.")
+        raise expired_meanwhile(table, snapshot)
     return TagReport(table.identifier, name, snapshot.id, created=True)

@@ -1,29 +1,20 @@
 """Delete tags whose time is over, and what only they used: procedure `expire_tags`.
 
 A tag goes when its creation plus its life time lies in the past; `older_than` also takes those created before it, with
-or without a life time (then the file's time counts as creation). Java deletes the tag's file and then what it named, so
-that dying between leaves files that nothing names; the other order would leave a tag that cannot be read. Here the tag
-is first retired: no reader finds it any more, and its record names what is to go until that is gone (`unfinished`).
-What any snapshot, tag or branch needs stays; the changelog is the snapshots' own.
+or without a life time (then the file's time counts as creation). See `tag_removal` for how.
 Source: metadata section 10.2, Java `TagTimeExpire`.
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from maintenance.errors import ConflictError
 from maintenance.format.tag import Tag
-from maintenance.metadata.branches import Branches
-from maintenance.metadata.holders import holders_of, needed_by, tag_census
 from maintenance.operations.create_tag import local_time
-from maintenance.operations.removal import Leaving, Removal, batch_text, plan_removals, remove
-from maintenance.operations.unfinished import unfinished, unfinished_notes
+from maintenance.operations.tag_removal import plan_tag_removal, remove_tags
 from maintenance.options import table as table_options
 from maintenance.table.table import Table
-
-_MAX_PLANS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +57,10 @@ def expire_tags(
     table_options.check_writable(table.options, table.identifier)
     started = time.monotonic()
     due = due_tags(table, local_time(now), None if older_than is None else local_time(older_than))
-    plan = _plan(table, due)
+    plan = plan_tag_removal(table, due)
     deletions = plan.deletions
     if not dry_run:
-        deletions |= _carry_out(table, due, plan, progress or (lambda _: None)).deletions
+        deletions |= remove_tags(table, due, plan, progress or (lambda _: None)).deletions
     return ExpireTagsReport(
         table=table.identifier,
         expired=tuple(due),
@@ -99,48 +90,3 @@ def is_due(tag: Tag, now: datetime, older_than: datetime | None, changed: dateti
         return False
     too_old = retained is not None and now > created + retained
     return too_old or (older_than is not None and created < older_than)
-
-
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """`census`: the tags of each branch at the time of planning, those that go among them."""
-
-    removals: tuple[Removal, ...]
-    census: Mapping[str, tuple[str, ...]]
-    notes: tuple[str, ...]
-
-    @property
-    def deletions(self) -> dict[str, int]:
-        """Bytes of each file that goes, by path."""
-        return {deletion.path: deletion.size for removal in self.removals for deletion in removal.deletions}
-
-
-def _plan(table: Table, due: Mapping[str, Tag]) -> _Plan:
-    """What goes with these tags and with what an earlier run left."""
-    branches = Branches(table.file_io, table.paths)
-    census = tag_census(branches)
-    leaving = unfinished(branches)
-    notes = unfinished_notes(leaving)
-    leaving += [Leaving(f"tag {name}", tag.snapshot, table.paths.tag(name)) for name, tag in due.items()]
-    if not leaving:
-        return _Plan((), census, ())
-    holders = holders_of(branches, table.branch, without_tags=due)
-    plan = plan_removals(leaving, needed_by(holders, table.manifests), table.manifests)
-    return _Plan(plan.removals, census, (*notes, *plan.notes))
-
-
-def _carry_out(table: Table, due: Mapping[str, Tag], plan: _Plan, progress: Callable[[str], None]) -> _Plan:
-    """Retire the tags and delete what goes. Returns what was deleted: a new plan if other tags appeared meanwhile."""
-    branches = Branches(table.file_io, table.paths)
-    records = [table.tags.retire(name) for name in due]
-    census = {**plan.census, table.branch: tuple(n for n in plan.census[table.branch] if n not in due)}
-    for _ in range(_MAX_PLANS):
-        if tag_census(branches) == census:
-            if plan.removals:
-                progress(batch_text(plan.removals))
-            remove(table.file_io, plan.removals)
-            table.file_io.delete_quietly(records)
-            return plan
-        plan = _plan(table, {})
-        census = dict(plan.census)
-    raise ConflictError(f"tags appeared in each of {_MAX_PLANS} attempts", table.identifier, "Run again.")

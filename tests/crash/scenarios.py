@@ -5,10 +5,15 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from maintenance.metadata.branches import Branches
 from maintenance.operations.compact import compact
+from maintenance.operations.create_branch import create_branch
 from maintenance.operations.create_tag import create_tag
 from maintenance.operations.expire_snapshots import expire_snapshots
 from maintenance.operations.expire_tags import expire_tags
+from maintenance.operations.fast_forward import fast_forward
+from maintenance.operations.replace_tag import replace_tag
+from maintenance.operations.rollback_to import rollback_to
 from maintenance.table.table import Table
 from tests.models.reachable import files_on_disk, missing_files, unreachable_files
 from tests.small_tables import batch, put, rows, rows_at, rows_of_tag, small_table, table_in
@@ -212,6 +217,95 @@ def check_both_expired(table: Table) -> None:
     check_tags_expired(table)
 
 
+# Going back, and branches
+
+
+def prepare_history(folder: Path) -> None:
+    """Snapshot 1 only in a tag, 3 to 5 on main; branch b has 1 and 2 of its own."""
+    table = small_table(folder)
+    for i in range(1, 6):
+        put(table, {i: f"{i}", 0: f"{i}"})
+        if i == 1:
+            create_tag(table, "first")
+            create_branch(table, "b", tag="first")
+    branch = table.on_branch("b")
+    put(branch, {9: "branch"})
+    create_tag(table, "last")
+    expire_snapshots(table, retain_min=3, retain_max=3)
+
+
+def go_back(table: Table) -> None:
+    rollback_to(table, tag="first")
+
+
+def check_gone_back(table: Table) -> None:
+    assert rows(table) == [(0, "1"), (1, "1")]
+    assert table.snapshots.list_ids() == [1]
+    assert (table.snapshots.earliest_id(), table.tags.names()) == (1, ["first"])
+
+
+def check_a_state_of_before(before: Reading, after: Table) -> None:
+    """The table is one that it was: one of its snapshots, or the tag's."""
+    known = [*before.snapshots.values(), before.tags["first"]]
+    assert rows(after) in known
+    assert rows_of_tag(after, "first") == before.tags["first"]
+
+
+def take_branch(table: Table) -> None:
+    fast_forward(table, "b")
+
+
+def check_branch_taken(table: Table) -> None:
+    assert rows(table) == rows(table.on_branch("b")) == [(0, "1"), (1, "1"), (9, "branch")]
+    assert table.snapshots.list_ids() == [1, 2]
+    assert table.tags.names() == ["first"]
+
+
+def check_main_or_branch(before: Reading, after: Table) -> None:
+    branch = rows(after.on_branch("b"))
+    assert branch == [(0, "1"), (1, "1"), (9, "branch")]
+    assert rows(after) in [*before.snapshots.values(), before.tags["first"], branch]
+
+
+def make_branch(table: Table) -> None:
+    create_branch(table, "c", tag="last", ignore_if_exists=True)
+
+
+def check_branch_made(table: Table) -> None:
+    assert rows(table.on_branch("c")) == rows(table)
+    assert rows_of_tag(table.on_branch("c"), "last") == rows(table)
+
+
+def check_branch_whole_or_none(before: Reading, after: Table) -> None:
+    assert Reading.of(after) == before
+    if "c" in Branches(after.file_io, after.paths).names():
+        check_branch_made(after)
+
+
+def replace_first(table: Table) -> None:
+    replace_tag(table, "first", snapshot_id=5)
+
+
+def check_replaced(table: Table) -> None:
+    assert rows_of_tag(table, "first") == rows(table)
+    assert table.tags.retired() == {}
+
+
+def check_old_or_new_tag(before: Reading, after: Table) -> None:
+    assert rows(after) == before.rows
+    assert rows_of_tag(after, "first") in (before.tags["first"], before.rows)
+
+
+def check_history(whole: Table, table: Table) -> None:
+    assert Reading.of(table) == Reading.of(whole)
+    assert Branches(table.file_io, table.paths).names() == Branches(whole.file_io, whole.paths).names()
+
+
+def check_replaced_once(whole: Table, table: Table) -> None:
+    check_replaced(table)
+    check_same_files(whole, table)
+
+
 SCENARIOS = {
     scenario.name: scenario
     for scenario in (
@@ -260,6 +354,43 @@ SCENARIOS = {
             check_readable,
             (expire_old_tags, expire_old_snapshots, expire_old_tags),
             check_same_files,
+        ),
+        Scenario(
+            "rollback",
+            prepare_history,
+            go_back,
+            check_gone_back,
+            check_a_state_of_before,
+            (go_back,),
+            check_history,
+        ),
+        Scenario(
+            "fast_forward",
+            prepare_history,
+            take_branch,
+            check_branch_taken,
+            check_main_or_branch,
+            (take_branch,),
+            check_history,
+        ),
+        Scenario(
+            "create_branch",
+            prepare_history,
+            make_branch,
+            check_branch_made,
+            check_branch_whole_or_none,
+            (make_branch,),
+            check_history,
+        ),
+        # An expiry of tags works off what the killed one left on record.
+        Scenario(
+            "replace_tag",
+            prepare_history,
+            replace_first,
+            check_replaced,
+            check_old_or_new_tag,
+            (replace_first, expire_old_tags),
+            check_replaced_once,
         ),
     )
 }

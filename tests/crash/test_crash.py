@@ -14,10 +14,14 @@ LEAST = {
     "expire_snapshots": (20, 2),
     "expire_tags": (10, 2),
     "expire_both": (35, 4),
+    "rollback": (7, 2),
+    "fast_forward": (8, 3),
+    "create_branch": (4, 3),
+    "replace_tag": (5, 2),
 }
 
 
-SLOW = {"compact", "expire_both"}
+SLOW = {"compact", "expire_both", "fast_forward", "replace_tag"}
 
 
 @pytest.mark.parametrize("scenario", [pytest.param(n, marks=[pytest.mark.slow] if n in SLOW else []) for n in LEAST])

@@ -1,0 +1,42 @@
+"""Let a tag hold another snapshot: procedure `replace_tag`. Source: metadata section 10.2, Java `TagManager`."""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from maintenance.format.tag import Tag
+from maintenance.operations.create_tag import TagReport, expired_meanwhile, is_lost, local_time, snapshot_to_tag
+from maintenance.operations.tag_removal import plan_tag_removal, remove_tags
+from maintenance.options import table as table_options
+from maintenance.table.table import Table
+
+
+def replace_tag(
+    table: Table,
+    name: str,
+    *,
+    snapshot_id: int | None = None,
+    time_retained: timedelta | None = None,
+    progress: Callable[[str], None] | None = None,
+    now: datetime | None = None,
+) -> TagReport:
+    """Let a tag hold another snapshot or live another time; arguments as of `create_tag`.
+
+    What only the tag used before is deleted, which Java leaves lying. Raises: NotFoundError: no such tag or snapshot;
+    CorruptFileError, UnsupportedError: as `expire_tags`.
+    """
+    table_options.check_writable(table.options, table.identifier)
+    before = table.tags.get(name)
+    snapshot = snapshot_to_tag(table, snapshot_id)
+    default = table_options.TAG_DEFAULT_TIME_RETAINED.of(table.options)
+    retained = default if time_retained is None else time_retained
+    tag = Tag(snapshot, None if retained is None else local_time(now), retained)
+    if tag != before:
+        # Its record goes first: if the process dies now, the tag still holds all of it, and nothing is deleted.
+        record = table.tags.record(name, before)
+        table.tags.replace(name, tag)
+        if is_lost(table, name, snapshot):
+            table.tags.replace(name, before)
+            table.file_io.delete_quietly([record])
+            raise expired_meanwhile(table, snapshot)
+        remove_tags(table, {}, plan_tag_removal(table, {}), progress or (lambda _: None))
+    return TagReport(table.identifier, name, snapshot.id, created=False)
