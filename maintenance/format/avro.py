@@ -3,8 +3,8 @@
 Paimon stores TIMESTAMP as `timestamp-*` and TIMESTAMP_LTZ as `local-timestamp-*`, the reverse of Avro's meaning. A map
 whose keys are texts is a map; any other map is an array of records of `key` and `value`.
 
-Avro holds rows, and no reader of columns exists: fastavro decodes a block of records into Python's dicts, which Arrow
-takes as they are; all further work is on columns. Writing goes without rows (`avro_columns`).
+Avro holds rows; `avro_file` makes columns of their numbers and bytes, which become those of Paimon's types here.
+Writing goes without rows too (`avro_columns`).
 """
 
 import json
@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -26,6 +27,7 @@ from maintenance.types.arrow import arrow_type, map_parts
 from maintenance.types.data_type import DataField, DataType
 
 _BLOCK_BYTES = 64_000
+_ENCODED_ROWS = 1 << 14  # at a time, which fit into the processor's caches
 _DEFLATE_LEVEL = 6
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PRIMITIVE = {
@@ -117,7 +119,7 @@ class _AvroWriter:
         return int(self._sink.tell())
 
     def write(self, rows: pa.Table) -> None:
-        for batch in rows.combine_chunks().to_batches():
+        for batch in rows.combine_chunks().to_batches(max_chunksize=_ENCODED_ROWS):
             encoded = encode_rows(batch.columns, self._fields)
             position = 0
             for start, end in block_ends(encoded.lengths, _BLOCK_BYTES):
@@ -186,8 +188,8 @@ class _AvroReader:
         self._check_columns(fields)
         # The decoder meets bytes of unknown origin, and damaged ones make it fail in every way Python has.
         try:
-            for records in self._file.records(batch_rows, [field.name for field in fields]):
-                yield self._table(records, fields)
+            for part in self._file.parts(batch_rows, [field.name for field in fields]):
+                yield self._table(part, fields)
         except Exception as error:
             raise self._damaged(error) from error
 
@@ -198,11 +200,16 @@ class _AvroReader:
                     f"the file has no column '{field.name}'", self._path, "Restore it, or roll back to a snapshot."
                 )
 
-    def _table(self, records: list[dict[str, Any]], fields: Sequence[DataField]) -> pa.Table:
+    def _table(self, part: pl.DataFrame | list[dict[str, Any]], fields: Sequence[DataField]) -> pa.Table:
         stored = pa.struct([pa.field(field.name, _stored_type(field)) for field in fields])
-        rows = pa.array(records, stored)
-        columns = [_natural(rows.field(i), field.type) for i, field in enumerate(fields)]
-        return pa.Table.from_arrays(columns, names=[field.name for field in fields])
+        if isinstance(part, pl.DataFrame):
+            columns = [
+                part.get_column(field.name).to_arrow().cast(of.type) for field, of in zip(fields, stored, strict=True)
+            ]
+        else:
+            columns = pa.array(part, stored).flatten()
+        natural = [_natural(column, field.type) for column, field in zip(columns, fields, strict=True)]
+        return pa.Table.from_arrays(natural, names=[field.name for field in fields])
 
 
 def _stored_type(field: DataField) -> pa.DataType:
@@ -211,7 +218,7 @@ def _stored_type(field: DataField) -> pa.DataType:
 
 
 def _stored(data_type: DataType) -> pa.DataType:
-    """The Arrow type that takes what fastavro makes of a value, when it knows of no logical types."""
+    """The Arrow type of stored values, logical types left aside."""
     match data_type.root:
         case "TIMESTAMP" | "TIMESTAMP_LTZ":
             return pa.int64()
@@ -226,8 +233,6 @@ def _stored(data_type: DataType) -> pa.DataType:
             return pa.struct([pa.field(part.name, _stored(part.type)) for part in data_type.fields])
         case "MAP" | "MULTISET":
             key, value = map(_stored, _map_types(data_type))
-            if _map_types(data_type)[0].is_string:
-                return pa.map_(key, value)
             return pa.list_(pa.struct([pa.field("key", key), pa.field("value", value)]))
     return arrow_type(data_type)
 
@@ -250,9 +255,7 @@ def _natural(array: pa.Array, data_type: DataType) -> pa.Array:
             return rebuilt(array, wanted, parts)
         case "MAP" | "MULTISET":
             key, value = _map_types(data_type)
-            is_map = pa.types.is_map(array.type)
-            keys = array.keys if is_map else array.values.field(0)
-            items = array.items if is_map else array.values.field(1)
+            keys, items = array.values.flatten()
             return rebuilt(array, wanted, [entries(wanted, [_natural(keys, key), _natural(items, value)])])
     return array
 

@@ -11,6 +11,7 @@ Fields are matched by name, so files of other writers with other record names or
 """
 
 import io
+import itertools
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,6 +24,7 @@ import polars as pl
 
 from maintenance.errors import CorruptFileError, PaimonError, UnsupportedError
 from maintenance.format.avro_codec import AVRO_CODECS, AvroCodec
+from maintenance.format.columnar_records import columnar_records, is_columnar
 from maintenance.format.json_object import missing_key
 
 T = TypeVar("T")
@@ -42,26 +44,26 @@ def record_schema(name: str, fields: list[dict[str, Any]]) -> Any:
 
 
 def read_records(data: bytes, where: str, convert: Callable[[dict[str, Any]], T]) -> list[T]:
-    """All records of a container file, in file order.
+    """All records of a metadata file, in file order: of a container, or of an ORC or parquet file.
 
     Args: `convert`: makes something of a record, a dict by field name, with times as the stored numbers; its KeyError
         means a missing field.
-    Raises: CorruptFileError: it is no such file, it is damaged, or a field is missing; UnsupportedError: it is in
-        another format or its codec is unknown.
+    Raises: CorruptFileError: it is no such file, it is damaged, or a field is missing; UnsupportedError: its codec is
+        unknown.
     """
-    if data[:3] == b"ORC" or data[:4] == b"PAR1":
-        raise UnsupportedError("a metadata file in ORC or parquet", where, "Only manifest.format = avro is read.")
     # The decoder meets bytes of unknown origin, and damaged ones make it fail in every way Python has.
     try:
         # One after the other: all records at once would keep the garbage collector busy.
-        records: Iterable[Any] = fastavro.reader(io.BytesIO(_decodable(data)))
+        records: Iterable[Any] = (
+            columnar_records(data) if is_columnar(data) else fastavro.reader(io.BytesIO(_decodable(data)))
+        )
         return [convert(record) for record in records]
     except PaimonError as error:
         raise error.at(where) from error
     except KeyError as error:
         raise missing_key(error, where) from error
     except Exception as error:
-        raise CorruptFileError(f"no valid Avro file: {error!r}", where, "Restore the file or roll back.") from error
+        raise CorruptFileError(f"no valid metadata file: {error!r}", where, "Restore the file or roll back.") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +82,6 @@ class AvroColumns:
     @classmethod
     def open(cls, data: bytes) -> "AvroColumns | None":
         """The blocks of a file; None where the columnar decoder cannot be used, see `read`."""
-        if _first_process() != os.getpid():
-            return None
         try:
             header, position = _header(data)
             decompress = _codec_of(header).decompress
@@ -89,9 +89,14 @@ class AvroColumns:
             blocks = [(count, decompress(block)) for count, block in _blocks(data, position)]
         except Exception:  # noqa: BLE001 - `read_records` meets the same bytes and tells
             return None
-        if any(count > len(content) for count, content in blocks):
+        return cls.of_blocks(container_header(schema, "null"), blocks)
+
+    @classmethod
+    def of_blocks(cls, header: bytes, blocks: Sequence[tuple[int, bytes]]) -> "AvroColumns | None":
+        """Blocks by their number of records and plain bytes; None where the columnar decoder cannot be used."""
+        if _first_process() != os.getpid() or any(count > len(content) for count, content in blocks):
             return None
-        return cls(container_header(schema, "null"), tuple(b[0] for b in blocks), tuple(b[1] for b in blocks))
+        return cls(header, tuple(block[0] for block in blocks), tuple(block[1] for block in blocks))
 
     def read(self, names: Sequence[str] | None = None, blocks: Sequence[int] | None = None) -> pl.DataFrame | None:
         """Columns of all records, or of those in some blocks (numbers, ascending).
@@ -135,6 +140,7 @@ def _codec_of(header: Mapping[str, bytes]) -> AvroCodec:
 class AvroFile:
     """A container of many records, decoded some blocks at a time. Damaged ones may raise anything.
 
+    Maps are read as arrays of records of `key` and `value`, whose bytes are the same: the columnar decoder has no maps.
     `column_names`: of the records, in file order.
     """
 
@@ -142,34 +148,58 @@ class AvroFile:
         self._data = data
         header, self._position = _header(data)
         self._decompress = _codec_of(header).decompress
-        self._schema = without_logical_types(json.loads(header["avro.schema"]))
+        schema = _maps_as_arrays(without_logical_types(json.loads(header["avro.schema"])), itertools.count())
         # Some writers put a union with null around the record.
-        self._record = self._schema[1] if isinstance(self._schema, list) else self._schema
+        self._record = schema[1] if isinstance(schema, list) else schema
+        self._header = container_header(json.dumps(schema), "null")
         self.column_names = [field["name"] for field in self._record["fields"]]
 
-    def records(self, batch_rows: int, names: Sequence[str]) -> Iterator[list[dict[str, Any]]]:
-        """Records with the columns `names`, those of whole blocks: at least `batch_rows` but for the last list."""
-        header = container_header(json.dumps(self._schema), "null")
+    def parts(self, batch_rows: int, names: Sequence[str]) -> Iterator[pl.DataFrame | list[dict[str, Any]]]:
+        """Columns of some blocks at a time: at least `batch_rows` rows but for the last.
+
+        Where the columnar decoder cannot be used records come instead, of the columns `names` and maybe of others.
+        """
+        gathered: list[tuple[int, bytes]] = []
+        for count, block in _blocks(self._data, self._position):
+            gathered.append((count, self._decompress(block)))
+            if sum(part[0] for part in gathered) >= batch_rows:
+                yield self._decoded(gathered, names)
+                gathered = []
+        if gathered:
+            yield self._decoded(gathered, names)
+
+    def _decoded(
+        self, blocks: Sequence[tuple[int, bytes]], names: Sequence[str]
+    ) -> pl.DataFrame | list[dict[str, Any]]:
+        columns = AvroColumns.of_blocks(self._header, blocks)
+        frame = None if columns is None else columns.read(names)
+        return self._records(blocks, names) if frame is None else frame
+
+    def _records(self, blocks: Sequence[tuple[int, bytes]], names: Sequence[str]) -> list[dict[str, Any]]:
         wanted = None
         if set(names) != set(self.column_names):
             fields = [field for field in self._record["fields"] if field["name"] in names]
             wanted = fastavro.parse_schema({**self._record, "fields": fields})
-        gathered, rows = [header], 0
-        for count, block in _blocks(self._data, self._position):
-            gathered.append(container_block(count, self._decompress(block)))
-            rows += count
-            if rows >= batch_rows:
-                yield _decoded(b"".join(gathered), wanted, rows)
-                gathered, rows = [header], 0
-        if rows:
-            yield _decoded(b"".join(gathered), wanted, rows)
+        container = b"".join([self._header, *itertools.starmap(container_block, blocks)])
+        records: list[Any] = list(fastavro.reader(io.BytesIO(container), wanted))
+        if len(records) != sum(count for count, _ in blocks):
+            raise ValueError(f"blocks of {sum(count for count, _ in blocks)} records hold {len(records)}")
+        return records
 
 
-def _decoded(container: bytes, wanted: Any, rows: int) -> list[dict[str, Any]]:
-    records: list[Any] = list(fastavro.reader(io.BytesIO(container), wanted))
-    if len(records) != rows:
-        raise ValueError(f"blocks of {rows} records hold {len(records)}")
-    return records
+def _maps_as_arrays(schema: Any, numbers: Iterator[int]) -> Any:
+    """A schema with arrays of records in place of maps. `numbers`: for the records' names."""
+    if isinstance(schema, list):
+        return [_maps_as_arrays(part, numbers) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if schema.get("type") != "map":
+        return {key: _maps_as_arrays(value, numbers) for key, value in schema.items()}
+    fields = [
+        {"name": "key", "type": "string"},
+        {"name": "value", "type": _maps_as_arrays(schema["values"], numbers)},
+    ]
+    return {"type": "array", "items": {"type": "record", "name": f"entry_of_map_{next(numbers)}", "fields": fields}}
 
 
 def container_header(schema: str, codec: str) -> bytes:

@@ -10,5 +10,4 @@ NOT_YET = {
     # Types, casts and formats
     "variant_blob:v*:batch": "type VARIANT",
     "type_casts:from_bigint:batch": "TIMESTAMP(9) of far years",
-    "mixed_formats:manifest_*": "manifests in ORC or parquet",
 }
