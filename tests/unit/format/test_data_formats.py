@@ -1,0 +1,295 @@
+"""Every format of data files: what is written is read, in any types, codecs and pieces; damage never shows as rows."""
+
+import io
+import json
+from pathlib import Path
+
+import fastavro
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from maintenance.errors import CorruptFileError, DataError, OptionError, UnsupportedError
+from maintenance.format.avro import avro_schema
+from maintenance.format.avro_file import without_logical_types
+from maintenance.format.data_format import FileSettings
+from maintenance.format.data_formats import DATA_FORMATS, open_data_file
+from maintenance.format.orc_tail import OrcTail
+from maintenance.format.protobuf import messages, number_of, parse_message
+from maintenance.format.schema import parse_schema
+from maintenance.format.system_fields import key_value_fields
+from maintenance.types.data_type import DataField, DataType, parse_type
+from maintenance.types.values import Value
+from tests.data_files import as_numbers, comparable, holds_everywhere, opened, stored_values, table_of, tables, written
+from tests.golden.case import extract
+
+CODECS = {
+    "parquet": ("zstd", "snappy", "gzip", "lz4", "none"),
+    "orc": ("zstd", "snappy", "zlib", "lz4", "none"),
+    "avro": ("zstd", "snappy", "deflate", "bzip2", "xz", "none"),
+}
+ID = DataField(0, "id", parse_type("INT NOT NULL"))
+
+
+def named(data_type: DataType) -> bool:
+    """Names that Avro has, too; each format has its own tests of names that it lacks."""
+    return all(field.name.isidentifier() and field.name.isascii() for field in data_type.fields)
+
+
+def in_avro(data_type: DataType) -> bool:
+    fraction = 3 if data_type.root == "TIME" else 6 if data_type.is_timestamp else 38
+    return named(data_type) and (data_type.precision or 0) <= fraction
+
+
+def kept_by_orc(data_type: DataType, value: Value) -> bool:
+    """Java's reader cuts blanks off from CHAR, and reads parts of milliseconds from 1970 on."""
+    if data_type.root == "CHAR":
+        return not str(value).endswith(" ")
+    return not data_type.is_timestamp or (isinstance(value, int) and (value >= 0 or value % 10**6 == 0))
+
+
+FILES = {
+    "parquet": tables(holds_everywhere(named)),
+    "orc": tables(holds_everywhere(named), kept_by_orc),
+    "avro": tables(holds_everywhere(in_avro)),
+}
+
+
+@pytest.mark.parametrize("name", DATA_FORMATS)
+@given(st.data())
+@settings(max_examples=30, deadline=None)
+def test_what_is_written_is_read(name: str, data: st.DataObject) -> None:
+    fields, rows = data.draw(FILES[name])
+    codec = data.draw(st.sampled_from(CODECS[name]))
+    content = written(rows, fields, FileSettings(name, codec), data.draw(st.integers(1, 3)))
+    wanted = data.draw(st.permutations(fields))[: data.draw(st.integers(1, len(fields)))]
+    found = opened(content, name).read(wanted, None)
+    assert found.column_names == [field.name for field in wanted]
+    assert comparable(found) == comparable(rows.select(found.column_names))
+    assert [f.type for f in found.schema] == [rows.schema.field(f.name).type for f in wanted]
+    batches = list(opened(content, name).batches(wanted, 5, None))
+    assert all(batch.num_rows <= 5 for batch in batches)
+    assert comparable(pa.concat_tables(batches)) == comparable(found)
+
+
+@given(FILES["avro"])
+@settings(max_examples=30, deadline=None)
+def test_avro_is_what_fastavro_makes_of_the_rows(file: tuple[list[DataField], pa.Table]) -> None:
+    """The encoder of columns against one of rows: the same bytes."""
+    fields, rows = file
+    content = written(rows, fields, FileSettings("avro", "none"))
+    schema = without_logical_types(avro_schema(fields))
+    records = [
+        {f.name: _avro_value(value, f.type) for f, value in zip(fields, row.values(), strict=True)}
+        for row in as_numbers(rows).to_pylist()
+    ]
+    expected, found = io.BytesIO(), io.BytesIO(content)
+    fastavro.writer(expected, schema, records, codec="null")
+    blocks = [list(fastavro.block_reader(file)) for file in (found, io.BytesIO(expected.getvalue()))]
+    assert [block.num_records for block in blocks[0]] == [rows.num_rows]
+    assert blocks[0][0].bytes_.getvalue() == blocks[1][0].bytes_.getvalue()
+
+
+def _avro_value(value: object, data_type: DataType) -> object:
+    if value is None:
+        return None
+    if data_type.root == "DECIMAL":
+        sign, digits, _ = value.as_tuple()  # type: ignore[attr-defined]
+        number = int("".join(map(str, digits))) * (-1 if sign else 1)
+        return number.to_bytes((number + (number < 0)).bit_length() // 8 + 1, "big", signed=True)
+    if data_type.element is not None and data_type.root == "ARRAY":
+        return [_avro_value(part, data_type.element) for part in value]  # type: ignore[attr-defined]
+    if data_type.root == "ROW":
+        return {f.name: _avro_value(value[f.name], f.type) for f in data_type.fields}  # type: ignore[index]
+    if data_type.root in ("MAP", "MULTISET"):
+        key_type = data_type.key or data_type.element
+        assert key_type is not None
+        value_type = data_type.value or DataType("INT")
+        pairs = [(_avro_value(k, key_type), _avro_value(v, value_type)) for k, v in value]  # type: ignore[attr-defined]
+        return _Pairs(pairs) if key_type.is_string else [{"key": k, "value": v} for k, v in pairs]
+    return value
+
+
+class _Pairs(dict):  # type: ignore[type-arg]
+    """A map as fastavro writes one, in which a key may stand twice."""
+
+    def __init__(self, pairs: list[tuple[object, object]]) -> None:
+        super().__init__(pairs)
+        self._pairs = pairs
+
+    def __len__(self) -> int:
+        return len(self._pairs)
+
+    def items(self) -> list[tuple[object, object]]:  # type: ignore[override]
+        return self._pairs
+
+
+@pytest.fixture(scope="module")
+def java_files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[list[DataField], Path]]:
+    """A data file with all types that Java wrote, and its columns, by format."""
+    found = {}
+    for name in ("orc", "avro"):
+        folder = extract(f"types_{name}", tmp_path_factory.mktemp(name)) / "db.db" / "pk"
+        schema = parse_schema((folder / "schema" / "schema-0").read_bytes(), "schema-0")
+        file = next((folder / "bucket-0").glob(f"*.{name}"))
+        found[name] = (list(key_value_fields(schema.key_fields, schema.fields)), file)
+    return found
+
+
+def test_avro_schemas_are_those_of_java(java_files: dict[str, tuple[list[DataField], Path]]) -> None:
+    fields, file = java_files["avro"]
+    with file.open("rb") as source:
+        java = json.loads(fastavro.reader(source).metadata["avro.schema"])
+    assert avro_schema(fields) == java
+
+
+def test_orc_types_are_those_of_java(java_files: dict[str, tuple[list[DataField], Path]]) -> None:
+    """Kinds, lengths, digits, names and attributes of all types, at every depth."""
+    fields, file = java_files["orc"]
+    ours = written(table_of(fields, []), fields, FileSettings("orc"))
+    found = [_described(OrcTail.read(pa.BufferReader(content))) for content in (ours, file.read_bytes())]
+    assert found[0] == found[1]
+
+
+def _described(tail: OrcTail) -> list[object]:
+    return [
+        (
+            kind.kind,
+            kind.subtypes,
+            kind.names,
+            [number_of(message, number) for number in (4, 5, 6)],
+            [messages(parse_message(part), 2) for part in messages(message, 7)],
+        )
+        for kind, message in zip(tail.types, tail.type_messages(), strict=True)
+    ]
+
+
+@pytest.mark.parametrize("name", DATA_FORMATS)
+@given(st.data())
+@settings(max_examples=40, deadline=None)
+def test_cut_files_are_errors_that_name_the_file(name: str, data: st.DataObject) -> None:
+    fields = [ID, DataField(1, "v", parse_type("STRING"))]
+    content = written(table_of(fields, [(i, f"text {i}") for i in range(100)]), fields, FileSettings(name))
+    cut = content[: data.draw(st.integers(0, len(content) - 1))]
+    if name == "avro" and cut == written(table_of(fields, []), fields, FileSettings(name)):
+        assert opened(cut, name).read(fields, None).num_rows == 0  # a container may end behind any block
+        return
+    with pytest.raises(CorruptFileError, match=f"memory.{name}"):
+        opened(cut, name).read(fields, None)
+
+
+@pytest.mark.parametrize("name", DATA_FORMATS)
+def test_other_bytes_and_missing_columns(name: str) -> None:
+    for content in (b"", b"nonsense" * 99):
+        with pytest.raises(CorruptFileError, match=f"memory.{name}"):
+            opened(content, name).read([ID], None)
+    content = written(table_of([ID], [(1,)]), [ID], FileSettings(name))
+    other = DataField(1, "other", parse_type("INT"))
+    missing = rf"no column 'other' \(memory.{name}"
+    with pytest.raises(CorruptFileError, match=missing):
+        opened(content, name).read([ID, other], None)
+    with pytest.raises(CorruptFileError, match=missing):
+        list(opened(content, name).batches([other], 9, None))
+
+
+@pytest.mark.parametrize("name", DATA_FORMATS)
+def test_a_file_without_rows(name: str) -> None:
+    fields = [ID, DataField(1, "v", parse_type("CHAR(3)"))]
+    content = written(table_of(fields, []), fields, FileSettings(name))
+    assert opened(content, name).read(fields, None).num_rows == 0
+    assert list(opened(content, name).batches(fields, 5, None)) == []
+
+
+@pytest.mark.parametrize("name", ["csv", "json", "text", "mosaic"])
+def test_other_formats_are_refused_by_name(name: str) -> None:
+    with pytest.raises(UnsupportedError, match=f"'{name}'.*memory.{name}"):
+        open_data_file(pa.BufferReader(b""), f"memory.{name}", {})
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [("orc", "orc.encrypt"), ("parquet", "parquet.bloom.filter.enabled"), ("avro", "avro.row-name-mapping")],
+)
+def test_keys_of_a_format_that_are_not_honoured_are_refused_by_name(name: str, key: str) -> None:
+    with pytest.raises(UnsupportedError, match=f"option '{key}' = 'x'"):
+        DATA_FORMATS[name].prepare_writer([ID], FileSettings(name, options={key: "x"}))
+    others = [other for other in DATA_FORMATS if other != name]
+    for other in others:
+        DATA_FORMATS[other].prepare_writer([ID], FileSettings(other, options={key: "x"}))
+
+
+@pytest.mark.parametrize("name", DATA_FORMATS)
+def test_codecs_that_a_format_lacks(name: str) -> None:
+    with pytest.raises((OptionError, UnsupportedError), match="lzo"):
+        DATA_FORMATS[name].prepare_writer([ID], FileSettings(name, "lzo"))
+
+
+def test_levels_of_zstd_in_orc() -> None:
+    rows = table_of([ID], [(i * 7919 % 997,) for i in range(5000)])
+    sizes = [len(written(rows, [ID], FileSettings("orc", "zstd", level))) for level in (1, 3)]
+    assert sizes[0] != sizes[1]
+    with pytest.raises(UnsupportedError, match=r"file.compression.zstd-level' = '7'"):
+        DATA_FORMATS["orc"].prepare_writer([ID], FileSettings("orc", "zstd", 7))
+    assert written(rows, [ID], FileSettings("orc", "lz4", 7))
+
+
+@pytest.mark.parametrize("text", ["TIMESTAMP(7)", "TIMESTAMP_LTZ(9)", "TIME(4)"])
+def test_types_that_avro_lacks(text: str) -> None:
+    field = DataField(1, "t", parse_type(text))
+    with pytest.raises(UnsupportedError, match="column t"):
+        DATA_FORMATS["avro"].prepare_writer([ID, field], FileSettings("avro"))
+
+
+def test_names_that_avro_lacks() -> None:
+    for name in ("größe", "a b", "1st", ""):
+        with pytest.raises(UnsupportedError, match="the name"):
+            DATA_FORMATS["avro"].prepare_writer([DataField(1, name, parse_type("INT"))], FileSettings("avro"))
+    inner = DataType("ROW", fields=(ID,))
+    same = [
+        DataField(1, "a", DataType("ROW", fields=(DataField(2, "b_c", inner),))),
+        DataField(4, "a_b", DataType("ROW", fields=(DataField(5, "c", inner),))),
+    ]
+    with pytest.raises(UnsupportedError, match="two records named 'record_a_b_c'"):
+        DATA_FORMATS["avro"].prepare_writer(same, FileSettings("avro"))
+
+
+def test_orc_refuses_what_java_could_not_read() -> None:
+    field = DataField(1, "t", parse_type("TIMESTAMP(6)"))
+    rows = table_of([field], [(0,), (None,), (-1000,), (-1,)])
+    with pytest.raises(DataError, match="before 1970"):
+        written(rows, [field], FileSettings("orc"))
+    assert written(rows.slice(0, 3), [field], FileSettings("orc"))
+
+
+@given(st.data())
+@settings(max_examples=30, deadline=None)
+def test_orc_stripes_that_a_filter_rules_out(data: st.DataObject) -> None:
+    """A filter leaves out stripes, never rows that it is true for; and the rows' numbers say which are left."""
+    text = data.draw(st.sampled_from(["INT", "BIGINT", "STRING", "DATE", "CHAR(4)", "DOUBLE", "TIME(3)"]))
+    field = DataField(1, "v", parse_type(text))
+    fields = [ID, field]
+    values = stored_values(field.type, kept_by_orc)
+    groups = data.draw(st.lists(st.lists(values, min_size=1, max_size=3), min_size=1, max_size=4))
+    rows = table_of(fields, [(i, value) for i, group in enumerate(groups) for value in group for _ in range(700)])
+    content = written(rows, fields, FileSettings("orc", "none", options={"orc.stripe.size": "1"}), rows.num_rows // 350)
+    bound = data.draw(values.filter(lambda value: value is not None))
+    literal = pa.scalar(bound, rows.schema.field("v").type)
+    compare = data.draw(st.sampled_from([pc.equal, pc.less, pc.greater_equal]))
+    condition = compare(pc.field("v"), literal)
+    reader = opened(content, "orc")
+    found, positions = reader.read(fields, condition), reader.positions(condition)
+    kept = rows if positions is None else rows.take(pa.array(positions))
+    assert comparable(found) == comparable(kept)
+    assert comparable(found.filter(condition)) == comparable(rows.filter(condition))
+
+
+def test_orc_leaves_out_stripes() -> None:
+    rows = table_of([ID], [(i,) for i in range(5000)])
+    content = written(rows, [ID], FileSettings("orc", "none", options={"orc.stripe.size": "1"}))
+    reader = opened(content, "orc")
+    found = reader.read([ID], pc.field("id") >= 4500)
+    assert 500 <= found.num_rows < 2500
+    assert found.column("id").to_pylist() == list(range(5000 - found.num_rows, 5000))
+    assert reader.positions(None) is None
