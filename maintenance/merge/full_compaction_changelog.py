@@ -16,9 +16,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from maintenance.merge.ordered import KeyGroups
+from maintenance.merge.same_rows import same_values
 from maintenance.types.row_kind import RowKind, is_retract
 
 
@@ -75,23 +75,16 @@ def _equal(
     at = np.flatnonzero(pair)
     same = np.ones(len(at), bool)
     for name in columns:
-        left, right = rows.column(name).take(pa.array(before[at])), results.column(name).take(pa.array(at))
-        same &= _equal_floats(left, right) if pa.types.is_floating(left.type) else _equal_values(left, right)
+        left, right = _taken(rows.column(name), before[at]), _taken(results.column(name), at)
+        same &= same_values(left, right)
     found = np.zeros(len(pair), bool)
     found[at] = same
     return found
 
 
-def _equal_values(left: pa.ChunkedArray, right: pa.ChunkedArray) -> np.ndarray:
-    both_null = pc.and_(left.is_null(), right.is_null())
-    return np.asarray(pc.or_(pc.fill_null(pc.equal(left, right), False), both_null).to_numpy())
-
-
-def _equal_floats(left: pa.ChunkedArray, right: pa.ChunkedArray) -> np.ndarray:
-    """As Java's `Double.compare`: every NaN is the same, the two zeros are not."""
-    both_nan = pc.fill_null(pc.and_(pc.is_nan(left), pc.is_nan(right)), False).to_numpy()
-    signs = [np.signbit(column.fill_null(0.0).to_numpy()) for column in (left, right)]
-    return (_equal_values(left, right) & (signs[0] == signs[1])) | both_nan
+def _taken(column: pa.ChunkedArray, positions: np.ndarray) -> pa.Array:
+    taken = column.take(pa.array(positions))
+    return pa.concat_arrays(taken.chunks) if taken.num_chunks else pa.array([], column.type)
 
 
 def _emit(records: pa.Table, slots: np.ndarray, kinds: np.ndarray) -> pa.Table:
