@@ -1,0 +1,73 @@
+"""Faults of a table, and collecting them: nothing that is wrong with a table may end the examination of the rest."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TypeVar
+
+from maintenance.errors import CorruptFileError, NotFoundError, PaimonError, UnsupportedError
+
+T = TypeVar("T")
+
+
+class FaultKind(StrEnum):
+    """What is wrong.
+
+    Attributes:
+        MISSING: metadata names a file that is not there.
+        DAMAGED: a file's bytes are not what its format says.
+        MISMATCH: two files contradict each other: sizes, numbers of rows, deletion vectors of files that do not live.
+        UNSUPPORTED: of a newer Paimon, or a feature this program lacks: it was not examined.
+        HINT: a hint lies; readers find their way without it.
+        STRAY: a file that has no place where it lies.
+    """
+
+    MISSING = "missing"
+    DAMAGED = "damaged"
+    MISMATCH = "mismatch"
+    UNSUPPORTED = "unsupported"
+    HINT = "hint"
+    STRAY = "stray"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One fault. `object`: path of the file; `detail`: what is wrong, and what needs the file; `fix`: what to do."""
+
+    kind: FaultKind
+    object: str
+    detail: str
+    fix: str
+
+
+RESTORE = "Restore the file from a copy, or roll back to a snapshot or tag that does not need it."
+
+
+@dataclass(slots=True)
+class Faults:
+    """Collects faults; the same one is kept once."""
+
+    found: dict[Fault, None] = field(default_factory=dict)
+
+    def add(self, kind: FaultKind, path: str, detail: str, fix: str = RESTORE) -> None:
+        self.found[Fault(kind, path, detail, fix)] = None
+
+    def attempt(self, path: str, needed_by: str, read: Callable[[], T]) -> T | None:
+        """What `read` gives; None if it fails, which is a fault of the file. `needed_by`: for the detail."""
+        try:
+            return read()
+        except FileNotFoundError:
+            self.add(FaultKind.MISSING, path, f"needed by {needed_by}")
+        except PaimonError as error:
+            self.add(_kind_of(error), path, f"{error.found} ({error.where}); needed by {needed_by}", error.fix)
+        except Exception as error:  # noqa: BLE001 - the examination goes on, whatever a file does to its parser
+            self.add(FaultKind.DAMAGED, path, f"{type(error).__name__}: {error}; needed by {needed_by}")
+        return None
+
+
+def _kind_of(error: PaimonError) -> FaultKind:
+    if isinstance(error, NotFoundError):
+        return FaultKind.MISSING
+    if isinstance(error, UnsupportedError):
+        return FaultKind.UNSUPPORTED
+    return FaultKind.DAMAGED if isinstance(error, CorruptFileError) else FaultKind.MISMATCH
