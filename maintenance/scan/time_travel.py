@@ -322,9 +322,7 @@ class History:
             end = latest
         if asked.mode != "diff":
             return self._changes(earliest.id - 1 if start is None else start.id, end.id, asked.mode)
-        if start is None and earliest.id == 1:
-            # Before the first snapshot there was nothing, so that all of the end is new.
-            return FullState(end)
+        # From before the first snapshot it is compared with the first: Paimon 2.1 shows the first's rows too.
         return Difference(earliest if start is None else start, end)
 
     def _changes(self, start: int, end: int, mode: str) -> Changes:
