@@ -1,8 +1,9 @@
 """What compacting one bucket does to each of its files: keep, lift to another level, or rewrite.
 
 Files that overlap, and small files, are rewritten together; a large file that overlaps nothing only changes its level,
-unless it goes to the highest level and holds retractions, which must not survive there. Source: Java
-`MergeTreeCompactTask`.
+unless it goes to the highest level and holds retractions, which must not survive there. Where compactions look up older
+records, most files of level 0 must be rewritten, for what they get is merged with what lies above. Source: Java
+`MergeTreeCompactTask`, `LookupMergeTreeCompactRewriter`.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,12 +20,17 @@ class RewriteStep:
 
     sections: tuple[Section, ...]
 
+    @property
+    def files(self) -> tuple[DataFileMeta, ...]:
+        return tuple(file for section in self.sections for run in section for file in run)
+
 
 @dataclass(frozen=True, slots=True)
 class UpgradeStep:
-    """A file that gets another level and stays as it is."""
+    """A file that gets another level and stays as it is. `changelog`: it still makes changelog."""
 
     file: DataFileMeta
+    changelog: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +43,8 @@ class BucketCompaction:
         drop_deletes: retractions need not be kept: no older record lies below the output.
         max_level: highest level; its records are the state that a full-compaction changelog compares with.
         changelog: produce a changelog.
+        looks_up: records of level 0 are merged with the older ones that lie above, in `older` too.
+        older: files of the levels above the output.
     """
 
     partition: bytes
@@ -48,6 +56,8 @@ class BucketCompaction:
     changelog: bool
     steps: tuple[RewriteStep | UpgradeStep, ...]
     reason: str
+    looks_up: bool = False
+    older: tuple[DataFileMeta, ...] = ()
 
     @property
     def input_files(self) -> tuple[DataFileMeta, ...]:
@@ -56,18 +66,30 @@ class BucketCompaction:
             if isinstance(step, UpgradeStep):
                 files.append(step.file)
             else:
-                files.extend(file for section in step.sections for run in section for file in run)
+                files.extend(step.files)
         return tuple(files)
 
 
 @dataclass(frozen=True, slots=True)
 class CompactionRules:
-    """What the steps depend on. `small_size`: bytes below which a file is worth rewriting with its neighbours."""
+    """What the steps depend on.
+
+    Attributes:
+        small_size: bytes below which a file is worth rewriting with its neighbours.
+        changelog: files that get another level make changelog: all with producer full-compaction, else those of level
+            0.
+        looks_up: older records of keys are looked up above.
+        lifts_level_0: though they are, merging changes no record of level 0: the newest one is the row, whole.
+        new_format: files of the output level have another format than those of level 0.
+    """
 
     max_level: int
     small_size: int
-    full_compaction_changelog: bool = False
+    changelog: bool = False
     force_rewrite: bool = False
+    looks_up: bool = False
+    lifts_level_0: bool = False
+    new_format: bool = False
 
 
 def plan_steps(
@@ -102,7 +124,13 @@ def _upgrade(file: DataFileMeta, output_level: int, rules: CompactionRules) -> S
     holds_deletes = file.delete_row_count is None or file.delete_row_count > 0
     if rules.force_rewrite or (output_level == rules.max_level and holds_deletes):
         return [RewriteStep((((file,),),))]
-    return [UpgradeStep(file)] if file.level != output_level else []
+    if file.level == output_level:
+        return []
+    if not rules.looks_up:
+        return [UpgradeStep(file, rules.changelog)]
+    if file.level == 0 and (rules.new_format or not (output_level == rules.max_level or rules.lifts_level_0)):
+        return [RewriteStep((((file,),),))]
+    return [UpgradeStep(file, rules.changelog and file.level == 0)]
 
 
 def drops_deletes(output_level: int, files: Sequence[DataFileMeta]) -> bool:

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
+from maintenance.compaction.lookup_levels import LookupLevels
+from maintenance.compaction.merging import Merging
 from maintenance.compaction.plan import BucketCompaction, RewriteStep
 from maintenance.format.data_file import DataFileMeta, FileSource
-from maintenance.format.system_fields import VALUE_KIND
+from maintenance.format.system_fields import SEQUENCE_NUMBER, VALUE_KIND
 from maintenance.merge.engine import MergeEngine
-from maintenance.merge.full_compaction_changelog import full_compaction_changelog
-from maintenance.merge.ordered import RUN_COLUMN
-from maintenance.merge.sections import Section
+from maintenance.merge.sections import Section, levels_apart
 from maintenance.options import table as table_options
 from maintenance.read.data_file import DataFileReader, ReadContext
 from maintenance.read.split_read import max_rows, oldest_first, partition_values
@@ -31,6 +31,12 @@ class CompactionTask:
     read: ReadContext
     compaction: BucketCompaction
     memory: int = 64 << 20
+
+    def reader(self, file: DataFileMeta, context: ReadContext | None = None) -> DataFileReader:
+        """A reader of a file of the bucket. `context`: in the place of the task's own."""
+        partition, bucket = self.compaction.partition, self.compaction.bucket
+        path = self.write.paths.data_file(partition, bucket, file)
+        return DataFileReader(context or self.read, path, file, partition_values(self.write.schema, partition))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +66,7 @@ class _BucketRewrite:
         changelog = replace(place, changelog=True, source=FileSource.APPEND)
         self._changelog = RollingFileWriter(task.write, changelog, names) if self._plan.changelog else None
         self._kinds = np.zeros(len(KIND_TEXTS), np.int64)
-        dedupe = table_options.CHANGELOG_ROW_DEDUPLICATE.of(task.write.options)
-        self._compare = task.write.schema.field_names if dedupe else ()
+        self._merging = _merging(task, self._engine)
         self._input_rows = 0
         self._output_rows = 0
 
@@ -71,16 +76,17 @@ class _BucketRewrite:
         try:
             for step in self._plan.steps:
                 if isinstance(step, RewriteStep):
-                    before.extend(file for section in step.sections for run in section for file in run)
+                    before.extend(step.files)
+                    looks_up = self._plan.looks_up and any(file.level == 0 for file in step.files)
                     for section in step.sections:
-                        self._merge(section, write=True)
+                        self._merge(section, write=True, looks_up=looks_up)
                     # A file that is only lifted may lie between this step's keys and the next one's.
                     self._output.end_run()
                 else:
                     before.append(step.file)
                     after.append(replace(step.file, level=self._plan.output_level))
-                    if self._changelog is not None:
-                        self._merge(((step.file,),), write=False)
+                    if step.changelog:
+                        self._merge(((step.file,),), write=False, looks_up=self._plan.looks_up)
             written = self._output.close()
             changelog = () if self._changelog is None else self._changelog.close()
         except BaseException:
@@ -98,22 +104,19 @@ class _BucketRewrite:
         )
         return CompactionResult(message, self._input_rows, self._output_rows, tuple(self._kinds.tolist()))
 
-    def _merge(self, section: Section, *, write: bool) -> None:
-        top = self._plan.max_level
-        runs = oldest_first(section if self._changelog is None else top_apart(section, top))
-        run_is_top = np.array([run[0].level == top for run in runs])
+    def _merge(self, section: Section, *, write: bool, looks_up: bool) -> None:
+        runs = oldest_first(levels_apart(section) if self._plan.looks_up or self._changelog is not None else section)
+        levels = np.array([run[0].level for run in runs])
         for window in self._windows(runs):
             self._input_rows += len(window.groups.order)
-            results = self._engine.merge(window.rows, window.groups)
-            if self._changelog is not None:
-                at_top = run_is_top[window.rows.column(RUN_COLUMN).to_numpy()]
-                emitted = full_compaction_changelog(
-                    window.rows, window.groups, results, at_top, same_is_no_change=self._compare
-                )
-                self._kinds += np.bincount(emitted.column(VALUE_KIND.name).to_numpy(), minlength=len(KIND_TEXTS))
-                self._changelog.write(emitted)
+            merge = self._merging.looked_up if looks_up else self._merging.merged
+            merged = merge(window, levels)
+            if self._changelog is not None and merged.changelog is not None:
+                kinds = merged.changelog.column(VALUE_KIND.name).to_numpy()
+                self._kinds += np.bincount(kinds, minlength=len(KIND_TEXTS))
+                self._changelog.write(merged.changelog)
             if write:
-                self._write(results)
+                self._write(merged.results)
 
     def _write(self, results: pa.Table) -> None:
         if self._plan.drop_deletes:
@@ -124,25 +127,31 @@ class _BucketRewrite:
         self._output.write(results)
 
     def _windows(self, runs: list[tuple[DataFileMeta, ...]]) -> Iterator[Window]:
-        task, plan = self._task, self._plan
-        partition = partition_values(task.write.schema, plan.partition)
-        readers = [
-            [
-                DataFileReader(
-                    task.read, task.write.paths.data_file(plan.partition, plan.bucket, file), file, partition
-                )
-                for file in run
-            ]
-            for run in runs
-        ]
-        return windows(readers, self._engine.order, max_rows(readers, task.memory))
+        readers = [[self._task.reader(file) for file in run] for run in runs]
+        return windows(readers, self._engine.order, max_rows(readers, self._task.memory))
 
 
-def top_apart(section: Section, top: int) -> Section:
-    """The runs of a section, those files of the highest level in runs of their own: sections do not look at levels."""
-    runs: list[tuple[DataFileMeta, ...]] = []
-    for run in section:
-        of_top = tuple(file for file in run if file.level == top)
-        others = tuple(file for file in run if file.level != top)
-        runs.extend(part for part in (of_top, others) if part)
-    return tuple(runs)
+def _merging(task: CompactionTask, engine: MergeEngine) -> Merging:
+    plan, schema, options = task.compaction, task.write.schema, task.write.options
+    first_row = table_options.MERGE_ENGINE.of(options) == "first-row"
+    # Whether a key is there is all that first-row asks.
+    fields = (SEQUENCE_NUMBER, VALUE_KIND, *schema.key_fields) if first_row else task.read.fields
+    context = replace(task.read, fields=tuple(fields))
+    readers = tuple(task.reader(file, context) for file in plan.older)
+    return Merging(
+        engine,
+        plan.max_level,
+        produces=plan.changelog,
+        looks_up=plan.looks_up,
+        compared=_compared(task),
+        first_row=first_row,
+        above=LookupLevels(readers, tuple(schema.key_fields)),
+    )
+
+
+def _compared(task: CompactionTask) -> tuple[str, ...] | None:
+    """The columns of a pair that makes no changelog if they are the same; None = every pair does."""
+    if not table_options.CHANGELOG_ROW_DEDUPLICATE.of(task.write.options):
+        return None
+    ignored = table_options.CHANGELOG_ROW_DEDUPLICATE_IGNORE_FIELDS.of(task.write.options)
+    return tuple(name for name in task.write.schema.field_names if name not in ignored)

@@ -14,7 +14,7 @@ from maintenance.format.schema import TableSchema
 from maintenance.format.system_fields import SEQUENCE_NUMBER, VALUE_KIND
 from maintenance.merge.aggregation import Aggregation
 from maintenance.merge.deduplicate import deduplicate, deduplicate_ignoring_deletes
-from maintenance.merge.first_row import first_row, first_row_ignoring_deletes
+from maintenance.merge.first_row import first_row, first_row_ignoring_deletes, refuse_retractions
 from maintenance.merge.ordered import RUN_COLUMN, KeyGroups, RecordOrder, without_covered_levels
 from maintenance.merge.partial_update import PartialUpdate
 from maintenance.merge.records import Merged, Records, merge_several
@@ -35,21 +35,30 @@ class Rules(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PickRules:
-    """Rules of an engine whose result is one of the records, whole."""
+    """Rules of an engine whose result is one of the records, whole.
+
+    `check`: what it refuses even of a key with a single record, where compactions look older records up.
+    """
 
     pick: PickResult
+    check: Callable[[pa.Table], None] | None = None
 
 
 _ENGINES: Mapping[str, Callable[[TableSchema, Mapping[str, str]], "Rules | PickRules"]] = {
     "deduplicate": lambda schema, options: _picking(options, deduplicate, deduplicate_ignoring_deletes),
-    "first-row": lambda schema, options: _picking(options, first_row, first_row_ignoring_deletes),
+    "first-row": lambda schema, options: _picking(options, first_row, first_row_ignoring_deletes, refuse_retractions),
     "partial-update": PartialUpdate.of,
     "aggregation": Aggregation.of,
 }
 
 
-def _picking(options: Mapping[str, str], pick: PickResult, ignoring_deletes: PickResult) -> PickRules:
-    return PickRules(ignoring_deletes if table_options.IGNORE_DELETE.of(options) else pick)
+def _picking(
+    options: Mapping[str, str],
+    pick: PickResult,
+    ignoring_deletes: PickResult,
+    check: Callable[[pa.Table], None] | None = None,
+) -> PickRules:
+    return PickRules(ignoring_deletes) if table_options.IGNORE_DELETE.of(options) else PickRules(pick, check)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +87,14 @@ class MergeEngine:
         further = () if isinstance(self.rules, PickRules) else self.rules.needs(wanted)
         return (*self.order.key, *self.order.sequence_fields, *further)
 
-    def merge(self, rows: pa.Table, groups: KeyGroups, run_levels: np.ndarray | None = None) -> pa.Table:
+    def merge(
+        self, rows: pa.Table, groups: KeyGroups, run_levels: np.ndarray | None = None, *, lone_too: bool = False
+    ) -> pa.Table:
         """One record for each key, in key order; retractions included.
 
         Args: `rows`: n > 0 records with `_SEQUENCE_NUMBER`, `_VALUE_KIND` and columns of the table; `_RUN` is left out;
-            `run_levels`: the level of each run, where the records are of files.
+            `run_levels`: the level of each run, where the records are of files; `lone_too`: a key's only record is
+            merged as well, as compactions that look up do, instead of being the key's row as it stands.
         Raises: DataError: the records break a rule of the engine.
         """
         system = (SEQUENCE_NUMBER.name, VALUE_KIND.name)
@@ -90,6 +102,8 @@ class MergeEngine:
         if self.levels_cover and run_levels is not None:
             groups = without_covered_levels(groups, run_levels[rows.column(RUN_COLUMN).to_numpy()])
         if isinstance(self.rules, PickRules):
+            if lone_too and self.rules.check is not None:
+                self.rules.check(rows)
             return rows.select([*system, *names]).take(pa.array(self.rules.pick(rows, groups)))
         rules = self.rules
-        return merge_several(rows, groups, names, lambda records: rules.merge(records, names))
+        return merge_several(rows, groups, names, lambda records: rules.merge(records, names), lone_too=lone_too)

@@ -17,10 +17,18 @@ def first_row(rows: pa.Table, groups: KeyGroups) -> np.ndarray:
     if retract.any():
         several = np.diff(groups.starts, append=len(groups.order)) > 1
         if (np.logical_or.reduceat(retract[groups.order], groups.starts) & several).any():
-            raise DataError(
-                "merge engine first-row does not take -U and -D", "row kinds", "Set 'ignore-delete' = 'true'."
-            )
+            raise _refused()
     return groups.order[groups.starts]
+
+
+def refuse_retractions(rows: pa.Table) -> None:
+    """Raises: DataError: one of the records is a retraction."""
+    if is_retract(rows.column("_VALUE_KIND").to_numpy()).any():
+        raise _refused()
+
+
+def _refused() -> DataError:
+    return DataError("merge engine first-row does not take -U and -D", "row kinds", "Set 'ignore-delete' = 'true'.")
 
 
 def first_row_ignoring_deletes(rows: pa.Table, groups: KeyGroups) -> np.ndarray:

@@ -81,14 +81,19 @@ def contiguous(column: pa.ChunkedArray) -> pa.Array:
 
 
 def merge_several(
-    rows: pa.Table, groups: KeyGroups, names: Iterable[str], merge: Callable[[Records], Merged]
+    rows: pa.Table,
+    groups: KeyGroups,
+    names: Iterable[str],
+    merge: Callable[[Records], Merged],
+    *,
+    lone_too: bool = False,
 ) -> pa.Table:
     """One record for each key: the lone ones as they are, the others merged.
 
-    Args: `rows`: n > 0 records; `names`: of the columns that are not system columns.
+    Args: `rows`: n > 0 records; `names`: of the columns that are not system columns; `lone_too`: merge all.
     """
     counts = np.diff(groups.starts, append=len(groups.order))
-    several = counts > 1
+    several = np.ones(len(counts), bool) if lone_too else counts > 1
     alone = groups.order[groups.starts]
     if not several.any():
         return rows.select([SEQUENCE_NUMBER.name, VALUE_KIND.name, *names]).take(pa.array(alone))

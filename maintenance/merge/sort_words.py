@@ -60,6 +60,18 @@ def sort_order(words: Sequence[np.ndarray]) -> np.ndarray:
     return np.argsort(word, kind="stable")
 
 
+def key_ranks(columns: Sequence[pa.Array]) -> np.ndarray:
+    """The place of each row in their order, the same for equal rows. int64, shape (n,). `columns`: n > 0 rows each."""
+    words = sort_words(columns)
+    order = sort_order(words)
+    changed = np.zeros(len(order), bool)
+    for word in words:
+        changed[1:] |= word[order][1:] != word[order][:-1]
+    ranks = np.empty(len(order), np.int64)
+    ranks[order] = np.cumsum(changed)
+    return ranks
+
+
 def column_codes(column: pa.Array) -> list[Codes]:
     """The codes of a column, most significant first. Raises: UnsupportedError: the type has no order here."""
     if column.null_count == len(column):

@@ -7,7 +7,7 @@ from functools import cache
 from maintenance.compaction.append import AppendCompaction, pack_in_order, pack_small_files
 from maintenance.compaction.levels import level_count, sorted_runs
 from maintenance.compaction.plan import BucketCompaction, CompactionRules, drops_deletes, plan_steps
-from maintenance.compaction.universal import UniversalOptions, pick, pick_full
+from maintenance.compaction.universal import CompactUnit, UniversalOptions, pick, pick_full
 from maintenance.format.key import key_reader
 from maintenance.format.manifest import EntrySelection, ManifestEntry
 from maintenance.format.snapshot import Snapshot
@@ -92,15 +92,22 @@ def _plan_bucket(
     if unit is None:
         return []
     target = table_options.target_file_size(options, has_primary_key=True)
+    produces = _produces_changelog(options, unit, max_level)
+    looks_up = table_options.looks_up(options)
+    formats = table_options.FILE_FORMAT_PER_LEVEL.of(options)
+    of_table = table_options.FILE_FORMAT.of(options)
     rules = CompactionRules(
         max_level,
         small_size=int(table_options.COMPACTION_SMALL_FILE_RATIO.of(options) * target),
+        changelog=produces,
         force_rewrite=full and table_options.COMPACTION_FORCE_REWRITE_ALL_FILES.of(options),
+        looks_up=looks_up,
+        lifts_level_0=_newest_is_the_row(options),
+        new_format=formats.get(0, of_table) != formats.get(unit.output_level, of_table),
     )
     steps = plan_steps(unit, rules, key_reader([field.type for field in table.schema.key_fields]))
     if not steps:
         return []
-    produces = table_options.CHANGELOG_PRODUCER.of(options) == "full-compaction"
     return [
         BucketCompaction(
             partition=group[0],
@@ -109,11 +116,28 @@ def _plan_bucket(
             output_level=unit.output_level,
             max_level=max_level,
             drop_deletes=drops_deletes(unit.output_level, files),
-            changelog=produces and unit.output_level == max_level,
+            changelog=produces,
             steps=steps,
             reason=unit.reason,
+            looks_up=looks_up,
+            older=tuple(file for file in files if file.level > unit.output_level) if looks_up else (),
         )
     ]
+
+
+def _produces_changelog(options: Mapping[str, str], unit: CompactUnit, max_level: int) -> bool:
+    """Whether this compaction writes the changelog of what it merges. Source: data section 5."""
+    match table_options.CHANGELOG_PRODUCER.of(options):
+        case "full-compaction":
+            return unit.output_level == max_level
+        case "lookup":
+            return any(file.level == 0 for file in unit.files)
+    return False
+
+
+def _newest_is_the_row(options: Mapping[str, str]) -> bool:
+    plain = table_options.MERGE_ENGINE.of(options) == "deduplicate"
+    return plain and not table_options.SEQUENCE_FIELD.of(options)
 
 
 def _plan_append(table: Table, group: Group, members: Sequence[ManifestEntry], *, full: bool) -> list[Unit]:

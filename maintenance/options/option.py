@@ -67,6 +67,11 @@ def names(text: str) -> tuple[str, ...]:
     return tuple(name for part in text.split(",") if (name := part.strip()))
 
 
+def untrimmed_names(text: str) -> tuple[str, ...]:
+    """Comma-separated names as they stand, blanks included, as Java takes those of a few options."""
+    return tuple(text.split(",")) if text else ()
+
+
 def per_level(text: str) -> dict[int, str]:
     """Settings of levels, such as ``0:avro,5:orc``. Source: Java's map options."""
     levels = {}

@@ -20,6 +20,7 @@ from maintenance.options.option import (
     per_level,
     positive,
     string,
+    untrimmed_names,
 )
 
 MAX_INT = 2**31 - 1
@@ -57,6 +58,9 @@ WRITE_ONLY = Option("write-only", boolean, False, ("write.compaction-skip",))
 
 CHANGELOG_PRODUCER = Option("changelog-producer", one_of("none", "input", "lookup", "full-compaction"), "none")
 CHANGELOG_ROW_DEDUPLICATE = Option("changelog-producer.row-deduplicate", boolean, False)
+CHANGELOG_ROW_DEDUPLICATE_IGNORE_FIELDS: Option[tuple[str, ...]] = Option(
+    "changelog-producer.row-deduplicate-ignore-fields", untrimmed_names, ()
+)
 
 FILE_FORMAT = Option("file.format", string, "parquet")
 FILE_FORMAT_PER_LEVEL: Option[Mapping[int, str]] = Option("file.format.per.level", per_level, {})
@@ -209,7 +213,6 @@ REFUSED: Mapping[str, _Accepts] = {
 }
 # Reading such tables is exact: none of these options changes what a batch read sees beyond what `scan` and `read` do.
 REFUSED_ON_WRITE: Mapping[str, _Accepts] = {
-    "changelog-producer": _is("none", "full-compaction"),
     "deletion-vectors.enabled": _OFF,
     "row-tracking.enabled": _OFF,
     "data-evolution.enabled": _OFF,
@@ -227,7 +230,6 @@ REFUSED_ON_WRITE: Mapping[str, _Accepts] = {
     "changelog-file.format": _is(*_DATA_FORMATS),
     "rowkind.field": _never,
     "sequence.auto-padding": _never,
-    "changelog-producer.row-deduplicate-ignore-fields": _never,
     "manifest.delete-file-drop-stats": _OFF,
     "manifest.format": _is("avro"),
     "write.sequence-number-init-mode": _is("scan"),

@@ -1,5 +1,7 @@
 """Write the rows of one bucket: with a primary key as sorted runs of level 0, else as they come."""
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 
@@ -16,7 +18,8 @@ class BucketWriter:
     """Takes rows of one bucket in any number of pieces.
 
     With a primary key rows gather in a buffer (`write-buffer-size`); each time it is full it is sorted, merged to one
-    record a key, and written as a sorted run. `next_sequence`: number of the next row of this bucket.
+    record a key, and written as a sorted run. With `changelog-producer` = `input` all of them, unmerged, are written as
+    changelog first. `next_sequence`: number of the next row of this bucket.
     """
 
     def __init__(self, context: WriteContext, partition: bytes, bucket: int, next_sequence: int) -> None:
@@ -27,12 +30,11 @@ class BucketWriter:
         self._buffer: list[pa.Table] = []
         self._buffered = 0
         self._limit = table_options.WRITE_BUFFER_SIZE.of(context.options)
-        self._writer = RollingFileWriter(
-            context,
-            FilePlace(partition, bucket),
-            FileNames.of(context.options),
-            min_sequence_number=next_sequence,
-        )
+        names, place = FileNames.of(context.options), FilePlace(partition, bucket)
+        self._writer = RollingFileWriter(context, place, names, min_sequence_number=next_sequence)
+        self._changelog: RollingFileWriter | None = None
+        if context.has_primary_key and table_options.CHANGELOG_PRODUCER.of(context.options) == "input":
+            self._changelog = RollingFileWriter(context, replace(place, changelog=True), names)
 
     def write(self, rows: pa.Table) -> None:
         """Take rows as `conform` returns them."""
@@ -50,11 +52,16 @@ class BucketWriter:
         """Write what is buffered. Returns the message for the commit."""
         self._flush()
         files = self._writer.close()
-        return CommitMessage(self._partition, self._bucket, self._context.total_buckets, new_files=files)
+        changelog = () if self._changelog is None else self._changelog.close()
+        return CommitMessage(
+            self._partition, self._bucket, self._context.total_buckets, new_files=files, changelog_files=changelog
+        )
 
     def abort(self) -> None:
         """Delete what was written."""
         self._writer.abort()
+        if self._changelog is not None:
+            self._changelog.abort()
 
     def _flush(self) -> None:
         if not self._buffer:
@@ -64,5 +71,10 @@ class BucketWriter:
         if not rows.num_rows:
             return
         engine = MergeEngine.of(self._context.schema, self._context.options)
-        self._writer.write(engine.merge(rows, group_by_key(rows, engine.order)))
+        groups = group_by_key(rows, engine.order)
+        if self._changelog is not None:
+            # By key and age. One file for each flush, as in Java, so its name comes right before its data's.
+            self._changelog.write(rows.take(pa.array(groups.order)))
+            self._changelog.end_run()
+        self._writer.write(engine.merge(rows, groups))
         self._writer.end_run()

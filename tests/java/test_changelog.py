@@ -1,59 +1,191 @@
-"""The changelog of a full compaction is the one that Java produces from the same writes."""
+"""The changelog of every producer and merge engine is the one that Java produces from the same writes."""
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
+from maintenance.operations.compact import compact
 from maintenance.operations.produce_changelog import produce_changelog
 from tests.java.process import JavaProcess
 from tests.java.samples import Row, Sample, arrow_of, comparable, rows_in, table_of
+from tests.tables import live_files
 
 COLUMNS = (("id", "BIGINT NOT NULL"), ("version", "BIGINT"), ("v", "STRING"), ("d", "DOUBLE"))
 TEXTS = ("a", "b", "é", "", None)
 NUMBERS = (1.5, float("nan"), -0.0, 0.0, None)
+KINDS = ("+I", "+I", "+U", "-U", "-D")
+INSERTS = ("+I", "+U")
+OLDER = 400
 PRODUCER = {"bucket": "2", "write-only": "true", "changelog-producer": "full-compaction"}
-OPTIONS = {
-    "plain": {},
-    "without changes to the same": {"changelog-producer.row-deduplicate": "true"},
-    "in another order": {"sequence.field": "version"},
-    "without deletes": {"ignore-delete": "true"},
+SUMS = {
+    "merge-engine": "aggregation",
+    "fields.version.aggregate-function": "sum",
+    "fields.d.aggregate-function": "last_value",
 }
 
 
-def random_batch(dice: random.Random) -> tuple[list[Row], list[str]]:
+@dataclass(frozen=True)
+class Case:
+    """A table: options of its merge engine, and the kinds of rows it takes."""
+
+    options: Mapping[str, str] = field(default_factory=dict)
+    kinds: tuple[str, ...] = KINDS
+
+
+CASES = {
+    "plain": Case(),
+    "without changes to the same": Case({"changelog-producer.row-deduplicate": "true"}),
+    "without changes to most columns": Case(
+        {
+            "changelog-producer.row-deduplicate": "true",
+            "changelog-producer.row-deduplicate-ignore-fields": "version,d, v",
+        }
+    ),
+    "in another order": Case({"sequence.field": "version"}),
+    "without deletes": Case({"ignore-delete": "true"}),
+    "partial update": Case({"merge-engine": "partial-update"}, INSERTS),
+    "partial update with deletes": Case(
+        {"merge-engine": "partial-update", "partial-update.remove-record-on-delete": "true"}
+    ),
+    "partial update in groups": Case({"merge-engine": "partial-update", "fields.version.sequence-group": "v,d"}),
+    "aggregation": Case(SUMS),
+    "aggregation without changes to the same": Case({**SUMS, "changelog-producer.row-deduplicate": "true"}),
+    "aggregation with deletes": Case({**SUMS, "aggregation.remove-record-on-delete": "true"}),
+}
+FIRST_ROW = {
+    "first row": Case({"merge-engine": "first-row"}, INSERTS),
+    "first row without deletes": Case({"merge-engine": "first-row", "ignore-delete": "true"}),
+}
+
+
+def random_batch(dice: random.Random, kinds: Sequence[str] = KINDS) -> tuple[list[Row], list[str]]:
     """Changes of few keys, so that they meet; the same key several times in a batch too."""
     count = dice.randint(1, 12)
     rows: list[Row] = [
         (dice.randint(0, 9), dice.randint(0, 5), dice.choice(TEXTS), dice.choice(NUMBERS)) for _ in range(count)
     ]
-    return rows, [dice.choice(["+I", "+I", "+U", "-U", "-D"]) for _ in range(count)]
+    return rows, [dice.choice(kinds) for _ in range(count)]
 
 
-@pytest.mark.parametrize("name", OPTIONS)
-def test_the_changelog_is_that_of_java(java: JavaProcess, tmp_path: Path, name: str) -> None:
-    options: Mapping[str, str] = {**PRODUCER, **OPTIONS[name]}
-    ours, theirs = str(tmp_path / "ours"), str(tmp_path / "theirs")
-    for warehouse in (ours, theirs):
-        java.create_table(warehouse, "db.t", COLUMNS, (["id"], []), options)
+def older_rows() -> list[Row]:
+    """Rows whose file is so large that small ones stay on levels below it."""
+    return [(i * 2, i, f"a text of its own {i * 7919 % 10007}", float(i)) for i in range(OLDER)]
+
+
+def changes_of(java: JavaProcess, warehouse: str) -> list[str]:
+    """All changelog rows of a table, as Java reads them."""
+    last = table_of(warehouse).snapshots.latest_id()
+    between = {"incremental-between": f"0,{last}", "incremental-between-scan-mode": "changelog"}
+    return comparable(java.rows(warehouse, "db.t$audit_log", between))
+
+
+def same_rows(java: JavaProcess, ours: str, theirs: str) -> None:
+    """Both engines find the same rows in both tables."""
+    wanted = comparable(java.rows(theirs, "db.t"))
+    assert comparable(java.rows(ours, "db.t")) == wanted
+    assert comparable(rows_in(table_of(ours).to_arrow())) == wanted
+    assert comparable(rows_in(table_of(theirs).to_arrow())) == wanted
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_changelog_of_full_compactions_is_that_of_java(java: JavaProcess, tmp_path: Path, name: str) -> None:
+    ours, theirs = both(java, tmp_path, {**PRODUCER, **CASES[name].options})
     dice = random.Random(name)
     changes = 0
     for _ in range(4):
         for _ in range(dice.randint(1, 3)):
-            rows, kinds = random_batch(dice)
+            rows, kinds = random_batch(dice, CASES[name].kinds)
             for warehouse in (ours, theirs):
                 table_of(warehouse).write_arrow(arrow_of(rows, COLUMNS), kinds)
         java.compact(theirs, "db.t")
         report = produce_changelog(None, table_of(ours))
         changes += sum(report.changelog_rows.values())
-    last = table_of(ours).snapshots.latest_id()
-    assert last == table_of(theirs).snapshots.latest_id()
-    between = {"incremental-between": f"1,{last}", "incremental-between-scan-mode": "changelog"}
-    found, wanted = (comparable(java.rows(w, "db.t$audit_log", between)) for w in (ours, theirs))
-    assert found == wanted
+    assert table_of(ours).snapshots.latest_id() == table_of(theirs).snapshots.latest_id()
+    found = changes_of(java, ours)
+    assert found == changes_of(java, theirs)
     assert len(found) == changes > 10
-    assert comparable(rows_in(table_of(ours).to_arrow())) == comparable(java.rows(theirs, "db.t"))
+    same_rows(java, ours, theirs)
+
+
+@pytest.mark.parametrize("name", [*CASES, *FIRST_ROW])
+def test_the_changelog_of_lookups_is_that_of_java(java: JavaProcess, tmp_path: Path, name: str) -> None:
+    """Java compacts and looks up in its writer, at each commit."""
+    case = (CASES | FIRST_ROW)[name]
+    ours, theirs = both(java, tmp_path, {"bucket": "1", "changelog-producer": "lookup", **case.options})
+    dice = random.Random(name)
+    levels = set()
+    changes = 0
+    for number in range(9):
+        rows, kinds = random_batch(dice, case.kinds)
+        if number in (0, 5):
+            rows, kinds = [*older_rows(), *rows], ["+I"] * OLDER + kinds
+        java.write(theirs, "db.t", rows, kinds)
+        table_of(ours).write_arrow(arrow_of(rows, COLUMNS), kinds)
+        report = produce_changelog(None, table_of(ours))
+        assert not report.failed
+        changes += sum(report.changelog_rows.values())
+        levels |= {file.level for file in live_files(table_of(ours))}
+        assert produce_changelog(None, table_of(ours)).snapshot_ids == ()
+        same_rows(java, ours, theirs)
+    assert len(levels) > 1
+    found = changes_of(java, ours)
+    assert found == changes_of(java, theirs)
+    assert len(found) == changes > OLDER
+    java.compact(theirs, "db.t")
+    compact(None, table_of(ours), full=True)
+    assert changes_of(java, ours) == changes_of(java, theirs) == found
+    same_rows(java, ours, theirs)
+
+
+@pytest.mark.parametrize("name", ["plain", "partial update in groups", "aggregation"])
+def test_lookups_after_several_commits_are_those_of_java(java: JavaProcess, tmp_path: Path, name: str) -> None:
+    """Writers are write-only on both sides, so that level 0 holds several files, of several changes to a key.
+
+    Both compact to the highest level: what a deletion leaves behind depends on whether there is a level above.
+    """
+    case = CASES[name]
+    ours, theirs = both(
+        java, tmp_path, {"bucket": "1", "changelog-producer": "lookup", "write-only": "true", **case.options}
+    )
+    dice = random.Random(name)
+    for _ in range(4):
+        for _ in range(dice.randint(1, 3)):
+            rows, kinds = random_batch(dice, case.kinds)
+            for warehouse in (ours, theirs):
+                table_of(warehouse).write_arrow(arrow_of(rows, COLUMNS), kinds)
+        java.compact(theirs, "db.t")
+        assert not compact(None, table_of(ours), full=True).failed
+        same_rows(java, ours, theirs)
+    assert changes_of(java, ours) == changes_of(java, theirs) != []
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_changelog_of_input_is_that_of_java(java: JavaProcess, tmp_path: Path, name: str) -> None:
+    case = CASES[name]
+    options = {"bucket": "2", "changelog-producer": "input", "write-only": "true", **case.options}
+    ours, theirs = both(java, tmp_path, options)
+    dice = random.Random(name)
+    for _ in range(3):
+        rows, kinds = random_batch(dice, case.kinds)
+        java.write(theirs, "db.t", rows, kinds)
+        table_of(ours).write_arrow(arrow_of(rows, COLUMNS), kinds)
+    found = changes_of(java, ours)
+    assert found == changes_of(java, theirs) != []
+    same_rows(java, ours, theirs)
+    for snapshot_id in table_of(ours).snapshots.list_ids():
+        mine, other = (table_of(w).snapshots.get(snapshot_id) for w in (ours, theirs))
+        assert (mine.commit_kind, mine.changelog_record_count) == (other.commit_kind, other.changelog_record_count)
+
+
+def both(java: JavaProcess, folder: Path, options: Mapping[str, str]) -> tuple[str, str]:
+    """Two warehouses with the same table: one for us, one for Java."""
+    warehouses = (str(folder / "ours"), str(folder / "theirs"))
+    for warehouse in warehouses:
+        java.create_table(warehouse, "db.t", COLUMNS, (["id"], []), options)
+    return warehouses
 
 
 def test_java_goes_on_from_our_changelog(java: JavaProcess, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from maintenance.catalog import Schema
 from maintenance.errors import OptionError, UnsupportedError
 from maintenance.options import file_index
 from maintenance.options import table as table_options
-from maintenance.options.option import Option, names, string
+from maintenance.options.option import Option, names, string, untrimmed_names
 from maintenance.options.table import REFUSED, REFUSED_ON_WRITE
 from tests.tables import KEYED, create_table, keyed, open_warehouse
 
@@ -116,7 +116,7 @@ def test_values_that_change_nothing_are_accepted(tmp_path: Path) -> None:
     create_table(tmp_path, options=options).write_arrow(keyed({1: "a"}))
 
 
-FREE_TEXTS = {string, names}
+FREE_TEXTS = {string, names, untrimmed_names}
 
 
 @pytest.mark.parametrize("name", sorted(OPTIONS))

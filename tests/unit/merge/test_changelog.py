@@ -1,4 +1,4 @@
-"""The changelog of a full compaction, against the emission table of the rules, key by key."""
+"""The changelog of a compaction, against the emission table of the rules, key by key."""
 
 import math
 
@@ -8,9 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from maintenance.merge import changelog as changelogs
+from maintenance.merge.changelog import before_full_compaction, before_lookup
 from maintenance.merge.deduplicate import deduplicate
-from maintenance.merge.full_compaction_changelog import full_compaction_changelog
 from maintenance.merge.ordered import RecordOrder, group_by_key
+from maintenance.types.row_kind import RowKind
 from tests.models.merging import changelog, deduplicated, grouped
 from tests.models.order import Record
 from tests.unit.merge.strategies import records, table_of, top_of
@@ -28,9 +30,9 @@ def test_emitted_records(rows: list[Record], compared: tuple[str, ...], sequence
     sequence = ("u2",) if sequenced else ()
     table = table_of(rows)
     groups = group_by_key(table, RecordOrder(KEY, sequence))
-    emitted = full_compaction_changelog(
-        table, groups, merged_of(table, deduplicate(table, groups)), top_of(rows), same_is_no_change=compared
-    )
+    results = merged_of(table, deduplicate(table, groups))
+    before = before_full_compaction(table, groups, top_of(rows))
+    emitted = changelogs.changelog(table, results, before, same_is_no_change=compared or None)
     expected = [
         (kind, record["n"])
         for members in grouped(rows, KEY, sequence, descending=False)
@@ -73,10 +75,11 @@ def test_nested_values_that_are_no_change(old: list[int] | None, new: list[int] 
 def test_values_that_are_no_change(old: float | None, new: float | None, same: bool) -> None:
     values = pa.array([old, new], pa.float64())
     assert emitted_of(values, ["x"]) == (0 if same else 2)
-    assert emitted_of(values, []) == 2
+    assert emitted_of(values, []) == 0
+    assert emitted_of(values, None) == 2
 
 
-def emitted_of(values: pa.Array, compared: list[str]) -> int:
+def emitted_of(values: pa.Array, compared: list[str] | None) -> int:
     """How many records the change of a key from the first value to the second one gives."""
     table = pa.table(
         {
@@ -88,5 +91,41 @@ def emitted_of(values: pa.Array, compared: list[str]) -> int:
     )
     groups = group_by_key(table, RecordOrder(("k",)))
     merged = merged_of(table, groups.newest)
-    top = np.array([True, False])
-    return full_compaction_changelog(table, groups, merged, top, same_is_no_change=compared).num_rows
+    before = before_full_compaction(table, groups, np.array([True, False]))
+    return changelogs.changelog(table, merged, before, same_is_no_change=compared).num_rows
+
+
+@pytest.mark.parametrize(
+    ("levels", "kinds", "emitted"),
+    [
+        # Records of one key, oldest first; the value of each is its number.
+        ([0], [0], [("+I", 0)]),
+        ([0], [3], []),
+        ([5], [0], []),
+        ([5, 4], [0, 0], []),
+        ([5, 0], [0, 0], [("-U", 0), ("+U", 1)]),
+        ([5, 0], [0, 3], [("-D", 0)]),
+        ([5, 0], [3, 2], [("+I", 1)]),
+        # The lowest level above 0 covers those of deeper levels, and is what stood before even where it is newer.
+        ([5, 4, 0], [0, 0, 0], [("-U", 1), ("+U", 2)]),
+        ([5, 4, 0], [0, 3, 0], [("+I", 2)]),
+        ([0, 5], [0, 0], [("-U", 1), ("+U", 1)]),
+        ([4, 0, 0], [0, 3, 0], [("-U", 0), ("+U", 2)]),
+    ],
+)
+def test_what_a_lookup_finds_is_what_stood_before(
+    levels: list[int], kinds: list[int], emitted: list[tuple[str, int]]
+) -> None:
+    count = len(levels)
+    table = pa.table(
+        {
+            "k": [1] * count,
+            "_SEQUENCE_NUMBER": pa.array(range(count), pa.int64()),
+            "_VALUE_KIND": pa.array(kinds, pa.int8()),
+            "n": pa.array(range(count), pa.int64()),
+        }
+    )
+    groups = group_by_key(table, RecordOrder(("k",)))
+    found = changelogs.changelog(table, merged_of(table, groups.newest), before_lookup(table, groups, np.array(levels)))
+    texts = [RowKind(kind).text for kind in found.column("_VALUE_KIND").to_pylist()]
+    assert list(zip(texts, found.column("n").to_pylist(), strict=True)) == emitted

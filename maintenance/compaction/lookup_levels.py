@@ -1,0 +1,110 @@
+"""Look up what levels above the output of a compaction hold of the keys that it merges.
+
+Of each file only the row groups are read that may hold one of the keys, and of their rows only those with such a key
+are kept, so that memory grows with the keys asked for and not with the levels. A key that a level holds is not asked of
+the levels above it, which it covers. Source: Java `LookupLevels`, which looks up key by key in local copies of files.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from maintenance.format.binary_row import parse_row
+from maintenance.format.data_file import DataFileMeta
+from maintenance.merge.sort_words import key_ranks
+from maintenance.predicate.tree import Compare, In, Predicate, conjunction
+from maintenance.read.data_file import DataFileReader
+from maintenance.types.data_type import DataField
+from maintenance.types.values import arrow_of_values, values_of_arrow
+
+_BATCH_ROWS = 1 << 16
+_LISTED = 256
+
+
+@dataclass(frozen=True, slots=True)
+class OlderRecords:
+    """Records of one level. `rows`: with the columns that readers yield, among them rows of other keys."""
+
+    level: int
+    rows: pa.Table
+
+
+@dataclass(frozen=True, slots=True)
+class LookupLevels:
+    """The levels above an output level. `readers`: of their files; `key_fields`: columns of the trimmed key."""
+
+    readers: tuple[DataFileReader, ...]
+    key_fields: tuple[DataField, ...]
+
+    def find(self, keys: pa.Table) -> list[OlderRecords]:
+        """What the lowest level that holds a key holds of it. `keys`: n > 0 different keys in order.
+
+        Columns of several keys are compared one by one, so rows of keys that were not asked for may come along.
+        """
+        found = []
+        for level in sorted({reader.file.level for reader in self.readers}):
+            rows = self._of_level([reader for reader in self.readers if reader.file.level == level], keys)
+            if rows is not None:
+                found.append(OlderRecords(level, rows))
+                keys = self._without(keys, rows)
+                if not keys.num_rows:
+                    break
+        return found
+
+    def _of_level(self, readers: Sequence[DataFileReader], keys: pa.Table) -> pa.Table | None:
+        parts: list[pa.Table] = []
+        for reader, (start, end) in zip(readers, self._ranges([r.file for r in readers], keys), strict=True):
+            if end > start:
+                parts.extend(self._of_file(reader, keys.slice(start, end - start)))
+        return pa.concat_tables(parts) if parts else None
+
+    def _ranges(self, files: Sequence[DataFileMeta], keys: pa.Table) -> list[tuple[int, int]]:
+        """Of each file the range of the keys that lie between its smallest and its largest."""
+        types = [field.type for field in self.key_fields]
+        bounds = [parse_row(key, types) for file in files for key in (file.min_key, file.max_key)]
+        columns = []
+        for number, field in enumerate(self.key_fields):
+            known = arrow_of_values([bound[number] for bound in bounds], field.type)
+            columns.append(pa.concat_arrays([keys.column(field.name).combine_chunks(), known]))
+        ranks = key_ranks(columns)
+        of_keys, of_bounds = ranks[: keys.num_rows], ranks[keys.num_rows :]
+        starts = np.searchsorted(of_keys, of_bounds[::2], side="left")
+        ends = np.searchsorted(of_keys, of_bounds[1::2], side="right")
+        return [(int(start), int(end)) for start, end in zip(starts, ends, strict=True)]
+
+    def _of_file(self, reader: DataFileReader, keys: pa.Table) -> list[pa.Table]:
+        pruned = DataFileReader(
+            reader.context, reader.path, reader.file, reader.partition, self._pruning(keys), reader.deletion
+        )
+        parts = (self._matching(rows, keys) for rows in pruned.batches(_BATCH_ROWS))
+        return [part for part in parts if part.num_rows]
+
+    def _pruning(self, keys: pa.Table) -> Predicate | None:
+        """What the first column of the keys says about row groups; nothing of floats, whose zeros have two orders."""
+        field = self.key_fields[0]
+        if field.type.root in ("FLOAT", "DOUBLE"):
+            return None
+        column = keys.column(field.name)
+        if keys.num_rows <= _LISTED:
+            return In(field.name, tuple(values_of_arrow(column.unique())))
+        low, high = (values_of_arrow(column.slice(at, 1))[0] for at in (0, keys.num_rows - 1))
+        return conjunction([Compare(">=", field.name, low), Compare("<=", field.name, high)])
+
+    def _matching(self, rows: pa.Table, keys: pa.Table) -> pa.Table:
+        keep = None
+        for field in self.key_fields:
+            known = pc.is_in(rows.column(field.name), value_set=keys.column(field.name))
+            keep = known if keep is None else pc.and_(keep, known)
+        return rows.filter(keep)
+
+    def _without(self, keys: pa.Table, rows: pa.Table) -> pa.Table:
+        """The keys that are not among those of the rows."""
+        names = [field.name for field in self.key_fields]
+        columns = [
+            pa.concat_arrays([keys.column(name).combine_chunks(), rows.column(name).combine_chunks()]) for name in names
+        ]
+        ranks = key_ranks(columns)
+        return keys.filter(pa.array(~np.isin(ranks[: keys.num_rows], ranks[keys.num_rows :])))
