@@ -18,7 +18,6 @@ from maintenance.catalog.column_paths import (
     with_fields_changed,
     with_type_changed,
 )
-from maintenance.catalog.option_changes import check_option
 from maintenance.catalog.schema_change import (
     AddColumn,
     Column,
@@ -43,6 +42,7 @@ from maintenance.errors import SchemaError
 from maintenance.format.schema import SCHEMA_VERSION, TableSchema
 from maintenance.metadata.zone import local_zone
 from maintenance.options import table as table_options
+from maintenance.options.changes import may_change_option
 from maintenance.options.renames import renamed
 from maintenance.types.casts.default import default_value
 from maintenance.types.casts.matrix import may_change
@@ -120,14 +120,16 @@ class _Evolution:
 
     def _set_option(self, key: str, value: str | None) -> None:
         options = dict(self.schema.options)
-        try:
-            changes = check_option(key, value, self.start, options, has_snapshot=self.has_snapshot)
-        except SchemaError as error:
-            raise error.at(self.where) from error
-        if not changes:
+        old = options.get(key)
+        if old == value or _is_present_key(key, value, self.start):
             return
+        self._refuse_if(
+            key == "branch" or not may_change_option(key, value, options, has_snapshot=self.has_snapshot),
+            f"option '{key}' cannot change from '{old}' to '{value}'",
+            "Create a new table with the option and copy the data.",
+        )
         if value is None:
-            options.pop(key, None)
+            del options[key]
         else:
             options[key] = value
         self.schema = replace(self.schema, options=options)
@@ -243,6 +245,12 @@ class _Evolution:
     def _check_no_primary_key(self, path: tuple[str, ...], what: str) -> None:
         wrong = len(path) == 1 and path[0] in self.schema.primary_keys
         self._refuse_if(wrong, f"primary key column '{path[0]}' cannot be {what}")
+
+
+def _is_present_key(option: str, value: str | None, schema: TableSchema) -> bool:
+    """Whether `primary-key` or `partition` is set to what the table has: they do not stay options."""
+    keys = {"primary-key": schema.primary_keys, "partition": schema.partition_keys}.get(option)
+    return keys is not None and value is not None and _names(value) == keys
 
 
 def _type_of(data_type: str | DataType) -> DataType:

@@ -17,7 +17,7 @@ from maintenance.commit.commit import CommitIdentity, abort, commit_compact
 from maintenance.compaction.append import AppendCompaction, AppendCompactionTask, rewrite_append
 from maintenance.compaction.plan import BucketCompaction
 from maintenance.compaction.rewrite import CompactionResult, CompactionTask, rewrite_bucket
-from maintenance.errors import CommitError
+from maintenance.errors import CommitError, ConflictError
 from maintenance.format.data_file import DataFileMeta
 from maintenance.metadata.paths import partition_text_of
 from maintenance.operations.compact_plan import CompactionPlan, CompactionScope, Group, Unit, plan_compaction
@@ -202,6 +202,12 @@ class _Compaction:
     def _tasks(self, units: Sequence[Unit]) -> "list[CompactionTask | AppendCompactionTask]":
         write = self._table.write_context()
         ids = {file.schema_id for unit in units for file in _files(unit)} | {self._table.schema.id}
+        if max(ids) > self._table.schema.id:
+            raise ConflictError(
+                f"there are files of schema {max(ids)}, and the table was opened with schema {self._table.schema.id}",
+                f"table {self._table.identifier}",
+                "Open the table again: rewriting them would bring them back to the old columns.",
+            )
         schemas = {i: self._table.schema if i == self._table.schema.id else self._table.schemas.get(i) for i in ids}
         read = ReadContext(self._table.file_io, schemas, write.row_fields, self._table.schema.partition_keys)
         return [

@@ -29,6 +29,7 @@ from maintenance.metadata.schemas import Schemas
 from maintenance.metadata.snapshots import Snapshots
 from maintenance.metadata.tags import Tags
 from maintenance.options import table as table_options
+from maintenance.options.changes import may_change_option
 from maintenance.options.renames import renamed
 from maintenance.predicate.sql import parse
 from maintenance.predicate.tree import Predicate
@@ -108,8 +109,9 @@ class Table:
 
     def copy(self, options: Mapping[str, str]) -> "Table":
         """This table with further options for reading or writing, stored nowhere. Raises: OptionError: immutable."""
-        for key in (*table_options.IMMUTABLE, "bucket", "path"):
-            if key in options and options[key] != self.options.get(key):
+        for key, value in options.items():
+            changes = value != self.options.get(key)
+            if changes and (key == "bucket" or not may_change_option(key, value, self.options, has_snapshot=True)):
                 raise OptionError(f"option '{key}' cannot be set for one read", self.identifier, "Leave it out.")
         others = {key: value for key, value in options.items() if key != table_options.BRANCH.key}
         table = self.on_branch(table_options.BRANCH.of(options)) if len(others) < len(options) else self

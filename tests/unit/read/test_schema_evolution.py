@@ -27,7 +27,7 @@ from maintenance.catalog import (
     UpdateColumnType,
     after,
 )
-from maintenance.errors import DataError
+from maintenance.errors import ConflictError, DataError
 from maintenance.operations.compact import compact
 from maintenance.predicate.tree import And, Compare, In, IsNull, Not, Or, Predicate
 from maintenance.table.table import Table, read_splits
@@ -308,3 +308,35 @@ def test_nested_columns_evolve(tmp_path: Path) -> None:
 
 def _ints(*names: str) -> pa.Schema:
     return pa.schema([(name, pa.int32()) for name in names])
+
+
+def test_a_compaction_that_does_not_know_the_new_columns_stops(tmp_path: Path) -> None:
+    """It would bring files back to the old columns."""
+    stale = create_table(tmp_path, (("id", "INT"), ("v", "INT")), ("id",))
+    stale.write_arrow(pa.table({"id": [1], "v": [1]}, _ints("id", "v")))
+    open_warehouse(tmp_path).alter_table("db.t", [UpdateColumnType("v", "BIGINT")])
+    wide = pa.table({"id": pa.array([2], pa.int32()), "v": pa.array([2**40], pa.int64())})
+    get_table(tmp_path).write_arrow(wide)
+    with pytest.raises(ConflictError, match=r"schema 1.*opened with schema 0"):
+        compact(None, stale, full=True)
+    compact(None, get_table(tmp_path), full=True)
+    assert sorted(get_table(tmp_path).to_arrow()["v"].to_pylist()) == [1, 2**40]
+
+
+def test_changelogs_have_the_columns_of_the_compaction(tmp_path: Path) -> None:
+    """Rows before a change of the columns are told under the names and types after it."""
+    options = {"changelog-producer": "full-compaction", "changelog-producer.row-deduplicate": "true"}
+    table = create_table(tmp_path, (("id", "INT"), ("v", "INT"), ("gone", "INT")), ("id",), options)
+    table.write_arrow(pa.table({"id": [1, 2], "v": [1, 2], "gone": [0, 0]}, _ints("id", "v", "gone")))
+    compact(None, get_table(tmp_path), full=True)
+    changes = [RenameColumn("v", "w"), UpdateColumnType("w", "STRING"), DropColumn("gone"), AddColumn("n", "INT")]
+    open_warehouse(tmp_path).alter_table("db.t", changes)
+    table = get_table(tmp_path)
+    news = {"id": pa.array([1, 2], pa.int32()), "w": ["one", "2"], "n": pa.array([None, None], pa.int32())}
+    table.write_arrow(pa.table(news))
+    compact(None, get_table(tmp_path), full=True)
+    table = get_table(tmp_path)
+    expected = [{"id": 1, "w": "one", "n": None}, {"id": 2, "w": "2", "n": None}]
+    assert sorted(table.to_arrow().to_pylist(), key=str) == expected
+    log = table.to_arrow(options={"incremental-between": "2,4", "incremental-between-scan-mode": "changelog"})
+    assert log.to_pylist() == [{"id": 1, "w": "1", "n": None}, {"id": 1, "w": "one", "n": None}]

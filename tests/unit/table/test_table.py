@@ -63,6 +63,8 @@ def test_dynamic_options_are_stored_nowhere(table: Table) -> None:
     assert 9 in state(table)
     with pytest.raises(OptionError, match="'merge-engine' cannot be set"):
         table.copy({"merge-engine": "aggregation"})
+    with pytest.raises(OptionError, match=r"deletion-vectors\.enabled"):
+        table.copy({"deletion-vectors.enabled": "true"})
 
 
 def test_the_highest_level_alone(tmp_path: Path) -> None:
