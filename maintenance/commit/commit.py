@@ -30,6 +30,7 @@ from maintenance.metadata.paths import TablePaths
 from maintenance.metadata.schemas import Schemas
 from maintenance.metadata.snapshots import Snapshots
 from maintenance.options import table as table_options
+from maintenance.write.hash_index import HashFiles
 from maintenance.write.message import CommitMessage
 
 BATCH_IDENTIFIER = 2**63 - 1
@@ -113,34 +114,59 @@ def already_committed(target: CommitTarget, identity: CommitIdentity) -> bool:
 
 
 def commit_append(
-    target: CommitTarget, messages: Sequence[CommitMessage], identity: CommitIdentity, *, force: bool = False
+    target: CommitTarget,
+    messages: Sequence[CommitMessage],
+    identity: CommitIdentity,
+    *,
+    force: bool = False,
+    hash_files: HashFiles | None = None,
 ) -> tuple[int, ...]:
     """Publish new files. Returns the new snapshot's id, nothing if there is nothing to commit and not `force`.
 
+    Args: `hash_files`: of a table with dynamic buckets, those by which the rows were given their buckets.
     Raises: CommitError: other writers kept publishing first; ConflictError: a partition has another number of buckets
-        than these files. Nothing is published, the files of the messages stay: retry, or `abort`.
+        than these files, or another writer gave keys of it their buckets meanwhile. Nothing is published, the files of
+        the messages stay: retry, or `abort`.
     """
     entries = entries_of_messages(messages, lambda m: [(FileKind.ADD, m.new_files)])
     changelog = entries_of_messages(messages, lambda m: [(FileKind.ADD, m.changelog_files)])
     if not entries and not force:
         return ()
-    changes = Changes(CommitKind.APPEND, entries, changelog)
-    snapshot, conflict, _ = publish(target, changes, identity, _check_bucket_number)
+    new = [entry for message in messages for entry in message.new_index_files]
+    changes = Changes(CommitKind.APPEND, entries, changelog, index=(lambda old: replaced(old, new)) if new else None)
+
+    def check(target: CommitTarget, changes: Changes, latest: Snapshot | None) -> Conflict | None:
+        conflict = _check_bucket_number(target, changes, latest)
+        if conflict is None and hash_files is not None:
+            conflict = _check_hash_files(target, changes, latest, hash_files)
+        return conflict
+
+    snapshot, conflict, _ = publish(target, changes, identity, check)
     if snapshot is None:
         raise conflict_error(target, conflict)
     return (snapshot.id,)
 
 
 def append_or_abort(
-    target: CommitTarget, messages: Sequence[CommitMessage], identity: CommitIdentity
+    target: CommitTarget,
+    messages: Sequence[CommitMessage],
+    identity: CommitIdentity,
+    *,
+    hash_files: HashFiles | None = None,
 ) -> tuple[int, ...]:
     """As `commit_append`; when it is certain that nothing was published, the files of the messages are deleted."""
     try:
-        return commit_append(target, messages, identity)
+        return commit_append(target, messages, identity, hash_files=hash_files)
     except (CommitError, ConflictError):
         # After any other error the snapshot may be there and need its files.
         abort(target, messages)
         raise
+
+
+def replaced(old: Sequence[IndexManifestEntry], new: Sequence[IndexManifestEntry]) -> list[IndexManifestEntry]:
+    """An index state in which new HASH files stand in place of their buckets' old ones."""
+    taken = {(entry.partition, entry.bucket, entry.index_type) for entry in new}
+    return [*(e for e in old if (e.partition, e.bucket, e.index_type) not in taken), *new]
 
 
 def commit_compact(target: CommitTarget, messages: Sequence[CommitMessage], identity: CommitIdentity) -> CompactCommit:
@@ -176,6 +202,7 @@ def abort(target: CommitTarget, messages: Sequence[CommitMessage]) -> None:
     for message in messages:
         for file in message.written():
             target.file_io.delete_quietly(target.paths.all_files_of(message.partition, message.bucket, file))
+        target.file_io.delete_quietly(map(target.paths.index_file, message.new_index_files))
 
 
 def entries_of_messages(
@@ -273,6 +300,19 @@ def _check_bucket_number(target: CommitTarget, changes: Changes, latest: Snapsho
     if not wrong:
         return None
     return Conflict("the number of buckets of the partition is another one than the table's", frozenset(wrong))
+
+
+def _check_hash_files(
+    target: CommitTarget, changes: Changes, latest: Snapshot | None, hash_files: HashFiles
+) -> Conflict | None:
+    """Buckets were given by the index files of each partition as they were: others would give them otherwise."""
+    written = {entry.partition for entry in changes.entries}
+    now = {} if latest is None else target.manifests.hash_files(latest)
+    before, after = ({k: e.file_name for k, e in files.items() if k[0] in written} for files in (hash_files, now))
+    if before == after:
+        return None
+    moved = {key for key in before.keys() | after.keys() if before.get(key) != after.get(key)}
+    return Conflict("another writer gave keys of the same partition their buckets meanwhile", frozenset(moved))
 
 
 def _snapshot(

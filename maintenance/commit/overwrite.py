@@ -94,10 +94,11 @@ def overwrite_or_abort(
         raise
     if replaces is None:
         return ()
+    new = [entry for message in messages for entry in message.new_index_files]
     added = _raised(target, entries_of_messages(messages, lambda m: [(FileKind.ADD, m.new_files)]))
 
     def planned(latest: Snapshot | None) -> Changes:
-        return _changes(target, latest, added, replaces)
+        return _changes(target, latest, (added, new), replaces)
 
     try:
         snapshot, conflict, _ = publish(target, planned, identity, check_replaced)
@@ -111,8 +112,12 @@ def overwrite_or_abort(
 
 
 def _changes(
-    target: CommitTarget, latest: Snapshot | None, added: Sequence[ManifestEntry], replaces: Replaces
+    target: CommitTarget,
+    latest: Snapshot | None,
+    new: tuple[Sequence[ManifestEntry], Sequence[IndexManifestEntry]],
+    replaces: Replaces,
 ) -> Changes:
+    """The changes of one attempt. `new`: files, and index files."""
     postpone = table_options.BUCKET.of(target.options) == POSTPONE_BUCKET
 
     def replaced(partition: bytes, bucket: int) -> bool:
@@ -120,11 +125,11 @@ def _changes(
         return replaces(partition) and (bucket >= 0 or postpone)
 
     def left(index: Sequence[IndexManifestEntry]) -> list[IndexManifestEntry]:
-        return [entry for entry in index if not replaced(entry.partition, entry.bucket)]
+        return [*(entry for entry in index if not replaced(entry.partition, entry.bucket)), *new[1]]
 
     live = [] if latest is None else target.manifests.live_entries(latest, EntrySelection(replaces))
     gone = [replace(entry, kind=FileKind.DELETE) for entry in live if replaced(entry.partition, entry.bucket)]
-    return Changes(CommitKind.OVERWRITE, (*gone, *added), index=left)
+    return Changes(CommitKind.OVERWRITE, (*gone, *new[0]), index=left)
 
 
 def _raised(target: CommitTarget, added: Sequence[ManifestEntry]) -> list[ManifestEntry]:

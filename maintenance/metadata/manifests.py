@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from maintenance.errors import CorruptFileError
 from maintenance.format.index_manifest import (
     DELETION_VECTORS_INDEX,
+    HASH_INDEX,
     DeletionVectorRange,
     IndexManifestEntry,
     parse_index_manifest,
@@ -106,6 +107,11 @@ class Manifests:
             return []
         name = snapshot.index_manifest
         return parse_index_manifest(self._read(name), self.paths.manifest(name))
+
+    def hash_files(self, snapshot: Snapshot) -> dict[tuple[bytes, int], IndexManifestEntry]:
+        """The HASH index files of a snapshot by (partition, bucket)."""
+        entries = (entry for entry in self.read_index(snapshot) if entry.index_type == HASH_INDEX)
+        return {(entry.partition, entry.bucket): entry for entry in entries}
 
     def deletion_vectors(self, snapshot: Snapshot) -> dict[tuple[bytes, int], dict[str, DeletionFile]]:
         """Where the deletion vectors of a snapshot lie: by (partition, bucket), then by name of the data file."""

@@ -18,15 +18,15 @@ from maintenance.commit.commit import (
     CommitTarget,
     abort,
     already_committed,
-    append_or_abort,
 )
 from maintenance.commit.overwrite import Overwrite, overwrite_or_abort
 from maintenance.options import table as table_options
 from maintenance.spark.tasks import TaskError
 from maintenance.spark.write import FrameWrite, write_frame
 from maintenance.table.table import Table
+from maintenance.write.hash_index import HashFiles
 from maintenance.write.message import CommitMessage
-from maintenance.write.table_write import write_rows
+from maintenance.write.table_write import Sequences, write_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -83,12 +83,16 @@ def ingest(
     target = table.commit_target()
     if already_committed(target, identity):
         return IngestReport(table.identifier, (), True, 0, 0, 0, time.monotonic() - started)
-    # What is replaced is never read together with the new files, so their sequence numbers start anew.
-    sequences = table.last_sequences() if overwrite is None else {}
-    messages = _written(spark, data, FrameWrite(table.write_context(), sequences, row_kind_column), target)
+
+    def write(sequences: Sequences, hash_files: HashFiles | None) -> Sequence[CommitMessage]:
+        frame_write = FrameWrite(table.write_context(), sequences, row_kind_column, hash_files)
+        return _written(spark, data, frame_write, target)
+
     if overwrite is None:
-        snapshot_ids = append_or_abort(target, messages, identity)
+        snapshot_ids, messages = table.append(write, identity)
     else:
+        # What is replaced is never read together with the new files: numbers and buckets start anew.
+        messages = write({}, {})
         snapshot_ids = overwrite_or_abort(target, messages, identity, overwrite)
     files = [file for message in messages for file in message.new_files]
     return IngestReport(
@@ -107,7 +111,7 @@ def _written(
 ) -> Sequence[CommitMessage]:
     if isinstance(data, pa.Table):
         if spark is None:
-            return write_rows(write.context, write.last_sequences, write.conformed(data))
+            return write_rows(write.context, write.last_sequences, write.conformed(data), write.hash_files)
         data = spark.createDataFrame(data)
     outcomes = write_frame(data, write)
     messages = [outcome for outcome in outcomes if not isinstance(outcome, TaskError)]

@@ -28,6 +28,10 @@ MAX_INT = 2**31 - 1
 BUCKET = Option("bucket", integer, -1)
 BUCKET_KEY: Option[tuple[str, ...]] = Option("bucket-key", names, ())
 BUCKET_FUNCTION_TYPE = Option("bucket-function.type", one_of("default", "mod", "hive"), "default")
+DYNAMIC_BUCKET_TARGET_ROW_NUM = Option("dynamic-bucket.target-row-num", integer, 2_000_000)
+DYNAMIC_BUCKET_INITIAL_BUCKETS: Option[int | None] = Option("dynamic-bucket.initial-buckets", integer, None)
+DYNAMIC_BUCKET_MAX_BUCKETS = Option("dynamic-bucket.max-buckets", integer, -1)
+DYNAMIC_BUCKET_ASSIGNER_PARALLELISM: Option[int | None] = Option("dynamic-bucket.assigner-parallelism", integer, None)
 BRANCH = Option("branch", string, "main")
 MERGE_ENGINE = Option(
     "merge-engine", one_of("deduplicate", "partial-update", "aggregation", "first-row"), "deduplicate"

@@ -1,50 +1,68 @@
 """Write a DataFrame into the buckets of a table; commit messages come back to the driver.
 
-With a primary key (or with buckets) rows are first given their bucket, then brought together by partition and bucket,
-in the order in which the DataFrame holds them, so that of two records of one key the later one wins. Rows of an unaware
-append table are written where they are.
+With a primary key (or with fixed buckets) rows are first given their bucket, then brought together by partition and
+bucket, in the order in which the DataFrame holds them, so that of two records of one key the later one wins. Rows of an
+unaware append table are written where they are.
 """
 
 import pickle
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 
+from maintenance.bucket.dynamic import Assigner, assigner_of
 from maintenance.errors import DataError
 from maintenance.options import table as table_options
 from maintenance.spark.tasks import TaskError, portable
 from maintenance.types.row_kind import kinds_of_texts
-from maintenance.write.buckets import buckets_of, check_bucket_mode
+from maintenance.write.buckets import buckets_of, check_bucket_mode, has_dynamic_buckets
 from maintenance.write.context import WriteContext
+from maintenance.write.hash_index import BucketAssigner, HashFiles, key_hashes
 from maintenance.write.message import CommitMessage
 from maintenance.write.rows import conform
 from maintenance.write.table_write import Sequences, TableWrite
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
 
 BUCKET_COLUMN = "_paimon_bucket"
 ORDER_COLUMN = "_paimon_order"
+ASSIGNER_COLUMN = "_paimon_assigner"
+_OWN_COLUMNS = (BUCKET_COLUMN, ORDER_COLUMN, ASSIGNER_COLUMN)
 
 
 @dataclass(frozen=True, slots=True)
 class FrameWrite:
-    """How to write a DataFrame. `row_kind_column`: a column of ``+I`` … that is not stored; None = all ``+I``."""
+    """How to write a DataFrame.
+
+    Attributes:
+        last_sequences, hash_files: see `TableWrite`.
+        row_kind_column: a column of ``+I`` … that is not stored; None = all ``+I``.
+    """
 
     context: WriteContext
     last_sequences: Sequences
     row_kind_column: str | None = None
+    hash_files: HashFiles | None = None
 
     def conformed(self, rows: pa.Table) -> pa.Table:
         """Rows of the DataFrame as writers take them."""
-        rows = rows.drop_columns([c for c in (BUCKET_COLUMN, ORDER_COLUMN) if c in rows.column_names])
+        rows = rows.drop_columns([c for c in _OWN_COLUMNS if c in rows.column_names])
         kinds = None
         if self.row_kind_column is not None:
             kinds = kinds_of_texts(rows.column(self.row_kind_column))
             rows = rows.drop_columns([self.row_kind_column])
         return conform(rows, kinds, self.context)
+
+    def keys_of(self, rows: pa.Table) -> pa.Table:
+        """The same with every row there: ignored retractions have a bucket too."""
+        if self.row_kind_column is not None:
+            rows = rows.drop_columns([self.row_kind_column])
+        return conform(rows.drop_columns([c for c in _OWN_COLUMNS if c in rows.column_names]), None, self.context)
 
 
 def write_frame(frame: "DataFrame", write: FrameWrite) -> "list[CommitMessage | TaskError]":
@@ -56,7 +74,9 @@ def write_frame(frame: "DataFrame", write: FrameWrite) -> "list[CommitMessage | 
             f"table {write.context.name}",
             f"Columns are {', '.join(frame.columns)}.",
         )
-    if table_options.BUCKET.of(write.context.options) != -1:
+    if has_dynamic_buckets(write.context):
+        frame = _given_buckets(frame, write)
+    elif table_options.BUCKET.of(write.context.options) != -1:
         frame = _brought_together(frame, write)
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -69,35 +89,88 @@ def write_frame(frame: "DataFrame", write: FrameWrite) -> "list[CommitMessage | 
 
 def _brought_together(frame: "DataFrame", write: FrameWrite) -> "DataFrame":
     from pyspark.sql import functions
-    from pyspark.sql.types import IntegerType, LongType, StructField, StructType
-
-    schema = StructType(
-        [*frame.schema.fields, StructField(ORDER_COLUMN, LongType()), StructField(BUCKET_COLUMN, IntegerType())]
-    )
 
     def with_bucket(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         pa.set_cpu_count(1)
         for batch in batches:
             rows = pa.Table.from_batches([batch])
-            # Ignored retractions must keep their rows here, so buckets are assigned before kinds are looked at.
-            plain = rows.drop_columns([c for c in (ORDER_COLUMN, write.row_kind_column) if c])
-            buckets = buckets_of(conform(plain, None, write.context), write.context)
+            buckets = buckets_of(write.keys_of(rows), write.context)
             yield from rows.append_column(BUCKET_COLUMN, pa.array(buckets)).to_batches()
 
     ordered = frame.withColumn(ORDER_COLUMN, functions.monotonically_increasing_id())
-    return (
-        ordered.mapInArrow(with_bucket, schema)
-        .repartition(*write.context.schema.partition_keys, BUCKET_COLUMN)
-        .sortWithinPartitions(ORDER_COLUMN)
-    )
+    return _by_bucket(ordered.mapInArrow(with_bucket, _schema(ordered, BUCKET_COLUMN)), write)
+
+
+def _given_buckets(frame: "DataFrame", write: FrameWrite) -> "DataFrame":
+    """Rows of dynamic buckets: first at the assigner that knows their key, then by the bucket it gives them."""
+    from pyspark.sql import functions
+
+    count = _assigners(frame, write.context.options)
+
+    def with_assigner(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        pa.set_cpu_count(1)
+        for batch in batches:
+            rows = pa.Table.from_batches([batch])
+            numbers = assigner_of(key_hashes(write.keys_of(rows), write.context), count)
+            yield from rows.append_column(ASSIGNER_COLUMN, pa.array(numbers)).to_batches()
+
+    def with_bucket(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        pa.set_cpu_count(1)
+        assigners: dict[int, BucketAssigner] = {}
+        for batch in batches:
+            rows = pa.Table.from_batches([batch])
+            numbers = rows.column(ASSIGNER_COLUMN).to_numpy()
+            buckets = np.empty(rows.num_rows, np.int32)
+            for number in np.unique(numbers).tolist():
+                if number not in assigners:
+                    state = (write.context, write.hash_files or {}, Assigner(number, count))
+                    assigners[number] = BucketAssigner(*state)
+                chosen = np.flatnonzero(numbers == number)
+                buckets[chosen] = assigners[number].assign(write.keys_of(rows.take(pa.array(chosen))))
+            yield from rows.append_column(BUCKET_COLUMN, pa.array(buckets)).to_batches()
+
+    ordered = frame.withColumn(ORDER_COLUMN, functions.monotonically_increasing_id())
+    known = ordered.mapInArrow(with_assigner, _schema(ordered, ASSIGNER_COLUMN))
+    # In a fixed order, so that a task that runs again gives every key the same bucket.
+    known = known.repartition(*write.context.schema.partition_keys, ASSIGNER_COLUMN).sortWithinPartitions(ORDER_COLUMN)
+    return _by_bucket(known.mapInArrow(with_bucket, _schema(known, BUCKET_COLUMN)), write)
+
+
+def _assigners(frame: "DataFrame", options: Mapping[str, str]) -> int:
+    """How many assigners work side by side. Source: option `dynamic-bucket.assigner-parallelism` and kin."""
+    parallelism = table_options.DYNAMIC_BUCKET_ASSIGNER_PARALLELISM.of(options)
+    if parallelism is None:
+        parallelism = int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions", "1") or 1)
+    most = table_options.DYNAMIC_BUCKET_MAX_BUCKETS.of(options)
+    initial = table_options.DYNAMIC_BUCKET_INITIAL_BUCKETS.of(options) or parallelism
+    return max(1, min(parallelism, initial, most if most > 0 else parallelism))
+
+
+def _schema(frame: "DataFrame", number_column: str) -> "StructType":
+    from pyspark.sql.types import IntegerType, StructField, StructType
+
+    return StructType([*frame.schema.fields, StructField(number_column, IntegerType())])
+
+
+def _by_bucket(frame: "DataFrame", write: FrameWrite) -> "DataFrame":
+    keys = (*write.context.schema.partition_keys, BUCKET_COLUMN)
+    return frame.repartition(*keys).sortWithinPartitions(ORDER_COLUMN)
 
 
 def _write(batches: Iterator[pa.RecordBatch], write: FrameWrite) -> "list[CommitMessage | TaskError]":
     """Write what a task gets. An error comes back as a value: the driver deletes what the other tasks wrote."""
-    writer = TableWrite(write.context, write.last_sequences)
+    writer = TableWrite(write.context, write.last_sequences, write.hash_files)
+    dynamic = has_dynamic_buckets(write.context)
     try:
         for batch in batches:
-            writer.write(write.conformed(pa.Table.from_batches([batch])))
+            rows = pa.Table.from_batches([batch])
+            if not dynamic:
+                writer.write(write.conformed(rows))
+                continue
+            given = rows.column(BUCKET_COLUMN).to_numpy()
+            for bucket in np.unique(given).tolist():
+                part = write.conformed(rows.filter(pa.array(given == bucket)))
+                writer.write(part, np.full(part.num_rows, bucket, np.int32))
         return list(writer.finish())
     except Exception as error:  # noqa: BLE001 - the edge of a task
         writer.abort()

@@ -2,7 +2,7 @@
 
 import os
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ from maintenance.commit.commit import (
     append_or_abort,
 )
 from maintenance.commit.overwrite import Overwrite, overwrite_or_abort
-from maintenance.errors import NotFoundError, OptionError
+from maintenance.errors import ConflictError, NotFoundError, OptionError
 from maintenance.format.schema import TableSchema
 from maintenance.format.snapshot import Snapshot
 from maintenance.fs.file_io import FileIO
@@ -42,15 +42,22 @@ from maintenance.table.planning import Wanted, plan_read
 from maintenance.types.arrow import arrow_type
 from maintenance.types.data_type import DataField
 from maintenance.types.row_kind import kinds_of_texts
+from maintenance.write.buckets import has_dynamic_buckets
 from maintenance.write.context import WriteContext
+from maintenance.write.hash_index import HashFiles
+from maintenance.write.message import CommitMessage
 from maintenance.write.rows import conform
-from maintenance.write.table_write import write_rows
+from maintenance.write.table_write import Sequences, write_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
 WHOLE_TABLE_MEMORY = 256 << 20
+
+
+# How often rows are written anew because of other writers.
+_ATTEMPTS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,12 +244,19 @@ class Table:
         """Largest sequence number of the live files of each (partition, bucket)."""
         snapshot = self.latest_snapshot()
         found: dict[tuple[bytes, int], int] = {}
-        if snapshot is None or table_options.BUCKET.of(self.options) == -1:
+        if snapshot is None or not (self.is_primary_key_table or table_options.BUCKET.of(self.options) > 0):
             return found
         for entry in self.manifests.live_entries(snapshot):
             key = (entry.partition, entry.bucket)
             found[key] = max(found.get(key, -1), entry.file.max_sequence_number)
         return found
+
+    def hash_files(self) -> HashFiles | None:
+        """The HASH index files of each (partition, bucket) of a table with dynamic buckets, None for any other."""
+        if not has_dynamic_buckets(self.write_context()):
+            return None
+        snapshot = self.latest_snapshot()
+        return {} if snapshot is None else self.manifests.hash_files(snapshot)
 
     def write_arrow(
         self,
@@ -268,7 +282,26 @@ class Table:
             return ()
         context = self.write_context()
         conformed = conform(_table(data), None if row_kinds is None else kinds_of_texts(row_kinds), context)
-        return append_or_abort(target, write_rows(context, self.last_sequences(), conformed), identity)
+        return self.append(lambda last, hashes: write_rows(context, last, conformed, hashes), identity)[0]
+
+    def append(
+        self, write: Callable[[Sequences, HashFiles | None], Sequence[CommitMessage]], identity: CommitIdentity
+    ) -> tuple[tuple[int, ...], Sequence[CommitMessage]]:
+        """Write and commit; rows of dynamic buckets are written anew when another writer gave keys theirs meanwhile.
+
+        Args: `write`: writes the rows on the state that its arguments tell, see `TableWrite`.
+        Returns: the new snapshot ids, and what was written. Raises: as `write_arrow`.
+        """
+        attempt = 1
+        while True:
+            hash_files = self.hash_files()
+            messages = write(self.last_sequences(), hash_files)
+            try:
+                return append_or_abort(self.commit_target(), messages, identity, hash_files=hash_files), messages
+            except ConflictError:
+                attempt += 1
+                if hash_files is None or attempt > _ATTEMPTS:
+                    raise
 
     def overwrite_arrow(
         self,

@@ -10,6 +10,7 @@ from maintenance.merge.engine import MergeEngine
 from maintenance.merge.ordered import group_by_key
 from maintenance.options import table as table_options
 from maintenance.write.context import FileNames, WriteContext
+from maintenance.write.hash_index import HashIndexWriter
 from maintenance.write.message import CommitMessage
 from maintenance.write.rolling import FilePlace, RollingFileWriter
 
@@ -19,10 +20,19 @@ class BucketWriter:
 
     With a primary key rows gather in a buffer (`write-buffer-size`); each time it is full it is sorted, merged to one
     record a key, and written as a sorted run. With `changelog-producer` = `input` all of them, unmerged, are written as
-    changelog first. `next_sequence`: number of the next row of this bucket.
+    changelog first. `next_sequence`: number of the next row of this bucket; `index`: gathers the keys of a dynamic
+    bucket.
     """
 
-    def __init__(self, context: WriteContext, partition: bytes, bucket: int, next_sequence: int) -> None:
+    def __init__(
+        self,
+        context: WriteContext,
+        partition: bytes,
+        bucket: int,
+        next_sequence: int,
+        index: HashIndexWriter | None = None,
+    ) -> None:
+        self._index = index
         self._context = context
         self._partition = partition
         self._bucket = bucket
@@ -41,6 +51,8 @@ class BucketWriter:
         if not self._context.has_primary_key:
             self._writer.write(rows)
             return
+        if self._index is not None:
+            self._index.add(rows)
         numbers = np.arange(self._next_sequence, self._next_sequence + rows.num_rows, dtype=np.int64)
         self._next_sequence += rows.num_rows
         self._buffer.append(rows.add_column(0, SEQUENCE_NUMBER.name, pa.array(numbers)))
@@ -53,8 +65,14 @@ class BucketWriter:
         self._flush()
         files = self._writer.close()
         changelog = () if self._changelog is None else self._changelog.close()
+        entry = None if self._index is None else self._index.finish()
         return CommitMessage(
-            self._partition, self._bucket, self._context.total_buckets, new_files=files, changelog_files=changelog
+            self._partition,
+            self._bucket,
+            self._context.total_buckets,
+            new_files=files,
+            changelog_files=changelog,
+            new_index_files=() if entry is None else (entry,),
         )
 
     def abort(self) -> None:

@@ -8,12 +8,9 @@ import pyarrow as pa
 
 from maintenance.bucket.fixed import assign_buckets
 from maintenance.errors import UnsupportedError
-from maintenance.format.binary_row import EMPTY_ROW, serialize_row
-from maintenance.merge.sort_words import sort_order, sort_words
 from maintenance.options import table as table_options
-from maintenance.types.values import values_of_arrow
 from maintenance.write.context import WriteContext
-from maintenance.write.rows import contiguous
+from maintenance.write.partitions import by_partition
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +24,19 @@ class BucketRows:
 
 def check_bucket_mode(context: WriteContext) -> None:
     """Refuse bucket modes that cannot be written yet. Raises: UnsupportedError."""
-    if context.total_buckets == -2 or (context.has_primary_key and context.total_buckets == -1):
+    crosses = not set(context.schema.partition_keys) <= set(context.schema.primary_keys)
+    if context.total_buckets == -2 or (has_dynamic_buckets(context) and crosses):
+        found = "across partitions " if context.total_buckets == -1 else ""
         raise UnsupportedError(
-            f"option 'bucket' = '{context.total_buckets}' with a primary key is not supported yet",
+            f"option 'bucket' = '{context.total_buckets}' with a primary key {found}is not supported yet",
             f"table {context.name}",
             "Use a fixed number of buckets.",
         )
+
+
+def has_dynamic_buckets(context: WriteContext) -> bool:
+    """Whether each new key is given a bucket that it keeps, which HASH index files remember."""
+    return context.has_primary_key and context.total_buckets == -1
 
 
 def buckets_of(rows: pa.Table, context: WriteContext) -> np.ndarray:
@@ -45,20 +49,9 @@ def buckets_of(rows: pa.Table, context: WriteContext) -> np.ndarray:
 
 def split_by_bucket(rows: pa.Table, buckets: np.ndarray, context: WriteContext) -> Iterator[BucketRows]:
     """Rows of each (partition, bucket). `buckets`: as `buckets_of` returns."""
-    if not rows.num_rows:
-        return
-    fields = context.schema.partition_fields
-    columns = contiguous(rows, [field.name for field in fields])
-    words = sort_words([*columns, pa.array(buckets)])
-    order = sort_order(words)
-    changed = np.zeros(len(order), bool)
-    changed[0] = True
-    for word in words:
-        changed[1:] |= word[order][1:] != word[order][:-1]
-    starts = np.flatnonzero(changed)
-    ordered = rows.take(pa.array(order)) if len(starts) > 1 else rows
-    for start, end in zip(starts, np.append(starts[1:], len(order)), strict=True):
-        first = int(order[start])
-        values = [values_of_arrow(column.slice(first, 1))[0] for column in columns]
-        partition = serialize_row(values, [field.type for field in fields]) if fields else EMPTY_ROW
-        yield BucketRows(partition, int(buckets[first]), ordered.slice(start, end - start))
+    groups = list(by_partition(rows, context, [pa.array(buckets)]))
+    ordered = rows.take(pa.array(np.concatenate([chosen for _, chosen in groups]))) if len(groups) > 1 else rows
+    start = 0
+    for partition, chosen in groups:
+        yield BucketRows(partition, int(buckets[chosen[0]]), ordered.slice(start, len(chosen)))
+        start += len(chosen)

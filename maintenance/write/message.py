@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from maintenance.format.data_file import DataFileMeta
+from maintenance.format.index_manifest import IndexManifestEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +16,7 @@ class CommitMessage:
         total_buckets: of the partition: the fixed number, -1 for unaware and dynamic buckets.
         new_files: written by an append; they make the APPEND snapshot.
         changelog_files: changelog of `new_files`, with the producer `input`.
+        new_index_files: HASH files that take the place of the bucket's; they go with `new_files`.
         compact_before, compact_after, compact_changelog: of a compaction; they make the COMPACT snapshot.
     """
 
@@ -23,6 +25,7 @@ class CommitMessage:
     total_buckets: int
     new_files: tuple[DataFileMeta, ...] = ()
     changelog_files: tuple[DataFileMeta, ...] = ()
+    new_index_files: tuple[IndexManifestEntry, ...] = ()
     compact_before: tuple[DataFileMeta, ...] = ()
     compact_after: tuple[DataFileMeta, ...] = ()
     compact_changelog: tuple[DataFileMeta, ...] = ()

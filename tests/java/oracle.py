@@ -160,6 +160,25 @@ class Oracle:
             builder.newCommit().commit(write.prepareCommit())
             write.close()
 
+    def write_dynamic(self, warehouse: str, identifier: str, rows: Sequence[Row], kinds: Sequence[str]) -> None:
+        """Write rows to a table with dynamic buckets as one commit, with Java's own assigner."""
+        table = self._table(warehouse, identifier)
+        options = table.coreOptions()
+        assigner = self._paimon.index.HashBucketAssigner(
+            table.snapshotManager(), "java", table.store().newIndexFileHandler(), 1, 1, 0,
+            options.dynamicBucketTargetRowNum(), -1,
+        )  # fmt: skip
+        keys = self._paimon.table.sink.RowPartitionKeyExtractor(table.schema())
+        builder = table.newBatchWriteBuilder()
+        write = builder.newWrite()
+        with tempfile.TemporaryDirectory() as spill:
+            write.withIOManager(self._paimon.disk.IOManager.create(spill))
+            for row, kind in zip(self._java_rows(table, rows), kinds, strict=True):
+                row.setRowKind(self._paimon.types.RowKind.fromShortString(kind))
+                write.write(row, assigner.assign(keys.partition(row), keys.trimmedPrimaryKey(row).hashCode()))
+            builder.newCommit().commit(write.prepareCommit())
+            write.close()
+
     def _java_rows(self, table: Any, rows: Sequence[Row]) -> list[Any]:
         return self._rows_of_types(list(table.rowType().getFieldTypes()), rows)
 

@@ -108,3 +108,24 @@ def test_arrow_through_spark_tasks(spark: SparkSession, tmp_path: Path) -> None:
     table: Table = create_table(tmp_path, options={"bucket": "2"})
     ingest(spark, table, pa.concat_tables([keyed({1: "a"}), keyed({1: "b", 2: "c"})]), commit_user="me")
     assert state(table) == {1: "b", 2: "c"}
+
+
+@pytest.mark.parametrize("most", ["-1", "3"])
+def test_dynamic_buckets_are_filled_side_by_side(spark: SparkSession, tmp_path: Path, most: str) -> None:
+    options = {
+        "bucket": "-1",
+        "dynamic-bucket.target-row-num": "20",
+        "dynamic-bucket.assigner-parallelism": "2",
+        "dynamic-bucket.max-buckets": most,
+    }
+    table = create_table(tmp_path, options=options)
+    for turn in range(3):
+        rows = spark.range(turn * 30, turn * 30 + 90, 1, 3).selectExpr("cast(id as int) id", f"'{turn}' v")
+        ingest(spark, table, rows, commit_user="me", commit_identifier=turn)
+    assert state(table) == {i: str(min(i // 30, 2)) for i in range(150)}
+    sizes = {bucket: entry.row_count for (_, bucket), entry in (table.hash_files() or {}).items()}
+    assert sum(sizes.values()) == 150, "every key is in one bucket"
+    if most == "-1":
+        assert max(sizes.values()) <= 20
+    else:
+        assert set(sizes) == {0, 1, 2}

@@ -1,0 +1,121 @@
+"""Mode HASH_DYNAMIC: a key stays in the bucket it was first given; new keys fill buckets up to a number of rows.
+
+Keys are known by their hash alone. Several assigners may work side by side: each sees the keys whose hash falls to it,
+and opens new buckets only with ids that are its own. Keys go to buckets in the order they come, so the same keys in the
+same order always get the same buckets. Source: data section 8.2, Java `HashBucketAssigner`, `PartitionIndex`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from maintenance.errors import OptionError
+from maintenance.options import table as table_options
+
+_LAST_BUCKET = 32767
+
+
+@dataclass(frozen=True, slots=True)
+class DynamicBucketOptions:
+    """`target_rows`: keys of a bucket before another one is opened; `max_buckets`: of a partition, -1 = any number."""
+
+    target_rows: int = 2_000_000
+    max_buckets: int = -1
+
+    @classmethod
+    def of(cls, options: Mapping[str, str]) -> "DynamicBucketOptions":
+        return cls(
+            table_options.DYNAMIC_BUCKET_TARGET_ROW_NUM.of(options),
+            table_options.DYNAMIC_BUCKET_MAX_BUCKETS.of(options),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Assigner:
+    """One of `count` assigners, number `number` from 0."""
+
+    number: int = 0
+    count: int = 1
+
+    def owns(self, bucket: int) -> bool:
+        return bucket % self.count == self.number
+
+
+ALONE = Assigner()
+
+
+def assigner_of(hashes: np.ndarray, count: int) -> np.ndarray:
+    """The assigner of each key hash, int32: Java's remainder, made positive."""
+    return (np.abs(hashes.astype(np.int64)) % count).astype(np.int32)
+
+
+class PartitionBuckets:
+    """The buckets of one partition, as one assigner sees and fills them."""
+
+    def __init__(
+        self, buckets: Mapping[int, np.ndarray], options: DynamicBucketOptions, assigner: Assigner = ALONE
+    ) -> None:
+        """`buckets`: the hashes that each bucket of the partition holds, int32."""
+        self._options = options
+        self._assigner = assigner
+        self._counts = {bucket: len(hashes) for bucket, hashes in buckets.items()}
+        hashes = np.concatenate([np.empty(0, np.int32), *buckets.values()])
+        owners = np.concatenate([np.empty(0, np.int32), *(np.full(len(h), b, np.int32) for b, h in buckets.items())])
+        mine = assigner_of(hashes, assigner.count) == assigner.number
+        order = np.argsort(hashes[mine], kind="stable")
+        self._known, self._owners = hashes[mine][order], owners[mine][order]
+
+    def assign(self, hashes: np.ndarray) -> np.ndarray:
+        """The bucket of each key, int32, shape (n,). `hashes`: of keys, int32, shape (n,), repeated ones allowed.
+
+        Raises: OptionError: no bucket id is left.
+        """
+        distinct, first, inverse = np.unique(hashes, return_index=True, return_inverse=True)
+        places = np.minimum(np.searchsorted(self._known, distinct), max(len(self._known) - 1, 0))
+        found = self._known[places] == distinct if len(self._known) else np.zeros(len(distinct), bool)
+        owners = np.empty(len(distinct), np.int32)
+        owners[found] = self._owners[places[found]]
+        new = np.flatnonzero(~found)
+        if len(new):
+            new = new[np.argsort(first[new], kind="stable")]
+            owners[new] = self._filled(distinct[new])
+            known = np.concatenate([self._known, distinct[new]])
+            order = np.argsort(known, kind="stable")
+            self._known, self._owners = known[order], np.concatenate([self._owners, owners[new]])[order]
+        return owners[inverse]
+
+    def _filled(self, hashes: np.ndarray) -> np.ndarray:
+        """Buckets for new keys, which are counted."""
+        result = np.empty(len(hashes), np.int32)
+        done = 0
+        while done < len(hashes):
+            bucket = self._open_bucket()
+            if bucket is None:
+                # As many as there may be, and all full: keys are spread over them.
+                existing = np.array(sorted(self._counts), np.int32)
+                result[done:] = existing[np.abs(hashes[done:].astype(np.int64)) % len(existing)]
+                break
+            count = min(len(hashes) - done, self._options.target_rows - self._counts.setdefault(bucket, 0))
+            result[done : done + count] = bucket
+            self._counts[bucket] += count
+            done += count
+        return result
+
+    def _open_bucket(self) -> int | None:
+        """A bucket of this assigner with room, or a new one; None where no more may be opened."""
+        for bucket in sorted(filter(self._assigner.owns, self._counts)):
+            if self._counts[bucket] < self._options.target_rows:
+                return bucket
+        most = self._options.max_buckets
+        last = _LAST_BUCKET if most < 0 else min(_LAST_BUCKET, most - 1)
+        for bucket in range(self._assigner.number, last + 1, self._assigner.count):
+            if bucket not in self._counts:
+                return bucket
+        if most < 0 or not self._counts:
+            raise OptionError(
+                f"no bucket id is left for {self._options.target_rows} keys each",
+                "option dynamic-bucket.target-row-num",
+                "Raise it, and overwrite the partition.",
+            )
+        return None

@@ -1,0 +1,92 @@
+"""HASH index files at work: which bucket a row of a dynamic-bucket table goes to, and the index of what was written.
+
+Buckets are given by what the index files of one snapshot hold. If another writer gives buckets in the same partition
+meanwhile, a key could end up in two of them, so the commit checks that these files are still the partition's, and the
+work is redone on the new ones where they are not.
+"""
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from maintenance.bucket.dynamic import ALONE, Assigner, DynamicBucketOptions, PartitionBuckets
+from maintenance.errors import CorruptFileError
+from maintenance.format.binary_row import row_hashes
+from maintenance.format.hash_index import parse_hash_index, serialize_hash_index
+from maintenance.format.index_manifest import HASH_INDEX, IndexManifestEntry
+from maintenance.format.manifest import FileKind
+from maintenance.write.context import WriteContext
+from maintenance.write.partitions import by_partition
+
+HashFiles = Mapping[tuple[bytes, int], IndexManifestEntry]
+
+
+def key_hashes(rows: pa.Table, context: WriteContext) -> np.ndarray:
+    """The hash of each row's trimmed primary key, int32, shape (n,)."""
+    fields = context.schema.key_fields
+    return row_hashes([rows.column(field.name) for field in fields], [field.type for field in fields])
+
+
+def read_hashes(context: WriteContext, entry: IndexManifestEntry) -> np.ndarray:
+    """The hashes of an index file. Raises: CorruptFileError: it is missing or damaged."""
+    path = context.paths.index_file(entry)
+    try:
+        return parse_hash_index(context.file_io.read_bytes(path), path)
+    except FileNotFoundError as error:
+        raise CorruptFileError("a HASH index file is missing", path, "Roll back to a snapshot or tag.") from error
+
+
+class BucketAssigner:
+    """Gives rows of a dynamic-bucket table their buckets. `files`: the HASH files of the snapshot written upon."""
+
+    def __init__(self, context: WriteContext, files: HashFiles, assigner: Assigner = ALONE) -> None:
+        self._context = context
+        self._files = files
+        self._assigner = assigner
+        self._options = DynamicBucketOptions.of(context.options)
+        self._partitions: dict[bytes, PartitionBuckets] = {}
+
+    def assign(self, rows: pa.Table) -> np.ndarray:
+        """The bucket of each row, int32, shape (n,)."""
+        hashes = key_hashes(rows, self._context)
+        buckets = np.empty(rows.num_rows, np.int32)
+        for partition, chosen in by_partition(rows, self._context):
+            buckets[chosen] = self._of(partition).assign(hashes[chosen])
+        return buckets
+
+    def _of(self, partition: bytes) -> PartitionBuckets:
+        if partition not in self._partitions:
+            held = {b: read_hashes(self._context, entry) for (p, b), entry in self._files.items() if p == partition}
+            self._partitions[partition] = PartitionBuckets(held, self._options, self._assigner)
+        return self._partitions[partition]
+
+
+@dataclass(slots=True)
+class HashIndexWriter:
+    """Gathers the key hashes of one bucket's rows. `before`: the bucket's index file so far."""
+
+    context: WriteContext
+    partition: bytes
+    bucket: int
+    before: IndexManifestEntry | None
+    _seen: list[np.ndarray] = field(default_factory=list)
+
+    def add(self, rows: pa.Table) -> None:
+        self._seen.append(np.unique(key_hashes(rows, self.context)))
+
+    def finish(self) -> IndexManifestEntry | None:
+        """Write the whole index if a hash is new; None if the file so far still is the bucket's."""
+        old = np.empty(0, np.int32) if self.before is None else read_hashes(self.context, self.before)
+        new = np.setdiff1d(np.concatenate([np.empty(0, np.int32), *self._seen]), old)
+        if not len(new):
+            return None
+        hashes = np.concatenate([old, new])
+        data = serialize_hash_index(hashes)
+        entry = IndexManifestEntry(
+            FileKind.ADD, self.partition, self.bucket, HASH_INDEX, f"index-{uuid.uuid4()}-0", len(data), len(hashes)
+        )
+        self.context.file_io.write_bytes(self.context.paths.index_file(entry), data)
+        return entry

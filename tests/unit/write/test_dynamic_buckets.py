@@ -1,0 +1,106 @@
+"""Tables with dynamic buckets: what is written, compacted, overwritten and raced for."""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from maintenance.errors import CorruptFileError, UnsupportedError
+from maintenance.format.hash_index import parse_hash_index, serialize_hash_index
+from maintenance.operations.compact import compact
+from maintenance.operations.expire_snapshots import expire_snapshots
+from maintenance.table.table import Table
+from tests.tables import create_table, get_table, keyed, live, state
+
+OPTIONS = {"bucket": "-1", "dynamic-bucket.target-row-num": "3"}
+
+
+def buckets(table: Table) -> dict[int, int]:
+    """Rows of each bucket."""
+    found: dict[int, int] = {}
+    for entry in live(table):
+        found[entry.bucket] = found.get(entry.bucket, 0) + entry.file.row_count
+    return found
+
+
+def indexed(table: Table) -> dict[int, int]:
+    """Keys in the index of each bucket, as its file and its entry say."""
+    found = {}
+    for (_, bucket), entry in (table.hash_files() or {}).items():
+        path = table.paths.index_file(entry)
+        hashes = parse_hash_index(table.file_io.read_bytes(path), path)
+        assert len(set(hashes.tolist())) == len(hashes) == entry.row_count
+        found[bucket] = len(hashes)
+    return found
+
+
+def test_the_bytes_of_an_index_file() -> None:
+    data = bytes.fromhex("5759f99ed206e5474fe4bbf0")  # keys 1, 2, 3 as real Paimon writes them
+    assert serialize_hash_index(parse_hash_index(data, "memory")) == data
+    with pytest.raises(CorruptFileError, match="memory"):
+        parse_hash_index(data[:-1], "memory")
+
+
+def test_keys_stay_in_their_bucket(tmp_path: Path) -> None:
+    table = create_table(tmp_path, options=OPTIONS)
+    table.write_arrow(keyed(dict.fromkeys(range(7), "a")))
+    assert buckets(table) == {0: 3, 1: 3, 2: 1}
+    assert indexed(table) == {0: 3, 1: 3, 2: 1}
+    table.write_arrow(keyed(dict.fromkeys(range(5, 10), "b")))
+    assert state(table) == {i: "a" if i < 5 else "b" for i in range(10)}
+    assert indexed(table) == {0: 3, 1: 3, 2: 3, 3: 1}
+    before = table.hash_files()
+    table.write_arrow(keyed(dict.fromkeys(range(10), "c")), ["-D"] * 10)
+    assert table.hash_files() == before, "known keys change no index"
+    assert state(table) == {}
+    table.write_arrow(keyed({3: "back"}))
+    compact(None, table, full=True)
+    assert state(table) == {3: "back"}
+    assert table.hash_files() == before
+
+
+def test_partitions_have_buckets_of_their_own(tmp_path: Path) -> None:
+    fields = (("id", "INT NOT NULL"), ("day", "STRING NOT NULL"))
+    table = create_table(tmp_path, fields, ("day", "id"), OPTIONS, partition_keys=("day",))
+    days: Sequence[str] = ["a", "b"] * 4
+    table.write_arrow(pa.table({"id": pa.array(range(8), pa.int32()), "day": days}))
+    assert sorted((table.paths.spec_of(p)["day"], b) for p, b in table.hash_files() or {}) == [
+        ("a", 0), ("a", 1), ("b", 0), ("b", 1),
+    ]  # fmt: skip
+    table.truncate([{"day": "a"}])
+    assert {table.paths.spec_of(p)["day"] for p, _ in table.hash_files() or {}} == {"b"}
+    table.overwrite_arrow(pa.table({"id": pa.array([5], pa.int32()), "day": ["b"]}))
+    assert indexed(table) == {0: 1}
+    assert table.to_arrow().to_pylist() == [{"id": 5, "day": "b"}]
+
+
+def test_two_writers_give_no_key_two_buckets(tmp_path: Path) -> None:
+    create_table(tmp_path, options={**OPTIONS, "commit.max-retries": "50"})
+
+    def write(number: int) -> None:
+        for turn in range(4):
+            get_table(tmp_path).write_arrow(keyed(dict.fromkeys(range(turn * 3, turn * 3 + 5), f"{number}/{turn}")))
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(write, range(2)))
+    table = get_table(tmp_path)
+    assert sorted(state(table)) == list(range(14))
+    assert sum(indexed(table).values()) == 14
+
+
+def test_expiry_takes_replaced_index_files_along(tmp_path: Path) -> None:
+    table = create_table(tmp_path, options=OPTIONS)
+    for i in range(4):
+        table.write_arrow(keyed({i: "a"}))
+    expire_snapshots(table.copy({"snapshot.time-retained": "0 s"}), retain_min=1, retain_max=1)
+    assert len(list((Path(table.location) / "index").iterdir())) == len(table.hash_files() or {}) == 2
+
+
+def test_across_partitions_is_refused(tmp_path: Path) -> None:
+    fields = (("id", "INT NOT NULL"), ("day", "STRING NOT NULL"))
+    with pytest.raises(UnsupportedError, match="across partitions"):
+        create_table(tmp_path, fields, ("id",), OPTIONS, partition_keys=("day",)).write_arrow(
+            pa.table({"id": pa.array([1], pa.int32()), "day": ["a"]})
+        )
