@@ -13,6 +13,7 @@ from maintenance.types.arrow import arrow_type
 from maintenance.types.casts.default import default_value
 from maintenance.types.data_type import DataField
 from maintenance.types.field_ids import rows_in
+from maintenance.write.settings import check_formats
 
 
 def validate(schema: TableSchema, table: str) -> None:
@@ -28,6 +29,7 @@ def validate(schema: TableSchema, table: str) -> None:
     for option in _all_options():
         option.of(schema.options)
     column_indexes(schema.options, schema.fields)
+    check_formats(schema, schema.options, where)
 
 
 def _all_options() -> list["table_options.Option[object]"]:

@@ -85,6 +85,8 @@ def _map_schema(data_type: DataType, record: str, where: str) -> dict[str, Any]:
     key, value = _map_types(data_type)
     if key.is_string:
         return {"type": "map", "values": _schema(value, record, where)}
+    if data_type.root == "MULTISET":
+        raise _unsupported(f"type {data_type}", where, "MULTISET of texts only, for Java reads no other")
     value_field: dict[str, Any] = {"name": "value", "type": _schema(value, f"{record}_value", where)}
     entry = [
         {"name": "key", "type": _schema(key, f"{record}_key", where)},

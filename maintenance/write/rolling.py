@@ -50,7 +50,7 @@ class RollingFileWriter:
         self._names = names
         self._sequence = min_sequence_number
         self._folder = context.paths.bucket_folder(place.partition, place.bucket)
-        self._settings = file_settings(context, place.level, changelog=place.changelog)
+        self._settings = file_settings(context.schema, context.options, place.level, changelog=place.changelog)
         # What may refuse the table's options or columns comes before a file is there.
         file_format = data_format(self._settings.format, f"table {context.name}")
         self._open_format = file_format.prepare_writer(context.file_fields, self._settings)
@@ -143,7 +143,8 @@ class _OpenFile:
         self._place = writer._place
         self._name = name
         self._path = f"{writer._folder}/{name}"
-        mode = stats_mode(self._context, self._place.level, changelog=self._place.changelog)
+        schema, options = self._context.schema, self._context.options
+        mode = stats_mode(schema, options, self._place.level, changelog=self._place.changelog)
         # What may refuse the table's options comes before the file is there.
         self._statistics = FileStatistics(self._context, mode)
         self._index = None if self._place.changelog else index_builder(self._context)

@@ -6,20 +6,26 @@ files may differ from the files of their level once more.
 
 from collections.abc import Mapping
 
+from maintenance.errors import OptionError, UnsupportedError
 from maintenance.format.data_format import FileSettings
+from maintenance.format.data_formats import data_format
+from maintenance.format.schema import TableSchema
 from maintenance.options import table as table_options
 from maintenance.options.option import Option
-from maintenance.write.context import WriteContext
 
 _BLOCK_KEYS = {"parquet": "parquet.block.size", "orc": "orc.stripe.size"}
 _BLOCK_BYTES = 128 << 20
 
 
-def file_settings(context: WriteContext, level: int, *, changelog: bool) -> FileSettings:
+def file_settings(
+    schema: TableSchema, options: Mapping[str, str], level: int, *, changelog: bool = False
+) -> FileSettings:
     """How files of a level, or the changelog files of a compaction to it, are written. Raises: OptionError."""
-    options = context.options
-    chosen = _of_level(context, level, table_options.FILE_FORMAT, table_options.FILE_FORMAT_PER_LEVEL)
-    compression = _of_level(context, level, table_options.FILE_COMPRESSION, table_options.FILE_COMPRESSION_PER_LEVEL)
+    keyed = bool(schema.primary_keys)
+    chosen = _of_level(options, keyed, level, table_options.FILE_FORMAT, table_options.FILE_FORMAT_PER_LEVEL)
+    compression = _of_level(
+        options, keyed, level, table_options.FILE_COMPRESSION, table_options.FILE_COMPRESSION_PER_LEVEL
+    )
     if changelog:
         chosen = table_options.CHANGELOG_FILE_FORMAT.of(options) or chosen
         compression = table_options.CHANGELOG_FILE_COMPRESSION.of(options) or compression
@@ -29,15 +35,29 @@ def file_settings(context: WriteContext, level: int, *, changelog: bool) -> File
         compression.lower(),
         table_options.FILE_COMPRESSION_ZSTD_LEVEL.of(options),
         table_options.FILE_BLOCK_SIZE.of(options) or (int(own_block) if own_block else _BLOCK_BYTES),
-        context.target_file_size,
+        table_options.target_file_size(options, keyed),
         options,
     )
 
 
-def stats_mode(context: WriteContext, level: int, *, changelog: bool) -> str:
+def check_formats(schema: TableSchema, options: Mapping[str, str], where: str) -> None:
+    """Check that the files of every level can be written. Raises: OptionError, UnsupportedError."""
+    per_level = (table_options.FILE_FORMAT_PER_LEVEL, table_options.FILE_COMPRESSION_PER_LEVEL)
+    levels = {level for option in per_level for level in option.of(options)}
+    for level in (-1, *sorted(levels)):  # no level is -1: it has what the table says
+        for changelog in (False, True):
+            settings = file_settings(schema, options, level, changelog=changelog)
+            try:
+                data_format(settings.format, where).prepare_writer(schema.fields, settings)
+            except (OptionError, UnsupportedError) as error:
+                raise error.at(f"{where}, {error.where}") from error
+
+
+def stats_mode(schema: TableSchema, options: Mapping[str, str], level: int, *, changelog: bool = False) -> str:
     """The text of the statistics mode of a level, for columns without a mode of their own."""
-    mode = _of_level(context, level, table_options.METADATA_STATS_MODE, table_options.METADATA_STATS_MODE_PER_LEVEL)
-    return table_options.CHANGELOG_FILE_STATS_MODE.of(context.options) or mode if changelog else mode
+    by_table, by_level = table_options.METADATA_STATS_MODE, table_options.METADATA_STATS_MODE_PER_LEVEL
+    mode = _of_level(options, bool(schema.primary_keys), level, by_table, by_level)
+    return table_options.CHANGELOG_FILE_STATS_MODE.of(options) or mode if changelog else mode
 
 
 def max_file_rows(options: Mapping[str, str]) -> int | None:
@@ -45,6 +65,8 @@ def max_file_rows(options: Mapping[str, str]) -> int | None:
     return table_options.TARGET_FILE_ROW_NUM.of(options)
 
 
-def _of_level(context: WriteContext, level: int, of_table: Option[str], of_levels: Option[Mapping[int, str]]) -> str:
-    levels = of_levels.of(context.options) if context.has_primary_key else {}
-    return levels.get(level, of_table.of(context.options))
+def _of_level(
+    options: Mapping[str, str], keyed: bool, level: int, by_table: Option[str], by_level: Option[Mapping[int, str]]
+) -> str:
+    levels = by_level.of(options) if keyed else {}
+    return levels.get(level, by_table.of(options))

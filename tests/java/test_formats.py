@@ -1,18 +1,26 @@
 """Data files of every format and codec, of several formats in one table, and without key columns: both sides agree."""
 
 import os
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
 
 from maintenance.operations.compact import compact
+from maintenance.types.data_type import DataType, parse_type
+from tests.data_files import holds_everywhere
+from tests.java import test_nested_tables as nested_tables
 from tests.java.oracle import Condition
 from tests.java.process import JavaProcess
 from tests.java.replay import Replay, batches
 from tests.java.samples import SAMPLES, VALUES, Sample, Values, arrow_of, columns_of, rows_in, rows_of, table_of
 from tests.java.test_filters import assert_finds_all, assert_java_finds, questions_of
+from tests.nested_values import nested_values
+from tests.strategies import nested_types
 from tests.tables import live_files
 
 TIMES: Values = {"TIME(0)": (0, 86_399_000), "TIME(3)": (1, 86_399_999)}
@@ -125,6 +133,40 @@ def test_filters_find_the_same_rows(java: JavaProcess, tmp_path: Path, case: str
         if side == "ours":
             assert compact(None, table_of(warehouse), full=True).snapshot_ids
             assert_java_finds(java, warehouse, conditions)
+
+
+def orc_holds(data_type: DataType) -> bool:
+    """Single timestamps, and CHAR with its blanks, are tested above."""
+    return not data_type.is_timestamp and data_type.root != "CHAR"
+
+
+def avro_holds(data_type: DataType) -> bool:
+    names = (field.name for field in data_type.fields)
+    fraction = 3 if data_type.root == "TIME" else 6 if data_type.is_timestamp else 38
+    counts_texts = data_type.root != "MULTISET" or (data_type.element is not None and data_type.element.is_string)
+    return counts_texts and all(map(str.isidentifier, names)) and (data_type.precision or 0) <= fraction
+
+
+HOLDS = {"orc": holds_everywhere(orc_holds), "avro": holds_everywhere(avro_holds)}
+
+
+@pytest.mark.parametrize("file_format", HOLDS)
+@settings(max_examples=10, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@given(st.data())
+def test_nested_columns_in_both_directions(java: JavaProcess, file_format: str, data: st.DataObject) -> None:
+    types = nested_types().filter(HOLDS[file_format])
+    columns = [("id", parse_type("INT NOT NULL")), *((f"f{i}", data.draw(types)) for i in range(3))]
+    rows = [(n, *(data.draw(nested_values(t)) for _, t in columns[1:])) for n in range(4)]
+    options = {"bucket": "1", "file.format": file_format}
+    with tempfile.TemporaryDirectory() as warehouse:
+        java.create_table(warehouse, "db.t", [(n, str(t)) for n, t in columns], (["id"], []), options)
+        java.write(warehouse, "db.t", rows[:2])
+        table_of(warehouse).write_arrow(nested_tables.arrow_of(rows[2:], columns))
+        wanted = nested_tables.expected(rows, columns)
+        assert nested_tables.expected(java.rows(warehouse, "db.t"), columns) == wanted
+        assert nested_tables.found(table_of(warehouse).to_arrow(), columns) == wanted
+        assert compact(None, table_of(warehouse), full=True).snapshot_ids
+        assert nested_tables.expected(java.rows(warehouse, "db.t"), columns) == wanted
 
 
 @pytest.fixture(scope="module")

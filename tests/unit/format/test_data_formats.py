@@ -40,7 +40,8 @@ def named(data_type: DataType) -> bool:
 
 def in_avro(data_type: DataType) -> bool:
     fraction = 3 if data_type.root == "TIME" else 6 if data_type.is_timestamp else 38
-    return named(data_type) and (data_type.precision or 0) <= fraction
+    counts_texts = data_type.root != "MULTISET" or (data_type.element is not None and data_type.element.is_string)
+    return counts_texts and named(data_type) and (data_type.precision or 0) <= fraction
 
 
 def kept_by_orc(data_type: DataType, value: Value) -> bool:
@@ -237,9 +238,10 @@ def test_levels_of_zstd_in_orc() -> None:
 
 @pytest.mark.parametrize("text", ["TIMESTAMP(7)", "TIMESTAMP_LTZ(9)", "TIME(4)"])
 def test_types_that_avro_lacks(text: str) -> None:
-    field = DataField(1, "t", parse_type(text))
-    with pytest.raises(UnsupportedError, match="column t"):
-        DATA_FORMATS["avro"].prepare_writer([ID, field], FileSettings("avro"))
+    for data_type in (parse_type(text), DataType("MULTISET", element=parse_type("INT NOT NULL"))):
+        field = DataField(1, "t", data_type)
+        with pytest.raises(UnsupportedError, match="column t"):
+            DATA_FORMATS["avro"].prepare_writer([ID, field], FileSettings("avro"))
 
 
 def test_names_that_avro_lacks() -> None:

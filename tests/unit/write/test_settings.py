@@ -33,9 +33,9 @@ CHANGELOG = {
 
 
 def chosen(table: Table, level: int, *, changelog: bool = False) -> tuple[str, str, str]:
-    context = table.write_context()
-    found = file_settings(context, level, changelog=changelog)
-    return found.format, found.compression, stats_mode(context, level, changelog=changelog)
+    found = file_settings(table.schema, table.options, level, changelog=changelog)
+    mode = stats_mode(table.schema, table.options, level, changelog=changelog)
+    return found.format, found.compression, mode
 
 
 def path_of(table: Table, file: DataFileMeta) -> str:
@@ -154,6 +154,25 @@ def test_names_with_the_codec(tmp_path: Path, options: dict[str, str], end: str)
 def test_formats_of_format_tables_are_refused(tmp_path: Path, key: str, name: str) -> None:
     with pytest.raises(UnsupportedError, match=f"option '{key}' = '{name}'"):
         open_warehouse(tmp_path).create_table("db.t", Schema(KEYED, ["id"], options={"bucket": "1", key: name}))
+
+
+@pytest.mark.parametrize(
+    ("options", "column", "message"),
+    [
+        ({"file.format": "avro"}, "TIMESTAMP(9)", r"TIMESTAMP\(9\).*db\.t, column v"),
+        ({"file.format.per.level": "5:avro"}, "TIME(6)", r"TIME\(6\).*db\.t, column v"),
+        ({"changelog-file.format": "avro", "changelog-file.compression": "lz4"}, "INT", "compression 'lz4'"),
+        ({"file.compression": "lzo"}, "INT", "lzo"),
+        ({"file.format": "orc", "orc.encrypt": "x"}, "INT", r"option 'orc\.encrypt'.*db\.t"),
+        ({"file.format": "orc", "file.compression.zstd-level": "9"}, "INT", "zstd-level"),
+    ],
+)
+def test_tables_whose_files_could_not_be_written(
+    tmp_path: Path, options: dict[str, str], column: str, message: str
+) -> None:
+    fields = (("id", "INT NOT NULL"), ("v", column))
+    with pytest.raises((OptionError, UnsupportedError), match=message):
+        open_warehouse(tmp_path).create_table("db.t", Schema(fields, ["id"], options={"bucket": "1", **options}))
 
 
 def test_parquet_keys_reach_the_writer(tmp_path: Path) -> None:
