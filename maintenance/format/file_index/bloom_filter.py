@@ -64,8 +64,8 @@ class BloomBuilder:
 
 def supports(data_type: DataType) -> bool:
     """Whether a column of the type can have a bloom filter."""
-    floating = data_type.root in ("FLOAT", "DOUBLE", "DATE")
-    return data_type.is_string or data_type.is_bytes or data_type.is_integer or data_type.is_timestamp or floating
+    others = data_type.root in ("FLOAT", "DOUBLE", "DATE", "TIME")
+    return data_type.is_string or data_type.is_bytes or data_type.is_integer or data_type.is_timestamp or others
 
 
 def might_contain(body: bytes, value: Value, data_type: DataType) -> bool:
@@ -95,7 +95,8 @@ def value_hashes(array: pa.Array, data_type: DataType) -> np.ndarray:
         return xxh64(array)
     if data_type.root in ("FLOAT", "DOUBLE"):
         return long_hashes(_bits_of_floats(array.to_numpy(zero_copy_only=False)))
-    integers = pc.cast(pc.cast(array, pa.int32()) if data_type.root == "DATE" else array, pa.int64()).to_numpy()
+    numbers = array.cast(pa.int32()) if data_type.root in ("DATE", "TIME") else array
+    integers = pc.cast(numbers, pa.int64()).to_numpy()
     if data_type.is_timestamp:
         stored, wanted = NANOS_PER_UNIT[array.type.unit], _hashed_unit(data_type)
         integers = integers * (stored // wanted) if stored >= wanted else integers // (wanted // stored)

@@ -36,6 +36,7 @@ TYPES = {
     "raw": "BYTES",
     "fixed": "BINARY(3)",
     "day": "DATE",
+    "clock": "TIME(3)",
     "seconds": "TIMESTAMP(0)",
     "millis": "TIMESTAMP(3)",
     "micros": "TIMESTAMP(6)",
@@ -78,6 +79,8 @@ def values(field: DataField) -> st.SearchStrategy:
             return st.binary(max_size=3)
         case "DATE":
             return integers(16)
+        case "TIME":
+            return st.integers(0, 3) | st.integers(0, 86_399_999)
         case "TIMESTAMP" | "TIMESTAMP_LTZ":
             return integers(40).map(lambda number: number * _GRAIN[field.name])
     return integers(_BITS[field.name])

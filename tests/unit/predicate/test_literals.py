@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maintenance.predicate.literals import Day, Literal, Moment, compare, null_safe_equal, within
+from maintenance.predicate.literals import Clock, Day, Literal, Moment, compare, null_safe_equal, within
 from maintenance.predicate.moments import NANOS_PER_DAY
 from maintenance.predicate.tree import Operator, Predicate
 from maintenance.types.data_type import DataField, parse_type
@@ -98,6 +98,16 @@ def test_dates_and_timestamps(name: str, op: Operator, data: st.DataObject) -> N
 
 
 @settings(deadline=None)
+@given(operators, st.data())
+def test_times(op: Operator, data: st.DataObject) -> None:
+    field = BY_NAME["clock"]
+    value = data.draw(values(field))
+    literal = data.draw(st.integers(-3, 3).map(lambda step: max(0, value * 10**6 + step)) | st.integers(0, 10**14))
+    expected = model.compare(op, value * 10**6, literal)
+    assert decide(compare(op, field, Clock(literal)), field, value) is expected
+
+
+@settings(deadline=None)
 @given(st.lists(st.none() | numbers, max_size=4), st.sampled_from(("tiny", "price")), st.data())
 def test_within(literals: list[Any], name: str, data: st.DataObject) -> None:
     field = BY_NAME[name]
@@ -122,7 +132,8 @@ def test_null_safe_equal_is_never_null() -> None:
         ("name", 5), ("name", b"a"), ("name", Day(1)), ("number", "five"), ("number", "1.5"), ("number", True),
         ("number", Day(1)), ("price", "1.5"), ("flag", 1), ("flag", "maybe"), ("day", 5), ("day", "2023-02-29"),
         ("millis", 1.5), ("millis", "2024-01-01 00:00:00Z"), ("raw", 5), ("double", True), ("double", "one"),
-        ("instant", "yesterday"),
+        ("instant", "yesterday"), ("clock", Day(1)), ("clock", Moment(0)), ("clock", "24:00:00"), ("clock", 5),
+        ("millis", Clock(0)), ("day", Clock(0)), ("name", Clock(0)),
     ],
 )  # fmt: skip
 def test_refuses_what_it_cannot_compare_exactly(name: str, literal: Literal) -> None:
@@ -137,7 +148,15 @@ def test_refuses_types_that_have_no_literals(text: str) -> None:
 
 
 def test_every_type_of_the_strategies_compares_with_its_own_values() -> None:
-    own: dict[str, Literal] = {"flag": True, "name": "x", "code": "x", "raw": b"x", "fixed": b"x", "day": Day(1)}
+    own: dict[str, Literal] = {
+        "flag": True,
+        "name": "x",
+        "code": "x",
+        "raw": b"x",
+        "fixed": b"x",
+        "day": Day(1),
+        "clock": Clock(0),
+    }
     for name in TYPES:
         field = BY_NAME[name]
         literal = own.get(name, Moment(0) if field.type.is_timestamp else 1)

@@ -35,6 +35,7 @@ NOON_NANOS = 19782 * NANOS_PER_DAY + NANOS_PER_DAY // 2
         ("<", "price", Decimal("1.5"), Compare("<", "price", Decimal("1.50"))),
         (">=", "double", 2, Compare(">=", "double", 2.0)),
         ("<=", "day", dt.date(2024, 2, 29), Compare("<=", "day", 19782)),
+        ("=", "clock", dt.time(12, 0, 0, 500_000), Compare("=", "clock", 43_200_500)),
         (">", "micros", NOON, Compare(">", "micros", NOON_NANOS)),
         ("=", "instant", NOON.replace(tzinfo=dt.UTC), Compare("=", "instant", NOON_NANOS)),
         ("=", "instant", NOON.replace(tzinfo=dt.timezone(dt.timedelta(hours=1))),
