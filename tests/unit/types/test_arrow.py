@@ -58,7 +58,7 @@ def test_there_and_back(data_type: DataType) -> None:
         (pa.time32("s"), "TIME(0)"),
         (pa.time64("ns"), "TIME(9)"),
         (pa.dictionary(pa.int8(), pa.list_(pa.date32())), "ARRAY<DATE>"),
-        (pa.struct([("a", pa.timestamp("s")), pa.field("b", pa.int8(), False)]), "ROW<a TIMESTAMP(0), b TINYINT NOT NULL>"),
+        (pa.struct([("a", pa.time32("s")), pa.field("b", pa.int8(), False)]), "ROW<a TIME(0), b TINYINT NOT NULL>"),
     ],
 )  # fmt: skip
 def test_other_forms_of_arrow(arrow: pa.DataType, text: str) -> None:
