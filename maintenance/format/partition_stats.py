@@ -13,7 +13,10 @@ _MAX_PARTITIONS = 1000
 
 
 def partition_stats_of(partitions: Sequence[bytes], types: Sequence[DataType]) -> SimpleStats:
-    """The SimpleStats of serialized partition rows, never truncated. Source: Java `PartitionStatsCollector`."""
+    """The SimpleStats of serialized partition rows, never truncated. Source: Java `PartitionStatsCollector`.
+
+    Bytes and columns with NaN get no bounds, and zeros are bounds that hold for both, as in `column_stats`.
+    """
     if not types:
         return SimpleStats(EMPTY_ROW, EMPTY_ROW, ())
     counts: dict[bytes, int] = {}
@@ -25,10 +28,21 @@ def partition_stats_of(partitions: Sequence[bytes], types: Sequence[DataType]) -
     nulls = []
     for column in range(len(types)):
         values = [row[column] for row, _ in rows if row[column] is not None]
-        minimums.append(min(values, key=_order) if values else None)
-        maximums.append(max(values, key=_order) if values else None)
+        low, high = _bounds(values)
+        minimums.append(low)
+        maximums.append(high)
         nulls.append(sum(count for row, count in rows if row[column] is None))
     return SimpleStats(serialize_row(minimums, types), serialize_row(maximums, types), tuple(nulls))
+
+
+def _bounds(values: Sequence[Value]) -> tuple[Value, Value]:
+    """Smallest and largest of values that are not null; None where there are no bounds."""
+    if not values or any(isinstance(value, bytes) or value != value for value in values):
+        return None, None
+    low, high = min(values, key=_order), max(values, key=_order)
+    if isinstance(low, float) and isinstance(high, float):
+        return low or -0.0, high or 0.0
+    return low, high
 
 
 def may_hold(stats: SimpleStats, partitions: Collection[bytes], types: Sequence[DataType]) -> bool:
