@@ -50,13 +50,22 @@ def orc_type(data_type: DataType, where: str) -> pa.DataType:
             key, value = map_parts(data_type)
             return pa.map_(orc_type(key, where), orc_type(value, where))
         case "ROW":
-            return pa.struct([(field.name, orc_type(field.type, where)) for field in data_type.fields])
+            return pa.struct(_named_types(data_type.fields, where))
     return arrow_type(data_type, where)
+
+
+def _named_types(fields: Sequence[DataField], where: str) -> list[tuple[str, pa.DataType]]:
+    for field in fields:
+        if "`" in field.name:
+            raise UnsupportedError(
+                f"the name '{field.name}' in an ORC file", where, "Java's ORC takes no backquote there: rename it."
+            )
+    return [(field.name, orc_type(field.type, f"{where}, {field.name}")) for field in fields]
 
 
 def prepare_writer(fields: Sequence[DataField], settings: FileSettings) -> OpenWriter:
     """See `DataFormat`."""
-    schema = pa.schema([(field.name, orc_type(field.type, f"column {field.name}")) for field in fields])
+    schema = pa.schema(_named_types(fields, "columns"))
     arguments = _arguments(schema.names, settings)
     return lambda sink: _OrcWriter(sink, fields, schema, arguments)
 

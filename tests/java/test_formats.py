@@ -136,8 +136,9 @@ def test_filters_find_the_same_rows(java: JavaProcess, tmp_path: Path, case: str
 
 
 def orc_holds(data_type: DataType) -> bool:
-    """Single timestamps, and CHAR with its blanks, are tested above."""
-    return not data_type.is_timestamp and data_type.root != "CHAR"
+    """Single timestamps, and CHAR with its blanks, are tested above; Java's ORC takes no backquote in names."""
+    names = (field.name for field in data_type.fields)
+    return not data_type.is_timestamp and data_type.root != "CHAR" and not any("`" in name for name in names)
 
 
 def avro_holds(data_type: DataType) -> bool:

@@ -258,6 +258,10 @@ def test_names_that_avro_lacks() -> None:
 
 
 def test_orc_refuses_what_java_could_not_read() -> None:
+    odd = DataType("ROW", fields=(DataField(2, "a`b", parse_type("INT")),))
+    for bad in (DataField(1, "`", parse_type("INT")), DataField(1, "r", odd)):
+        with pytest.raises(UnsupportedError, match="`"):
+            DATA_FORMATS["orc"].prepare_writer([bad], FileSettings("orc"))
     field = DataField(1, "t", parse_type("TIMESTAMP(6)"))
     rows = table_of([field], [(0,), (None,), (-1000,), (-1,)])
     with pytest.raises(DataError, match="before 1970"):
