@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
@@ -13,15 +14,27 @@ from hypothesis import strategies as st
 from maintenance.operations.compact import compact
 from maintenance.types.data_type import DataType, parse_type
 from tests.data_files import holds_everywhere
+from tests.golden.case import extract
 from tests.java import test_nested_tables as nested_tables
 from tests.java.oracle import Condition
 from tests.java.process import JavaProcess
 from tests.java.replay import Replay, batches
-from tests.java.samples import SAMPLES, VALUES, Sample, Values, arrow_of, columns_of, rows_in, rows_of, table_of
+from tests.java.samples import (
+    SAMPLES,
+    VALUES,
+    Sample,
+    Values,
+    arrow_of,
+    columns_of,
+    comparable,
+    rows_in,
+    rows_of,
+    table_of,
+)
 from tests.java.test_filters import assert_finds_all, assert_java_finds, questions_of
 from tests.nested_values import nested_values
 from tests.strategies import nested_types
-from tests.tables import live_files
+from tests.tables import get_table, live_files
 
 TIMES: Values = {"TIME(0)": (0, 86_399_000), "TIME(3)": (1, 86_399_999)}
 _YEAR_1700 = -98_615 * 86_400 * 10**9
@@ -200,3 +213,19 @@ def test_orc_timestamps_of_a_writer_in_another_time_zone(
     rows = rows_of(range(12), 0, values)
     java_in_shanghai.write(warehouse, "db.t", rows)
     assert sorted(rows_in(table_of(warehouse).to_arrow()), key=lambda row: row[1]) == rows  # type: ignore[arg-type,return-value]
+
+
+@pytest.mark.parametrize("name", ["v1_pk", "v1_app", "v1_explicit", "none_pk", "v2_pk"])
+def test_tables_of_old_versions_are_written_on(java: JavaProcess, tmp_path: Path, name: str) -> None:
+    """Their files stay ORC and their bucket one, whatever is the default today."""
+    warehouse = str(extract("schema_old_versions", tmp_path))
+    table = get_table(warehouse, f"db.{name}")
+    before = table.to_arrow()
+    new = {part.name: pa.array([10_000 if part.type == pa.int32() else "new"], part.type) for part in before.schema}
+    table.write_arrow(pa.table(new))
+    compact(None, table, full=True)
+    table = get_table(warehouse, f"db.{name}")
+    assert {file.file_name.rsplit(".", 1)[1] for file in live_files(table)} == {table.options["file.format"]}
+    found = comparable(rows_in(table.to_arrow()))
+    assert len(found) == before.num_rows + 1
+    assert comparable(java.rows(warehouse, f"db.{name}")) == found

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,7 +11,7 @@ import pytest
 from maintenance.operations.compact import compact
 from maintenance.operations.rewrite_file_index import rewrite_file_index
 from maintenance.table.table import Table
-from tests.java.samples import COLUMNS, SAMPLES, Row, Sample, arrow_of, comparable, rows_in, rows_of
+from tests.java.samples import SAMPLES, VALUES, Sample, Values, arrow_of, columns_of, comparable, rows_in, rows_of
 
 ROOT = Path(__file__).parents[2]
 PYTHON = ROOT / ".venv-pypaimon" / "bin" / "python"
@@ -27,26 +28,48 @@ def pypaimon() -> Path:
     return PYTHON
 
 
-def batch(table: Table, rows: list[Row]) -> pa.Table:
-    return arrow_of(rows).select(table.schema.field_names)
+def with_format(name: str, **options: str) -> Sample:
+    return replace(SAMPLES[name], options={**SAMPLES[name].options, **options})
 
 
-def maintained(warehouse: str, sample: Sample) -> Table:
+# pypaimon reads ORC by way of nanoseconds, and Avro by way of Python's dates.
+_IN_NANOSECONDS: Values = {
+    text: tuple(v for v in values if "TIMESTAMP" not in text or (isinstance(v, int) and 0 <= v < 2**62))
+    for text, values in VALUES.items()
+}
+_IN_AVRO: Values = {text: values for text, values in _IN_NANOSECONDS.items() if text != "TIMESTAMP(9)"}
+TABLES: dict[str, tuple[Sample, Values]] = {
+    **{name: (sample, VALUES) for name, sample in SAMPLES.items()},
+    "orc": (with_format("append", **{"file.format": "orc"}), _IN_NANOSECONDS),
+    "keyed orc": (with_format("keyed", **{"file.format": "orc", "file.compression": "zlib"}), _IN_AVRO),
+    "avro": (with_format("append", **{"file.format": "avro"}), _IN_AVRO),
+    "keyed avro": (with_format("keyed", **{"file.format": "avro", "file.compression": "deflate"}), _IN_AVRO),
+    "thin": (with_format("keyed", **{"data-file.thin-mode": "true"}), VALUES),
+    "levels": (with_format("keyed", **{"file.format.per.level": "0:avro,5:orc"}), _IN_AVRO),
+}
+
+
+def maintained(warehouse: str, sample: Sample, values: Values) -> Table:
     """A table of ours, written, compacted, indexed, and written again."""
     # To merge rows, pypaimon makes them Python objects, which hold no nanoseconds.
-    columns = [column for column in COLUMNS if not (sample.primary_keys and column[1] == "TIMESTAMP(9)")]
+    columns = [c for c in columns_of(values) if not (sample.primary_keys and c[1] == "TIMESTAMP(9)")]
     table = sample.create(warehouse, columns)
+
+    def batch(start: int, count: int, version: int) -> pa.Table:
+        rows = rows_of(range(start, start + count), version, values)
+        return arrow_of(rows, columns_of(values)).select(table.schema.field_names)
+
     for start, version in ((0, 0), (8, 1)):
-        table.write_arrow(batch(table, rows_of(range(start, start + 12), version)))
+        table.write_arrow(batch(start, 12, version))
     compact(None, table, full=True)
     rewrite_file_index(None, table.copy({"file-index.bloom-filter.columns": "id"}))
-    late = batch(table, rows_of(range(14, 18), 2))
+    late = batch(14, 4, 2)
     table.write_arrow(late, ["+I", "+U", "-D", "-D"] if sample.primary_keys else None)
     return table
 
 
 def test_pypaimon_reads_our_rows(pypaimon: Path, tmp_path: Path) -> None:
-    tables = {str(tmp_path / name): maintained(str(tmp_path / name), sample) for name, sample in SAMPLES.items()}
+    tables = {str(tmp_path / name): maintained(str(tmp_path / name), *table) for name, table in TABLES.items()}
     script = Path(__file__).parent / "read_tables.py"
     done = subprocess.run([pypaimon, script, *tables], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
