@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-from demo.changelog import Change
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +27,14 @@ class RoundResult:
     repeated: int
     rows: int
     seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One row of a changelog: `row` has the columns of the audit log, `rowkind` among them."""
+
+    snapshot_id: int
+    row: dict[str, Any]
 
 
 _COLUMN = 10
@@ -72,7 +79,7 @@ def changelog_report(name: str, changes: Sequence[Change]) -> list[str]:
     for change in changes:
         row = change.row
         lines.append(
-            f"  {change.snapshot_id:>8}  {change.kind:<6}{row['status']:<12}{row['event_time']:%Y-%m-%d %H:%M}    "
+            f"  {change.snapshot_id:>8}  {row['rowkind']:<6}{row['status']:<12}{row['event_time']:%Y-%m-%d %H:%M}    "
             f"{_delay(row['dep_delay']):>10}{_delay(row['arr_delay']):>10}  {row['tailnum'] or '-'}"
         )
     return lines

@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,15 +21,14 @@ from assets.config import Project, load_project
 from assets.resources import PaimonCatalog
 from definitions import FOLDER, build_definitions
 from demo import flights, weather
-from demo.changelog import Change, Flight, changes_of
 from demo.feed import FLIGHT_ROUNDS, WEATHER_ROUNDS, Delivery, deliver, deliveries
-from demo.report import Measured, RoundResult, changelog_report, table_report
-from maintenance.catalog import SetOption
+from demo.report import Change, Measured, RoundResult, changelog_report, table_report
+from maintenance.catalog import Catalog, SetOption
 from maintenance.table.shape import TableShape, table_shape
 from maintenance.table.table import Table
 
 FLIGHTS, WEATHER = "demo.flights", "demo.weather"
-HONOLULU = Flight(7, datetime(2013, 7, 11, 14, tzinfo=UTC), "HA", 51)
+HONOLULU = "month = 7 AND time_hour = TIMESTAMP '2013-07-11T14:00:00Z' AND carrier = 'HA' AND flight = 51"
 HONOLULU_NAME = "Hawaiian Airlines 51, New York JFK to Honolulu, 11 July 2013 (demo.flights)"
 INDEX_QUERIES = {FLIGHTS: "dest = 'LEX'", WEATHER: "origin = 'KHN'"}
 QUERIES = {FLIGHTS: "origin = 'JFK' AND dep_delay > 60", WEATHER: "origin = 'JFK' AND visib < 1"}
@@ -65,10 +63,21 @@ class Demo:
 
     def new_changes(self) -> list[Change]:
         """What a subscriber reads of the flight to Honolulu after this round: older changelogs may expire."""
-        table = self.catalog.get_table(FLIGHTS)
-        changes = changes_of(table, HONOLULU, self.seen)
-        self.seen = table.snapshots.latest_id() or 0
+        changes, self.seen = changes_after(self.catalog.open(), FLIGHTS, HONOLULU, self.seen)
         return changes
+
+
+def changes_after(catalog: Catalog, identifier: str, where: str, seen: int) -> tuple[list[Change], int]:
+    """The changelog rows that pass a filter, of the snapshots after `seen`, oldest first, and the newest snapshot."""
+    snapshots = catalog.get_table(f"{identifier}$snapshots").to_arrow(columns=["snapshot_id"])
+    log = catalog.get_table(f"{identifier}$audit_log")
+    found: list[Change] = []
+    for snapshot_id in sorted(snapshots["snapshot_id"].to_pylist()):
+        if snapshot_id > seen:
+            between = {"incremental-between": f"{snapshot_id - 1},{snapshot_id}"}
+            found += [Change(snapshot_id, row) for row in log.to_arrow(where=where, options=between).to_pylist()]
+            seen = snapshot_id
+    return found, seen
 
 
 def run_config(identifier: str, round_number: int) -> dict[str, Any]:

@@ -1,15 +1,19 @@
 """What the demo launches, and what it prints."""
 
 from datetime import UTC, datetime
+from pathlib import Path
 
 import dagster as dg
+import pyarrow as pa
 import pytest
 
 from assets import keys
 from definitions import build_definitions, project
-from demo.changelog import Change
-from demo.report import Measured, RoundResult, changelog_report, table_report
-from demo.run import FLIGHTS, WEATHER, run_config
+from demo.report import Change, Measured, RoundResult, changelog_report, table_report
+from demo.run import FLIGHTS, HONOLULU, WEATHER, changes_after, run_config
+from maintenance.catalog import Schema, open_catalog
+from maintenance.operations.compact import compact
+from maintenance.table.table import Table
 
 
 @pytest.mark.parametrize("identifier", [FLIGHTS, WEATHER])
@@ -31,6 +35,43 @@ def test_a_tables_report_shows_each_run_before_and_after() -> None:
 
 
 def test_a_flights_changes_are_readable() -> None:
-    row = {"status": "departed", "event_time": datetime(2013, 7, 11, 13, 51, tzinfo=UTC), "dep_delay": -9}
-    (*_, line) = changelog_report("a flight", [Change(29, "+U", {**row, "arr_delay": None, "tailnum": "N1"})])
+    moment = datetime(2013, 7, 11, 13, 51, tzinfo=UTC)
+    row = {"rowkind": "+U", "status": "departed", "event_time": moment, "dep_delay": -9, "arr_delay": None}
+    (*_, line) = changelog_report("a flight", [Change(29, {**row, "tailnum": "N1"})])
     assert line.split() == ["29", "+U", "departed", "2013-07-11", "13:51", "-9", "min", "-", "N1"]
+
+
+def test_a_subscriber_reads_what_is_new_of_one_flight(tmp_path: Path) -> None:
+    catalog = open_catalog({"warehouse": str(tmp_path)})
+    catalog.create_database("demo")
+    keys_of_flights = ["month", "time_hour", "carrier", "flight"]
+    columns = [
+        ("month", "INT NOT NULL"),
+        ("time_hour", "TIMESTAMP(6) WITH LOCAL TIME ZONE NOT NULL"),
+        ("carrier", "STRING NOT NULL"),
+        ("flight", "INT NOT NULL"),
+        ("status", "STRING"),
+    ]
+    options = {"bucket": "1", "changelog-producer": "full-compaction"}
+    catalog.create_table(FLIGHTS, Schema(columns, keys_of_flights, ["month"], options))
+    table = catalog.get_table(FLIGHTS)
+    assert isinstance(table, Table)
+
+    def fly(status: str) -> None:
+        hour = pa.array([datetime(2013, 7, 11, 14, tzinfo=UTC)] * 2, pa.timestamp("us", "UTC"))
+        flight = pa.array([51, 52], pa.int32())
+        month = pa.array([7, 7], pa.int32())
+        values = {"month": month, "time_hour": hour, "carrier": ["HA", "HA"], "flight": flight, "status": [status] * 2}
+        table.write_arrow(pa.table(values))
+        compact(None, table, full=True)
+
+    def shown(changes: list[Change]) -> list[tuple[int, str, str]]:
+        return [(change.snapshot_id, change.row["rowkind"], change.row["status"]) for change in changes]
+
+    fly("scheduled")
+    first, seen = changes_after(catalog, FLIGHTS, HONOLULU, 0)
+    assert (shown(first), seen) == ([(2, "+I", "scheduled")], 2)
+    fly("departed")
+    second, seen = changes_after(catalog, FLIGHTS, HONOLULU, seen)
+    assert (shown(second), seen) == ([(4, "-U", "scheduled"), (4, "+U", "departed")], 4)
+    assert changes_after(catalog, FLIGHTS, HONOLULU, seen) == ([], 4)
