@@ -12,8 +12,9 @@ from maintenance.errors import NotFoundError
 from maintenance.options.catalog import CATALOG_OPTIONS_TABLE_ENABLED
 from maintenance.table.system.local_time import epoch_millis
 from maintenance.table.system.registry import SYSTEM_TABLES
-from maintenance.table.system.view import AnyView, chosen
-from maintenance.table.table import Table
+from maintenance.table.system.view import AnyView, chosen, fields_of
+from maintenance.table.table import Table, rows_to_spark
+from maintenance.types.data_type import DataField
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -55,6 +56,11 @@ class GlobalView:
     def identifier(self) -> str:
         return f"{SYS}.{self.table.name}"
 
+    @property
+    def fields(self) -> tuple[DataField, ...]:
+        """The columns."""
+        return fields_of(self.table.schema)
+
     def copy(self, options: Mapping[str, str]) -> "GlobalView":
         """This table: options of a read change nothing in it, as in Paimon."""
         del options
@@ -81,7 +87,8 @@ class GlobalView:
         options: Mapping[str, str] | None = None,
     ) -> "DataFrame":
         """The rows as a DataFrame; metadata is small, so it is made on the driver."""
-        return spark.createDataFrame(self.to_arrow(columns, where, options))
+        rows = self.to_arrow(columns, where, options)
+        return rows_to_spark(spark, rows, fields_of(rows.schema))
 
 
 def global_table(catalog: Tables, name: str) -> GlobalView:

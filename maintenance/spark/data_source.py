@@ -1,8 +1,9 @@
 """Spark data source `paimon`: ``spark.read.format("paimon").load("/warehouse/db.db/t")``.
 
-Options: `path` (a table's root; what `load` sets), or `warehouse` and `table` (``db.t``); every other option is a
-dynamic option of the read, such as `scan.snapshot-id`. Filters that Spark pushes down prune partitions, buckets,
-files and row groups; Spark evaluates all of them again. Register it once for each session: `register(spark)`.
+Options: `path` (a table's root; what `load` sets), or `warehouse` and `table` (``db.t``, also ``db.t$branch_b``,
+``db.t$audit_log``, ``sys.tables``); every other option is a dynamic option of the read, such as `scan.snapshot-id`.
+Filters that Spark pushes down prune partitions, buckets, files and row groups; Spark evaluates all of them again.
+Register it once for each session: `register(spark)`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,14 +33,17 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StructType
 
 from maintenance.catalog import open_catalog
+from maintenance.catalog.global_tables import GlobalView
 from maintenance.errors import OptionError
 from maintenance.predicate.pushed import of_filter
 from maintenance.predicate.tree import Predicate, conjunction
-from maintenance.read.split_read import SplitRead
+from maintenance.read.split_read import ReadsSplits
 from maintenance.scan.split import AnySplit
-from maintenance.spark.read import split_batches
+from maintenance.spark.read import as_spark_takes, split_batches
 from maintenance.spark.types import spark_ddl
+from maintenance.table.system.view import AnyView, SystemTableView
 from maintenance.table.table import Table
+from maintenance.types.data_type import DataField
 
 _OPERATORS: Mapping[type[Filter], str] = {
     EqualTo: "=",
@@ -69,12 +73,23 @@ class SplitPartition(InputPartition):
     """A split as Spark's partition, with how to read it: the reader itself travels before it has planned."""
 
     split: AnySplit
-    split_read: SplitRead
+    split_read: ReadsSplits
 
-    def __init__(self, split: AnySplit, split_read: SplitRead) -> None:
+    def __init__(self, split: AnySplit, split_read: ReadsSplits) -> None:
         super().__init__(None)
         self.split = split
         self.split_read = split_read
+
+
+@dataclass
+class RowsPartition(InputPartition):
+    """The rows of a system table over metadata, which are read while planning."""
+
+    rows: pa.Table
+
+    def __init__(self, rows: pa.Table) -> None:
+        super().__init__(None)
+        self.rows = rows
 
 
 class PaimonDataSource(DataSource):
@@ -85,8 +100,7 @@ class PaimonDataSource(DataSource):
         return "paimon"
 
     def schema(self) -> str:
-        table, _ = opened(self.options).target()
-        return spark_ddl(table.schema.fields)
+        return spark_ddl(columns_of(opened(self.options)))
 
     def reader(self, schema: StructType) -> "PaimonReader":
         return PaimonReader(dict(self.options), schema.fieldNames())
@@ -101,18 +115,23 @@ class PaimonReader(DataSourceReader):
         self._predicate: Predicate | None = None
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
-        table, _ = opened(self._options).target()
-        parts = [pushed(filter_, table) for filter_ in filters]
+        columns = [column for column in columns_of(opened(self._options)) if not column.type.is_nested]
+        parts = [pushed(filter_, columns) for filter_ in filters]
         known = [part for part in parts if part is not None]
         self._predicate = conjunction(known) if known else None
         # Pruning keeps whole files, so Spark is asked to look at every row again.
         return filters
 
     def partitions(self) -> Sequence[InputPartition]:
-        plan, split_read = opened(self._options).plan(self._columns, self._predicate)
+        table = opened(self._options)
+        if isinstance(table, SystemTableView | GlobalView):
+            return [RowsPartition(table.to_arrow(self._columns))]
+        plan, split_read = table.plan(self._columns, self._predicate)
         return [SplitPartition(split, split_read) for split in plan.splits]
 
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
+        if isinstance(partition, RowsPartition):
+            yield from as_spark_takes(partition.rows).to_batches()
         if not isinstance(partition, SplitPartition):
             # Of a plan without partitions Spark asks for one that is None.
             return
@@ -120,7 +139,12 @@ class PaimonReader(DataSourceReader):
         yield from split_batches(partition.split_read, partition.split)
 
 
-def opened(options: Mapping[str, str]) -> Table:
+def columns_of(table: AnyView | GlobalView) -> Sequence[DataField]:
+    """The columns that a read sees."""
+    return table.target()[0].schema.fields if isinstance(table, Table) else table.fields
+
+
+def opened(options: Mapping[str, str]) -> AnyView | GlobalView:
     """The table that the options of a read name. Raises: OptionError: they name none."""
     given = {key.lower(): value for key, value in options.items()}
     if "path" in given:
@@ -135,18 +159,14 @@ def opened(options: Mapping[str, str]) -> Table:
         )
     catalog_options = {key: value for key, value in given.items() if key.startswith("fs.")}
     table = open_catalog({"warehouse": warehouse, **catalog_options}).get_table(identifier)
-    if not isinstance(table, Table):
-        raise OptionError(
-            f"'{identifier}' is a system table", "options", "Read it with get_table(...).to_spark(spark)."
-        )
     return table.copy({k: v for k, v in given.items() if k not in _OWN and not k.startswith("fs.")})
 
 
-def pushed(filter_: Filter, table: Table) -> Predicate | None:
+def pushed(filter_: Filter, columns: Sequence[DataField]) -> Predicate | None:
     """A filter of Spark as a predicate, None if it cannot be said."""
     operator = _OPERATORS.get(type(filter_))
     attribute: Any = getattr(filter_, "attribute", None)
     if operator is None or attribute is None or len(attribute) != 1:
         return None
     value = getattr(filter_, "value", None)
-    return of_filter(operator, attribute[0], value, table.schema.fields)
+    return of_filter(operator, attribute[0], value, columns)

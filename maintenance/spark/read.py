@@ -9,6 +9,7 @@ import pyarrow as pa
 from maintenance.read.split_read import ReadsSplits
 from maintenance.scan.split import AnySplit
 from maintenance.spark.types import arrow_for_spark, spark_ddl
+from maintenance.types.data_type import DataField
 from maintenance.types.nested import Rebuild
 
 if TYPE_CHECKING:
@@ -29,6 +30,11 @@ def splits_to_spark(spark: "SparkSession", splits: Sequence[AnySplit], read: Rea
                 yield from split_batches(read, pickle.loads(pickled[index]))
 
     return spark.range(0, len(splits), 1, len(splits)).mapInArrow(run, ddl)
+
+
+def rows_to_spark(spark: "SparkSession", rows: pa.Table, columns: Sequence[DataField]) -> "DataFrame":
+    """Rows that are here already. `columns`: theirs."""
+    return spark.createDataFrame(as_spark_takes(rows), spark_ddl(columns))
 
 
 def split_batches(read: ReadsSplits, split: AnySplit) -> Iterator[pa.RecordBatch]:

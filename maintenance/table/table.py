@@ -358,6 +358,13 @@ def splits_to_spark(spark: "SparkSession", splits: Sequence[AnySplit], read: Rea
     return spark_read.splits_to_spark(spark, splits, read)
 
 
+def rows_to_spark(spark: "SparkSession", rows: pa.Table, columns: Sequence[DataField]) -> "DataFrame":
+    """Rows that are here as a DataFrame; metadata is small enough for that."""
+    from maintenance.spark import read as spark_read
+
+    return spark_read.rows_to_spark(spark, rows, columns)
+
+
 def read_splits(splits: Sequence[AnySplit], read: ReadsSplits) -> list[pa.Table]:
     """Read splits on all cores of this process; tables in the order of the splits."""
 

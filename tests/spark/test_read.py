@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from maintenance.errors import UnsupportedError
 from maintenance.operations.compact import compact
+from maintenance.operations.create_branch import create_branch
 from maintenance.operations.create_tag import create_tag
 from maintenance.operations.ingest import ingest
 from maintenance.spark.data_source import register
@@ -105,8 +106,37 @@ def test_time_travel_of_the_data_source(spark: SparkSession, table: Table) -> No
     first = {i: f"old {i}" for i in range(30)}
     assert found(load(spark, table, **{"scan.snapshot-id": "1"})) == first
     assert found(load(spark, table, **{"scan.tag-name": "first"})) == first
-    with pytest.raises(Exception, match=r"scan\.version"):
-        load(spark, table, **{"scan.version": "1"}).collect()
+    assert found(load(spark, table, **{"scan.version": "first"})) == first
+    with pytest.raises(Exception, match=r"scan\.bounded"):
+        load(spark, table, **{"scan.bounded.watermark": "1"}).collect()
+
+
+def test_changes_logs_and_branches(spark: SparkSession, table: Table) -> None:
+    """Each through `to_spark` and through the data source, as to_arrow has it."""
+    catalog = open_warehouse(table.location.rsplit("/", 2)[0])
+    create_branch(table, "b", tag="first")
+    changes = {"incremental-between": f"1,{table.snapshots.latest_id()}"}
+    for name, options, where in (
+        ("db.t", changes, "id >= 0"),
+        ("db.t", {**changes, "incremental-between-scan-mode": "diff"}, "id < 12"),
+        ("db.t", {"branch": "b"}, "id >= 0"),
+        ("db.t$branch_b", {}, "id = 3"),
+        ("db.t$audit_log", changes, "rowkind = '+I' and id > 3"),
+        ("db.t$audit_log", {}, "id >= 0"),
+        ("db.t$binlog", changes, "rowkind = '+I'"),
+        ("db.t$ro", {}, "id >= 0"),
+        ("db.t$snapshots", {}, "snapshot_id = 1"),
+        ("db.t$files", {}, "level = 0"),
+        ("db.t$table_indexes", {}, "bucket = 0"),
+        ("sys.all_table_options", {}, "table_name = 't'"),
+    ):
+        handle = catalog.get_table(name)
+        expected = sorted(map(str, handle.to_arrow(where=where, options=options).to_pylist()))
+        frame = handle.to_spark(spark, where=where, options=options)
+        assert sorted(map(str, frame.toArrow().to_pylist())) == expected, name
+        warehouse = table.location.rsplit("/", 2)[0]
+        source = spark.read.format("paimon").options(warehouse=warehouse, table=name, **options).load().where(where)
+        assert sorted(map(str, source.toArrow().to_pylist())) == expected, name
 
 
 def test_after_compaction(spark: SparkSession, table: Table) -> None:

@@ -13,7 +13,7 @@ from maintenance.table.system.audit_log import AUDIT_LOG, BINLOG, AuditLogView
 from maintenance.table.system.registry import SYSTEM_TABLES
 from maintenance.table.system.row_tracking import RowTrackingView
 from maintenance.table.system.system_table import SystemTable
-from maintenance.table.table import Table
+from maintenance.table.table import Table, rows_to_spark
 from maintenance.types.arrow import data_type_of_arrow
 from maintenance.types.data_type import DataField
 
@@ -31,6 +31,11 @@ class SystemTableView:
     @property
     def identifier(self) -> str:
         return f"{self.table.identifier}${self.system.name}"
+
+    @property
+    def fields(self) -> tuple[DataField, ...]:
+        """The columns."""
+        return fields_of(self.system.schema)
 
     def copy(self, options: Mapping[str, str]) -> "SystemTableView":
         """This table with further options for reading."""
@@ -53,7 +58,8 @@ class SystemTableView:
         options: Mapping[str, str] | None = None,
     ) -> "DataFrame":
         """The rows as a DataFrame; metadata is small, so it is made on the driver."""
-        return spark.createDataFrame(self.to_arrow(columns, where, options))
+        rows = self.to_arrow(columns, where, options)
+        return rows_to_spark(spark, rows, fields_of(rows.schema))
 
 
 AnyView = Table | SystemTableView | AuditLogView | RowTrackingView
@@ -67,12 +73,16 @@ _OVER_DATA: Mapping[str, Callable[[Table], AnyView]] = {
 NAMES = tuple(sorted({*SYSTEM_TABLES, *_OVER_DATA}))
 
 
+def fields_of(schema: pa.Schema) -> tuple[DataField, ...]:
+    """Arrow's columns as fields, numbered."""
+    return tuple(DataField(i, field.name, data_type_of_arrow(field.type)) for i, field in enumerate(schema))
+
+
 def chosen(rows: pa.Table, columns: Sequence[str] | None, where: str | None) -> pa.Table:
     """The rows that a filter selects, with the wanted columns; nested columns cannot be filtered."""
     if where is not None:
-        plain = [field for field in rows.schema if not pa.types.is_nested(field.type)]
-        fields = [DataField(i, field.name, data_type_of_arrow(field.type)) for i, field in enumerate(plain)]
-        rows = rows.filter(mask(parse(where, fields), rows))
+        plain = [field for field in fields_of(rows.schema) if not field.type.is_nested]
+        rows = rows.filter(mask(parse(where, plain), rows))
     return rows if columns is None else rows.select(list(columns))
 
 
