@@ -1,15 +1,21 @@
 """`t$files` and `t$file_key_ranges`: one row for each live data file."""
 
+from collections.abc import Sequence
+
 import pyarrow as pa
 
+from maintenance.errors import DataError, UnsupportedError
 from maintenance.format.column_stats import stats_values
-from maintenance.format.data_file import DataFileMeta, FileSource
+from maintenance.format.data_file import DataFileMeta, FileSource, written_fields
 from maintenance.format.schema import TableSchema
 from maintenance.format.system_fields import SYSTEM_FIELDS
+from maintenance.metadata.zone import local_zone
 from maintenance.table.system.system_table import LOCAL_TIMESTAMP, SystemTable
 from maintenance.table.system.text import braces, brackets, internal_text, named
 from maintenance.table.table import Table
+from maintenance.types.casts.cast import cast
 from maintenance.types.data_type import DataField
+from maintenance.types.values import Value, arrow_of_values, values_of_arrow
 
 
 def _rows(table: Table) -> list[tuple[object, ...]]:
@@ -22,7 +28,7 @@ def _rows(table: Table) -> list[tuple[object, ...]]:
         file = entry.file
         if file.schema_id not in schemas:
             schemas[file.schema_id] = table.schemas.get(file.schema_id)
-        lows, highs, nulls = _statistics(file, schemas[file.schema_id])
+        lows, highs, nulls = _statistics(file, schemas[file.schema_id], travelled.schema.fields)
         keys = travelled.schema.key_fields
         rows.append(
             (
@@ -51,24 +57,48 @@ def _rows(table: Table) -> list[tuple[object, ...]]:
     return rows
 
 
-def _statistics(file: DataFileMeta, schema: TableSchema) -> tuple[str, str, str]:
-    fields = _covered(file, schema)
-    values = stats_values(file.value_stats, fields)
-    shown = [(field, of) for field, of in zip(fields, values, strict=True) if field not in SYSTEM_FIELDS]
+def _statistics(file: DataFileMeta, written: TableSchema, fields: Sequence[DataField]) -> tuple[str, str, str]:
+    """Bounds and null counts of the table's columns, whatever they were when the file was written.
+
+    A column that the file has not is null in all its rows; one that its statistics do not cover is unknown.
+    Source: Java `SimpleStatsEvolution`.
+    """
+    own = {field.id: field for field in written_fields(file, written)}
+    known = dict(zip(_covered(file, written), stats_values(file.value_stats, _covered(file, written)), strict=True))
+    rows: dict[str, tuple[Value, Value, int | None]] = {}
+    for field in fields:
+        source = own.get(field.id)
+        if source is None:
+            rows[field.name] = (None, None, file.row_count)
+        else:
+            low, high, nulls = known.get(source, (None, None, None))
+            rows[field.name] = (_evolved(low, source, field), _evolved(high, source, field), nulls)
+    by_name = {field.name: field for field in fields}
     return (
-        named({field.name: internal_text(low, field) for field, (low, _, _) in shown}),
-        named({field.name: internal_text(high, field) for field, (_, high, _) in shown}),
-        named({field.name: "null" if count is None else str(count) for field, (_, _, count) in shown}),
+        named({name: internal_text(low, by_name[name]) for name, (low, _, _) in rows.items()}),
+        named({name: internal_text(high, by_name[name]) for name, (_, high, _) in rows.items()}),
+        named({name: "null" if count is None else str(count) for name, (_, _, count) in rows.items()}),
     )
+
+
+def _evolved(value: Value, source: DataField, field: DataField) -> Value:
+    """A bound as the column's type has it now, None where it cannot be cast."""
+    if value is None or source.type.as_nullable() == field.type.as_nullable():
+        return value
+    try:
+        column = pa.chunked_array([arrow_of_values([value], source.type)])
+        return values_of_arrow(cast(column, source.type, field.type, local_zone()))[0]
+    except (DataError, UnsupportedError):
+        return None
 
 
 def _covered(file: DataFileMeta, schema: TableSchema) -> list[DataField]:
     """The columns that a file's statistics cover: those named, else those written, else all."""
-    names = file.value_stats_cols if file.value_stats_cols is not None else file.write_cols
-    if names is None:
-        return list(schema.fields)
-    by_name = {field.name: field for field in (*SYSTEM_FIELDS, *schema.fields)}
-    return [by_name[name] for name in names]
+    own = written_fields(file, schema)
+    if file.value_stats_cols is None:
+        return own
+    by_name = {field.name: field for field in (*SYSTEM_FIELDS, *own)}
+    return [by_name[name] for name in file.value_stats_cols]
 
 
 def _key_ranges(table: Table) -> list[tuple[object, ...]]:

@@ -340,3 +340,17 @@ def test_changelogs_have_the_columns_of_the_compaction(tmp_path: Path) -> None:
     assert sorted(table.to_arrow().to_pylist(), key=str) == expected
     log = table.to_arrow(options={"incremental-between": "2,4", "incremental-between-scan-mode": "changelog"})
     assert log.to_pylist() == [{"id": 1, "w": "1", "n": None}, {"id": 1, "w": "one", "n": None}]
+
+
+def test_files_show_statistics_under_the_columns_of_today(tmp_path: Path) -> None:
+    """As Java 1.4 shows the same table."""
+    columns = (("id", "INT"), ("a", "INT"), ("b", "STRING"), ("c", "INT"), ("t", "STRING"))
+    table = create_table(tmp_path, columns, (), {"metadata.stats-mode": "full"})
+    rows = pa.table({"id": [1, 2], "a": [5, 6], "c": [300, -1]}, _ints("id", "a", "c"))
+    table.write_arrow(rows.append_column("b", [["x", None]]).append_column("t", [["7", "no number"]]))
+    changes = [RenameColumn("a", "z"), DropColumn("b"), UpdateColumnType("c", "STRING"), AddColumn("n", "INT")]
+    open_warehouse(tmp_path).alter_table("db.t", [*changes, UpdateColumnType("t", "INT")])
+    shown = open_warehouse(tmp_path).get_table("db.t$files").to_arrow()
+    assert shown["null_value_counts"].to_pylist() == ["{c=0, id=0, n=2, t=0, z=0}"]
+    assert shown["min_value_stats"].to_pylist() == ["{c=-1, id=1, n=null, t=7, z=5}"]
+    assert shown["max_value_stats"].to_pylist() == ["{c=300, id=2, n=null, t=null, z=6}"]

@@ -16,7 +16,7 @@ TYPES = {
 
 
 def rows() -> Iterator[tuple[str, list[str], list[str]]]:
-    lines = PAGE.read_text().split("| from | nothing lost | may lose something |\n")[1].splitlines()[1:]
+    lines = PAGE.read_text().split("| from | always | unless explicit casts are disabled |\n")[1].splitlines()[1:]
     for line in lines:
         if not line.startswith("|"):
             return
