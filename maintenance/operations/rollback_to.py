@@ -52,8 +52,9 @@ def rollback_to(
     previous = table.snapshots.latest_id()
     if previous is None:
         raise NotFoundError("there is no snapshot to go back from", table.identifier, "Write to the table first.")
-    truncate_history(table, target)
+    # Before anything goes: a tag that cannot be read must end this while the table is still whole.
     gone = tuple(name for name, held in table.tags.all().items() if held.snapshot.id > target.id)
+    truncate_history(table, target)
     for name in gone:
         table.tags.remove(name)
     latest = table.snapshots.latest_id()

@@ -14,8 +14,13 @@ import pytest
 from maintenance.catalog import open_catalog
 from maintenance.errors import PaimonError
 from maintenance.operations.compact import compact
+from maintenance.operations.create_branch import create_branch
+from maintenance.operations.create_tag import create_tag
+from maintenance.operations.delete_tag import delete_tag
 from maintenance.operations.expire_snapshots import expire_snapshots
 from maintenance.operations.expire_tags import expire_tags
+from maintenance.operations.rename_tag import rename_tag
+from maintenance.operations.rollback_to import rollback_to
 from maintenance.table.table import Table
 from maintenance.types.arrow import arrow_type
 from tests.damage.damages import Damage, damages, kind_of, one_of_each_kind
@@ -131,3 +136,26 @@ def test_changes(original: Path, tmp_path: Path, change: Callable[[Table], objec
         else:
             assert after == before, about
     assert refused > 3
+
+
+OTHERS: dict[str, Callable[[Table], object]] = {
+    "create_tag": lambda table: create_tag(table, "new"),
+    "delete_tag": lambda table: delete_tag(table, "r3"),
+    "rename_tag": lambda table: rename_tag(table, "r3", "renamed"),
+    "create_branch": lambda table: create_branch(table, "new", tag="r3"),
+    "rollback_to": lambda table: rollback_to(table, snapshot_id=table.snapshots.earliest_id() or 1),
+    "truncate": lambda table: table.truncate(),
+    "overwrite": lambda table: table.overwrite_arrow(new_row(table)),
+}
+
+
+@pytest.mark.parametrize("change", OTHERS)
+def test_a_refused_change_leaves_every_file(warehouse_of: Callable[[str], Path], tmp_path: Path, change: str) -> None:
+    original = warehouse_of("tags_rollback") / "db.db" / "rb"
+    OTHERS[change](opened(shutil.copytree(original, tmp_path / "db.db" / "rb")))
+    for root, path, damage in damaged_copies(original, tmp_path):
+        there = files_below(root)
+        error = attempt(lambda root=root: OTHERS[change](opened(root)))
+        if error is not None:
+            assert error.fix
+            assert there <= files_below(root), f"{path}: {damage.name}"
