@@ -1,0 +1,38 @@
+"""What `$files`, `$buckets` and `$partitions` show of partitions, keys and statistics, for values of many types."""
+
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from maintenance.catalog import open_catalog
+from tests.java.process import JavaProcess
+from tests.java.samples import Row, Sample, arrow_of, table_of
+
+COLUMNS = (
+    ("p", "DATE"),
+    ("q", "TIME(3)"),
+    ("r", "TIMESTAMP(6)"),
+    ("k", "TIME(3)"),
+    ("d", "DECIMAL(20,3)"),
+    ("b", "BOOLEAN"),
+    ("f", "DOUBLE"),
+    ("s", "STRING"),
+    ("z", "TIMESTAMP(3) WITH LOCAL TIME ZONE"),
+)
+NOON = 1_709_208_000_000_000_000
+ROWS: list[Row] = [
+    (19_857, 43_200_500, NOON, 5, Decimal("1.500"), True, 1.5, "x", NOON),
+    (19_857, 43_200_500, NOON, 86_399_999, None, False, 2.5, "y", NOON + 123_000_000),
+]
+
+
+@pytest.mark.parametrize("name", ["files", "buckets", "partitions"])
+def test_texts_are_those_of_java(java: JavaProcess, tmp_path: Path, name: str) -> None:
+    Sample(("p", "q", "k"), ("p", "q"), {"bucket": "1"}).create(str(tmp_path), COLUMNS)
+    table_of(str(tmp_path)).write_arrow(arrow_of(ROWS, COLUMNS))
+    (ours,) = open_catalog({"warehouse": str(tmp_path)}).get_table(f"db.t${name}").to_arrow().to_pylist()
+    (theirs,) = java.rows(str(tmp_path), f"db.t${name}")
+    found = {column: value for column, value in ours.items() if isinstance(value, str)}
+    assert found == {column: value for column, value in zip(ours, theirs, strict=False) if column in found}
+    assert "12:00:00.5" in found["partition"]
