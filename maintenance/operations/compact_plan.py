@@ -8,11 +8,13 @@ from maintenance.compaction.append import AppendCompaction, pack_in_order, pack_
 from maintenance.compaction.levels import level_count, sorted_runs
 from maintenance.compaction.plan import BucketCompaction, CompactionRules, drops_deletes, plan_steps
 from maintenance.compaction.universal import CompactUnit, UniversalOptions, pick, pick_full
+from maintenance.errors import UnsupportedError
 from maintenance.format.key import key_reader
 from maintenance.format.manifest import EntrySelection, ManifestEntry
 from maintenance.format.snapshot import Snapshot
 from maintenance.metadata.paths import matches_spec
 from maintenance.options import table as table_options
+from maintenance.scan.plan import POSTPONE_BUCKET
 from maintenance.scan.split import by_bucket
 from maintenance.table.table import Table
 
@@ -60,7 +62,10 @@ class CompactionScope:
 
 
 def plan_compaction(table: Table, scope: CompactionScope, *, now_millis: int) -> CompactionPlan:
-    """The plan on the latest snapshot. `now_millis`: local wall clock as if UTC."""
+    """The plan on the latest snapshot. `now_millis`: local wall clock as if UTC.
+
+    Raises: UnsupportedError: rows wait in the postpone bucket; merged there, they would lose their order and deletions.
+    """
     snapshot = table.latest_snapshot()
     if snapshot is None:
         return CompactionPlan(None, (), {})
@@ -68,6 +73,12 @@ def plan_compaction(table: Table, scope: CompactionScope, *, now_millis: int) ->
     idle: dict[Group, int] = {}
     entries = table.manifests.live_entries(snapshot, scope.selection(table))
     for group, members in by_bucket(entries).items():
+        if group[1] == POSTPONE_BUCKET:
+            raise UnsupportedError(
+                "rows wait in the postpone bucket, and giving them buckets is not supported yet",
+                f"table {table.identifier}, option 'bucket' = '{POSTPONE_BUCKET}'",
+                "Let a compaction of Paimon distribute them.",
+            )
         found = (
             _plan_bucket(table, group, members, full=scope.full, now_millis=now_millis)
             if table.is_primary_key_table
