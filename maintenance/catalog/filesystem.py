@@ -114,7 +114,8 @@ class FilesystemCatalog:
         schemas = self._schemas(self.location(name), name.branch)
         for _ in range(_ATTEMPTS):
             table = self.get_table(str(name))
-            assert isinstance(table, Table)
+            if not isinstance(table, Table) or name.system_table is not None:
+                raise SchemaError(f"'{identifier}' is a system table", self.warehouse, "Alter the table itself.")
             has_snapshot = table.snapshots.latest_id() is not None
             following = changed_schema(table.schema, changes, str(name), has_snapshot=has_snapshot, time_millis=_now())
             check_branches(table, following.options)

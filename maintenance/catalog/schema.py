@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 
 from maintenance.catalog.validation import validate
+from maintenance.errors import SchemaError
 from maintenance.format.schema import TableSchema
 from maintenance.types.data_type import DataField, DataType
 from maintenance.types.field_ids import all_ids, with_new_ids
@@ -33,8 +34,8 @@ class Schema:
     def table_schema(self, table: str, time_millis: int) -> TableSchema:
         """Schema 0 of the table. Raises: SchemaError, OptionError, UnsupportedError."""
         options = {key: str(value) for key, value in self.options.items()}
-        primary = _keys(options.pop("primary-key", None)) or tuple(self.primary_keys)
-        partition = _keys(options.pop("partition", None)) or tuple(self.partition_keys)
+        primary = _keys(options, "primary-key", self.primary_keys, table)
+        partition = _keys(options, "partition", self.partition_keys, table)
         fields = tuple(
             replace(f, type=f.type.as_nullable(False)) if f.name in primary else f
             for f in _with_ids(map(_field, self.fields))
@@ -53,8 +54,12 @@ class Schema:
         return schema
 
 
-def _keys(text: str | None) -> tuple[str, ...]:
-    return tuple(part.strip() for part in text.split(",")) if text else ()
+def _keys(options: dict[str, str], option: str, given: Sequence[str], table: str) -> tuple[str, ...]:
+    """Names of keys as they are given or as an option says, which does not stay one."""
+    text = options.pop(option, None)
+    if text and given:
+        raise SchemaError(f"option '{option}' and the keys of the definition are given", f"table {table}", "Give one.")
+    return tuple(part.strip() for part in text.split(",") if part.strip()) if text else tuple(given)
 
 
 def _field(spec: FieldSpec) -> DataField:

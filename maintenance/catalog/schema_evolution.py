@@ -101,6 +101,7 @@ class _Evolution:
             case UpdateColumnNullability(column, nullable):
                 self._update_nullability(path_of(column), nullable)
             case UpdateColumnComment(column, comment):
+                self._check_comment(comment)
                 self._update_field(column, lambda field: replace(field, description=comment))
             case UpdateColumnDefaultValue(column, text):
                 self._check_no_nested_default(path_of(column))
@@ -140,11 +141,7 @@ class _Evolution:
         self._refuse_if(
             not data_type.nullable, f"the new column '{name}' is NOT NULL", "Rows that are there have null in it."
         )
-        self._refuse_if(
-            (change.comment or "").strip().startswith(("__BLOB", "__VECTOR")),
-            f"the comment of the new column '{name}' is a directive of Paimon, which is not supported",
-            "Choose another comment.",
-        )
+        self._check_comment(change.comment)
         ids = count(self.schema.highest_field_id + 1)
         number = next(ids)
         data_type = with_new_ids(data_type, ids)
@@ -226,6 +223,12 @@ class _Evolution:
             return (*fields[:index], change(fields[index]), *fields[index + 1 :])
 
         self._fields(with_fields_changed(self.schema.fields, path, update, self.where))
+
+    def _check_comment(self, comment: str | None) -> None:
+        directive = (comment or "").strip().startswith(("__BLOB", "__VECTOR"))
+        self._refuse_if(
+            directive, f"comment '{comment}' is a directive of Paimon, not supported here", "Choose another."
+        )
 
     def _check_nullability(self, old: DataType, nullable: bool, path: tuple[str, ...]) -> None:
         option = table_options.ALTER_COLUMN_NULL_TO_NOT_NULL_DISABLED

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from maintenance.errors import UnsupportedError
+from maintenance.errors import NotFoundError, UnsupportedError
 from maintenance.format.data_file import DataFileMeta
 from maintenance.format.key import key_reader
 from maintenance.format.manifest import EntrySelection, ManifestEntry
@@ -142,11 +142,30 @@ def entry_filter(
 
     selection = EntrySelection(
         partition=cache(of_partition) if pruning.prunes_partitions or source.left_out else None,
-        buckets=cache(lambda total: pruning.buckets(total, function)) if predicate is not None else None,
+        buckets=cache(lambda total: _buckets(source, pruning.buckets(total, function)))
+        if predicate is not None
+        else None,
         level=of_level if skips_level_0 or source.level is not None else None,
         test=(lambda entry: entry.bucket >= 0) if real_only else None,
     )
     return selection, pruning.keeps_manifest
+
+
+def _buckets(source: ScanSource, found: frozenset[int] | None) -> frozenset[int] | None:
+    """The buckets found, None for any where the bucket key had another type once: its values had other buckets then.
+
+    Files do not tell, for compactions write the newest types into old buckets. Primary keys never change their types.
+    """
+    schema = source.schema
+    if found is None or schema.primary_keys or schema.id == 0:
+        return found
+    now = {field.id: field.type.as_nullable() for field in schema.bucket_fields}
+    try:
+        earlier = source.schemas(range(schema.id)).values()
+    except NotFoundError:
+        return None
+    then = (field for old in earlier for field in old.fields if field.id in now)
+    return found if all(field.type.as_nullable() == now[field.id] for field in then) else None
 
 
 def live_entries(

@@ -238,3 +238,11 @@ def test_old_snapshots_know_their_columns_by_the_names_of_then(tmp_path: Path) -
     ]
     before_it = renamed.to_arrow(columns=["id", "v"], options={"scan.snapshot-id": "2"})
     assert sorted(before_it.to_pylist(), key=str) == [{"id": 1, "v": "b"}, {"id": 2, "v": "c"}]
+
+
+def test_what_is_no_table_of_its_own(tmp_path: Path) -> None:
+    create_table(tmp_path)
+    with pytest.raises(SchemaError, match="system table"):
+        open_warehouse(tmp_path).alter_table("db.t$files", [SetOption("a", "b")])
+    with pytest.raises(SchemaError, match="option 'primary-key' and the keys"):
+        Schema((("k", "INT"),), ("k",), (), {"bucket": "1", "primary-key": "k"}).table_schema("db.t", 0)

@@ -29,6 +29,7 @@ from maintenance.catalog import (
 )
 from maintenance.errors import ConflictError, DataError
 from maintenance.operations.compact import compact
+from maintenance.operations.rewrite_file_index import rewrite_file_index
 from maintenance.predicate.tree import And, Compare, In, IsNull, Not, Or, Predicate
 from maintenance.table.table import Table, read_splits
 from maintenance.types.arrow import arrow_schema
@@ -354,3 +355,33 @@ def test_files_show_statistics_under_the_columns_of_today(tmp_path: Path) -> Non
     assert shown["null_value_counts"].to_pylist() == ["{c=0, id=0, n=2, t=0, z=0}"]
     assert shown["min_value_stats"].to_pylist() == ["{c=-1, id=1, n=null, t=7, z=5}"]
     assert shown["max_value_stats"].to_pylist() == ["{c=300, id=2, n=null, t=null, z=6}"]
+
+
+def test_buckets_of_a_key_that_had_another_type(tmp_path: Path) -> None:
+    """Values hash otherwise as another type: old rows are where the old type put them, also after a compaction."""
+    options = {"bucket": "7", "bucket-key": "id"}
+    table = create_table(tmp_path, (("id", "INT"), ("v", "INT")), (), options)
+    for _ in range(3):
+        table.write_arrow(pa.table({"id": list(range(20)), "v": list(range(20))}, _ints("id", "v")))
+    open_warehouse(tmp_path).alter_table("db.t", [UpdateColumnType("id", "STRING")])
+    for _ in range(2):
+        table = get_table(tmp_path)
+        assert [table.to_arrow(where=f"id = '{i}'").num_rows for i in range(20)] == [3] * 20
+        compact(None, table, full=True)
+    unchanged = create_table(tmp_path, (("id", "INT"),), (), options, name="db.other")
+    unchanged.write_arrow(pa.table({"id": list(range(20))}, _ints("id")))
+    open_warehouse(tmp_path).alter_table("db.other", [AddColumn("v", "INT")])
+    plan, _ = (other := get_table(tmp_path, "db.other")).plan(predicate=other.predicate("id = 3"))
+    assert len(plan.splits) == 1
+
+
+def test_an_index_added_later_is_of_the_column_of_that_id(tmp_path: Path) -> None:
+    table = create_table(tmp_path, (("id", "INT"), ("a", "INT"), ("b", "INT")), ())
+    table.write_arrow(pa.table({"id": [1, 2], "a": [10, 12], "b": [20, 22]}, _ints("id", "a", "b")))
+    swap = [RenameColumn("a", "c"), RenameColumn("b", "a"), RenameColumn("c", "b"), SetOption(_INDEX, "a")]
+    open_warehouse(tmp_path).alter_table("db.t", swap)
+    assert rewrite_file_index(None, get_table(tmp_path)).written_files == 1
+    table = get_table(tmp_path)
+    assert table.to_arrow(["id"], "a = 20")["id"].to_pylist() == [1]
+    assert table.plan(predicate=table.predicate("a = 21"))[0].skipped_by_index == 1
+    assert table.to_arrow(["id"], "b = 10")["id"].to_pylist() == [1]
