@@ -11,32 +11,32 @@ A record counts with its kind: a row and a retraction of the same values differ.
 retractions are no part of either side and no -D comes out.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 import pyarrow as pa
 
-from maintenance.merge.ordered import RecordOrder, group_by_key
+from maintenance.merge.ordered import RUN_COLUMN, KeyGroups
 from maintenance.merge.same_rows import same_values
 from maintenance.types.row_kind import RowKind, is_retract
 
 _KIND = "_VALUE_KIND"
 
 
-def difference(before: pa.Table, after: pa.Table, order: RecordOrder, compared: tuple[str, ...]) -> pa.Table:
+def difference(rows: pa.Table, groups: KeyGroups, compared: Sequence[str]) -> pa.Table:
     """Records of the keys that differ, in key order, `_VALUE_KIND` among their columns.
 
-    Args: `before`, `after`: one record for each key, with the columns of the key, `compared` and `_VALUE_KIND`; they
-        hold retractions if deletions are wanted. `compared`: the columns whose values make a change.
+    Args: `rows`: one record of each side for each key, at most, with columns contiguous; `_RUN` is 0 for before and 1
+        for after; retractions are there if deletions are wanted. `groups`: the keys. `compared`: the columns whose
+        values make a change.
     """
-    if not before.num_rows and not after.num_rows:
-        return after
-    rows = pa.concat_tables([before, after]).combine_chunks()
-    groups = group_by_key(rows, RecordOrder(order.key, sequence_number=order.sequence_number))
+    after = rows.column(RUN_COLUMN).to_numpy() == 1
     ends = np.append(groups.starts[1:], len(groups.order))
     single = ends - groups.starts == 1
-    # One record of each side at most: the smaller number is that of before.
-    first = np.minimum(groups.order[groups.starts], groups.order[ends - 1])
-    last = np.maximum(groups.order[groups.starts], groups.order[ends - 1])
-    gone = single & (first < before.num_rows)
+    one, other = groups.order[groups.starts], groups.order[ends - 1]
+    last = np.where(after[one], one, other)
+    first = np.where(after[one], other, one)
+    gone = single & ~after[one]
     kinds = rows.column(_KIND).to_numpy()
     pairs = np.flatnonzero(~single)
     changed = np.ones(len(single), bool)
@@ -48,7 +48,7 @@ def difference(before: pa.Table, after: pa.Table, order: RecordOrder, compared: 
     return result.set_column(position, result.schema.field(position), pa.array(new_kinds, pa.int8()))
 
 
-def _same(rows: pa.Table, first: np.ndarray, last: np.ndarray, compared: tuple[str, ...]) -> np.ndarray:
+def _same(rows: pa.Table, first: np.ndarray, last: np.ndarray, compared: Sequence[str]) -> np.ndarray:
     kinds = rows.column(_KIND).to_numpy()
     same: np.ndarray = is_retract(kinds[first]) == is_retract(kinds[last])
     for name in compared:

@@ -18,6 +18,7 @@ from maintenance.format.system_fields import SEQUENCE_NUMBER, VALUE_KIND, is_sys
 from maintenance.fs.file_io import FileIO
 from maintenance.merge.difference import difference
 from maintenance.merge.engine import MergeEngine
+from maintenance.merge.ordered import RecordOrder
 from maintenance.merge.sections import Section, levels_apart, partition_into_sections
 from maintenance.metadata.paths import TablePaths
 from maintenance.options import table as table_options
@@ -25,7 +26,7 @@ from maintenance.predicate.arrow import mask
 from maintenance.predicate.tree import Predicate, columns_of, restrict
 from maintenance.read.data_evolution import anchor, joined, newest_columns
 from maintenance.read.data_file import DataFileReader, ReadContext
-from maintenance.read.windows import windows
+from maintenance.read.windows import windows, windows_of
 from maintenance.scan.data_evolution import row_groups
 from maintenance.scan.split import AnySplit, DiffSplit, Split
 from maintenance.types.data_type import DataField
@@ -74,7 +75,7 @@ class SplitRead:
     fallback: "SplitRead | None" = None
 
     def tables(self, split: AnySplit) -> Iterator[pa.Table]:
-        """Rows of the split with the wanted columns, in tables of bounded size; a difference comes whole."""
+        """Rows of the split with the wanted columns, in tables of bounded size."""
         if isinstance(split, Split) and split.fallback:
             assert self.fallback is not None
             yield from self.fallback.tables(replace(split, fallback=False))
@@ -124,12 +125,13 @@ class SplitRead:
             yield self._shown(engine.merge(window.rows, window.groups, levels))
 
     def _difference(self, split: DiffSplit) -> Iterator[pa.Table]:
-        """All that differs in a bucket; both sides are held in memory."""
+        """All that differs in a bucket, key range by key range."""
         whole = replace(self, columns=(SEQUENCE_NUMBER, VALUE_KIND, *self.schema.fields), predicate=None)
-        empty = self._context(whole.columns).arrow_schema.empty_table()
-        before, after = (pa.concat_tables([empty, *whole.tables(side)]) for side in (split.before, split.after))
-        order = MergeEngine.of(self.schema, self.options).order
-        yield self._shown(difference(before, after, order, tuple(self.schema.field_names)))
+        sides = [_Tables(whole.tables(side)) for side in (split.before, split.after)]
+        # Each side has one record for a key: which is older does not matter.
+        order = RecordOrder(tuple(self.schema.trimmed_primary_keys))
+        for window in windows_of(sides, order):
+            yield self._shown(difference(window.rows, window.groups, self.schema.field_names))
 
     def _shown(self, rows: pa.Table) -> pa.Table:
         return rows if self.keep_retractions else _without_retractions(rows)
@@ -216,6 +218,16 @@ def _stream(reader: DataFileReader) -> Iterator[pa.Table]:
         yield reader.read()
     else:
         yield from reader.batches(DEFAULT_BATCH_ROWS)
+
+
+class _Tables:
+    """Tables of an iterator as a stream."""
+
+    def __init__(self, tables: Iterator[pa.Table]) -> None:
+        self._tables = tables
+
+    def next(self) -> pa.Table | None:
+        return next(self._tables, None)
 
 
 def _inserted(rows: pa.Table) -> pa.Table:

@@ -8,6 +8,7 @@ section that fits is one window, read and sorted at once.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -41,10 +42,18 @@ def windows(runs: Sequence[Sequence[DataFileReader]], order: RecordOrder, max_ro
         length = sum(reader.file.row_count for reader in run)
         whole = total <= max_rows
         readers.append(RunReader(run, length if whole else max(1024, max_rows * length // max(1, total))))
-    return _merged(readers, order)
+    return windows_of(readers, order)
 
 
-def _merged(readers: Sequence[RunReader], order: RecordOrder) -> Iterator[Window]:
+class Stream(Protocol):
+    """Records in the order of their keys."""
+
+    def next(self) -> pa.Table | None:
+        """The next records, at least one; None after the last."""
+
+
+def windows_of(readers: Sequence[Stream], order: RecordOrder) -> Iterator[Window]:
+    """Windows of streams in key order; `_RUN` is the number of the stream."""
     reading = dict(enumerate(readers))
     waiting: list[pa.Table] = []
     refill = set(reading)
