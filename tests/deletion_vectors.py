@@ -14,6 +14,8 @@ from maintenance.table.table import Table
 from tests.tables import live
 
 ENABLED = {"deletion-vectors.enabled": "true"}
+# Of a table whose reads may say whether there are deletion vectors.
+MODIFIABLE = {"deletion-vectors.modifiable": "true"}
 
 
 def delete_rows(table: Table, positions: Mapping[str, Iterable[int]], *, wide: bool = False) -> list[str]:

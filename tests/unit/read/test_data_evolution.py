@@ -15,12 +15,12 @@ from maintenance.errors import CorruptFileError, SchemaError
 from maintenance.format.data_file import DataFileMeta
 from maintenance.table.table import Table
 from maintenance.write.message import CommitMessage
-from tests.deletion_vectors import ENABLED, delete_rows
+from tests.deletion_vectors import ENABLED, MODIFIABLE, delete_rows
 from tests.tables import create_table, live, live_files
 
 FIELDS = (("id", "INT"), ("b", "INT"), ("c", "STRING"))
 TRACKED = {"row-tracking.enabled": "true"}
-EVOLVING = {**TRACKED, "data-evolution.enabled": "true"}
+EVOLVING = {**TRACKED, **MODIFIABLE, "data-evolution.enabled": "true"}
 ROWS = 100
 
 

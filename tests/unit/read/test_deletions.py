@@ -19,7 +19,7 @@ from maintenance.predicate.sql import parse
 from maintenance.read.data_file import DataFileReader, ReadContext
 from maintenance.table.table import Table
 from maintenance.write.message import CommitMessage
-from tests.deletion_vectors import ENABLED, delete_rows, set_index
+from tests.deletion_vectors import ENABLED, MODIFIABLE, delete_rows, set_index
 from tests.tables import create_table, keyed, live, live_files, state
 
 ROWS = 3000
@@ -87,7 +87,7 @@ def test_row_groups_are_skipped(wide_file: Table) -> None:
 
 
 def test_reads_of_a_table(tmp_path: Path) -> None:
-    table = create_table(tmp_path, (("n", "INT"),), ())
+    table = create_table(tmp_path, (("n", "INT"),), (), MODIFIABLE)
     for start in (0, 10):
         table.write_arrow(pa.table({"n": pa.array(range(start, start + 10), pa.int32())}))
     first, second = (file.file_name for file in live_files(table))
@@ -103,7 +103,7 @@ def test_reads_of_a_table(tmp_path: Path) -> None:
 
 def test_deletions_and_the_merge(tmp_path: Path) -> None:
     """Rows of level 0 count only where the table says so; deletions apply before the merge."""
-    table = create_table(tmp_path)
+    table = create_table(tmp_path, options=MODIFIABLE)
     table.write_arrow(keyed({1: "a", 2: "b", 3: "c"}))
     merging = {**ENABLED, "deletion-vectors.merge-on-read": "true"}
     assert state(table, options=ENABLED) == {}
@@ -122,7 +122,7 @@ def test_deletions_and_the_merge(tmp_path: Path) -> None:
 
 def test_files_of_several_levels_need_no_merging(tmp_path: Path) -> None:
     """With deletion vectors a key lives once above level 0, so conditions on values may skip single files."""
-    table = create_table(tmp_path)
+    table = create_table(tmp_path, options=MODIFIABLE)
     table.write_arrow(keyed({1: "a", 2: "b"}))
     compact(None, table, full=True)
     (file,) = live_files(table)
@@ -153,7 +153,7 @@ def _lift(table: Table, file: DataFileMeta, level: int) -> None:
 
 
 def damaged(tmp_path: Path) -> tuple[Table, Path]:
-    table = create_table(tmp_path, (("n", "INT"),), ())
+    table = create_table(tmp_path, (("n", "INT"),), (), MODIFIABLE)
     table.write_arrow(pa.table({"n": pa.array(range(10), pa.int32())}))
     (file,) = live_files(table)
     (path,) = delete_rows(table, {file.file_name: [3, 4]})
