@@ -178,7 +178,7 @@ def _same(mine: object, theirs: object, source: DataType, target: DataType) -> b
 
 
 def test_texts_of_any_float(java: JavaProcess) -> None:
-    """Java before 19 prints a digit too many now and then; it is the same number, and ours is no longer."""
+    """Java before 19 rounds the last digit wrongly once in thousands; it is the same number, and ours is no longer."""
     random = np.random.default_rng(7)
     doubles = random.integers(0, 2**64, 1500, np.uint64).view(np.float64)
     floats = random.integers(0, 2**32, 1500, np.uint32).view(np.float32)
@@ -188,6 +188,6 @@ def test_texts_of_any_float(java: JavaProcess) -> None:
         ours = cast(pa.chunked_array([pa.array(values)]), source, TYPES["STRING"]).to_pylist()
         theirs = java.cast([(source, TYPES["STRING"], numbers)], "UTC")[0]
         different = [(a, b) for a, b in zip(ours, theirs, strict=True) if a != b]
-        assert len(different) < len(ours) // 5
+        assert len(different) < len(ours) // 300
         kind = values.dtype.type
         assert [(a, b) for a, b in different if kind(a) != kind(b) or len(a) > len(b)] == []

@@ -47,7 +47,7 @@ def java_double(value: float) -> str:
     """A double, none next to zero, as `Double.toString` writes it."""
     if math.isnan(value) or math.isinf(value):
         return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}[repr(value)]
-    sign, digits, exponent = Decimal(repr(value)).as_tuple()
+    sign, digits, exponent = Decimal(_integer_text(value) or repr(value)).as_tuple()
     assert isinstance(exponent, int)
     text = "".join(map(str, digits)).lstrip("0")
     point = len(text) + exponent
@@ -60,6 +60,17 @@ def java_double(value: float) -> str:
         rest = "0" * -point + text if point <= 0 else text[point:]
         return f"{minus}{whole}.{rest or '0'}"
     return f"{minus}{text[0]}.{text[1:] or '0'}E{point - 1}"
+
+
+def _integer_text(value: float) -> str | None:
+    """An integer beyond the mantissa, which Java up to 18 prints by its own digits; None for every other number."""
+    whole = int(abs(value))
+    if whole != abs(value) or not 2**53 <= whole < 2**63:
+        return None
+    spare = whole.bit_length() - 1 - 53 - 1
+    power = 10 ** len(str(2**spare)[1:]) if spare > 1 else 1
+    kept = whole // power + (power > 1 and whole % power >= power // 2)
+    return f"{'-' if value < 0 else ''}{kept * power}"
 
 
 def _integer(value: Any, bits: int) -> int:

@@ -1,10 +1,12 @@
 """Floats as Java prints them: ``1.0``, ``1.0E10``, ``NaN``.
 
 From 10^-3 up to 10^7 plainly, else with an exponent; at least one digit behind the point. The digits are the fewest
-that tell the number from its neighbours, as in `Double.toString` since Java 19; older Java sometimes prints one more.
+that tell the number from its neighbours, but for integers beyond the mantissa: of those Java up to 18 prints the digits
+of the integer itself, as far as the mantissa carries them, which may be one more. Java since 19 leaves that one out.
 Source: Java `Double.toString`, JDK-4511638.
 """
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -12,6 +14,7 @@ _PARTS = r"^(?P<sign>-?)(?P<whole>\d+)(?:\.(?P<fraction>\d+))?(?:e(?P<exponent>[
 # Numbers that one digit tells apart, but of which Java prints the closest two: those next to zero.
 _LEAST = {pa.float64(): 5e-324, pa.float32(): 2.0**-149}
 _TINY_COUNT = 64
+_MANTISSA_BITS = {pa.float64(): 53, pa.float32(): 24}
 
 
 def float_texts(array: pa.Array) -> pa.Array:
@@ -24,7 +27,8 @@ def float_texts(array: pa.Array) -> pa.Array:
     if pc.all(is_plain, min_count=0).as_py() and not pc.any(pc.is_nan(array)).as_py():
         return pc.if_else(array.is_valid(), decimal, pa.scalar(None, pa.string()))
     special = pc.if_else(pc.is_nan(array), "NaN", pc.if_else(pc.less(array, 0.0), "-Infinity", "Infinity"))
-    finite = pc.if_else(is_plain, decimal, _scientific(_without_tiny(plain, array, size)))
+    shown = _with_integers(_without_tiny(plain, array, size), array)
+    finite = pc.if_else(is_plain, decimal, _scientific(shown))
     return pc.if_else(pc.is_finite(array), finite, special)
 
 
@@ -40,6 +44,25 @@ def _without_tiny(plain: pa.Array, array: pa.Array, size: pa.Array) -> pa.Array:
     found = pc.take(pa.array(two), pc.index_in(size, numbers))
     signed = pc.if_else(pc.less(array, 0.0), pc.binary_join_element_wise("-", found, ""), found)
     return pc.if_else(tiny, signed, plain)
+
+
+def _with_integers(plain: pa.Array, array: pa.Array) -> pa.Array:
+    """Integers beyond the mantissa, that a long can hold, by their own digits, rounded to what the mantissa carries."""
+    bits = _MANTISSA_BITS[array.type]
+    values = np.abs(array.fill_null(0.0).to_numpy(zero_copy_only=False).astype(np.float64))
+    large = (values >= 2.0**bits) & (values < 2.0**63)
+    if not large.any():
+        return plain
+    whole = np.where(large, values, 1).astype(np.int64)
+    exponent = np.frexp(np.where(large, values, 1))[1] - 1
+    # Digits of the largest power of ten below the weight of the last bit.
+    spare = np.maximum(exponent - bits - 1, 0)
+    dropped = np.where(spare > 1, np.floor(spare * np.log10(2)), 0).astype(np.int64)
+    power = 10**dropped
+    digits = pa.array(whole // power + (whole % power >= np.maximum(power // 2, 1))).cast(pa.string())
+    zeros = pa.array(["0" * count for count in range(20)]).take(pa.array(dropped))
+    sign = pc.if_else(pc.less(array, 0.0), "-", "")
+    return pc.if_else(pa.array(large), pc.binary_join_element_wise(sign, digits, zeros, ""), plain)
 
 
 def _scientific(texts: pa.Array) -> pa.Array:
