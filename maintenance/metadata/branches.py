@@ -3,10 +3,13 @@
 Source: metadata section 10.7, Java `BranchManager`.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from maintenance.fs.file_io import FileIO
+from maintenance.metadata.changelogs import Changelogs
 from maintenance.metadata.paths import MAIN_BRANCH, TablePaths
+from maintenance.metadata.schemas import Schemas
 from maintenance.metadata.snapshots import Snapshots
 from maintenance.metadata.tags import Tags
 
@@ -37,3 +40,12 @@ class Branches:
 
     def tags(self, branch: str) -> Tags:
         return Tags(self.file_io, replace(self.paths, branch=branch))
+
+    def changelogs(self, branch: str) -> Changelogs:
+        return Changelogs(self.file_io, replace(self.paths, branch=branch))
+
+    def options(self, branch: str) -> Mapping[str, str]:
+        """Table options of a branch, of its newest schema."""
+        schemas = Schemas(self.file_io, replace(self.paths, branch=branch).schema_folder())
+        ids = schemas.list_ids()
+        return schemas.get(ids[-1]).options if ids else {}

@@ -4,9 +4,11 @@ Source: Java `ConsumerManager`; `consumer/consumer-<id>` holds ``{"nextSnapshot"
 """
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 
-from maintenance.errors import CorruptFileError
+from maintenance.errors import CorruptFileError, OptionError
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.paths import TablePaths
 
@@ -15,26 +17,51 @@ _PREFIX = "consumer-"
 
 @dataclass(frozen=True, slots=True)
 class Consumers:
-    """Reads the consumers of one branch."""
+    """Reads, moves and removes the consumers of one branch."""
 
     file_io: FileIO
     paths: TablePaths
 
+    def names(self) -> list[str]:
+        listed = self.file_io.list_names(self.paths.consumer_folder())
+        return sorted(name.removeprefix(_PREFIX) for name in listed if name.startswith(_PREFIX))
+
+    def find(self, consumer: str) -> int | None:
+        """The snapshot that a consumer reads next, None if it does not exist. Raises: CorruptFileError."""
+        path = self._path(consumer)
+        try:
+            return int(json.loads(self.file_io.read_settled(path))["nextSnapshot"])
+        except FileNotFoundError:
+            return None
+        except (ValueError, KeyError, TypeError) as error:
+            raise CorruptFileError(
+                "a consumer file has no next snapshot", path, "Reset the consumer, or delete the file if it is unused."
+            ) from error
+
     def next_snapshots(self) -> dict[str, int]:
         """Next snapshot id of each consumer. Raises: CorruptFileError: a file without one: expiry must not guess."""
-        found = {}
-        for name in self.file_io.list_names(self.paths.consumer_folder()):
-            if not name.startswith(_PREFIX):
-                continue
-            path = f"{self.paths.consumer_folder()}/{name}"
-            try:
-                found[name.removeprefix(_PREFIX)] = int(json.loads(self.file_io.read_settled(path))["nextSnapshot"])
-            except FileNotFoundError:
-                continue
-            except (ValueError, KeyError, TypeError) as error:
-                raise CorruptFileError(
-                    "a consumer file has no next snapshot",
-                    path,
-                    "Reset the consumer, or delete the file if it is unused.",
-                ) from error
-        return found
+        found = ((name, self.find(name)) for name in self.names())
+        return {name: following for name, following in found if following is not None}
+
+    def record(self, consumer: str, next_snapshot: int) -> None:
+        """Note how far a consumer is. Raises: OptionError: its name cannot be that of a file."""
+        if not consumer.strip() or "/" in consumer or consumer.startswith("."):
+            raise OptionError(f"consumer id '{consumer}'", self.paths.consumer_folder(), "Use letters and digits.")
+        # As Java writes it.
+        self.file_io.overwrite(self._path(consumer), f'{{\n  "nextSnapshot" : {next_snapshot}\n}}'.encode())
+
+    def remove(self, consumers: Iterable[str]) -> None:
+        self.file_io.delete_quietly(self._path(consumer) for consumer in consumers)
+
+    def idle_since(self, moment: datetime) -> list[str]:
+        """Consumers that made no progress since that moment, by the time of the last change of their files."""
+        before = moment.timestamp() * 1000
+        files = self.file_io.list_files(self.paths.consumer_folder())
+        return sorted(
+            file.name.removeprefix(_PREFIX)
+            for file in files
+            if file.name.startswith(_PREFIX) and file.mtime_ms < before
+        )
+
+    def _path(self, consumer: str) -> str:
+        return f"{self.paths.consumer_folder()}/{_PREFIX}{consumer}"

@@ -1,8 +1,9 @@
-"""What must stay on storage: all that a snapshot or a tag of any branch still needs.
+"""What must stay on storage: all that a snapshot, a tag or a long-lived changelog of any branch still needs.
 
 Snapshots of a branch count from its earliest on: what lies below the EARLIEST hint was given up by an expiry that did
 not end, and may lack files. Data files are looked for by name: names are unique in a table, and a file that anything
-with its name holds must stay. Each manifest is read once, however many snapshots and tags share it.
+with its name holds must stay. Each manifest is read once, however many snapshots and tags share it. A long-lived
+changelog holds changes, not a state: its changelog files, or what its delta added where there is no changelog producer.
 Source: metadata sections 8.1, 10.1, 10.2; stricter than Java, which asks only the neighbouring tags of the main branch.
 """
 
@@ -12,23 +13,31 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from maintenance.errors import CorruptFileError
-from maintenance.format.manifest import ManifestEntry
+from maintenance.format.manifest import FileKind, ManifestEntry
 from maintenance.format.snapshot import Snapshot
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.manifests import Manifests, merge_scan
 from maintenance.metadata.paths import MAIN_BRANCH
 from maintenance.metadata.snapshots import Snapshots
+from maintenance.options import table as table_options
 
 READERS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """A state that must stay readable. `name`: for messages, such as ``tag 'a' of branch b``."""
+    """A state, or changes, that must stay readable.
+
+    Attributes:
+        name: for messages, such as ``tag 'a' of branch b``.
+        is_changelog: only changes are held; `delta`: those of the delta, as there is no changelog producer.
+    """
 
     name: str
     snapshot: Snapshot
     is_tag: bool
+    is_changelog: bool = False
+    delta: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,20 +46,22 @@ class Needed:
 
     Attributes:
         metadata: names of manifest lists, manifests, index manifests, index files and statistics.
-        changelogs: names of the changelog lists of the snapshots; a tag does not hold its changelog.
+        changelogs: names of the changelog lists of snapshots and changelogs; a tag does not hold its changelog.
         states: the manifests of each distinct state, base list before delta list.
+        deltas: manifests of the deltas that are held as changes; what they add is needed.
     """
 
     metadata: frozenset[str]
     changelogs: frozenset[str]
     states: tuple[tuple[str, ...], ...]
+    deltas: tuple[str, ...] = ()
 
     def holds(self, snapshot: Snapshot) -> bool:
         """Whether a holder is this very state: then it needs all that the snapshot needs."""
         return {snapshot.base_manifest_list, snapshot.delta_manifest_list} <= self.metadata
 
     def data_files(self, manifests: Manifests, candidates: Collection[str]) -> set[str]:
-        """Names among the candidates, and of the files beside them, that belong to a live file of a holder.
+        """Names among the candidates, and of the files beside them, that belong to a file that a holder needs.
 
         Raises: CorruptFileError: a manifest cannot be read.
         """
@@ -60,14 +71,17 @@ class Needed:
         def found(name: str) -> list[ManifestEntry]:
             return [entry for entry in manifests.read(name) if entry.file.file_name in candidates]
 
-        names = list(dict.fromkeys(name for state in self.states for name in state))
+        names = list(dict.fromkeys((*(name for state in self.states for name in state), *self.deltas)))
         with ThreadPoolExecutor(READERS) as pool:
             entries = {name: kept for name, kept in zip(names, pool.map(found, names), strict=True) if kept}
         used: set[str] = set()
         for state in self.states:
             for entry in merge_scan(e for name in state for e in entries.get(name, ())):
-                used.add(entry.file.file_name)
-                used.update(entry.file.extra_files)
+                used.update((entry.file.file_name, *entry.file.extra_files))
+        for name in self.deltas:
+            for entry in entries.get(name, ()):
+                if entry.kind == FileKind.ADD:
+                    used.update((entry.file.file_name, *entry.file.extra_files))
         return used
 
 
@@ -88,11 +102,14 @@ def holders_of(
     *,
     first_snapshot: int | None = None,
     without_tags: Collection[str] = (),
+    without_changelogs: Collection[int] = (),
+    to_changelogs: Sequence[Snapshot] = (),
 ) -> list[Holder]:
-    """All snapshots and tags, except those that are to go.
+    """All snapshots, tags and long-lived changelogs, except those that are to go.
 
     Args: `branch`: the one that is worked on; `first_snapshot`: its first snapshot to stay, None = all that count;
-        `without_tags`: its tags that go.
+        `without_tags`, `without_changelogs`: its tags and changelogs that go; `to_changelogs`: its snapshots that are
+        to become changelogs.
     """
     found = []
     for name in branches.names():
@@ -107,6 +124,16 @@ def holders_of(
         for tag_name, tag in branches.tags(name).all().items():
             if name != branch or tag_name not in without_tags:
                 found.append(Holder(f"tag '{tag_name}'{where}", tag.snapshot, True))
+        changes = {changelog.id: changelog for changelog in branches.changelogs(name).all()}
+        if name == branch:
+            changes |= {snapshot.id: snapshot for snapshot in to_changelogs}
+            changes = {i: changelog for i, changelog in changes.items() if i not in without_changelogs}
+        if changes:
+            delta = table_options.CHANGELOG_PRODUCER.of(branches.options(name)) == "none"
+            found += [
+                Holder(f"changelog {i}{where}", changelog, is_tag=False, is_changelog=True, delta=delta)
+                for i, changelog in changes.items()
+            ]
     return found
 
 
@@ -121,7 +148,7 @@ def needed_by(holders: Sequence[Holder], manifests: Manifests) -> Needed:
 
     Raises: CorruptFileError: a file that one of them needs is missing or damaged; the message names the holder.
     """
-    distinct = list({_state_key(holder.snapshot): holder for holder in holders}.values())
+    distinct = list({_state_key(h.snapshot): h for h in holders if not h.is_changelog}.values())
     with ThreadPoolExecutor(READERS) as pool:
         read = list(pool.map(lambda holder: _state_of(holder, manifests), distinct))
     stored = set(manifests.file_io.list_names(manifests.paths.manifest_folder()))
@@ -130,11 +157,27 @@ def needed_by(holders: Sequence[Holder], manifests: Manifests) -> Needed:
             if name not in stored:
                 raise _unreadable(holder, CorruptFileError("a manifest is missing", manifests.paths.manifest(name), ""))
     changelogs = (h.snapshot.changelog_manifest_list for h in holders if not h.is_tag)
+    lists = {h.snapshot.delta_manifest_list: h for h in holders if _holds_delta(h)}
+    deltas = {name: _delta_of(holder, manifests) for name, holder in lists.items() if name in stored}
+    delta_manifests = tuple(dict.fromkeys(name for names in deltas.values() for name in names if name in stored))
+    states = [holder for holder in holders if not holder.is_changelog]
     return Needed(
-        frozenset(_all_names(holders, read)),
+        frozenset((*_all_names(states, read), *deltas, *delta_manifests)),
         frozenset(name for name in changelogs if name is not None),
         tuple(state.manifests for state in read),
+        delta_manifests,
     )
+
+
+def _holds_delta(holder: Holder) -> bool:
+    return holder.delta and holder.snapshot.changelog_manifest_list is None
+
+
+def _delta_of(holder: Holder, manifests: Manifests) -> list[str]:
+    try:
+        return [meta.file_name for meta in manifests.read_list(holder.snapshot.delta_manifest_list)]
+    except CorruptFileError as error:
+        raise _unreadable(holder, error) from error
 
 
 def _state_key(snapshot: Snapshot) -> tuple[str | None, ...]:

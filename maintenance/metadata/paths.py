@@ -71,6 +71,10 @@ class TablePaths:
     def changelog_folder(self) -> str:
         return f"{self.branch_root}/changelog"
 
+    def changelog(self, snapshot_id: int) -> str:
+        """The file of a long-lived changelog."""
+        return f"{self.branch_root}/changelog/changelog-{snapshot_id}"
+
     def tag_folder(self) -> str:
         return f"{self.branch_root}/tag"
 

@@ -4,21 +4,25 @@ Works through the whole backlog, `snapshot.expire.limit` snapshots at a time. Of
 first, so that readers no longer start at what is about to lose files; then go data, changelog and index files,
 manifests, lists, and at last the snapshots' own files. What a run that died has left is finished first (`unfinished`).
 Tags are looked at once more after EARLIEST has moved: if one appeared meanwhile, the rest is planned anew, as it is
-when another expiry deletes what this one is reading. Decoupled changelogs and emptied folders are not handled: their
-options are refused. Source: metadata section 10.1, Java `ExpireSnapshotsImpl`.
+when another expiry deletes what this one is reading. Where changes are kept longer than snapshots, each snapshot's
+changes become a long-lived changelog before anything goes; at the end those that are due expire too. Consumers that
+made no progress for `consumer.expiration-time` go first. Emptied folders are not handled: their option is refused.
+Source: metadata section 10.1, Java `ExpireSnapshotsImpl`.
 """
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
 from itertools import pairwise
 
 from maintenance.errors import ConflictError, CorruptFileError
+from maintenance.format.snapshot import Snapshot
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.holders import counting_ids, holders_of, needed_by, tag_census
 from maintenance.metadata.snapshots import EARLIEST
+from maintenance.operations.expire_changelogs import expire_changelogs
 from maintenance.operations.expiry_rules import ExpiryRange, Retention, plan_range
 from maintenance.operations.removal import Removal, batch_text, plan_removals, remove
 from maintenance.operations.unfinished import leaving_snapshots, unfinished, unfinished_notes
@@ -38,6 +42,8 @@ class ExpireSnapshotsReport:
         earliest, latest: afterwards; None for a table without snapshots.
         deleted_files: paths, each of which existed; `deleted_bytes`: their size.
         remaining: snapshots that only `max_deletes` kept.
+        consumers: those that expired.
+        changelogs: ids of the long-lived changelogs that expired.
         notes: what was finished that an earlier run left; gaps in the ids; damaged files of expired snapshots, whose
             data could not be looked for.
     """
@@ -50,6 +56,8 @@ class ExpireSnapshotsReport:
     deleted_files: tuple[str, ...] = ()
     deleted_bytes: int = 0
     remaining: int = 0
+    consumers: tuple[str, ...] = ()
+    changelogs: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
     dry_run: bool = False
     seconds: float = 0.0
@@ -81,26 +89,45 @@ def expire_snapshots(
     """
     table_options.check_writable(table.options, table.identifier)
     moment = datetime.now(UTC) if now is None else now
+    idle = _idle_consumers(table, moment)
+    if not dry_run:
+        table.consumers.remove(idle)
     retention = Retention.of(
         table.options,
-        table.consumers.next_snapshots(),
+        {name: following for name, following in table.consumers.next_snapshots().items() if name not in idle},
         moment,
         retain_max=retain_max,
         retain_min=retain_min,
         older_than=older_than,
     )
-    return _Expiry(table, retention, max_deletes, progress or (lambda _: None)).run(dry_run=dry_run)
+    report = _Expiry(table, retention, max_deletes, progress or (lambda _: None)).run(dry_run=dry_run)
+    changelogs = expire_changelogs(table, dry_run=dry_run, now=moment)
+    return replace(
+        report,
+        deleted_files=(*report.deleted_files, *changelogs.deleted_files),
+        deleted_bytes=report.deleted_bytes + changelogs.deleted_bytes,
+        consumers=tuple(idle),
+        changelogs=changelogs.expired,
+        notes=(*report.notes, *changelogs.notes),
+    )
+
+
+def _idle_consumers(table: Table, now: datetime) -> list[str]:
+    after = table_options.CONSUMER_EXPIRATION_TIME.of(table.options)
+    return [] if after is None else table.consumers.idle_since(now - after)
 
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """`pending`: what an earlier run left; `removals`: one for each expired snapshot of `range` that is still there."""
+    """`pending`: what an earlier run left; `removals`: one for each expired snapshot of `range` that is still there;
+    `becoming`: those of them whose changes stay, by id."""
 
     range: ExpiryRange
     pending: tuple[Removal, ...]
     removals: tuple[Removal, ...]
     census: Mapping[str, tuple[str, ...]]
     notes: tuple[str, ...]
+    becoming: Mapping[str, Snapshot] = field(default_factory=dict)
 
     @property
     def earliest(self) -> int | None:
@@ -159,11 +186,14 @@ class _Expiry:
         if not leaving:
             return _Plan(chosen, (), (), census, ())
         first = chosen.kept[0] if chosen.kept else None
-        holders = holders_of(branches, self.table.branch, first_snapshot=first)
+        keeps = table_options.keeps_changelogs(self.table.options)
+        becoming = [found for found in these_and_next if keeps and found.id in chosen.expired]
+        holders = holders_of(branches, self.table.branch, first_snapshot=first, to_changelogs=becoming)
         plan = plan_removals(leaving, needed_by(holders, manifests), manifests)
         at = len(pending)
         notes = (*unfinished_notes(pending), *_gaps([found.id for found in these_and_next]), *plan.notes)
-        return _Plan(chosen, plan.removals[:at], plan.removals[at:], census, notes)
+        by_id = {str(snapshot.id): snapshot for snapshot in becoming}
+        return _Plan(chosen, plan.removals[:at], plan.removals[at:], census, notes, by_id)
 
     def _carry_out(self, plan: _Plan) -> bool:
         """Delete, a batch at a time. False if a tag or branch appeared, so that the rest must be planned anew."""
@@ -176,6 +206,9 @@ class _Expiry:
         limit = max(1, table_options.SNAPSHOT_EXPIRE_LIMIT.of(self.table.options))
         for start in range(0, len(ids), limit):
             batch = plan.removals[start : start + limit]
+            for removal in batch:
+                if removal.name in plan.becoming:
+                    self.table.changelogs.keep(plan.becoming[removal.name])
             following = [*ids, *plan.range.kept][start + len(batch)]
             snapshots.write_hint(EARLIEST, max(following, snapshots.earliest_id() or 0))
             self.expired += ids[start : start + limit]

@@ -1,4 +1,4 @@
-"""Which snapshots expire: pure rules, no storage and no clock.
+"""Which snapshots and long-lived changelogs expire: pure rules, no storage and no clock.
 
 Snapshots expire from the oldest on, without holes. The newest `snapshot.num-retained.min` stay. Of the others, those
 beyond the newest `snapshot.num-retained.max` go whatever their age; the rest go up to the first whose *successor* is
@@ -10,9 +10,13 @@ than the minimum. Source: metadata section 10.1, Java `ExpireSnapshotsImpl`.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TypeVar
 
 from maintenance.errors import OptionError
 from maintenance.options import table as table_options
+from maintenance.options.option import Option
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,9 @@ class Retention:
         """
         least = table_options.SNAPSHOT_NUM_RETAINED_MIN.of(options) if retain_min is None else retain_min
         most = table_options.SNAPSHOT_NUM_RETAINED_MAX.of(options) if retain_max is None else retain_max
+        if table_options.CONSUMER_CHANGELOG_ONLY.of(options) and table_options.keeps_changelogs(options):
+            # Consumers find what they need among the changelogs.
+            consumers = {}
         if least < 1 or most < least:
             raise OptionError(
                 f"at least {least} and at most {most} snapshots are to be retained",
@@ -66,6 +73,78 @@ class Retention:
             return None
         name, following = min(self.consumers.items(), key=lambda item: (item[1], item[0]))
         return f"consumer {name} reads {following} next" if following <= snapshot_id else None
+
+
+@dataclass(frozen=True, slots=True)
+class ChangelogRetention:
+    """What keeps long-lived changelogs, counted from the latest snapshot. Source: data section 5.1.
+
+    Attributes:
+        older_than: milliseconds since 1970 UTC; a changelog as young or younger stays.
+        newest_stays: the newest of them stays in any case, as in Java where changes are kept longer than snapshots.
+    """
+
+    min_count: int
+    max_count: int
+    older_than: int
+    consumers: Mapping[str, int]
+    newest_stays: bool
+
+    @classmethod
+    def of(
+        cls,
+        options: Mapping[str, str],
+        consumers: Mapping[str, int],
+        now: datetime,
+        *,
+        retain_max: int | None = None,
+        retain_min: int | None = None,
+        older_than: datetime | None = None,
+    ) -> "ChangelogRetention":
+        """The rules of a table's options, each replaced by the argument if that is given; unset ones are as those of
+        snapshots. Raises: OptionError: the maximum is below the minimum."""
+        least = retain_min
+        if least is None:
+            least = _first(table_options.CHANGELOG_NUM_RETAINED_MIN, table_options.SNAPSHOT_NUM_RETAINED_MIN, options)
+        most = retain_max
+        if most is None:
+            most = _first(table_options.CHANGELOG_NUM_RETAINED_MAX, table_options.SNAPSHOT_NUM_RETAINED_MAX, options)
+        if most < least:
+            raise OptionError(
+                f"at least {least} and at most {most} changelogs are to be retained",
+                "retain_min, retain_max",
+                "Keep at most no fewer than at least.",
+            )
+        age = _first(table_options.CHANGELOG_TIME_RETAINED, table_options.SNAPSHOT_TIME_RETAINED, options)
+        border = now - age if older_than is None else older_than
+        keeps = table_options.keeps_changelogs(options)
+        return cls(least, most, int(border.timestamp() * 1000), dict(consumers), newest_stays=keeps)
+
+
+def _first(own: Option[T | None], of_snapshots: Option[T], options: Mapping[str, str]) -> T:
+    found = own.of(options)
+    return of_snapshots.of(options) if found is None else found
+
+
+def plan_changelogs(
+    ids: Sequence[int], latest: int, time_of: Callable[[int], int | None], retention: ChangelogRetention
+) -> tuple[int, ...]:
+    """Which long-lived changelogs go: the oldest ones, without holes.
+
+    Args: `ids`: those there are, ascending; `latest`: id of the latest snapshot; `time_of`: as of `plan_range`.
+    """
+    end = min([latest - retention.min_count + 1, *retention.consumers.values()])
+    if retention.newest_stays and ids:
+        end = min(end, ids[-1])
+    old = latest - retention.max_count + 1
+    for number in ids:
+        if number >= end:
+            break
+        time = time_of(number)
+        if number >= old and time is not None and time >= retention.older_than:
+            end = number
+            break
+    return tuple(number for number in ids if number < end)
 
 
 @dataclass(frozen=True, slots=True)

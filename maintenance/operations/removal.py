@@ -56,17 +56,19 @@ class Removal:
 
 @dataclass(frozen=True, slots=True)
 class Leaving:
-    """A snapshot or tag that goes.
+    """A snapshot, tag or long-lived changelog that goes.
 
     Attributes:
         record: path of the file deleted last.
         following: the snapshot after it; what its delta deletes goes now. None for a tag: all its own files may go.
+        is_changelog: only its changes go; its state went with its snapshot.
     """
 
     name: str
     snapshot: Snapshot
     record: str
     following: Snapshot | None = None
+    is_changelog: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +115,8 @@ class _Survey:
     notes: list[str]
 
     def of(self, leaving: Leaving) -> list[tuple[str, Stage]]:
+        if leaving.is_changelog:
+            return [*self._changes(leaving.snapshot), (leaving.record, Stage.RECORD)]
         if leaving.following is None and self.needed.holds(leaving.snapshot):
             return [(leaving.record, Stage.RECORD)]
         found = [(path, Stage.FILES) for path in self._data_files(leaving)]
@@ -130,6 +134,16 @@ class _Survey:
         if following is not None:
             deleted = (e for e in self._entries(following.delta_manifest_list) if e.kind == FileKind.DELETE)
             yield from self._paths(deleted)
+
+    def _changes(self, snapshot: Snapshot) -> Iterator[tuple[str, Stage]]:
+        if snapshot.changelog_manifest_list is not None:
+            yield from self._changelog(snapshot)
+            return
+        # What the delta added was kept as changes; what it deleted may have been, by an expiry of Java's.
+        for path in self._paths(self._entries(snapshot.delta_manifest_list)):
+            yield path, Stage.FILES
+        for name in (snapshot.base_manifest_list, snapshot.delta_manifest_list):
+            yield from self._list_and_manifests(name)
 
     def _changelog(self, snapshot: Snapshot) -> Iterator[tuple[str, Stage]]:
         name = snapshot.changelog_manifest_list

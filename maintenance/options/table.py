@@ -129,6 +129,8 @@ SNAPSHOT_CLEAN_EMPTY_DIRECTORIES = Option("snapshot.clean-empty-directories", bo
 CHANGELOG_NUM_RETAINED_MIN: Option[int | None] = Option("changelog.num-retained.min", integer, None)
 CHANGELOG_NUM_RETAINED_MAX: Option[int | None] = Option("changelog.num-retained.max", integer, None)
 CHANGELOG_TIME_RETAINED: Option[timedelta | None] = Option("changelog.time-retained", duration, None)
+CONSUMER_EXPIRATION_TIME: Option[timedelta | None] = Option("consumer.expiration-time", duration, None)
+CONSUMER_CHANGELOG_ONLY = Option("consumer.changelog-only", boolean, False)
 TAG_CREATION_PERIOD = Option("tag.creation-period", one_of("daily", "hourly", "two-hours"), "daily")
 TAG_CREATION_PERIOD_DURATION: Option[timedelta | None] = Option("tag.creation-period-duration", duration, None)
 TAG_PERIOD_FORMATTER = Option(
@@ -241,9 +243,6 @@ REFUSED_ON_WRITE: Mapping[str, _Accepts] = {
     "compaction.offpeak-ratio": _is("0"),
     "snapshot.clean-empty-directories": _OFF,
     "snapshot.expire.clean-empty-directories": _OFF,
-    "changelog.num-retained.min": _never,
-    "changelog.num-retained.max": _never,
-    "changelog.time-retained": _never,
     "partition.expiration-time": _never,
     "tag.automatic-creation": _is("none"),
     "commit.force-create-snapshot": _OFF,
@@ -266,8 +265,6 @@ REFUSED_ON_WRITE: Mapping[str, _Accepts] = {
     "metadata.iceberg.storage": _is("disabled"),
     "visibility-callback.enabled": _OFF,
     "snapshot.ignore-empty-commit": _is("true"),
-    "consumer.expiration-time": _never,
-    "consumer.changelog-only": _OFF,
     "tag.create-success-file": _OFF,
     "tag.time-expire-enabled": _is("true"),
 }
@@ -319,6 +316,16 @@ def skips_level_0(options: Mapping[str, str]) -> bool:
     if DELETION_VECTORS_ENABLED.of(options):
         return not DELETION_VECTORS_MERGE_ON_READ.of(options)
     return MERGE_ENGINE.of(options) == "first-row"
+
+
+def keeps_changelogs(options: Mapping[str, str]) -> bool:
+    """Whether changes are kept longer than snapshots. Source: Java `CoreOptions.changelogLifecycleDecoupled`."""
+    longer = CHANGELOG_TIME_RETAINED.of(options) or timedelta(0)
+    return (
+        (CHANGELOG_NUM_RETAINED_MAX.of(options) or 0) > SNAPSHOT_NUM_RETAINED_MAX.of(options)
+        or (CHANGELOG_NUM_RETAINED_MIN.of(options) or 0) > SNAPSHOT_NUM_RETAINED_MIN.of(options)
+        or longer > SNAPSHOT_TIME_RETAINED.of(options)
+    )
 
 
 def num_levels(options: Mapping[str, str]) -> int:

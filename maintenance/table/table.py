@@ -22,6 +22,7 @@ from maintenance.format.schema import TableSchema
 from maintenance.format.snapshot import Snapshot
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.branches import Branches
+from maintenance.metadata.changelogs import Changelogs
 from maintenance.metadata.consumers import Consumers
 from maintenance.metadata.manifests import Manifests
 from maintenance.metadata.paths import BRANCH_PREFIX, MAIN_BRANCH, TablePaths, branch_root
@@ -98,6 +99,10 @@ class Table:
     @property
     def tags(self) -> Tags:
         return Tags(self.file_io, self.paths)
+
+    @property
+    def changelogs(self) -> Changelogs:
+        return Changelogs(self.file_io, self.paths)
 
     @property
     def consumers(self) -> Consumers:

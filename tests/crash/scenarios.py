@@ -12,10 +12,12 @@ from maintenance.operations.create_tag import create_tag
 from maintenance.operations.expire_snapshots import expire_snapshots
 from maintenance.operations.expire_tags import expire_tags
 from maintenance.operations.fast_forward import fast_forward
+from maintenance.operations.produce_changelog import produce_changelog
 from maintenance.operations.replace_tag import replace_tag
 from maintenance.operations.rollback_to import rollback_to
+from maintenance.table.system.audit_log import AuditLogView
 from maintenance.table.table import Table
-from tests.models.reachable import files_on_disk, missing_files, unreachable_files
+from tests.models.reachable import changes_of, files_on_disk, missing_files, unreachable_files
 from tests.small_tables import batch, put, rows, rows_at, rows_of_tag, small_table, table_in
 
 Rows = list[tuple[int, str]]
@@ -139,6 +141,74 @@ def check_same_rows(before: Reading, after: Table) -> None:
 def check_compacted_once(whole: Table, table: Table) -> None:
     check_compacted(table)
     assert levels(table) == levels(whole)
+
+
+# Changelogs
+
+
+def prepare_lookup(folder: Path) -> None:
+    """Two commits that the operation missed, over an older state; both buckets have changes."""
+    table = small_table(folder, {"changelog-producer": "lookup", "manifest.merge-min-count": "2"})
+    put(table, {i: f"{i}" for i in range(40)})
+    produce(table)
+    put(table, {1: "A", 2: "B"}, deleted=[3])
+    put(table, {1: "AA", 100: "new"}, deleted=[4, 99])
+
+
+def produce(table: Table) -> None:
+    assert not produce_changelog(None, table).failed
+
+
+def changes(table: Table) -> list[tuple[str, int, str]]:
+    """All changelog rows there are, in order."""
+    latest = table.snapshots.latest_id()
+    between = {"incremental-between": f"0,{latest}", "incremental-between-scan-mode": "changelog"}
+    found = AuditLogView(table).to_arrow(options=between).to_pylist()
+    return sorted((row["rowkind"], row["k"], row["v"]) for row in found)
+
+
+def check_produced(table: Table) -> None:
+    inserted = [("+I", i, f"{i}") for i in range(40)]
+    changed = [("+I", 100, "new"), ("+U", 1, "AA"), ("+U", 2, "B"), ("-U", 1, "1"), ("-U", 2, "2")]
+    assert changes(table) == sorted([*inserted, *changed, ("-D", 3, "3"), ("-D", 4, "4")])
+
+
+def check_produced_once(whole: Table, table: Table) -> None:
+    check_produced(table)
+    assert rows(table) == rows(whole)
+
+
+def prepare_changelog_expiry(folder: Path) -> None:
+    retention = {
+        "snapshot.num-retained.min": "1",
+        "snapshot.num-retained.max": "1",
+        "changelog.num-retained.min": "1",
+        "changelog.num-retained.max": "4",
+        "snapshot.expire.limit": "3",
+    }
+    table = small_table(folder, {**retention, "manifest.merge-min-count": "4"})
+    for i in range(4):
+        put(table, {1: f"{i}", i: "x"})
+        if i % 2:
+            compact(None, table, full=True)
+
+
+def expire_by_options(table: Table) -> None:
+    expire_snapshots(table)
+
+
+def check_changelogs_kept(table: Table) -> None:
+    assert table.snapshots.list_ids() == [6]
+    assert table.changelogs.list_ids() == [3, 4, 5]
+    assert unreachable_files(table) == set()
+
+
+def check_rows_and_changes(before: Reading, after: Table) -> None:
+    """The rows are there, and whatever changes are offered are whole."""
+    assert rows(after) == before.rows
+    for changelog in after.changelogs.all():
+        if changelog.id >= 3:
+            assert set(changes_of(after, changelog)) <= files_on_disk(after)
 
 
 # Expiry
@@ -343,6 +413,24 @@ SCENARIOS = {
             check_tags_expired,
             check_readable,
             (expire_old_tags,),
+            check_same_files,
+        ),
+        Scenario(
+            "lookup",
+            prepare_lookup,
+            produce,
+            check_produced,
+            check_same_rows,
+            (produce, produce),
+            check_produced_once,
+        ),
+        Scenario(
+            "expire_changelogs",
+            prepare_changelog_expiry,
+            expire_by_options,
+            check_changelogs_kept,
+            check_rows_and_changes,
+            (expire_by_options,),
             check_same_files,
         ),
         # The other expiry comes first after the kill, and finds what the killed one left.

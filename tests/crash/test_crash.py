@@ -18,10 +18,12 @@ LEAST = {
     "fast_forward": (8, 3),
     "create_branch": (4, 3),
     "replace_tag": (5, 2),
+    "lookup": (20, 10),
+    "expire_changelogs": (25, 8),
 }
 
 
-SLOW = {"compact", "expire_both", "fast_forward", "replace_tag"}
+SLOW = {"compact", "expire_both", "fast_forward", "replace_tag", "lookup", "expire_changelogs"}
 
 
 @pytest.mark.parametrize("scenario", [pytest.param(n, marks=[pytest.mark.slow] if n in SLOW else []) for n in LEAST])

@@ -16,7 +16,7 @@ def files_on_disk(table: Table) -> set[str]:
 
 
 def unreachable_files(table: Table) -> set[str]:
-    """Files that no snapshot from the earliest on, no tag and no branch names."""
+    """Files that no snapshot from the earliest on, no tag, no long-lived changelog and no branch names."""
     named: set[str] = set()
     branches = Branches(table.file_io, table.paths)
     for branch in branches.names():
@@ -29,12 +29,31 @@ def unreachable_files(table: Table) -> set[str]:
         for name, tag in branches.tags(branch).all().items():
             named |= set(_named(table, tag.snapshot, changelog=False))
             named.add(branches.tags(branch).paths.tag(name))
+        changelogs = branches.changelogs(branch)
+        for changelog in changelogs.all():
+            named |= set(changes_of(table, changelog))
+            named.add(changelogs.paths.changelog(changelog.id))
     return {path for path in files_on_disk(table) - named if not _is_record(path)}
 
 
 def missing_files(table: Table, snapshot: Snapshot) -> set[str]:
     """Files that a snapshot names and that are not there."""
     return {path for path in _named(table, snapshot, changelog=True) if not os.path.exists(path)}
+
+
+def changes_of(table: Table, changelog: Snapshot) -> Iterator[str]:
+    """Files that reading the changes of a long-lived changelog needs: without a producer those that its delta adds."""
+    name = changelog.changelog_manifest_list
+    if name is None and table.options.get("changelog-producer", "none") == "none":
+        name = changelog.delta_manifest_list
+    if name is None:
+        return
+    yield table.paths.manifest(name)
+    for meta in table.manifests.read_list(name):
+        yield table.paths.manifest(meta.file_name)
+        for entry in table.manifests.read(meta.file_name):
+            if entry.kind == FileKind.ADD:
+                yield from table.paths.all_files_of(entry.partition, entry.bucket, entry.file)
 
 
 def _is_record(path: str) -> bool:

@@ -276,7 +276,7 @@ def test_statistics_and_index_files_go_with_their_last_snapshot(tmp_path: Path) 
 
 def test_refuses_what_it_does_not_do(tmp_path: Path) -> None:
     table = filled(tmp_path, commits=2)
-    with pytest.raises(UnsupportedError, match=r"changelog\.num-retained\.max"):
-        expire_snapshots(table.copy({"changelog.num-retained.max": "100"}))
+    with pytest.raises(UnsupportedError, match=r"snapshot\.clean-empty-directories"):
+        expire_snapshots(table.copy({"snapshot.clean-empty-directories": "true"}))
     with pytest.raises(OptionError):
         expire_snapshots(table, retain_min=3, retain_max=2)

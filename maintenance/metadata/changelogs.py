@@ -1,0 +1,51 @@
+"""Long-lived changelogs: what stays of a snapshot when it expires, where changes are kept longer than states.
+
+`changelog/changelog-<id>` is the snapshot's own file in another folder, with hints of its own. Source: data section
+5.1, Java `ChangelogManager`.
+"""
+
+from dataclasses import dataclass
+
+from maintenance.format.snapshot import Snapshot, parse_snapshot, serialize_snapshot
+from maintenance.fs.file_io import FileIO
+from maintenance.metadata.paths import TablePaths
+from maintenance.metadata.snapshots import EARLIEST, LATEST
+
+_PREFIX = "changelog-"
+
+
+@dataclass(frozen=True, slots=True)
+class Changelogs:
+    """Reads, creates and removes the long-lived changelogs of one branch."""
+
+    file_io: FileIO
+    paths: TablePaths
+
+    def list_ids(self) -> list[int]:
+        """Ids of all there are, ascending."""
+        names = self.file_io.list_names(self.paths.changelog_folder())
+        found = (name.removeprefix(_PREFIX) for name in names if name.startswith(_PREFIX))
+        return sorted(int(text) for text in found if text.isdecimal())
+
+    def find(self, snapshot_id: int) -> Snapshot | None:
+        path = self.paths.changelog(snapshot_id)
+        try:
+            return parse_snapshot(self.file_io.read_settled(path), path)
+        except FileNotFoundError:
+            return None
+
+    def all(self) -> list[Snapshot]:
+        """All there are, ascending; those deleted meanwhile are left out."""
+        found = (self.find(snapshot_id) for snapshot_id in self.list_ids())
+        return [changelog for changelog in found if changelog is not None]
+
+    def keep(self, snapshot: Snapshot) -> None:
+        """Keep the changes of a snapshot that is to expire."""
+        self.file_io.overwrite(self.paths.changelog(snapshot.id), serialize_snapshot(snapshot))
+        self.write_hint(LATEST, snapshot.id)
+
+    def write_hint(self, name: str, snapshot_id: int) -> None:
+        self.file_io.overwrite(f"{self.paths.changelog_folder()}/{name}", str(snapshot_id).encode())
+
+    def delete_hints(self) -> None:
+        self.file_io.delete_quietly(f"{self.paths.changelog_folder()}/{name}" for name in (EARLIEST, LATEST))

@@ -1,0 +1,81 @@
+"""Snapshots, long-lived changelogs and their files as Java leaves them, and Java's readers on what we leave."""
+
+from pathlib import Path
+
+import pytest
+
+from maintenance.operations.expire_snapshots import expire_snapshots
+from maintenance.operations.produce_changelog import produce_changelog
+from tests.java.process import JavaProcess
+from tests.java.samples import Row, arrow_of, comparable, rows_in, table_of
+from tests.models.reachable import unreachable_files
+
+COLUMNS = (("id", "BIGINT NOT NULL"), ("v", "STRING"))
+OPTIONS = {
+    "bucket": "1",
+    "snapshot.num-retained.min": "2",
+    "snapshot.num-retained.max": "3",
+    "changelog.num-retained.min": "4",
+    "changelog.num-retained.max": "6",
+}
+
+
+def batch(number: int) -> tuple[list[Row], list[str]]:
+    rows: list[Row] = [(number % 3, f"{number}"), (number, "x"), (9, f"{number}")]
+    return rows, ["+I", "+I", "-D" if number % 4 == 3 else "+U"]
+
+
+def files(warehouse: str) -> dict[str, list[str]]:
+    """What lies there, files named by chance by their number."""
+    root = Path(table_of(warehouse).location)
+    found = {}
+    for folder in ("snapshot", "changelog"):
+        for name in ("EARLIEST", "LATEST"):
+            hint = root / folder / name
+            found[f"{folder}/{name}"] = [hint.read_text()] if hint.exists() else []
+        found[folder] = sorted(path.name for path in (root / folder).glob(f"{folder}-*"))
+    # Data files depend on what each engine's compactions happen to lift and to rewrite.
+    found["changelog files"] = ["" for _ in root.glob("bucket-*/changelog-*")]
+    return found
+
+
+@pytest.mark.parametrize("producer", ["input", "lookup"])
+def test_what_java_leaves_after_each_commit(java: JavaProcess, tmp_path: Path, producer: str) -> None:
+    ours, theirs = str(tmp_path / "ours"), str(tmp_path / "theirs")
+    # With input Java's writer is not to compact now and then.
+    options = {**OPTIONS, "changelog-producer": producer, "num-sorted-run.compaction-trigger": "100"}
+    for warehouse in (ours, theirs):
+        java.create_table(warehouse, "db.t", COLUMNS, (["id"], []), options)
+    for number in range(9):
+        java.write(theirs, "db.t", *batch(number))
+        table = table_of(ours)
+        table.write_arrow(arrow_of(batch(number)[0], COLUMNS), batch(number)[1])
+        if producer == "lookup":
+            # Java's writer expires once for both of its snapshots.
+            produce_changelog(None, table)
+        expire_snapshots(table)
+    assert unreachable_files(table_of(ours)) == set()
+    assert comparable(rows_in(table_of(ours).to_arrow())) == comparable(java.rows(theirs, "db.t"))
+    assert java.orphans(ours, "db.t") == []
+    assert files(ours) == files(theirs)
+    assert len(files(ours)["changelog"]) == 3
+
+
+@pytest.mark.parametrize("producer", ["none", "input"])
+def test_java_finishes_what_we_began(java: JavaProcess, tmp_path: Path, producer: str) -> None:
+    """Java's expiry of changelogs, after its next commit, leaves no file behind that we had kept."""
+    warehouse = str(tmp_path)
+    java.create_table(warehouse, "db.t", COLUMNS, (["id"], []), {**OPTIONS, "changelog-producer": producer})
+    for number in range(8):
+        table_of(warehouse).write_arrow(arrow_of(batch(number)[0], COLUMNS), batch(number)[1])
+        if number in (3, 6):
+            java.compact(warehouse, "db.t")
+        expire_snapshots(table_of(warehouse))
+    assert table_of(warehouse).changelogs.list_ids()
+    for number in range(8, 12):
+        java.write(warehouse, "db.t", *batch(number))
+        assert java.orphans(warehouse, "db.t") == []
+    wanted = comparable(java.rows(warehouse, "db.t"))
+    expire_snapshots(table_of(warehouse))
+    assert java.orphans(warehouse, "db.t") == []
+    assert comparable(rows_in(table_of(warehouse).to_arrow())) == wanted
