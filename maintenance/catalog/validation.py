@@ -7,8 +7,10 @@ from maintenance.errors import OptionError, SchemaError, UnsupportedError
 from maintenance.format.file_index.kinds import column_indexes
 from maintenance.format.schema import TableSchema
 from maintenance.format.system_fields import is_system_field
+from maintenance.merge.rules import check_merge_engine
 from maintenance.metadata.zone import local_zone
 from maintenance.options import table as table_options
+from maintenance.read.defaults import read_defaults
 from maintenance.types.arrow import arrow_type
 from maintenance.types.casts.default import default_value
 from maintenance.types.data_type import DataField
@@ -26,6 +28,8 @@ def validate(schema: TableSchema, table: str) -> None:
     _validate_retention(schema, where)
     table_options.check_writable(schema.options, table)
     check_options(schema, where)
+    check_merge_engine(schema, where)
+    read_defaults(schema, schema.options)
     for option in _all_options():
         option.of(schema.options)
     column_indexes(schema.options, schema.fields)

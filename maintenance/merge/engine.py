@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from maintenance.format.schema import TableSchema
 from maintenance.format.system_fields import SEQUENCE_NUMBER, VALUE_KIND
+from maintenance.merge.aggregates.aggregate import Aggregate, AggregatedColumn
 from maintenance.merge.aggregation import Aggregation
 from maintenance.merge.deduplicate import deduplicate, deduplicate_ignoring_deletes
 from maintenance.merge.first_row import first_row, first_row_ignoring_deletes, refuse_retractions
@@ -24,7 +25,10 @@ PickResult = Callable[[pa.Table, KeyGroups], np.ndarray]
 
 
 class Rules(Protocol):
-    """What an engine makes of the records of a key."""
+    """What an engine makes of the records of a key. `functions`: of the columns that aggregate."""
+
+    @property
+    def functions(self) -> Mapping[str, tuple[AggregatedColumn, Aggregate]]: ...
 
     def needs(self, wanted: Iterable[str]) -> tuple[str, ...]:
         """Names of the columns that the values of wanted ones depend on."""
@@ -81,6 +85,15 @@ class MergeEngine:
         name = table_options.MERGE_ENGINE.of(options)
         covers = name != "first-row" and table_options.looks_up(options)
         return cls(order, _ENGINES[name](schema, options), covers)
+
+    @property
+    def stored(self) -> "Mapping[str, Callable[[pa.ChunkedArray], pa.ChunkedArray]]":
+        """What writers store for the values of columns, where it is not the values themselves."""
+        if isinstance(self.rules, PickRules):
+            return {}
+        return {
+            name: function.stored for name, (_, function) in self.rules.functions.items() if function.stored is not None
+        }
 
     def needs(self, wanted: Iterable[str]) -> tuple[str, ...]:
         """Names of the columns that merging needs besides those wanted."""

@@ -155,6 +155,9 @@ class _Merge:
         ranks = sequence_ranks(self._records, group)
         begins = self._removed.copy()
         begins[self._records.starts] = True
+        if self._engine.ignore_delete:
+            # Only where it opens a row does a retraction leave its sequence.
+            ranks = np.where(self._records.retract & ~begins, -1, ranks)
         wins = winners(ranks, begins)[self._step]
         present = (ranks >= 0)[self._step]
         ops = np.where(self._retract, Op.RETRACT, np.where(wins, Op.ADD, Op.BEHIND)).astype(np.int8)

@@ -24,6 +24,13 @@ from maintenance.options.option import (
 )
 
 MAX_INT = 2**31 - 1
+_PADDINGS = ("row-kind-flag", "second-to-micro", "millis-to-micro")
+
+
+def paddings(text: str) -> tuple[str, ...]:
+    """Steps of `sequence.auto-padding`, from left to right; none of an empty text."""
+    return tuple(one_of(*_PADDINGS)(part) for part in names(text))
+
 
 BUCKET = Option("bucket", integer, -1)
 BUCKET_KEY: Option[tuple[str, ...]] = Option("bucket-key", names, ())
@@ -38,6 +45,7 @@ MERGE_ENGINE = Option(
 )
 SEQUENCE_FIELD: Option[tuple[str, ...]] = Option("sequence.field", names, ())
 SEQUENCE_FIELD_SORT_ORDER = Option("sequence.field.sort-order", one_of("ascending", "descending"), "ascending")
+SEQUENCE_AUTO_PADDING: Option[tuple[str, ...]] = Option("sequence.auto-padding", paddings, ())
 ROWKIND_FIELD: Option[str | None] = Option("rowkind.field", string, None)
 IGNORE_DELETE = Option(
     "ignore-delete",
@@ -234,8 +242,6 @@ REFUSED_ON_WRITE: Mapping[str, _Accepts] = {
     "file.format": _is(*_DATA_FORMATS),
     "file.format.per.level": _levels_are(*_DATA_FORMATS),
     "changelog-file.format": _is(*_DATA_FORMATS),
-    "rowkind.field": _never,
-    "sequence.auto-padding": _never,
     "manifest.delete-file-drop-stats": _OFF,
     "manifest.format": _is("avro"),
     "write.sequence-number-init-mode": _is("scan"),

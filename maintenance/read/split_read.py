@@ -26,6 +26,7 @@ from maintenance.predicate.arrow import mask
 from maintenance.predicate.tree import Predicate, columns_of, restrict
 from maintenance.read.data_evolution import anchor, joined, newest_columns
 from maintenance.read.data_file import DataFileReader, ReadContext
+from maintenance.read.defaults import read_defaults, stored_predicate, with_defaults
 from maintenance.read.windows import windows, windows_of
 from maintenance.scan.data_evolution import row_groups
 from maintenance.scan.split import AnySplit, DiffSplit, Split
@@ -80,18 +81,25 @@ class SplitRead:
             assert self.fallback is not None
             yield from self.fallback.tables(replace(split, fallback=False))
             return
-        for rows in self._rows(split) if isinstance(split, Split) else self._difference(split):
+        defaults = read_defaults(self.schema, self.options)
+        for found in self._rows(split) if isinstance(split, Split) else self._difference(split):
+            rows = with_defaults(found, defaults)
             kept = rows if self.predicate is None else rows.filter(mask(self.predicate, rows))
             if VALUE_KIND in self.columns and not self.schema.primary_keys:
                 kept = _inserted(kept)
             if kept.num_rows:
                 yield kept.select([field.name for field in self.columns])
 
+    @property
+    def _pushed(self) -> Predicate | None:
+        """What files may leave out rows by."""
+        return stored_predicate(self.predicate, self.schema, self.options)
+
     def _rows(self, split: Split) -> Iterator[pa.Table]:
         if split.raw:
             context = self._context((*self._record_fields(), *self._needed()))
             for file in split.files:
-                yield from _stream(self.reader(context, split, file, self.predicate))
+                yield from _stream(self.reader(context, split, file, self._pushed))
             return
         if not self.schema.primary_keys:
             yield from self._joined(split)
@@ -100,7 +108,7 @@ class SplitRead:
             # Not in the order of keys, so these cannot be merged; nor need they be, for older versions are deleted.
             context = self._context((SEQUENCE_NUMBER, VALUE_KIND, *self._needed()))
             for file in split.files:
-                yield from map(self._shown, _stream(self.reader(context, split, file, self.predicate)))
+                yield from map(self._shown, _stream(self.reader(context, split, file, self._pushed)))
             return
         engine = MergeEngine.of(self.schema, self.options)
         needed = self._needed(engine.needs([field.name for field in self._needed()]))
@@ -112,12 +120,12 @@ class SplitRead:
     def _merged(self, context: ReadContext, split: Split, section: Section, engine: MergeEngine) -> Iterator[pa.Table]:
         if len(section) == 1:
             for file in section[0]:
-                for rows in _stream(self.reader(context, split, file, self.predicate)):
+                for rows in _stream(self.reader(context, split, file, self._pushed)):
                     yield self._shown(rows)
             return
         over_key = None
-        if self.predicate is not None:
-            over_key = restrict(self.predicate, frozenset(self.schema.trimmed_primary_keys))
+        if self._pushed is not None:
+            over_key = restrict(self._pushed, frozenset(self.schema.trimmed_primary_keys))
         files = oldest_first(levels_apart(section) if engine.levels_cover else section)
         runs = [[self.reader(context, split, file, over_key) for file in run] for run in files]
         levels = np.array([run[0].level for run in files])
@@ -141,7 +149,7 @@ class SplitRead:
         needed = self._needed()
         for files in row_groups(split.files):
             if len(files) == 1:
-                yield from _stream(self.reader(self._context(needed), split, files[0], self.predicate))
+                yield from _stream(self.reader(self._context(needed), split, files[0], self._pushed))
                 continue
             readers = [
                 replace(self.reader(self._context(fields), split, file, None), deletion=None)

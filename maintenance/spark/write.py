@@ -62,7 +62,8 @@ class FrameWrite:
         """The same with every row there: ignored retractions have a bucket too."""
         if self.row_kind_column is not None:
             rows = rows.drop_columns([self.row_kind_column])
-        return conform(rows.drop_columns([c for c in _OWN_COLUMNS if c in rows.column_names]), None, self.context)
+        rows = rows.drop_columns([c for c in _OWN_COLUMNS if c in rows.column_names])
+        return conform(rows, None, self.context, keep_ignored=True)
 
 
 def write_frame(frame: "DataFrame", write: FrameWrite) -> "list[CommitMessage | TaskError]":

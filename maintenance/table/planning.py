@@ -15,6 +15,7 @@ from maintenance.metadata.branches import Branches
 from maintenance.options import table as table_options
 from maintenance.predicate.tree import Predicate, restrict
 from maintenance.read.data_file import read_fields
+from maintenance.read.defaults import stored_predicate
 from maintenance.read.split_read import SplitRead
 from maintenance.scan.changes import plan_changes, plan_difference
 from maintenance.scan.plan import ScanPlan, ScanSource, live_entries, plan_scan
@@ -91,7 +92,7 @@ def _plan_one(table: "Table", wanted: Wanted, left_out: frozenset[bytes] = froze
     table_options.check_readable(table.options, table.identifier)
     seen, target = table.target()
     source = replace(seen.scan_source(), left_out=left_out)
-    plan = _splits(source, target, wanted.predicate)
+    plan = _splits(source, target, stored_predicate(wanted.predicate, seen.schema, seen.options))
     tracked = table_options.ROW_TRACKING_ENABLED.of(seen.options)
     read = SplitRead(
         seen.file_io,

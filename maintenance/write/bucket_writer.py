@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pyarrow as pa
 
 from maintenance.format.system_fields import SEQUENCE_NUMBER
@@ -13,6 +12,7 @@ from maintenance.write.context import FileNames, WriteContext
 from maintenance.write.hash_index import HashIndexWriter
 from maintenance.write.message import CommitMessage
 from maintenance.write.rolling import FilePlace, RollingFileWriter
+from maintenance.write.sequence import sequence_numbers
 
 
 class BucketWriter:
@@ -53,7 +53,7 @@ class BucketWriter:
             return
         if self._index is not None:
             self._index.add(rows)
-        numbers = np.arange(self._next_sequence, self._next_sequence + rows.num_rows, dtype=np.int64)
+        numbers = sequence_numbers(rows, self._context, self._next_sequence)
         self._next_sequence += rows.num_rows
         self._buffer.append(rows.add_column(0, SEQUENCE_NUMBER.name, pa.array(numbers)))
         self._buffered += rows.nbytes

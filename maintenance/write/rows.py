@@ -8,20 +8,24 @@ import pyarrow.compute as pc
 
 from maintenance.errors import DataError
 from maintenance.format.system_fields import VALUE_KIND
+from maintenance.merge.engine import MergeEngine
 from maintenance.metadata.zone import local_zone
 from maintenance.options import table as table_options
 from maintenance.types.arrow import arrow_type
 from maintenance.types.casts.default import default_value
 from maintenance.types.data_type import DataField
-from maintenance.types.row_kind import RowKind, is_retract
+from maintenance.types.row_kind import RowKind, is_retract, kinds_of_texts
 from maintenance.write.context import WriteContext
 from maintenance.write.conversion import converted
 
 
-def conform(rows: pa.Table, kinds: pa.Array | None, context: WriteContext) -> pa.Table:
+def conform(rows: pa.Table, kinds: pa.Array | None, context: WriteContext, *, keep_ignored: bool = False) -> pa.Table:
     """Rows with exactly the table's columns, and `_VALUE_KIND` in front for a table with a primary key.
 
-    Args: `rows`: columns by name in any order, a missing nullable column is null; `kinds`: row kinds (int8), None = +I.
+    With `rowkind.field` the row kinds are the texts of that column, whatever `kinds` says.
+
+    Args: `rows`: columns by name in any order, a missing nullable column is null; `kinds`: row kinds (int8), None = +I;
+        `keep_ignored`: leave the retractions in that the table ignores.
     Raises: DataError: a column is unknown or missing, a value does not fit, null where NOT NULL, a kind not allowed.
     """
     where = f"table {context.name}"
@@ -35,10 +39,28 @@ def conform(rows: pa.Table, kinds: pa.Array | None, context: WriteContext) -> pa
         if kinds is not None and pc.any(pc.not_equal(kinds, int(RowKind.INSERT))).as_py():
             raise DataError("a row kind other than +I", where, "A table without primary key takes inserts only.")
         return table
-    if kinds is None:
+    kind_field = table_options.ROWKIND_FIELD.of(context.options)
+    if kind_field is not None:
+        kinds = _kinds_in(table.column(kind_field), f"{where}, column '{kind_field}' of 'rowkind.field'")
+    elif kinds is None:
         kinds = pa.array(np.zeros(rows.num_rows, np.int8))
-    table = table.add_column(0, VALUE_KIND.name, kinds)
-    return _without_ignored(table, context.options)
+    table = _stored(table, context).add_column(0, VALUE_KIND.name, kinds)
+    return table if keep_ignored else _without_ignored(table, context.options)
+
+
+def _kinds_in(column: pa.ChunkedArray, where: str) -> pa.Array:
+    try:
+        return kinds_of_texts(column)
+    except DataError as error:
+        raise DataError(error.found, where, error.fix) from error
+
+
+def _stored(table: pa.Table, context: WriteContext) -> pa.Table:
+    """What the merge engine stores for the values: those of `count` become ones."""
+    for name, function in MergeEngine.of(context.schema, context.options).stored.items():
+        at = table.schema.get_field_index(name)
+        table = table.set_column(at, table.schema.field(at), function(table.column(at)))
+    return table
 
 
 def _column(rows: pa.Table, field: DataField, where: str) -> pa.ChunkedArray:

@@ -4,13 +4,10 @@ import pyarrow as pa
 from pyroaring import BitMap
 
 from maintenance.errors import DataError
-from maintenance.format.roaring import compacted, parse_portable, serialize_portable
 from maintenance.merge.aggregates.aggregate import Aggregate, AggregatedColumn
 from maintenance.merge.aggregates.binary import united
 from maintenance.merge.inputs import Inputs
 from maintenance.types.data_type import DataType
-
-_WITH_RUNS = b"\x3b\x30"
 
 
 def union32(inputs: Inputs, column: AggregatedColumn) -> pa.Array:
@@ -24,9 +21,6 @@ def _union(bitmaps: list[bytes], where: str) -> bytes:
         raise DataError(f"bytes that are no roaring bitmap: {error}", where, "Write serialized bitmaps.") from error
     result.run_optimize()
     data: bytes = result.serialize()
-    if data[:2] == _WITH_RUNS:
-        # Of arrays that are as long as their runs, Java keeps the array.
-        return serialize_portable([(key, compacted(container)) for key, container in parse_portable(data)])
     return data
 
 

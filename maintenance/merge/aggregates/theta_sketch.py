@@ -14,7 +14,8 @@ from maintenance.merge.aggregates.binary import united
 from maintenance.merge.aggregates.rbm32 import is_varbinary
 from maintenance.merge.inputs import Inputs
 
-_ALWAYS = struct.pack("<f", 1.0)
+_ALWAYS_SAMPLED = struct.pack("<f", 1.0)
+_EMPTY, _SINGLE = 0x04, 0x20
 
 
 def union_theta(inputs: Inputs, column: AggregatedColumn) -> pa.Array:
@@ -28,13 +29,15 @@ def _union(sketches: list[bytes], where: str) -> bytes:
             union.update(compact_theta_sketch.deserialize(data))
     except (ValueError, RuntimeError) as error:
         raise DataError(f"bytes that are no theta sketch: {error}", where, "Write compact theta sketches.") from error
-    return _with_probability(union.get_result().serialize())
+    return _as_java(union.get_result().serialize())
 
 
-def _with_probability(data: bytes) -> bytes:
-    """With the sampling probability that Java notes in sketches of several entries, and the C++ library leaves 0."""
-    longs = data[0] & 0x3F
-    return data[:12] + _ALWAYS + data[16:] if longs > 1 else data
+def _as_java(data: bytes) -> bytes:
+    """With what Java writes into a sketch and the C++ library leaves 0: a probability, and that there is one entry."""
+    longs, flags = data[0] & 0x3F, data[5]
+    if longs > 1:
+        return data[:12] + _ALWAYS_SAMPLED + data[16:]
+    return data if flags & _EMPTY else data[:5] + bytes([flags | _SINGLE]) + data[6:]
 
 
 THETA_SKETCH = Aggregate("theta_sketch", is_varbinary, "VARBINARY and BYTES", union_theta)
