@@ -1,0 +1,35 @@
+"""Tables that Paimon wrote, read and examined in Spark's tasks: deletion vectors travel with the splits."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+from maintenance.catalog import open_catalog
+from maintenance.operations.fsck import fsck
+from maintenance.table.table import Table
+from tests.golden.case import extract
+
+TABLES = [("dv_pk", "t"), ("dv_append", "p"), ("data_evolution", "t"), ("postpone_bucket", "t")]
+
+
+def sorted_rows(found: pa.Table) -> list[str]:
+    return sorted(map(repr, found.to_pylist()))
+
+
+@pytest.mark.parametrize(("case", "name"), TABLES)
+def test_spark_reads_the_same(spark: SparkSession, tmp_path: Path, case: str, name: str) -> None:
+    table = open_catalog({"warehouse": str(extract(case, tmp_path))}).get_table(f"db.{name}")
+    assert isinstance(table, Table)
+    right = table.to_arrow()
+    assert right.num_rows > 0
+    assert sorted_rows(table.to_spark(spark).toArrow()) == sorted_rows(right)
+    report = fsck(table.file_io, table.location, deep=True, spark=spark)
+    assert report.healthy
+    assert report.read_files == report.data_files > 0
+    entry = table.manifests.live_entries(table.latest_snapshot())[0]
+    path = Path(table.paths.data_file(entry.partition, entry.bucket, entry.file))
+    path.write_bytes(bytes(path.stat().st_size))
+    (fault,) = fsck(table.file_io, table.location, deep=True, spark=spark).faults
+    assert (fault.kind, fault.object) == ("damaged", str(path))
