@@ -24,7 +24,10 @@ TABLES = {
     "changelog": ("expiry_consumers", "t"),
     "tags": ("tags_rollback", "t"),
     "data evolution": ("data_evolution", "t"),
+    "manifests in orc": ("mixed_formats", "manifest_orc"),
+    "manifests in parquet": ("mixed_formats", "manifest_parquet"),
 }
+SOME = pytest.mark.parametrize("root", ["keyed", "append with deletion vectors", "index files"], indirect=True)
 MOMENTS = count(1000)
 SYSTEM_TABLES = ("snapshots", "files", "partitions", "tags", "consumers", "options")
 
@@ -99,6 +102,7 @@ def test_reads(root: Path) -> None:
     assert rows_of(read(root)) == right
 
 
+@SOME
 def test_reads_with_a_filter(root: Path) -> None:
     column = open_catalog({"warehouse": str(root.parent.parent)}).get_table(f"db.{root.name}").schema.fields[0].name
     where = f"{column} is not null"
@@ -109,6 +113,7 @@ def test_reads_with_a_filter(root: Path) -> None:
             assert rows_of(found) == right, f"{path}: {damage}"
 
 
+@SOME
 def test_system_tables(root: Path) -> None:
     right = {name: rows_of(read(root, f"${name}")) for name in SYSTEM_TABLES}
     for path, damage, lossy in damaged(root):
