@@ -34,6 +34,8 @@ from maintenance.write.hash_index import HashFiles
 from maintenance.write.message import CommitMessage
 
 BATCH_IDENTIFIER = 2**63 - 1
+# The property of a snapshot that says which of this project's operations made it; its users change with every run.
+OPERATION_PROPERTY = "paimon-maintenance.operation"
 
 
 @dataclass(frozen=True, slots=True)

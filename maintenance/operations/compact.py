@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from maintenance.commit.commit import CommitIdentity, abort, commit_compact
+from maintenance.commit.commit import OPERATION_PROPERTY, CommitIdentity, abort, commit_compact
 from maintenance.compaction.append import AppendCompaction, AppendCompactionTask, rewrite_append
 from maintenance.compaction.plan import BucketCompaction
 from maintenance.compaction.rewrite import CompactionResult, CompactionTask, rewrite_bucket
@@ -130,7 +130,7 @@ class _Compaction:
         self._scope = scope
         self._progress = progress
         self._started = time.monotonic()
-        self._identity = CommitIdentity(new_commit_user(table.options))
+        self._identity = CommitIdentity(new_commit_user(table.options), properties={OPERATION_PROPERTY: "compact"})
         self._results: dict[Group, GroupResult] = {}
         self._snapshot_ids: list[int] = []
         self._changelog = [0] * len(KIND_TEXTS)

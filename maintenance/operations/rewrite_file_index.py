@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from maintenance.commit.commit import CommitIdentity, commit_compact
+from maintenance.commit.commit import OPERATION_PROPERTY, CommitIdentity, commit_compact
 from maintenance.errors import ConflictError, PaimonError, PredicateError
 from maintenance.format.data_file import DataFileMeta
 from maintenance.format.file_index.builder import FileIndexBuilder
@@ -137,7 +137,8 @@ def _attempt(
     )
     if so_far.dry_run or not changed:
         return report, 0
-    identity = CommitIdentity(new_commit_user(table.options))
+    properties = {OPERATION_PROPERTY: "rewrite_file_index"}
+    identity = CommitIdentity(new_commit_user(table.options), properties=properties)
     committed = commit_compact(table.commit_target(), _messages(changed), identity)
     lost = [(old, new) for old, new in changed if (old.partition, old.bucket) in committed.lost]
     for old, new in lost:

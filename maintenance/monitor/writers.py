@@ -1,0 +1,119 @@
+"""Do writers get into each other's way? Judged from the census of a table's newest snapshots.
+
+Writers that follow one another, as batch jobs do, are well. Two that take turns are not: each of them holds state of
+its own (sequence numbers, the files it wants to compact) that the other one's commits make wrong.
+Source: seed 001 (dedicated compaction), Paimon's documentation on multiple writers.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from maintenance.format.snapshot import CommitKind
+from maintenance.monitor.census import Census, Commit, Interleaving, Place, Writer, find_interleaving
+from maintenance.monitor.judgement import Judgement
+from maintenance.table.table import Table
+
+SINGLE_COMPACTOR = "single_compactor"
+NO_BUCKET_OVERLAP = "no_bucket_overlap"
+WRITERS_ARE_WRITE_ONLY = "writers_are_write_only"
+_SHOWN_PLACES = 5
+
+
+def judge_writers(table: Table, census: Census) -> tuple[Judgement, ...]:
+    """All judgements over writers."""
+    return single_compactor(census), no_bucket_overlap(table, census), writers_are_write_only(census)
+
+
+def single_compactor(census: Census) -> Judgement:
+    """No two compactors take turns in a bucket: each throws away what the other one did, or fails."""
+    compactions = [commit for commit in census.commits if commit.kind == CommitKind.COMPACT]
+    found = find_interleaving(compactions, same_place=True)
+    details = {"compactors": len({commit.writer for commit in compactions}), "compactions": len(compactions)}
+    if found is None:
+        return Judgement(SINGLE_COMPACTOR, True, _compactors(compactions), details=details)
+    return Judgement(
+        SINGLE_COMPACTOR,
+        False,
+        f"two compactors work on the same buckets by turns: {_turns(found)}",
+        "Let one job compact: set 'write-only' = 'true' for every writer, and stop the other compaction.",
+        {**details, **_shown(found)},
+    )
+
+
+def no_bucket_overlap(table: Table, census: Census) -> Judgement:
+    """No two writers of a table with a primary key take turns in a bucket: their sequence numbers would clash."""
+    appends = [c for c in census.commits if c.kind in (CommitKind.APPEND, CommitKind.OVERWRITE)]
+    details = {"writers": len({commit.writer for commit in appends}), "appends": len(appends)}
+    if not table.is_primary_key_table:
+        return Judgement(NO_BUCKET_OVERLAP, True, "without a primary key writers cannot clash", details=details)
+    found = find_interleaving(appends, same_place=True)
+    if found is None:
+        return Judgement(NO_BUCKET_OVERLAP, True, "no two writers take turns in a bucket", details=details)
+    return Judgement(
+        NO_BUCKET_OVERLAP,
+        False,
+        f"two writers write the same buckets by turns: {_turns(found)}",
+        "Let one job write each partition, or order versions by a column: 'sequence.field'; and 'write-only' = 'true'.",
+        {**details, **_shown(found)},
+    )
+
+
+def writers_are_write_only(census: Census) -> Judgement:
+    """Nobody compacts what it writes while somebody else commits to the table, too."""
+    writers = census.writers
+    inline = [writer for writer in writers.values() if writer.compacts_inline]
+    details: dict[str, Any] = {"writers": len(writers), "writers that compact": len(inline)}
+    clash = next(((one, other) for one in reversed(inline) for other in writers.values() if _meet(one, other)), None)
+    if clash is None:
+        return Judgement(WRITERS_ARE_WRITE_ONLY, True, "no writer compacts beside another one", details=details)
+    one, other = clash
+    theirs = [c.snapshot_id for c in one.of_kind(CommitKind.COMPACT)]
+    where = _places(commit.places for commit in one.commits)
+    summary = (
+        f"writer '{one.name}' compacts what it writes (last in snapshot {theirs[-1]}) while '{other.name}' commits to "
+        f"the table, too (last in snapshot {other.commits[-1].snapshot_id}), in {where}"
+    )
+    return Judgement(
+        WRITERS_ARE_WRITE_ONLY,
+        False,
+        summary,
+        f"Set 'write-only' = 'true' for '{one.name}', and compact in one job of its own.",
+        {**details, "first": one.name, "second": other.name, "snapshots": theirs[-_SHOWN_PLACES:]},
+    )
+
+
+def _meet(one: Writer, other: Writer) -> bool:
+    """Whether another writer commits within the time of this one, or it within the other's."""
+    if one.name == other.name:
+        return False
+    begin, end = one.commits[0].snapshot_id, one.commits[-1].snapshot_id
+    return any(begin < commit.snapshot_id < end for commit in other.commits)
+
+
+def _compactors(compactions: list[Commit]) -> str:
+    if not compactions:
+        return "nobody compacted lately"
+    return f"{len(compactions)} compactions, the last by '{compactions[-1].writer}'; none took turns with another"
+
+
+def _turns(found: Interleaving) -> str:
+    first, between, again = found.commits
+    return (
+        f"'{found.first}' (snapshots {first.snapshot_id} and {again.snapshot_id}) and '{found.second}' "
+        f"(snapshot {between.snapshot_id}) in {_places([found.places])}"
+    )
+
+
+def _places(places: Iterable[Iterable[Place]]) -> str:
+    named = sorted({f"{partition} bucket {bucket}" for some in places for partition, bucket in some})
+    more = f" and {len(named) - _SHOWN_PLACES} more" if len(named) > _SHOWN_PLACES else ""
+    return ", ".join(named[:_SHOWN_PLACES]) + more
+
+
+def _shown(found: Interleaving) -> dict[str, Any]:
+    return {
+        "first": found.first,
+        "second": found.second,
+        "snapshots": [commit.snapshot_id for commit in found.commits],
+        "places": [f"{partition} bucket {bucket}" for partition, bucket in sorted(found.places)],
+    }

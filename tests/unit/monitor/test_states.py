@@ -1,0 +1,108 @@
+"""Judgements over a table's state: its chain, its backlogs, who holds it back."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from maintenance.format.snapshot import serialize_snapshot
+from maintenance.monitor.backlog import BacklogLimits, judge_backlog
+from maintenance.monitor.chain import snapshot_chain_intact
+from maintenance.monitor.judgement import Judgement
+from maintenance.monitor.retention import retention_blockers
+from maintenance.operations.compact import compact
+from maintenance.operations.create_tag import create_tag
+from maintenance.operations.expire_snapshots import expire_snapshots
+from maintenance.table.table import Table
+from tests.tables import create_table, keyed
+
+
+def backlog(table: Table, limits: BacklogLimits, later: timedelta = timedelta()) -> dict[str, Judgement]:
+    return {j.check: j for j in judge_backlog(table, limits, datetime.now(UTC) + later)}
+
+
+def written(folder: Path, commits: int = 3, **options: str) -> Table:
+    table = create_table(folder, options=options)
+    for i in range(commits):
+        table.write_arrow(keyed({i: "a"}), commit_user="etl", commit_identifier=i)
+    return table
+
+
+def test_a_whole_chain(tmp_path: Path) -> None:
+    table = written(tmp_path)
+    compact(None, table, full=True)
+    table.truncate()
+    assert snapshot_chain_intact(table).passed
+    assert snapshot_chain_intact(create_table(tmp_path, name="db.empty")).passed
+
+
+def test_a_gap_a_wrong_count_and_a_commit_made_twice(tmp_path: Path) -> None:
+    table = written(tmp_path, 4)
+    second, fourth = table.snapshots.get(2), table.snapshots.get(4)
+    twice = replace(fourth, commit_identifier=second.commit_identifier, total_record_count=9)
+    Path(table.paths.snapshot(4)).write_bytes(serialize_snapshot(twice))
+    found = snapshot_chain_intact(table)
+    assert not found.passed
+    assert "snapshots 2 and 4 are both commit 1 of 'etl'" in found.summary
+    assert "snapshot 4 counts 9 records, 3 and its change make 4" in found.summary
+    Path(table.paths.snapshot(3)).unlink()
+    assert "snapshots 3 to 3 are missing" in snapshot_chain_intact(table).summary
+    table.snapshots.write_hint("LATEST", 7)
+    assert "LATEST says 7, the newest snapshot is 4" in snapshot_chain_intact(table).summary
+
+
+def test_level_0_and_small_files(tmp_path: Path) -> None:
+    table = written(tmp_path, 5)
+    limits = BacklogLimits(max_level0_files=4, min_files=5)
+    before = backlog(table, limits)
+    assert not before["level0_backlog"].passed
+    assert "bucket 0 has 5 files of level 0, the limit is 4" in before["level0_backlog"].summary
+    assert not before["small_files"].passed
+    assert before["small_files"].details["small_files"] == 5
+    compact(None, table, full=True)
+    after = backlog(table, limits)
+    assert after["level0_backlog"].passed
+    assert after["small_files"].passed
+    assert backlog(written(tmp_path / "b", 10), BacklogLimits())["level0_backlog"].passed, "twice the trigger is 10"
+
+
+def test_freshness(tmp_path: Path) -> None:
+    table = written(tmp_path)
+    limits = BacklogLimits(max_age=timedelta(hours=1))
+    assert backlog(table, limits)["freshness"].passed
+    late = backlog(table, limits, timedelta(hours=2))["freshness"]
+    assert not late.passed
+    assert "by 'etl', is 2:00:0" in late.summary
+    assert backlog(table, BacklogLimits(), timedelta(days=99))["freshness"].passed
+    empty = create_table(tmp_path, name="db.empty")
+    assert not backlog(empty, limits)["freshness"].passed
+
+
+def test_changelog_lag(tmp_path: Path) -> None:
+    table = written(tmp_path, 3, **{"changelog-producer": "full-compaction"})
+    limits = BacklogLimits(max_changelog_lag=2)
+    assert not backlog(table, limits)["changelog_lag"].passed
+    compact(None, table, full=True)
+    assert backlog(table, limits)["changelog_lag"].details == {"commits": 0, "last changelog in snapshot": 4}
+    table.write_arrow(keyed({9: "z"}))
+    assert backlog(table, limits)["changelog_lag"].details["commits"] == 1
+
+
+def test_who_holds_snapshots_back(tmp_path: Path) -> None:
+    table = written(tmp_path, 3)
+    create_tag(table, "audit", snapshot_id=1)
+    create_tag(table, "daily", snapshot_id=1, time_retained=timedelta(days=900))
+    table.file_io.write_bytes(f"{table.paths.consumer_folder()}/consumer-job", b'{"nextSnapshot": 2}')
+    now = datetime.now(UTC)
+    assert retention_blockers(table, now).passed
+    late = retention_blockers(table, now + timedelta(days=30))
+    assert not late.passed
+    assert "holds snapshot 1, 30.0 days old; 1 more" in late.summary
+    assert {row["name"] for row in late.details["blockers"]} == {"audit", "job"}
+    assert late.details["held_bytes"] == 0, "snapshot 1 is still there"
+    compact(None, table, full=True)
+    (Path(table.paths.consumer_folder()) / "consumer-job").unlink()
+    expire_snapshots(table.copy({"snapshot.time-retained": "0 s"}), retain_min=1, retain_max=1)
+    held = retention_blockers(table, now + timedelta(days=30))
+    assert held.details["held_bytes"] > 0
+    assert "tag 'audit'" in held.summary
+    assert "tag.default-time-retained" in held.fix
