@@ -7,10 +7,11 @@ import pyarrow as pa
 
 
 class HeldSink(io.RawIOBase):
-    """Passes on what is written to `sink`; from `hold` to `release` it gathers it."""
+    """Passes on what is written to `sink`; from `hold` to `release` it gathers it. Positions count from its opening."""
 
     def __init__(self, sink: pa.NativeFile) -> None:
         self._sink = sink
+        self._start = int(sink.tell())
         self._held: list[bytes] | None = None
 
     def writable(self) -> bool:
@@ -24,7 +25,7 @@ class HeldSink(io.RawIOBase):
         return len(data)
 
     def tell(self) -> int:
-        return int(self._sink.tell()) + sum(map(len, self._held or ()))
+        return int(self._sink.tell()) - self._start + sum(map(len, self._held or ()))
 
     def hold(self) -> None:
         """Gather from here on."""

@@ -1,6 +1,6 @@
-"""Decode ORC's run-length encoding of integers, version 2 (`DIRECT_V2`), a run of up to 512 numbers at a time.
+"""ORC's run-length encoding of integers, version 2 (`DIRECT_V2`), a run of up to 512 numbers at a time.
 
-Arrow decodes all columns but timestamps beyond nanoseconds; their streams are decoded here.
+Arrow reads and writes all columns but some timestamps, whose streams are decoded and encoded here.
 Source: ORC specification v1, "Run Length Encoding".
 """
 
@@ -9,6 +9,7 @@ import numpy as np
 from maintenance.format.protobuf import read_varint, unzigzag
 
 _SHORT_REPEAT, _DIRECT, _PATCHED, _DELTA = range(4)
+_MAX_RUN = 512
 _WIDTHS = (*range(1, 25), 26, 28, 30, 32, 40, 48, 56, 64)
 
 
@@ -96,3 +97,16 @@ def _unpacked(data: bytes, position: int, width: int, count: int) -> tuple[np.nd
     bits = np.unpackbits(np.frombuffer(data, np.uint8, size, position))[: width * count].reshape(count, width)
     weights = np.uint64(1) << np.arange(width - 1, -1, -1, dtype=np.uint64)
     return bits.astype(np.uint64) @ weights, position + size
+
+
+def encode_integers(values: np.ndarray, *, signed: bool) -> bytes:
+    """Numbers, int64, as runs of equally many bits each. Unsigned ones are taken by their 64 bits."""
+    words = ((values << 1) ^ (values >> 63)).view(np.uint64) if signed else values.view(np.uint64)
+    runs = []
+    for start in range(0, len(words), _MAX_RUN):
+        run = words[start : start + _MAX_RUN]
+        width = next(fitting for fitting in _WIDTHS if fitting >= int(run.max()).bit_length())
+        header = 1 << 14 | _WIDTHS.index(width) << 9 | len(run) - 1
+        bits = np.unpackbits(run.astype(">u8").view(np.uint8)).reshape(-1, 64)[:, 64 - width :]
+        runs.append(header.to_bytes(2, "big") + np.packbits(bits).tobytes())
+    return b"".join(runs)

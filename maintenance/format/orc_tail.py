@@ -7,7 +7,7 @@ bit whether it is stored as it is. Source: ORC specification v1, `orc_proto.prot
 
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 import cramjam
@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from maintenance.format.protobuf import (
     BYTES,
+    VARINT,
     Message,
     messages,
     number_of,
@@ -25,7 +26,7 @@ from maintenance.format.protobuf import (
 )
 
 _FIRST_READ = 16 << 10
-_MAGIC = b"ORC"
+MAGIC = b"ORC"
 _MAX_CHUNK = (1 << 23) - 1
 
 
@@ -118,7 +119,7 @@ class OrcTail:
         tail_size = _tail_size(end)
         tail = end[len(end) - tail_size :]
         postscript = parse_message(tail[-1 - tail[-1] : -1])
-        if _MAGIC not in messages(postscript, 8000):
+        if MAGIC not in messages(postscript, 8000):
             raise ValueError("the postscript does not hold 'ORC'")
         compression, metadata_size = number_of(postscript, 2), number_of(postscript, 5)
         chunk_size = number_of(postscript, 3, _MAX_CHUNK)
@@ -134,10 +135,14 @@ class OrcTail:
             postscript,
         )
 
+    def stripe_footer(self, source: pa.NativeFile, stripe: Stripe) -> Message:
+        """The footer of a stripe."""
+        source.seek(stripe.offset + stripe.index_length + stripe.data_length)
+        return parse_message(self._content(source.read(stripe.footer_length)))
+
     def streams(self, source: pa.NativeFile, stripe: Stripe) -> StripeStreams:
         """What the footer of a stripe says."""
-        source.seek(stripe.offset + stripe.index_length + stripe.data_length)
-        footer = parse_message(self._content(source.read(stripe.footer_length)))
+        footer = self.stripe_footer(source, stripe)
         ranges, position = {}, stripe.offset
         for part in map(parse_message, messages(footer, 1)):
             size = number_of(part, 3)
@@ -151,6 +156,10 @@ class OrcTail:
         """The content of a stream."""
         source.seek(place[0])
         return self._content(source.read(place[1]))
+
+    def stored(self, content: bytes) -> bytes:
+        """A stream or footer as it may stand in the file, without compression."""
+        return _stored(content, self._compression, self._chunk_size)
 
     def _content(self, packed: bytes) -> bytes:
         return _unpacked(packed, self._compression, self._chunk_size)
@@ -172,13 +181,48 @@ class OrcTail:
             footer = [*footer[:first], *replaced, *others]
         if not row_index:
             footer = with_number(footer, 8, 0)
-        packed = _stored(serialize_message(footer), self._compression, self._chunk_size)
+        packed = self.stored(serialize_message(footer))
         postscript = serialize_message(with_number(self._postscript, 1, len(packed)))
         return b"".join((self._metadata, packed, postscript, bytes([len(postscript)])))
+
+    def with_stripes(self, stripes: Sequence[Stripe]) -> "OrcTail":
+        """The tail of a file with other stripes."""
+        placed: Message = [(3, BYTES, serialize_message(_message_of(stripe))) for stripe in stripes]
+        footer: Message = [*placed, *(field for field in self._footer if field[0] != 3)]
+        if stripes:
+            last = stripes[-1]
+            end = last.offset + last.index_length + last.data_length + last.footer_length
+            footer = with_number(footer, 2, end)
+        return replace(self, stripes=tuple(stripes), _footer=footer)
 
     def type_messages(self) -> list[Message]:
         """The types as they stand in the footer."""
         return [parse_message(part) for part in messages(self._footer, 4)]
+
+
+def joined(parts: Sequence[tuple[OrcTail, Sequence[Stripe]]]) -> OrcTail:
+    """The tail of a file out of parts that were files of their own. `parts`: their tails, and where their stripes lie.
+
+    Statistics of stripes are kept, those of the whole file are just numbers of values.
+    """
+    first = parts[0][0]
+    if len(parts) == 1:
+        return first.with_stripes(parts[0][1])
+    stripes = [stripe for _, placed in parts for stripe in placed]
+    counts = [[parse_message(part) for part in messages(tail._footer, 7)] for tail, _ in parts]
+    totals: Message = []
+    for columns in zip(*counts, strict=True):
+        values, nulls = (sum(number_of(column, number) for column in columns) for number in (1, 10))
+        totals.append((7, BYTES, serialize_message([(1, VARINT, values), (10, VARINT, int(nulls > 0))])))
+    footer: Message = [*(field for field in first._footer if field[0] != 7), *totals]
+    metadata = first.stored(b"".join(tail._content(tail._metadata) for tail, _ in parts))
+    whole = replace(
+        first,
+        _footer=with_number(footer, 6, sum(stripe.rows for stripe in stripes)),
+        _metadata=metadata,
+        _postscript=with_number(first._postscript, 5, len(metadata)),
+    )
+    return whole.with_stripes(stripes)
 
 
 def _tail_size(end: bytes) -> int:
@@ -188,6 +232,11 @@ def _tail_size(end: bytes) -> int:
 
 def _stripe(fields: Message) -> Stripe:
     return Stripe(*(number_of(fields, number) for number in range(1, 6)))
+
+
+def _message_of(stripe: Stripe) -> Message:
+    sizes = (stripe.offset, stripe.index_length, stripe.data_length, stripe.footer_length, stripe.rows)
+    return [(number, VARINT, size) for number, size in enumerate(sizes, start=1)]
 
 
 def _type(fields: Message) -> OrcType:

@@ -23,7 +23,7 @@ from maintenance.format.orc_tail import Kind, OrcTail, StreamKind, Stripe, Strip
 from maintenance.types.arrow import arrow_type, element_of, map_parts
 from maintenance.types.data_type import DataField, DataType
 
-_EPOCH = 1_420_070_400  # 2015-01-01 00:00:00, from which ORC counts seconds
+EPOCH = 1_420_070_400  # 2015-01-01 00:00:00, from which ORC counts seconds
 _UTC = ("", "UTC", "GMT", "Etc/UTC", "Z")
 _DIRECT_V2 = 2
 _NANO_DIGITS = {"ms": 3, "us": 6, "ns": 9}
@@ -137,8 +137,8 @@ class _Columns:
         """Seconds from 1970 UTC to where counting begins: of instants in UTC, of others by the writer's clock."""
         zone = self._zone(type_id)
         if self._is_instant(type_id) or zone == "UTC":
-            return _EPOCH
-        start = pc.assume_timezone(pa.array([_EPOCH], pa.timestamp("s")), zone)
+            return EPOCH
+        start = pc.assume_timezone(pa.array([EPOCH], pa.timestamp("s")), zone)
         return int(start.cast(pa.int64())[0].as_py())
 
     def _clock(self, type_id: int, data_type: DataType) -> Seconds:
@@ -163,11 +163,18 @@ class _Columns:
         stored = decode_integers(self._tail.stream(self._source, place), signed=False)
         if len(stored) != count:
             raise ValueError(f"{count} timestamps have nanoseconds for {len(stored)}")
-        # The lowest three bits say how many zeros follow the digits above: none, or that number and one more. Arrow
-        # writes negative ones, of which Java keeps 32 bits.
-        zeros = stored & 7
-        digits = (stored >> 3).astype(np.int32).astype(np.int64)
-        return digits * np.power(10, np.where(zeros, zeros + 1, 0))
+        return nanos_of(stored)
+
+
+def nanos_of(stored: np.ndarray) -> np.ndarray:
+    """Nanoseconds of the second out of their form in a stream.
+
+    The lowest three bits say how many zeros follow the digits above: none, or that number and one more. Arrow writes
+    negative ones, of which Java keeps 32 bits.
+    """
+    zeros = stored & 7
+    digits = (stored >> 3).astype(np.int32).astype(np.int64)
+    return np.asarray(digits * np.power(10, np.where(zeros, zeros + 1, 0)))
 
 
 def _beyond_nanoseconds(seconds: np.ndarray, nanos: np.ndarray) -> np.ndarray:

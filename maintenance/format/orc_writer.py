@@ -1,20 +1,24 @@
 """Writing ORC data files. Source: data section 1.5, Java `OrcTypeUtil`, `OrcWriterFactory`."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import orc
 
-from maintenance.errors import DataError, OptionError, UnsupportedError
+from maintenance.errors import OptionError, UnsupportedError
 from maintenance.format.data_format import FileSettings, OpenWriter, format_options
 from maintenance.format.held_sink import HeldSink
-from maintenance.format.orc_tail import Kind, OrcTail, with_attribute, with_kind
+from maintenance.format.orc_repair import repaired_stripes
+from maintenance.format.orc_tail import MAGIC, Kind, OrcTail, Stripe, joined, with_attribute, with_kind
+from maintenance.format.protobuf import Message
 from maintenance.format.system_fields import element_field_id, map_key_field_id
 from maintenance.types.arrow import arrow_type, element_of, map_parts
 from maintenance.types.data_type import MAX_LENGTH, DataField, DataType
-from maintenance.types.nested import Path, Rebuild
+from maintenance.types.nested import Rebuild
 
 _CODECS = {"zstd": "zstd", "lz4": "lz4", "snappy": "snappy", "zlib": "zlib", "none": "uncompressed"}
 # The levels of zstd that ORC's C++ writer has, and what it calls them.
@@ -70,7 +74,7 @@ def prepare_writer(fields: Sequence[DataField], settings: FileSettings) -> OpenW
     return lambda sink: _OrcWriter(sink, fields, schema, arguments)
 
 
-def _arguments(names: Sequence[str], settings: FileSettings) -> dict[str, object]:
+def _arguments(names: Sequence[str], settings: FileSettings) -> dict[str, Any]:
     """Arguments of Arrow's writer. Raises: OptionError, UnsupportedError."""
     options = format_options(settings, _HONOURED, _HARMLESS)
     codec = options.get("compress", settings.compression).lower()
@@ -89,7 +93,7 @@ def _arguments(names: Sequence[str], settings: FileSettings) -> dict[str, object
         "compression": _CODECS[codec],
         "compression_strategy": _ZSTD_STRATEGIES[level] if codec == "zstd" else "speed",
         "compression_block_size": int(options.get("compress.size", 256 << 10)),
-        "stripe_size": min(stripe, settings.target_bytes),
+        "stripe_size": max(1, min(stripe, settings.target_bytes // 2)),  # a file is closed behind a stripe
         "row_index_stride": int(options.get("row.index.stride", 10_000)),
         "dictionary_key_size_threshold": float(options.get("dictionary.key.threshold", 0.8)),
         "bloom_filter_columns": [names.index(name) for name in bloom if name in names] or None,
@@ -98,63 +102,128 @@ def _arguments(names: Sequence[str], settings: FileSettings) -> dict[str, object
 
 
 class _OrcWriter:
-    """Arrow writes the file, all but its types: texts with a length, and the ids that Paimon gives to columns."""
+    """Arrow writes the file, all but its end: types that Arrow lacks, and Paimon's ids of columns.
+
+    Rows whose times Java could not read as Arrow writes them become stripes of their own, repaired (`orc_repair`).
+    """
 
     def __init__(
-        self, sink: pa.NativeFile, fields: Sequence[DataField], schema: pa.Schema, arguments: dict[str, object]
+        self, sink: pa.NativeFile, fields: Sequence[DataField], schema: pa.Schema, arguments: dict[str, Any]
     ) -> None:
-        self._sink = HeldSink(sink)
+        self._sink = sink
         self._fields = fields
         self._schema = schema
-        self._writer = orc.ORCWriter(self._sink, **arguments)
+        self._arguments = arguments
+        self._open: _Part | None = None
+        self._parts: list[tuple[OrcTail, Sequence[Stripe]]] = []
         self._row_index = True
-        self._empty = True
 
     @property
     def size(self) -> int:
-        return self._sink.tell()
+        return int(self._sink.tell())
 
     def write(self, rows: pa.Table) -> None:
         columns = [_STORED.column(column, field.type) for column, field in zip(rows.columns, self._schema, strict=True)]
-        self._writer.write(pa.Table.from_arrays(columns, schema=self._schema))
+        table = pa.Table.from_arrays(columns, schema=self._schema)
+        if any(map(_is_finer_before_1970, leaves_of(table))):
+            self._finish_part()
+            self._write_repaired(table)
+            return
+        if self._open is None:
+            self._open = _Part(self._sink, self._arguments)
+        self._open.writer.write(table)
         self._row_index = self._row_index and not any(map(_misleads, rows.columns))
-        self._empty = False
+
+    def _write_repaired(self, table: pa.Table) -> None:
+        """Rows as stripes of their own, which have no row index."""
+        self._row_index = False
+        sink = pa.BufferOutputStream()
+        with orc.ORCWriter(sink, **self._arguments) as writer:
+            writer.write(table)
+        content = sink.getvalue().to_pybytes()
+        if not self._parts:
+            self._sink.write(content[: len(MAGIC)])
+        placed = []
+        for data, stripe in repaired_stripes(content):
+            placed.append(replace(stripe, offset=int(self._sink.tell())))
+            self._sink.write(data)
+        self._parts.append((OrcTail.parse(content, len(content)), placed))
+
+    def _finish_part(self) -> None:
+        if self._open is not None:
+            self._parts.append(self._open.finish())
+            self._open = None
 
     def close(self) -> None:
-        if self._empty:
-            self._writer.write(self._schema.empty_table())
-        self._sink.hold()
-        self._writer.close()
-        self._sink.release(self._with_types)
+        if self._open is None and not self._parts:
+            self.write(self._schema.empty_table())
+        self._finish_part()
+        tail = joined(self._parts)
+        self._sink.write(tail.serialized(self._types(tail), row_index=self._row_index))
 
-    def _with_types(self, end: bytes) -> bytes:
-        """The end of the file with Paimon's types. `end`: all that was written on closing, maybe stripes among it."""
-        tail = OrcTail.parse(end, len(end))
+    def _types(self, tail: OrcTail) -> list[Message]:
+        """Paimon's types in place of those that Arrow wrote."""
         changes = [(None, None, None), *type_changes(self._fields)]
         types = []
         for message, (kind, length, field_id) in zip(tail.type_messages(), changes, strict=True):
             changed = message if kind is None else with_kind(message, kind, length)
             types.append(changed if field_id is None else with_attribute(changed, _FIELD_ID, str(field_id)))
-        return end[: tail.start] + tail.serialized(types, row_index=self._row_index)
+        return types
 
 
-def _stored_leaf(array: pa.Array, target: pa.DataType, path: Path) -> pa.Array:
-    """A column, or a part of one, as Arrow writes it.
+class _Part:
+    """What one writer of Arrow's adds to the file: stripes, without the end that would follow them."""
 
-    Before 1970 Arrow counts both seconds and nanoseconds downwards. Java reads these, but for parts of a millisecond.
-    """
-    if pa.types.is_timestamp(target) and target.unit in _PER_MILLI and len(array) > array.null_count:
-        numbers = array.cast(pa.int64()).drop_null().to_numpy()
-        if np.any((numbers < 0) & (numbers % _PER_MILLI[target.unit] != 0)):
-            raise DataError(
-                "a time before 1970 with parts of a millisecond, which Java cannot read from ORC",
-                "column " + (".".join(path) or "of timestamps"),
-                "Cut the times off at milliseconds, or set file.format = parquet.",
-            )
-    return array.cast(target)
+    def __init__(self, sink: pa.NativeFile, arguments: dict[str, Any]) -> None:
+        self._start = int(sink.tell())
+        self._sink = HeldSink(sink)
+        self.writer = orc.ORCWriter(self._sink, **arguments)
+
+    def finish(self) -> tuple[OrcTail, Sequence[Stripe]]:
+        """The end that would follow, and where its stripes lie in the file."""
+        found: list[OrcTail] = []
+
+        def keep(end: bytes) -> bytes:
+            tail = OrcTail.parse(end, len(end))
+            found.append(tail)
+            return end[: tail.start]
+
+        self._sink.hold()
+        self.writer.close()
+        self._sink.release(keep)
+        return found[0], [replace(stripe, offset=stripe.offset + self._start) for stripe in found[0].stripes]
 
 
-_STORED = Rebuild(_stored_leaf)
+_STORED = Rebuild(lambda array, target, _: array.cast(target))
+
+
+def leaves_of(table: pa.Table) -> Iterator[pa.Array]:
+    """Columns, and the parts of nested ones that are not nested themselves."""
+    for column in table.columns:
+        for chunk in column.chunks:
+            yield from _leaves(chunk)
+
+
+def _leaves(array: pa.Array) -> Iterator[pa.Array]:
+    if pa.types.is_struct(array.type):
+        parts = array.flatten()
+    elif pa.types.is_map(array.type):
+        parts = [array.keys, array.items]
+    elif pa.types.is_list(array.type):
+        parts = [array.flatten()]
+    else:
+        yield array
+        return
+    for part in parts:
+        yield from _leaves(part)
+
+
+def _is_finer_before_1970(array: pa.Array) -> bool:
+    """Whether there is a time before 1970 with parts of a millisecond."""
+    if not pa.types.is_timestamp(array.type) or array.type.unit not in _PER_MILLI or len(array) == array.null_count:
+        return False
+    numbers = array.cast(pa.int64()).drop_null().to_numpy()
+    return bool(np.any((numbers < 0) & (numbers % _PER_MILLI[array.type.unit] != 0)))
 
 
 def _misleads(column: pa.ChunkedArray) -> bool:

@@ -50,7 +50,8 @@ def only(keep: Callable[[int], bool]) -> Values:
 
 EVERY: Values = {**VALUES, **TIMES}
 IN_AVRO: Values = {text: values for text, values in EVERY.items() if not text.startswith("TIMESTAMP(9)")}
-IN_ORC = only(lambda nanos: nanos >= 0 or nanos % 10**6 == 0)
+IN_ORC = only(lambda nanos: nanos >= 0 or nanos % 10**6 == 0 or nanos <= -(10**9))
+# The last second before 1970 has no form in ORC with parts of milliseconds that Java reads.
 # Java writes the years before 1582 to ORC by another calendar than it reads them, and the last second before 1970 as
 # the first one after it.
 BY_JAVA_IN_ORC = only(lambda nanos: nanos >= 0 or _YEAR_1700 < nanos <= -(10**9))

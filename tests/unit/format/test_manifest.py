@@ -1,15 +1,20 @@
 """Manifests, manifest lists and index manifests: files of Paimon and pypaimon, round trips, damage."""
 
+import datetime as dt
 import io
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import fastavro
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyarrow import orc
 
 from maintenance.errors import CorruptFileError, UnsupportedError
 from maintenance.format.avro_codec import AVRO_CODECS, codec_of
@@ -226,6 +231,38 @@ def test_missing_fields_and_other_formats_are_named() -> None:
             parse_manifest(beginning, "manifest-1")
     with pytest.raises(UnsupportedError, match="codec 'lzo'"):
         parse_manifest(read("manifest").replace(b"\x12zstandard", b"\x06lzo"), "manifest-1")
+
+
+@pytest.mark.parametrize("file_format", ["orc", "parquet"])
+@pytest.mark.parametrize(
+    ("name", "parse"),
+    [("manifest", parse_manifest), ("manifest-list", parse_manifest_list), ("index-manifest", parse_index_manifest)],
+)
+def test_manifests_in_other_formats(name: str, parse: Callable[[bytes, str], list[object]], file_format: str) -> None:
+    """The records of Paimon's own files, in another format."""
+    records: list[Any] = read_records(read(name), "memory", dict)
+    for file in (record["_FILE"] for record in records if "_FILE" in record):
+        file["_CREATION_TIME"] = dt.datetime(1970, 1, 1) + dt.timedelta(milliseconds=file["_CREATION_TIME"])
+    sink = pa.BufferOutputStream()
+    table = pa.Table.from_pylist(records)
+    if file_format == "orc":
+        orc.write_table(_without_null_types(table), sink)
+    else:
+        pq.write_table(table, sink)
+    assert parse(sink.getvalue().to_pybytes(), "memory") == parse(read(name), "memory")
+
+
+def _without_null_types(table: pa.Table) -> pa.Table:
+    """Nulls that have no type as texts, for ORC has none of no type."""
+
+    def typed(arrow: pa.DataType) -> pa.DataType:
+        if pa.types.is_struct(arrow):
+            return pa.struct([(part.name, typed(part.type)) for part in arrow])
+        if pa.types.is_list(arrow):
+            return pa.list_(typed(arrow.value_type))
+        return pa.string() if pa.types.is_null(arrow) else arrow
+
+    return table.cast(pa.schema([(part.name, typed(part.type)) for part in table.schema]))
 
 
 def test_codecs_of_options() -> None:
