@@ -65,8 +65,7 @@ def _validate_names(fields: Sequence[DataField], where: str) -> None:
 
 def _validate_defaults(schema: TableSchema, where: str) -> None:
     for field in schema.fields:
-        # Paimon takes texts of nested values too; writers refuse them here.
-        if field.default_value is not None and not field.type.is_nested:
+        if field.default_value is not None:
             try:
                 default_value(field.default_value, field.type, local_zone())
             except SchemaError as error:

@@ -74,7 +74,7 @@ def _column(rows: pa.Table, field: DataField, where: str) -> pa.ChunkedArray:
             f"null in column '{field.name}', which is {field.type}", where, "Fill the column before writing."
         )
     if column.null_count and field.default_value is not None:
-        column = pc.fill_null(column, _default(field))
+        column = pc.coalesce(column, _default(field))
     return column
 
 

@@ -65,3 +65,16 @@ class JavaCasts:
             except jpype.JException as error:
                 found.append((FAILED, str(error)))
         return found
+
+    def defaults(self, texts: Sequence[tuple[str, DataType]]) -> list[Value | tuple[str, str]]:
+        """The value of each default text; (`FAILED`, message) for one that is none."""
+        found: list[Value | tuple[str, str]] = []
+        for text, data_type in texts:
+            theirs = self.data_type(data_type)
+            row = self._paimon.data.GenericRow(1)
+            try:
+                row.setField(0, self._paimon.utils.DefaultValueUtils.convertDefaultValue(theirs, text))
+                found.append(getter(theirs)(row, 0))
+            except jpype.JException as error:
+                found.append((FAILED, str(error)))
+        return found

@@ -291,6 +291,10 @@ class Oracle:
         """For each (source, target, values) the values cast in that time zone."""
         return JavaCasts(self._paimon).cast(work, zone)
 
+    def defaults(self, texts: Sequence[tuple[str, DataType]]) -> list[Value | tuple[str, str]]:
+        """The value of each default text."""
+        return JavaCasts(self._paimon).defaults(texts)
+
     # Decisions
 
     def pick(

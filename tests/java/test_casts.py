@@ -7,15 +7,17 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from maintenance.errors import DataError, UnsupportedError
+from maintenance.errors import DataError, SchemaError, UnsupportedError
 from maintenance.types.arrow import arrow_type
 from maintenance.types.casts.cast import cast
+from maintenance.types.casts.default import default_value
 from maintenance.types.casts.matrix import is_castable, may_change
 from maintenance.types.data_type import DataType
 from maintenance.types.type_text import parse_data_type
 from maintenance.types.values import MILLIS_PER_DAY, NANOS_PER_UNIT, Value, arrow_of_values, values_of_arrow
 from tests.java.java_casts import FAILED
 from tests.java.process import JavaProcess
+from tests.nested_values import values_of
 from tests.strategies import bits
 
 _DAY = 86_400 * 10**9
@@ -191,3 +193,37 @@ def test_texts_of_any_float(java: JavaProcess) -> None:
         assert len(different) < len(ours) // 300
         kind = values.dtype.type
         assert [(a, b) for a, b in different if kind(a) != kind(b) or len(a) > len(b)] == []
+
+
+_DEFAULTS = {
+    "ARRAY<INT>": ("[1, 2]", "[1, null, ]", "ARRAY(1)", "1, 2", "[]", "[x]"),
+    "ARRAY<ARRAY<INT>>": ("[[1], [2, 3]]",),
+    "ARRAY<STRING>": ('["a,b", c\\,d]',),
+    "MAP<STRING, INT>": (
+        "{a -> 1}", '{"a" -> 1, b->null}', "MAP(a, 1)", "map(a)", "{a}", "{}", "NULL", "MAP()", "{a -> 1, a -> 2}",
+    ),
+    "ROW<a INT, b STRING>": ("{1, x}", "STRUCT(1, null)", "{}", "{1}"),
+    "ROW<a INT, l ARRAY<STRING>>": ("{1, [x, y]}",),
+    "MULTISET<INT>": ("[1]",),
+    "STRING": ("'", "''", "a'"),
+    "DATE": ("'2024-2-9'",),
+    "INT": ("x",),
+    "BOOLEAN": ("TRUE",),
+    "DECIMAL(1, 0)": ("99",),
+}  # fmt: skip
+
+
+def test_defaults(java: JavaProcess) -> None:
+    asked = [(text, parse_data_type(data_type)) for data_type, texts in _DEFAULTS.items() for text in texts]
+    theirs = [FAILED if repr(value).startswith(f"('{FAILED}'") else value for value in java.defaults(asked)]
+    ours = [_default(*question) for question in asked]
+    assert [found for found in zip(asked, ours, theirs, strict=True) if found[1] != found[2]] == []
+    assert theirs.count(FAILED) < len(theirs) // 2
+
+
+def _default(text: str, data_type: DataType) -> object:
+    try:
+        value = default_value(text, data_type, "UTC")
+    except SchemaError:
+        return FAILED
+    return values_of(pa.array([value.as_py()], arrow_type(data_type)), data_type)[0]

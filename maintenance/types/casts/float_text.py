@@ -49,7 +49,8 @@ def _without_tiny(plain: pa.Array, array: pa.Array, size: pa.Array) -> pa.Array:
 def _with_integers(plain: pa.Array, array: pa.Array) -> pa.Array:
     """Integers beyond the mantissa, that a long can hold, by their own digits, rounded to what the mantissa carries."""
     bits = _MANTISSA_BITS[array.type]
-    values = np.abs(array.fill_null(0.0).to_numpy(zero_copy_only=False).astype(np.float64))
+    with np.errstate(invalid="ignore"):  # a NaN may be a signalling one
+        values = np.abs(array.fill_null(0.0).to_numpy(zero_copy_only=False).astype(np.float64))
     large = (values >= 2.0**bits) & (values < 2.0**63)
     if not large.any():
         return plain

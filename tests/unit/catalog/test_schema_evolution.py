@@ -3,6 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from maintenance.catalog import (
@@ -26,7 +27,7 @@ from maintenance.catalog import (
     before,
 )
 from maintenance.catalog.schema_evolution import changed_schema
-from maintenance.errors import AlreadyExistsError, OptionError, PaimonError, SchemaError, UnsupportedError
+from maintenance.errors import AlreadyExistsError, OptionError, PaimonError, SchemaError
 from maintenance.format.schema import TableSchema
 from tests.tables import create_table, get_table, keyed, open_warehouse
 
@@ -185,9 +186,16 @@ def test_keys_of_an_empty_table() -> None:
     assert (same.primary_keys, "primary-key" in same.options) == (("p", "k"), False)
 
 
-def test_nested_defaults_are_refused_by_name() -> None:
-    with pytest.raises(UnsupportedError, match="default value of type MAP"):
-        altered(UpdateColumnDefaultValue("m", "{a -> 1}"))
+def test_nested_defaults(tmp_path: Path) -> None:
+    columns = (("id", "INT NOT NULL"), ("m", "MAP<STRING, INT>"), ("l", "ARRAY<INT>"), ("r", "ROW<x INT>"))
+    create_table(tmp_path, columns)
+    defaults = (("m", "{a -> 1}"), ("l", "[1, 2]"), ("r", "{7}"))
+    open_warehouse(tmp_path).alter_table("db.t", [UpdateColumnDefaultValue(*default) for default in defaults])
+    table = get_table(tmp_path)
+    table.write_arrow(pa.table({"id": pa.array([1], pa.int32())}))
+    assert table.to_arrow().to_pylist() == [{"id": 1, "m": [("a", 1)], "l": [1, 2], "r": {"x": 7}}]
+    with pytest.raises(SchemaError, match="is no value of type INT"):
+        open_warehouse(tmp_path).alter_table("db.t", [UpdateColumnDefaultValue("l", "[x]")])
 
 
 def test_writers_race(tmp_path: Path) -> None:

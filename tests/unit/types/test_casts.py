@@ -178,9 +178,36 @@ def test_casts_that_keep_values_keep_their_order(source: DataType, target: DataT
 def test_defaults() -> None:
     assert default_value("'2024-2-9'", parse_type("DATE"), "UTC").as_py() == dt.date(2024, 2, 9)
     assert default_value("TRUE", parse_type("BOOLEAN"), "UTC").as_py() is True
-    assert default_value("'", STRING, "UTC").as_py() == "'"
+    assert default_value("''", STRING, "UTC").as_py() == ""
     assert default_value("99", parse_type("DECIMAL(1, 0)"), "UTC").as_py() is None
     with pytest.raises(SchemaError, match="no value of type INT"):
         default_value("x", parse_type("INT"), "UTC")
-    with pytest.raises(UnsupportedError, match="ARRAY"):
-        default_value("[1]", parse_data_type("ARRAY<INT>"), "UTC")
+    with pytest.raises(SchemaError, match="one quote"):
+        default_value("'", STRING, "UTC")
+
+
+@pytest.mark.parametrize(
+    ("text", "data_type", "expected"),
+    [
+        ("[1, null, 3]", "ARRAY<INT>", [1, None, 3]),
+        (" array ( [1] , [ ] )", "ARRAY<ARRAY<INT>>", [[1], []]),
+        ("[]", "ARRAY<INT>", []),
+        ("{a -> 1, b->null}", "MAP<STRING, INT>", [("a", 1), ("b", None)]),
+        ('MAP("a,b", 1)', "MAP<STRING, INT>", [("a,b", 1)]),
+        ("NULL", "MAP<STRING, INT>", None),
+        ("{1, [x, y]}", "ROW<i INT, l ARRAY<STRING>>", {"i": 1, "l": ["x", "y"]}),
+        ("STRUCT()", "ROW<i INT, l ARRAY<STRING>>", {"i": None, "l": None}),
+    ],
+)
+def test_nested_defaults(text: str, data_type: str, expected: Any) -> None:
+    assert default_value(text, parse_data_type(data_type), "UTC").as_py() == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "data_type"),
+    [("1, 2", "ARRAY<INT>"), ("[x]", "ARRAY<INT>"), ("{1}", "ROW<a INT, b INT>"), ("{a}", "MAP<STRING, INT>"),
+     ("MAP(a)", "MAP<STRING, INT>"), ("[1]", "MULTISET<INT>")],
+)  # fmt: skip
+def test_nested_defaults_that_are_none(text: str, data_type: str) -> None:
+    with pytest.raises(SchemaError, match="default value"):
+        default_value(text, parse_data_type(data_type), "UTC")
