@@ -44,22 +44,28 @@ class CollectedStats:
 
 
 def collect_stats(
-    columns: Sequence[pa.Array | pa.ChunkedArray], fields: Sequence[DataField], modes: Sequence[StatsMode]
+    columns: Sequence[pa.Array | pa.ChunkedArray],
+    fields: Sequence[DataField],
+    modes: Sequence[StatsMode],
+    *,
+    nested: bool = False,
 ) -> tuple[CollectedStats, ...]:
     """Exact statistics of each column, as far as its mode and type have any.
 
-    Args: `columns`: of the fields' Arrow types, any number of rows; `fields`, `modes`: one per column.
+    Args: `columns`: of the fields' Arrow types, any number of rows; `fields`, `modes`: one per column; `nested`:
+        whether nulls of nested columns are counted, as Java does for all formats but parquet.
     """
     return tuple(
-        _collected(column, field.type, mode) for column, field, mode in zip(columns, fields, modes, strict=True)
+        CollectedStats() if field.type.is_nested and not nested else _collected(column, field.type, mode)
+        for column, field, mode in zip(columns, fields, modes, strict=True)
     )
 
 
 def _collected(column: pa.Array | pa.ChunkedArray, data_type: DataType, mode: StatsMode) -> CollectedStats:
-    if mode.kind == StatsKind.NONE or not is_supported(data_type):
+    if mode.kind == StatsKind.NONE or not (is_supported(data_type) or data_type.is_nested):
         return CollectedStats()
     counted = CollectedStats(null_count=column.null_count)
-    if mode.kind == StatsKind.COUNTS or column.null_count == len(column):
+    if mode.kind == StatsKind.COUNTS or data_type.is_nested or column.null_count == len(column):
         return counted
     if data_type.is_bytes or (data_type.is_timestamp and (data_type.precision or 0) > _MAX_TIMESTAMP_DIGITS):
         return replace(counted, bounded=False)

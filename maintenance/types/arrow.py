@@ -57,7 +57,7 @@ def arrow_type(data_type: DataType, where: str = "a column") -> pa.DataType:
     if data_type.root in ("MAP", "MULTISET"):
         key, value = map_parts(data_type)
         return pa.map_(arrow_type(key, f"{where}.key"), _nested("value", value, where))
-    if data_type.root == "ROW":
+    if data_type.root == "ROW" and data_type.fields:  # neither parquet nor Arrow's kernels hold rows without fields
         return pa.struct([_nested(field.name, field.type, where) for field in data_type.fields])
     raise UnsupportedError(
         f"type {data_type} is not supported yet", where, "Leave this column out of the table or of the read."

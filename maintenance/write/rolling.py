@@ -146,7 +146,7 @@ class _OpenFile:
         schema, options = self._context.schema, self._context.options
         mode = stats_mode(schema, options, self._place.level, changelog=self._place.changelog)
         # What may refuse the table's options comes before the file is there.
-        self._statistics = FileStatistics(self._context, mode)
+        self._statistics = FileStatistics(self._context, mode, nested=writer._settings.format != "parquet")
         self._index = None if self._place.changelog else index_builder(self._context)
         self._sink = self._context.file_io.open_output(self._path)
         self._writer_of_format = writer._open_format(self._sink)

@@ -14,9 +14,13 @@ from maintenance.write.context import WriteContext
 
 
 class FileStatistics:
-    """Collects the key and value statistics of one file. `mode`: of the columns that have none of their own."""
+    """Collects the key and value statistics of one file.
 
-    def __init__(self, context: WriteContext, mode: str) -> None:
+    Args: `mode`: of the columns that have none of their own; `nested`: whether nulls of nested columns are counted.
+    """
+
+    def __init__(self, context: WriteContext, mode: str, *, nested: bool) -> None:
+        self._nested = nested
         self._fields = context.schema.fields
         self._keys = context.schema.key_fields
         thin_keys = context.schema.trimmed_primary_keys if context.is_thin else ()
@@ -31,7 +35,8 @@ class FileStatistics:
 
     def add(self, rows: pa.Table) -> None:
         """Take further rows, with the table's columns."""
-        found = collect_stats([rows.column(field.name) for field in self._fields], self._fields, self._collect)
+        columns = [rows.column(field.name) for field in self._fields]
+        found = collect_stats(columns, self._fields, self._collect, nested=self._nested)
         self._so_far = found if self._so_far is None else merge_stats(self._so_far, found)
 
     def finish(self) -> tuple[SimpleStats, SimpleStats, tuple[str, ...] | None]:

@@ -8,6 +8,7 @@ import pytest
 
 from maintenance.format.column_stats import stats_values
 from maintenance.format.data_file import DataFileMeta
+from maintenance.format.manifest import ManifestEntry
 from maintenance.types.data_type import DataType
 from maintenance.types.type_text import parse_data_type
 from tests.java.process import JavaProcess
@@ -37,12 +38,35 @@ def rows() -> list[tuple[Any, ...]]:
     return [(n, *(values[n % len(values)] for values in choices)) for n in range(6)]
 
 
-def only_file(warehouse: str) -> tuple[DataFileMeta, pq.ParquetFile]:
+def only_entry(warehouse: str) -> ManifestEntry:
     table = table_of(warehouse)
     snapshot = table.latest_snapshot()
     assert snapshot is not None
     (entry,) = table.manifests.live_entries(snapshot)
-    return entry.file, pq.ParquetFile(table.paths.data_file(entry.partition, entry.bucket, entry.file))
+    return entry
+
+
+def only_file(warehouse: str) -> tuple[DataFileMeta, pq.ParquetFile]:
+    entry = only_entry(warehouse)
+    path = table_of(warehouse).paths.data_file(entry.partition, entry.bucket, entry.file)
+    return entry.file, pq.ParquetFile(path)
+
+
+@pytest.mark.parametrize("file_format", ["orc", "avro"])
+def test_nulls_are_counted_alike(java: JavaProcess, tmp_path: Path, file_format: str) -> None:
+    names = ["BOOLEAN", "INT", "STRING", "DATE", "TIME(3)", "DECIMAL(38, 10)", "BYTES", *list(NESTED)[::2]]
+    columns = [("id", "INT"), *((f"c{n}", text) for n, text in enumerate(names))]
+    parsed = [(name, parse_data_type(text)) for name, text in columns]
+    choices = [(*VALUES[text], None) if text in VALUES else NESTED[text] for text in names]
+    written = [(n, *(values[n % len(values)] for values in choices)) for n in range(5)]
+    sample = Sample((), (), {"bucket": "-1", "file.format": file_format})
+    ours, theirs = str(tmp_path / "ours"), str(tmp_path / "theirs")
+    sample.create(ours, columns).write_arrow(arrow_of(written, parsed))
+    java.create_table(theirs, "db.t", columns, ((), ()), sample.options)
+    java.write(theirs, "db.t", written)
+    files = [only_entry(ours).file, only_entry(theirs).file]
+    assert files[0].value_stats_cols == files[1].value_stats_cols
+    assert files[0].value_stats.null_counts == files[1].value_stats.null_counts
 
 
 @pytest.mark.parametrize("keys", [(), ("id",), ("c18", "c17", "id")], ids=["append", "keyed", "keyed by times"])

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from maintenance.catalog import Schema
 from maintenance.errors import DataError, PredicateError
+from maintenance.format.column_stats import stats_values
 from maintenance.table.table import Table
 from maintenance.types.arrow import arrow_type
 from maintenance.types.data_type import DataType
@@ -108,12 +109,22 @@ def test_filters_on_nested_columns(tmp_path: Path) -> None:
             table.to_arrow(where=condition)
 
 
-def test_nested_columns_have_no_statistics(tmp_path: Path) -> None:
-    table = nested_table(tmp_path)
-    table.write_arrow(pa.table({"id": [1, None], "l": pa.array([[1], None], pa.list_(pa.int32()))}))
+@pytest.mark.parametrize(
+    ("file_format", "columns", "nulls"),
+    [("parquet", ("id", "t"), (1, 0)), ("orc", None, (1, 2, 0, 1)), ("avro", None, (1, 2, 0, 1))],
+)
+def test_nulls_of_nested_columns_are_counted_where_java_does(
+    tmp_path: Path, file_format: str, columns: tuple[str, ...] | None, nulls: tuple[int, ...]
+) -> None:
+    fields = [("id", "INT"), ("r", "ROW<a INT>"), ("t", "TIME(3)"), ("l", "ARRAY<INT>")]
+    table = create_table(tmp_path, fields, (), {"file.format": file_format})
+    rows = {"id": [1, None], "t": pa.array([1, 2], pa.time32("ms")), "l": pa.array([[1], None], pa.list_(pa.int32()))}
+    table.write_arrow(pa.table(rows))
     (file,) = live_files(table)
-    assert file.value_stats_cols == ("id",)
-    assert file.value_stats.null_counts == (1,)
+    assert (file.value_stats_cols, file.value_stats.null_counts) == (columns, nulls)
+    bounds = stats_values(file.value_stats, table.schema.fields_of(columns or [name for name, _ in fields]))
+    assert dict(zip(columns or [name for name, _ in fields], bounds, strict=True))["t"] == (1, 2, 0)
+    assert table.to_arrow(where="l IS NOT NULL AND r IS NULL").column("id").to_pylist() == [1]
 
 
 def test_ids_of_nested_fields(tmp_path: Path) -> None:

@@ -69,6 +69,7 @@ def test_other_forms_of_arrow(arrow: pa.DataType, text: str) -> None:
     ("text", "path"),
     [
         ("VARIANT", "column c"),
+        ("ARRAY<ROW<>>", "column c.element"),
         ("ARRAY<VARIANT>", "column c.element"),
         ("MAP<INT, VECTOR<FLOAT, 3>>", "column c.value"),
         ("ROW<a INT, b ARRAY<ROW<d BLOB>>>", "column c.b.element.d"),
