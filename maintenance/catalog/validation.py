@@ -11,6 +11,7 @@ from maintenance.merge.rules import check_merge_engine
 from maintenance.metadata.zone import local_zone
 from maintenance.options import table as table_options
 from maintenance.read.defaults import read_defaults
+from maintenance.scan.startup import checked_startup
 from maintenance.types.arrow import arrow_type
 from maintenance.types.casts.default import default_value
 from maintenance.types.data_type import DataField
@@ -27,6 +28,7 @@ def validate(schema: TableSchema, table: str) -> None:
     _validate_defaults(schema, where)
     _validate_retention(schema, where)
     table_options.check_writable(schema.options, table)
+    checked_startup(schema.options)
     check_options(schema, where)
     check_merge_engine(schema, where)
     read_defaults(schema, schema.options)

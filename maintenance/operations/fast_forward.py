@@ -9,12 +9,12 @@ Schemas come before the snapshots that need them and go after those that used th
 different schemas of one id, a reader in between may see old rows under the new one.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from maintenance.errors import NotFoundError, OptionError
-from maintenance.format.schema import serialize_schema
+from maintenance.format.schema import TableSchema, serialize_schema
 from maintenance.format.snapshot import Snapshot, serialize_snapshot
-from maintenance.format.tag import serialize_tag
 from maintenance.metadata.paths import MAIN_BRANCH
 from maintenance.metadata.snapshots import EARLIEST, LATEST
 from maintenance.operations.delete_branch import check_branch_exists
@@ -46,10 +46,16 @@ def fast_forward(table: Table, branch: str) -> FastForwardReport:
     if not history:
         raise NotFoundError(f"branch '{branch}' has no snapshot", main.identifier, "Write to the branch first.")
     previous = main.snapshots.latest_id()
-    _take_schemas(main, other, history[0].schema_id)
+    # All is read before anything changes: what cannot be read must end this while main is still whole.
+    schemas = [other.schemas.get(schema_id) for schema_id in other.schemas.list_ids()]
+    theirs, ours = other.tags.all(), main.tags.all()
+    _take_schemas(main, schemas, history[0].schema_id)
     _take_snapshots(main, history)
-    _take_tags(main, other, history[0].id)
-    _drop_schemas(main, other, history[0].schema_id)
+    for name in (name for name, tag in ours.items() if tag.snapshot.id >= history[0].id and name not in theirs):
+        main.tags.remove(name)
+    for name, tag in theirs.items():
+        main.tags.replace(name, tag)
+    _drop_schemas(main, schemas, history[0].schema_id)
     return FastForwardReport(main.identifier, branch, previous, history[-1].id)
 
 
@@ -58,17 +64,15 @@ def _counting(table: Table) -> list[int]:
     return [i for i in table.snapshots.list_ids() if earliest is not None and i >= earliest]
 
 
-def _take_schemas(main: Table, other: Table, first: int) -> None:
-    for schema_id in other.schemas.list_ids():
-        data = serialize_schema(other.schemas.get(schema_id))
-        path = main.paths.schema(schema_id)
-        missing = schema_id not in main.schemas.list_ids()
-        if missing or (schema_id >= first and serialize_schema(main.schemas.get(schema_id)) != data):
-            main.file_io.overwrite(path, data)
+def _take_schemas(main: Table, schemas: Sequence[TableSchema], first: int) -> None:
+    known = set(main.schemas.list_ids())
+    for schema in schemas:
+        if schema.id not in known or (schema.id >= first and main.schemas.get(schema.id) != schema):
+            main.file_io.overwrite(main.paths.schema(schema.id), serialize_schema(schema))
 
 
-def _drop_schemas(main: Table, other: Table, first: int) -> None:
-    known = set(other.schemas.list_ids())
+def _drop_schemas(main: Table, schemas: Sequence[TableSchema], first: int) -> None:
+    known = {schema.id for schema in schemas}
     gone = [i for i in main.schemas.list_ids() if i >= first and i not in known]
     main.file_io.delete_quietly(main.paths.schema(i) for i in reversed(gone))
 
@@ -96,12 +100,3 @@ def _put(main: Table, history: list[Snapshot]) -> None:
     for snapshot in history:
         if main.snapshots.find(snapshot.id) != snapshot:
             main.file_io.overwrite(main.paths.snapshot(snapshot.id), serialize_snapshot(snapshot))
-
-
-def _take_tags(main: Table, other: Table, first: int) -> None:
-    taken = other.tags.all()
-    for name, tag in main.tags.all().items():
-        if tag.snapshot.id >= first and name not in taken:
-            main.tags.remove(name)
-    for name, tag in taken.items():
-        main.file_io.overwrite(main.paths.tag(name), serialize_tag(tag))

@@ -207,6 +207,11 @@ def startup_of(options: Mapping[str, str]) -> Startup:
         option that reads do not honour.
     """
     _refuse_others(options)
+    return checked_startup(options)
+
+
+def checked_startup(options: Mapping[str, str]) -> Startup:
+    """The same, passing over options that only reads refuse: what a table's own options must make sense for."""
     mode = table_options.SCAN_MODE.of(options)
     given = [key for key in _KEYS if key in options]
     if mode == "default" and not given:

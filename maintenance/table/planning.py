@@ -47,7 +47,7 @@ class Wanted:
 def plan_read(table: "Table", wanted: Wanted) -> tuple[ScanPlan, SplitRead]:
     """Splits of a batch read, and how to read them."""
     sides = branches_of(table)
-    return _plan_one(table, wanted) if sides is None else _plan_two(*sides, wanted)
+    return _plan_one(*_target(table), wanted) if sides is None else _plan_two(*sides, wanted)
 
 
 def branches_of(table: "Table") -> tuple["Table", "Table"] | None:
@@ -88,9 +88,15 @@ def _options_of_other(table: "Table", other: "Table") -> dict[str, str]:
     return options
 
 
-def _plan_one(table: "Table", wanted: Wanted, left_out: frozenset[bytes] = frozenset()) -> tuple[ScanPlan, SplitRead]:
+def _target(table: "Table") -> tuple["Table", ScanTarget]:
     table_options.check_readable(table.options, table.identifier)
-    seen, target = table.target()
+    return table.target()
+
+
+def _plan_one(
+    seen: "Table", target: ScanTarget, wanted: Wanted, left_out: frozenset[bytes] = frozenset()
+) -> tuple[ScanPlan, SplitRead]:
+    """Plan a target. `seen`: the table under the schema to read it with; `left_out`: partitions not to read."""
     source = replace(seen.scan_source(), left_out=left_out)
     plan = _splits(source, target, stored_predicate(wanted.predicate, seen.schema, seen.options))
     tracked = table_options.ROW_TRACKING_ENABLED.of(seen.options)
@@ -118,10 +124,11 @@ def _splits(source: ScanSource, target: ScanTarget, predicate: Predicate | None)
 
 def _plan_two(first: "Table", second: "Table", wanted: Wanted) -> tuple[ScanPlan, SplitRead]:
     """The first table's partitions, and those of the second that the first lacks."""
-    names = first.target()[0].schema.field_names if wanted.columns is None else wanted.columns
-    wanted = replace(wanted, columns=names)
-    plan, read = _plan_one(first, wanted)
-    further, read_further = _plan_one(second, wanted, _partitions(first, wanted.predicate))
+    # One snapshot of the first both gives its rows and says which partitions it has.
+    seen, target = _target(first)
+    wanted = replace(wanted, columns=seen.schema.field_names if wanted.columns is None else wanted.columns)
+    plan, read = _plan_one(seen, target, wanted)
+    further, read_further = _plan_one(*_target(second), wanted, _partitions(seen, target, wanted.predicate))
     splits = [replace(split, fallback=True) for split in further.splits if isinstance(split, Split)]
     both = ScanPlan(
         (*plan.splits, *splits),
@@ -133,13 +140,12 @@ def _plan_two(first: "Table", second: "Table", wanted: Wanted) -> tuple[ScanPlan
     return both, replace(read, fallback=read_further)
 
 
-def _partitions(table: "Table", predicate: Predicate | None) -> frozenset[bytes]:
-    """The partitions that a read of the table sees, as far as the filter's conditions on their columns let it."""
-    seen, target = table.target()
+def _partitions(seen: "Table", target: ScanTarget, predicate: Predicate | None) -> frozenset[bytes]:
+    """The partitions that a read of the target sees, as far as the filter's conditions on their columns let it."""
     if not isinstance(target, FullState):
         raise UnsupportedError(
             "incremental reads of a table with a fallback or primary branch are not supported",
-            table.identifier,
+            seen.identifier,
             "Read the branches one by one, as table$branch_<name>.",
         )
     if target.snapshot is None:

@@ -117,6 +117,14 @@ def test_system_tables_have_no_life_of_their_own(with_table: Catalog) -> None:
         with_table.get_table("db.t$nonsense")
 
 
+def test_scan_options_of_a_table_must_not_contradict_each_other(with_table: Catalog) -> None:
+    with pytest.raises(OptionError, match="needs more"):
+        with_table.create_table("db.u", Schema(KEYED, ["id"], options={"bucket": "1", "scan.mode": "from-timestamp"}))
+    with_table.alter_table("db.t", [SetOption("scan.snapshot-id", "1")])
+    with pytest.raises(OptionError, match="both set"):
+        with_table.alter_table("db.t", [SetOption("scan.tag-name", "x")])
+
+
 def test_options_change_as_one_new_schema(with_table: Catalog) -> None:
     with_table.alter_table("db.t", [SetOption("snapshot.num-retained.min", "2"), SetOption("file.compression", "lz4")])
     table = table_of(with_table)
