@@ -59,7 +59,7 @@ def changed_schema(
     for change in changes:
         evolution.apply(change)
     result = replace(_normalized(evolution.schema), id=schema.id + 1, time_millis=time_millis, version=SCHEMA_VERSION)
-    validate(result, table)
+    validate(result, table, schema)
     return result
 
 

@@ -1,6 +1,7 @@
 """Rules that a table's definition must keep. Source: Java `SchemaValidation`."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from maintenance.catalog.option_rules import check_options
 from maintenance.errors import OptionError, SchemaError, UnsupportedError
@@ -14,20 +15,26 @@ from maintenance.read.defaults import read_defaults
 from maintenance.scan.startup import checked_startup
 from maintenance.types.arrow import arrow_type
 from maintenance.types.casts.default import default_value
-from maintenance.types.data_type import DataField
+from maintenance.types.data_type import DataField, DataType
 from maintenance.types.field_ids import rows_in
 from maintenance.write.settings import check_formats
 
 
-def validate(schema: TableSchema, table: str) -> None:
-    """Raises: SchemaError, OptionError, UnsupportedError: with the column or option that breaks a rule."""
+def validate(schema: TableSchema, table: str, before: TableSchema | None = None) -> None:
+    """Raises: SchemaError, OptionError, UnsupportedError: with the column or option that breaks a rule.
+
+    `before`: the schema that this one follows. What this engine does not support may stay as it is there, not come new.
+    """
     where = f"table {table}"
-    _validate_fields(schema, where)
+    known = {} if before is None else before.options
+    types = frozenset() if before is None else frozenset(field.type for field in before.fields)
+    _validate_fields(schema, where, types)
     _validate_keys(schema, where)
     _validate_buckets(schema, where)
     _validate_defaults(schema, where)
     _validate_retention(schema, where)
-    table_options.check_writable(schema.options, table)
+    news = {key: value for key, value in schema.options.items() if known.get(key) != value}
+    table_options.check_writable(news, table)
     checked_startup(schema.options)
     check_options(schema, where)
     check_merge_engine(schema, where)
@@ -35,21 +42,31 @@ def validate(schema: TableSchema, table: str) -> None:
     for option in _all_options():
         option.of(schema.options)
     column_indexes(schema.options, schema.fields)
-    check_formats(schema, schema.options, where)
+    check_formats(replace(schema, fields=tuple(filter(_is_held, schema.fields))), schema.options, where)
 
 
 def _all_options() -> list["table_options.Option[object]"]:
     return [value for value in vars(table_options).values() if isinstance(value, table_options.Option)]
 
 
-def _validate_fields(schema: TableSchema, where: str) -> None:
+def _validate_fields(schema: TableSchema, where: str, known: frozenset[DataType]) -> None:
     if not schema.fields:
         raise SchemaError("the table has no column", where, "Give at least one.")
     _validate_names(schema.fields, where)
     for field in schema.fields:
         if is_system_field(field.name):
             raise SchemaError(f"column name '{field.name}' is reserved", where, "Choose another name.")
-        arrow_type(field.type, f"{where}, column {field.name}")
+        if field.type not in known:
+            arrow_type(field.type, f"{where}, column {field.name}")
+
+
+def _is_held(field: DataField) -> bool:
+    """Whether this engine has the column's type."""
+    try:
+        arrow_type(field.type)
+    except UnsupportedError:
+        return False
+    return True
 
 
 def _validate_names(fields: Sequence[DataField], where: str) -> None:

@@ -1,6 +1,7 @@
 """ALTER: what each change makes of a schema, and what is refused."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -27,8 +28,9 @@ from maintenance.catalog import (
     before,
 )
 from maintenance.catalog.schema_evolution import changed_schema
-from maintenance.errors import AlreadyExistsError, OptionError, PaimonError, SchemaError
+from maintenance.errors import AlreadyExistsError, OptionError, PaimonError, SchemaError, UnsupportedError
 from maintenance.format.schema import TableSchema
+from maintenance.types.data_type import DataField, DataType
 from tests.tables import create_table, get_table, keyed, open_warehouse
 
 _COLUMNS = (
@@ -254,3 +256,14 @@ def test_what_is_no_table_of_its_own(tmp_path: Path) -> None:
         open_warehouse(tmp_path).alter_table("db.t$files", [SetOption("a", "b")])
     with pytest.raises(SchemaError, match="option 'primary-key' and the keys"):
         Schema((("k", "INT"),), ("k",), (), {"bucket": "1", "primary-key": "k"}).table_schema("db.t", 0)
+
+
+def test_what_is_not_supported_may_stay() -> None:
+    """Tables of Paimon with features that this engine lacks can be changed, but not given another of them."""
+    theirs = replace(start(), options={**start().options, "chain-table.enabled": "true"})
+    variant = replace(theirs, fields=(*theirs.fields, DataField(40, "v", DataType("VARIANT"))), highest_field_id=40)
+    assert altered(AddColumn("n", "INT"), schema=variant).field("n").id == 41
+    with pytest.raises(UnsupportedError, match="query-auth"):
+        altered(SetOption("query-auth.enabled", "true"), schema=variant)
+    with pytest.raises(UnsupportedError, match="BLOB"):
+        altered(AddColumn("o", "BLOB"), schema=variant)
