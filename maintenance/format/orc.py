@@ -17,6 +17,7 @@ from maintenance.format.orc_stripes import matching_stripes
 from maintenance.format.orc_tail import OrcTail
 from maintenance.format.orc_timestamps import ExactStripes, has_foreign_clock, is_legacy
 from maintenance.format.orc_writer import prepare_writer
+from maintenance.format.orc_zones import is_missing_database, missing_database
 from maintenance.types.arrow import element_of, map_parts
 from maintenance.types.data_type import DataField, DataType
 from maintenance.types.nested import Path, Rebuild
@@ -86,6 +87,8 @@ class _OrcReader:
             try:
                 return pa.Table.from_batches([self._file.read_stripe(number, names)])
             except (pa.ArrowException, OSError) as error:
+                if is_missing_database(error):
+                    raise missing_database(self._path) from error
                 if "out of range for nanosecond" not in str(error):
                     raise self._damaged(error) from error
                 self._exact = self._exact_stripes()

@@ -14,6 +14,7 @@ from maintenance.format.data_format import FileSettings, OpenWriter, format_opti
 from maintenance.format.held_sink import HeldSink
 from maintenance.format.orc_repair import repaired_stripes
 from maintenance.format.orc_tail import MAGIC, Kind, OrcTail, Stripe, joined, with_attribute, with_kind
+from maintenance.format.orc_zones import is_missing_database, missing_database
 from maintenance.format.protobuf import Message
 from maintenance.format.system_fields import element_field_id, map_key_field_id
 from maintenance.types.arrow import arrow_type, element_of, map_parts
@@ -125,6 +126,15 @@ class _OrcWriter:
     def write(self, rows: pa.Table) -> None:
         columns = [_STORED.column(column, field.type) for column, field in zip(rows.columns, self._schema, strict=True)]
         table = pa.Table.from_arrays(columns, schema=self._schema)
+        try:
+            self._write(table)
+        except pa.ArrowException as error:
+            if not is_missing_database(error):
+                raise
+            raise missing_database("data file") from error
+        self._row_index = self._row_index and not any(map(_misleads, rows.columns))
+
+    def _write(self, table: pa.Table) -> None:
         if any(map(_is_finer_before_1970, leaves_of(table))):
             self._finish_part()
             self._write_repaired(table)
@@ -132,7 +142,6 @@ class _OrcWriter:
         if self._open is None:
             self._open = _Part(self._sink, self._arguments)
         self._open.writer.write(table)
-        self._row_index = self._row_index and not any(map(_misleads, rows.columns))
 
     def _write_repaired(self, table: pa.Table) -> None:
         """Rows as stripes of their own, which have no row index."""

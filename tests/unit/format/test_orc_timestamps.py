@@ -1,5 +1,10 @@
 """ORC's run-length encoding and timestamps: decoded here as Arrow does, and beyond what Arrow can."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -117,6 +122,39 @@ def test_nanoseconds_that_are_out_of_their_range_are_refused() -> None:
     edges = table_of([asked], [(2**63 - 1,), (-(2**63) // 10**6 * 10**6 + 10**6,), (None,)])
     assert opened(written(edges, [asked], FileSettings("orc")), "orc").read([asked], None).equals(edges)
     assert arrow_type(asked.type) == pa.timestamp("ns")
+
+
+WITHOUT_ZONES = """
+import sys
+from maintenance.errors import UnsupportedError
+from maintenance.format.data_format import FileSettings
+from maintenance.types.data_type import DataField, parse_type
+from tests.data_files import opened, table_of, written
+
+fields = [DataField(1, "t", parse_type("TIMESTAMP(3)"))]
+content = open(sys.argv[1], "rb").read()
+for work in (
+    lambda: opened(content, "orc").read(fields, None),
+    lambda: written(table_of(fields, [(5,)]), fields, FileSettings("orc")),
+):
+    try:
+        work()
+    except UnsupportedError as error:
+        print(error)
+"""
+
+
+def test_a_machine_without_time_zones(tmp_path: Path) -> None:
+    """ORC's library reads the database from a folder; without one the error says what to install or to set."""
+    field = DataField(1, "t", parse_type("TIMESTAMP(3)"))
+    path = tmp_path / "file.orc"
+    path.write_bytes(written(table_of([field], [(5,)]), [field], FileSettings("orc")))
+    environment = {**os.environ, "TZDIR": "/nonexistent", "PYTHONPATH": str(Path(__file__).parents[3])}
+    command = [sys.executable, "-c", WITHOUT_ZONES, str(path)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    reading, writing = done.stdout.splitlines()
+    assert "memory.orc" in reading
+    assert all("Install the system's package tzdata, or set" in line for line in (reading, writing))
 
 
 def test_a_damaged_tail_is_an_error_that_names_the_file() -> None:
