@@ -230,3 +230,24 @@ def test_tables_of_old_versions_are_written_on(java: JavaProcess, tmp_path: Path
     found = comparable(rows_in(table.to_arrow()))
     assert len(found) == before.num_rows + 1
     assert comparable(java.rows(warehouse, f"db.{name}")) == found
+
+
+@pytest.mark.parametrize("options", [{}, {"orc.stripe.size": "100000"}, {"orc.bloom.filter.columns": "id,s"}])
+def test_java_finds_rows_by_the_index_inside_a_large_orc_file(
+    java: JavaProcess, tmp_path: Path, options: dict[str, str]
+) -> None:
+    columns = (("id", "BIGINT NOT NULL"), ("s", "STRING"), ("d", "DOUBLE"))
+    sample = Sample((), (), {"bucket": "-1", "write-only": "true", "file.format": "orc", **options})
+    sample.create(str(tmp_path), columns)
+    numbers = pa.array(range(45_000), pa.int64())
+    texts = pa.array([f"text {i // 7:06d}" for i in range(45_000)])
+    table_of(str(tmp_path)).write_arrow(pa.table({"id": numbers, "s": texts, "d": numbers.cast(pa.float64())}))
+    conditions: list[Condition] = [
+        ("equal", "id", 31_234),
+        ("greaterOrEqual", "id", 44_990),
+        ("equal", "s", "text 004000"),
+        ("lessThan", "s", "text 000002"),
+        ("equal", "d", 12_345.0),
+        ("in_", "id", [1, 20_000, 44_999]),
+    ]
+    assert [len(found) for found in java.pushed(str(tmp_path), "db.t", "id", conditions)] == [1, 10, 7, 14, 1, 3]
