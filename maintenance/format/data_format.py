@@ -6,17 +6,19 @@ Each format has a module of its own; `data_formats` lists them.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from maintenance.errors import CorruptFileError, UnsupportedError
+from maintenance.errors import CorruptFileError, OptionError, UnsupportedError
 from maintenance.format.int96 import STORED, unpacked
 from maintenance.types.arrow import arrow_type, in_unit
 from maintenance.types.data_type import DataField
 from maintenance.types.nested import Path, Rebuild
+
+T = TypeVar("T")
 
 
 class DataReader(Protocol):
@@ -168,3 +170,16 @@ def format_options(settings: FileSettings, honoured: Sequence[str], harmless: Se
                 f"Unset it. Supported are {', '.join(prefix + known for known in honoured)}.",
             )
     return {key: text for key, text in found.items() if key in honoured}
+
+
+def number_of_option(
+    settings: FileSettings, options: Mapping[str, str], key: str, default: T, parse: Callable[[str], T]
+) -> T:
+    """The value of a key out of `format_options`. Raises: OptionError: it is no number."""
+    if key not in options:
+        return default
+    try:
+        return parse(options[key])
+    except ValueError as error:
+        found = f"'{settings.format}.{key}' = '{options[key]}': expected a number"
+        raise OptionError(found, "options", f"The default is {default}.") from error

@@ -1,8 +1,8 @@
 """Writing ORC data files. Source: data section 1.5, Java `OrcTypeUtil`, `OrcWriterFactory`."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from pyarrow import orc
 
 from maintenance.errors import OptionError, UnsupportedError
-from maintenance.format.data_format import FileSettings, OpenWriter, format_options
+from maintenance.format.data_format import FileSettings, OpenWriter, format_options, number_of_option
 from maintenance.format.held_sink import HeldSink
 from maintenance.format.orc_repair import repaired_stripes
 from maintenance.format.orc_tail import MAGIC, Kind, OrcTail, Stripe, joined, with_attribute, with_kind
@@ -20,6 +20,8 @@ from maintenance.format.system_fields import element_field_id, map_key_field_id
 from maintenance.types.arrow import arrow_type, element_of, map_parts
 from maintenance.types.data_type import MAX_LENGTH, DataField, DataType
 from maintenance.types.nested import Rebuild
+
+T = TypeVar("T")
 
 _CODECS = {"zstd": "zstd", "lz4": "lz4", "snappy": "snappy", "zlib": "zlib", "none": "uncompressed"}
 # The levels of zstd that ORC's C++ writer has, and what it calls them.
@@ -72,33 +74,41 @@ def prepare_writer(fields: Sequence[DataField], settings: FileSettings) -> OpenW
     """See `DataFormat`."""
     schema = pa.schema(_named_types(fields, "columns"))
     arguments = _arguments(schema.names, settings)
+    try:
+        orc.ORCWriter(pa.BufferOutputStream(), **arguments)
+    except (ValueError, pa.ArrowException) as error:
+        raise OptionError(f"an option 'orc.…': {error}", "options", "Correct it, or unset it.") from error
     return lambda sink: _OrcWriter(sink, fields, schema, arguments)
 
 
 def _arguments(names: Sequence[str], settings: FileSettings) -> dict[str, Any]:
     """Arguments of Arrow's writer. Raises: OptionError, UnsupportedError."""
     options = format_options(settings, _HONOURED, _HARMLESS)
+
+    def number(key: str, default: T, parse: Callable[[str], T]) -> T:
+        return number_of_option(settings, options, key, default, parse)
+
     codec = options.get("compress", settings.compression).lower()
     if codec not in _CODECS:
         raise OptionError(
             f"'file.compression' = '{codec}' is no codec of ORC", "options", f"Use one of {', '.join(_CODECS)}."
         )
-    level = int(options.get("compression.zstd.level", settings.zstd_level))
+    level = number("compression.zstd.level", settings.zstd_level, int)
     if codec == "zstd" and level not in _ZSTD_STRATEGIES:
         raise UnsupportedError(
             f"option 'file.compression.zstd-level' = '{level}' is not supported for ORC", "options", "Use 1 or 3."
         )
-    stripe = int(options.get("stripe.size", min(settings.block_bytes, _DEFAULT_STRIPE_BYTES)))
+    stripe = number("stripe.size", min(settings.block_bytes, _DEFAULT_STRIPE_BYTES), int)
     bloom = [name for name in options.get("bloom.filter.columns", "").split(",") if name]
     return {
         "compression": _CODECS[codec],
         "compression_strategy": _ZSTD_STRATEGIES[level] if codec == "zstd" else "speed",
-        "compression_block_size": int(options.get("compress.size", 256 << 10)),
+        "compression_block_size": number("compress.size", 256 << 10, int),
         "stripe_size": max(1, min(stripe, settings.target_bytes // 2)),  # a file is closed behind a stripe
-        "row_index_stride": int(options.get("row.index.stride", 10_000)),
-        "dictionary_key_size_threshold": float(options.get("dictionary.key.threshold", 0.8)),
+        "row_index_stride": number("row.index.stride", 10_000, int),
+        "dictionary_key_size_threshold": number("dictionary.key.threshold", 0.8, float),
         "bloom_filter_columns": [names.index(name) for name in bloom if name in names] or None,
-        "bloom_filter_fpp": float(options.get("bloom.filter.fpp", 0.01)),
+        "bloom_filter_fpp": number("bloom.filter.fpp", 0.01, float),
     }
 
 

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from maintenance.errors import OptionError
 from maintenance.format.column_writer import ColumnWriter, needs_column_writer
-from maintenance.format.data_format import FileSettings, OpenWriter, format_options
+from maintenance.format.data_format import FileSettings, OpenWriter, format_options, number_of_option
 from maintenance.format.system_fields import element_field_id, map_key_field_id
 from maintenance.types.arrow import arrow_type, element_of, map_parts
 from maintenance.types.data_type import DataField, DataType
@@ -60,12 +60,16 @@ class ParquetOptions:
     def of(cls, settings: FileSettings) -> "ParquetOptions":
         """The options of files. Raises: OptionError: a codec that parquet lacks; UnsupportedError: another key."""
         options = format_options(settings, _HONOURED, _HARMLESS)
+
+        def number(key: str, default: int | None) -> int | None:
+            return number_of_option(settings, options, key, default, int)
+
         name = options.get("compression", settings.compression).lower()
         if name not in _CODECS:
             raise OptionError(
                 f"'file.compression' = '{name}' is no codec of parquet", "options", f"Use one of {', '.join(_CODECS)}."
             )
-        level = int(options.get("compression.codec.zstd.level", settings.zstd_level)) if name == "zstd" else None
+        level = number("compression.codec.zstd.level", settings.zstd_level) if name == "zstd" else None
         version = options.get("writer.version", "PARQUET_1_0").upper()
         if version not in _PAGE_VERSIONS:
             raise OptionError(
@@ -75,8 +79,8 @@ class ParquetOptions:
             _CODECS[name],
             level,
             settings.options.get("parquet.enable.dictionary", "true").lower() == "true",
-            int(options["page.size"]) if "page.size" in options else None,
-            int(options["dictionary.page.size"]) if "dictionary.page.size" in options else None,
+            number("page.size", None),
+            number("dictionary.page.size", None),
             _PAGE_VERSIONS[version],
         )
 

@@ -11,9 +11,12 @@ from maintenance.format.data_format import FileSettings
 from maintenance.format.data_formats import data_format
 from maintenance.format.schema import TableSchema
 from maintenance.options import table as table_options
-from maintenance.options.option import Option
+from maintenance.options.option import Option, integer
 
-_BLOCK_KEYS = {"parquet": "parquet.block.size", "orc": "orc.stripe.size"}
+_BLOCK_KEYS: Mapping[str, Option[int | None]] = {
+    "parquet": Option("parquet.block.size", integer, None),
+    "orc": Option("orc.stripe.size", integer, None),
+}
 _BLOCK_BYTES = 128 << 20
 
 
@@ -29,12 +32,12 @@ def file_settings(
     if changelog:
         chosen = table_options.CHANGELOG_FILE_FORMAT.of(options) or chosen
         compression = table_options.CHANGELOG_FILE_COMPRESSION.of(options) or compression
-    own_block = options.get(_BLOCK_KEYS.get(chosen.lower(), ""))
+    own_block = _BLOCK_KEYS[chosen.lower()].of(options) if chosen.lower() in _BLOCK_KEYS else None
     return FileSettings(
         chosen.lower(),
         compression.lower(),
         table_options.FILE_COMPRESSION_ZSTD_LEVEL.of(options),
-        table_options.FILE_BLOCK_SIZE.of(options) or (int(own_block) if own_block else _BLOCK_BYTES),
+        table_options.FILE_BLOCK_SIZE.of(options) or own_block or _BLOCK_BYTES,
         table_options.target_file_size(options, keyed),
         options,
     )

@@ -344,3 +344,23 @@ def test_columns_of_any_names(name: str, names: list[str], data: st.DataObject) 
     wanted = data.draw(st.permutations(fields))[: data.draw(st.integers(1, len(fields)))]
     found = opened(content, name).read(wanted, None)
     assert comparable(found) == comparable(rows.select([field.name for field in wanted]))
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("orc", "orc.row.index.stride"),
+        ("orc", "orc.dictionary.key.threshold"),
+        ("parquet", "parquet.page.size"),
+        ("parquet", "parquet.compression.codec.zstd.level"),
+    ],
+)
+def test_numbers_that_are_none(name: str, key: str) -> None:
+    with pytest.raises(OptionError, match=f"'{key}' = '1 mb': expected a number"):
+        DATA_FORMATS[name].prepare_writer([ID], FileSettings(name, options={key: "1 mb"}))
+
+
+@pytest.mark.parametrize(("key", "text"), [("orc.row.index.stride", "0"), ("orc.bloom.filter.fpp", "2")])
+def test_numbers_out_of_range(key: str, text: str) -> None:
+    with pytest.raises(OptionError, match="orc"):
+        DATA_FORMATS["orc"].prepare_writer([ID], FileSettings("orc", options={key: text}))
