@@ -10,11 +10,23 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from maintenance.catalog import FIRST, AddColumn, DropColumn, RenameColumn, UpdateColumnType, open_catalog
 from maintenance.operations.compact import compact
 from maintenance.operations.rewrite_file_index import rewrite_file_index
 from maintenance.table.table import Table
 from maintenance.types.type_text import parse_data_type
-from tests.java.samples import SAMPLES, VALUES, Sample, Values, arrow_of, columns_of, comparable, rows_in, rows_of
+from tests.java.samples import (
+    SAMPLES,
+    VALUES,
+    Sample,
+    Values,
+    arrow_of,
+    columns_of,
+    comparable,
+    rows_in,
+    rows_of,
+    table_of,
+)
 from tests.nested_values import array_of
 
 ROOT = Path(__file__).parents[2]
@@ -117,3 +129,33 @@ def test_pypaimon_reads_nested_columns(pypaimon: Path, tmp_path: Path) -> None:
         tables[str(tmp_path / name)] = table
     for found, table in zip(read_by(pypaimon, list(tables)), tables.values(), strict=True):
         assert found.sort_by("c0").to_pylist() == table.to_arrow().sort_by("c0").to_pylist()
+
+
+def test_pypaimon_reads_columns_that_changed(pypaimon: Path, tmp_path: Path) -> None:
+    """Columns added, renamed, dropped, moved and made wider; before a compaction and after."""
+    changes = (
+        AddColumn("n", "DATE", position=FIRST),
+        RenameColumn("a", "z"),
+        DropColumn("b"),
+        AddColumn("b", "STRING"),
+        UpdateColumnType("c", "BIGINT"),
+    )
+    columns = [("id", "INT NOT NULL"), ("a", "STRING"), ("b", "INT"), ("c", "INT")]
+    numbers = pa.array([1, 2, 3], pa.int32())
+    tables = {}
+    for name, keys, compacted in (("append", (), False), ("keyed", ("id",), False), ("both", ("id",), True)):
+        warehouse = str(tmp_path / name)
+        table = Sample(keys, (), {"bucket": "1" if keys else "-1"}).create(warehouse, columns)
+        table.write_arrow(pa.table({"id": numbers, "a": ["x", None, "y"], "b": numbers, "c": numbers}))
+        open_catalog({"warehouse": warehouse}).alter_table("db.t", changes)
+        table = table_of(warehouse)
+        table.write_arrow(
+            pa.table({"id": numbers.slice(1), "z": ["new", None], "c": pa.array([2**40, None], pa.int64())})
+        )
+        if compacted:
+            compact(None, table, full=True)
+        tables[warehouse] = table
+    for found, table in zip(read_by(pypaimon, list(tables)), tables.values(), strict=True):
+        wanted = table.to_arrow()
+        assert found.column_names == wanted.column_names
+        assert comparable(rows_in(found.cast(wanted.schema))) == comparable(rows_in(wanted))
