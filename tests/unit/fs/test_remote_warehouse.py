@@ -76,3 +76,15 @@ def test_readers_read_on_their_own(warehouse: str) -> None:
     table.write_arrow(keyed({1: "a"}))
     plan, read = pickle.loads(pickle.dumps(table.plan()))
     assert [rows.to_pylist() for split in plan.splits for rows in read.tables(split)] == [[{"id": 1, "v": "a"}]]
+
+
+def test_int96_and_nested_columns(warehouse: str) -> None:
+    """The footer of a file with INT96 is read apart from its columns."""
+    fields = [("id", "INT NOT NULL"), ("t", "TIMESTAMP(9)"), ("l", "ARRAY<TIMESTAMP(9)>")]
+    table = create_table(warehouse, fields)
+    nanos = pa.array([1, -1], pa.int64()).cast(pa.timestamp("ns"))
+    rows = pa.table({"id": [1, 2], "t": nanos, "l": pa.array([[nanos[0]], None], pa.list_(pa.timestamp("ns")))})
+    table.write_arrow(rows)
+    table.write_arrow(rows.slice(1))
+    assert table.to_arrow().sort_by("id").column("t").combine_chunks().equals(nanos)
+    assert table.to_arrow(columns=["l"], where="id = 1").column("l").to_pylist() == [[nanos[0].as_py()]]
