@@ -21,6 +21,7 @@ from tests.java.java_values import Getter, getter, to_java
 
 Row = tuple[Value, ...]
 Condition = tuple[Any, ...]
+Group = list[tuple[str, Any]]  # names of fields and their values; a group again is a list
 
 
 class Oracle:
@@ -219,6 +220,21 @@ class Oracle:
         rows = self._rows_of_types([java_type], [(value,) for value in values])
         return [str(computer.generatePartValues(row).get("p")) for row in rows]
 
+    # Files
+
+    def write_parquet(self, path: str, schema: str, rows: Sequence[Group]) -> None:
+        """A parquet file of any structure. `schema`: as parquet-mr prints it; `rows`: the fields that are there."""
+        parquet = jpype.JPackage("org").apache.parquet
+        message = parquet.schema.MessageTypeParser.parseMessageType(schema)
+        target = jpype.JPackage("org").apache.hadoop.fs.Path(f"file://{path}")
+        writer = parquet.hadoop.example.ExampleParquetWriter.builder(target).withType(message).build()
+        factory = parquet.example.data.simple.SimpleGroupFactory(message)
+        for row in rows:
+            group = factory.newGroup()
+            _fill(group, row)
+            writer.write(group)
+        writer.close()
+
     # Maintenance
 
     def compact(self, warehouse: str, identifier: str) -> None:
@@ -331,6 +347,14 @@ class Oracle:
         )  # fmt: skip
         run = self._paimon.mergetree.SortedRun.fromSingle(file)
         return self._paimon.mergetree.LevelSortedRun(level, run)
+
+
+def _fill(group: Any, fields: Group) -> None:
+    for name, value in fields:
+        if isinstance(value, list):
+            _fill(group.addGroup(name), value)
+        else:
+            group.add(name, jpype.JInt(value) if isinstance(value, int) else value)
 
 
 def _gather(values: list[Value], read: Getter, row: Any) -> None:
