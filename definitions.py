@@ -6,11 +6,12 @@ from zoneinfo import ZoneInfo
 
 import dagster as dg
 
+from assets.checks import changelog_check
 from assets.config import Project, load_project
 from assets.progress import progress_logger
 from assets.resources import PaimonCatalog, Spark
 from assets.tables import TableSteps, table_asset
-from jobs.jobs import compact_job, expire_job, maintain_job
+from jobs.jobs import audit_job, compact_job, expire_job, maintain_job
 from jobs.schedules import daily_expiry
 from sensors.latest import latest_sensor
 
@@ -29,9 +30,16 @@ def build_definitions(project: Project) -> dg.Definitions:
     tables = [TableSteps.of(table, zone) for table in project.tables]
     compact_jobs = [compact_job(steps, LOGGERS) for steps in tables]
     expire = expire_job(tables, LOGGERS)
+    audited = [table for table in project.tables if table.has_changelog]
     return dg.Definitions(
         assets=[table_asset(steps) for steps in tables],
-        jobs=[*(maintain_job(steps) for steps in tables), *compact_jobs, expire],
+        jobs=[
+            *(maintain_job(steps) for steps in tables),
+            *compact_jobs,
+            *(audit_job(table) for table in audited),
+            expire,
+        ],
+        asset_checks=[changelog_check(table) for table in audited],
         schedules=[daily_expiry(expire, project.expiry)],
         sensors=[latest_sensor(project.tables, compact_jobs)],
         resources={

@@ -100,8 +100,13 @@ class TableConfig(Entry):
         return self
 
     @property
-    def writes_changelog(self) -> bool:
+    def has_changelog(self) -> bool:
         return self.options.get("changelog-producer", "none") != "none"
+
+    @property
+    def writes_changelog(self) -> bool:
+        """Whether a step of its own makes the changelog; with producer input the writers do."""
+        return self.options.get("changelog-producer") in ("lookup", "full-compaction")
 
     @property
     def has_file_index(self) -> bool:

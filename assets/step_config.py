@@ -31,6 +31,13 @@ class ChangelogConfig(dg.Config):
     dry_run: bool = Field(default=False, description="Only tell which buckets lack a changelog.")
 
 
+class AuditConfig(dg.Config):
+    """Audit of a changelog."""
+
+    start: int | None = Field(default=None, ge=0, description="Snapshot to start from; empty: the earliest; 0: none.")
+    end: int | None = Field(default=None, ge=1, description="Snapshot to go up to; empty: the newest.")
+
+
 class FileIndexConfig(dg.Config):
     """Rewriting of file indexes."""
 

@@ -9,6 +9,7 @@ from typing import Any
 import dagster as dg
 
 from assets import keys
+from assets.config import TableConfig
 from assets.tables import TableSteps, chain
 
 EXPIRE = "expire"
@@ -19,9 +20,20 @@ def maintain_job(steps: TableSteps) -> Any:
     table = steps.table
     return dg.define_asset_job(
         keys.job("maintain", table.identifier),
-        selection=[keys.asset_key(table.identifier)],
+        selection=dg.AssetSelection.assets(keys.asset_key(table.identifier)).without_checks(),
         description=f"Ingest, compact, index and expire {table.identifier}.",
         tags={"paimon/table": table.identifier, "paimon/action": "maintain"},
+        executor_def=dg.in_process_executor,
+    )
+
+
+def audit_job(table: TableConfig) -> Any:
+    """Check the table's changelog."""
+    return dg.define_asset_job(
+        keys.job("audit", table.identifier),
+        selection=dg.AssetSelection.checks_for_assets(keys.asset_key(table.identifier)),
+        description=f"Prove that the changelog of {table.identifier} turns one state into the next.",
+        tags={"paimon/table": table.identifier, "paimon/action": "audit"},
         executor_def=dg.in_process_executor,
     )
 

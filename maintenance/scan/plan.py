@@ -30,6 +30,7 @@ class ScanSource:
     Attributes:
         schema: of the read; `schemas`: loads schemas by id.
         level: see no other.
+        level_from: see this level and those above it.
         left_out: partitions not to see, as serialized rows.
     """
 
@@ -40,6 +41,7 @@ class ScanSource:
     schemas: Callable[[Sequence[int]], Mapping[int, TableSchema]]
     level: int | None = None
     left_out: frozenset[bytes] = frozenset()
+    level_from: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +137,7 @@ def entry_filter(
     real_only = table_options.BUCKET.of(source.options) == POSTPONE_BUCKET
 
     def of_level(level: int) -> bool:
-        return source.level in (None, level) and not (skips_level_0 and level == 0)
+        return source.level in (None, level) and level >= source.level_from and not (skips_level_0 and level == 0)
 
     def of_partition(partition: bytes) -> bool:
         return partition not in source.left_out and pruning.keeps_partition(partition)
@@ -145,7 +147,7 @@ def entry_filter(
         buckets=cache(lambda total: _buckets(source, pruning.buckets(total, function)))
         if predicate is not None
         else None,
-        level=of_level if skips_level_0 or source.level is not None else None,
+        level=of_level if skips_level_0 or source.level is not None or source.level_from else None,
         test=(lambda entry: entry.bucket >= 0) if real_only else None,
     )
     return selection, pruning.keeps_manifest

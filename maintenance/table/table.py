@@ -182,6 +182,14 @@ class Table:
             level = table_options.num_levels(self.options) - 1
         return ScanSource(self.identifier, self.manifests, self.schema, self.options, load, level)
 
+    def changelog_source(self) -> ScanSource:
+        """What has a changelog already, to be scanned: without the levels that a producer has not seen yet.
+
+        Source: data section 6.7, Java `AbstractDataTableScan`.
+        """
+        levels = {"lookup": 1, "full-compaction": table_options.num_levels(self.options) - 1}
+        return replace(self.scan_source(), level_from=levels.get(table_options.CHANGELOG_PRODUCER.of(self.options), 0))
+
     def plan(
         self,
         columns: Sequence[str] | None = None,

@@ -25,7 +25,11 @@ def test_the_shipped_tables_load() -> None:
 def test_each_table_has_its_jobs(definitions: dg.Definitions) -> None:
     names = {name for name in definitions.get_repository_def().job_names if not name.startswith("__")}
     tables = ("shop_orders", "shop_visits")
-    assert names == {"expire", *(f"{action}_{table}" for action in ("maintain", "compact") for table in tables)}
+    assert names == {
+        "expire",
+        "audit_shop_orders",
+        *(f"{action}_{table}" for action in ("maintain", "compact") for table in tables),
+    }
 
 
 def steps(definitions: dg.Definitions, job: str) -> list[str]:

@@ -61,6 +61,7 @@ def test_which_steps_apply_follows_from_the_options(tmp_path: Path) -> None:
     full = load_project(written(GOOD.replace("    landing:", more), tmp_path), tmp_path).tables[0]
     assert (plain.writes_changelog, plain.has_file_index) == (False, False)
     assert (full.writes_changelog, full.has_file_index) == (True, True)
+    assert (plain.has_changelog, full.has_changelog) == (False, True)
 
 
 MISTAKES = {

@@ -1,0 +1,49 @@
+"""The asset check of a changelog: it passes, and tells what is wrong when it does not."""
+
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+
+from assets.config import Project
+from assets.resources import PaimonCatalog
+from definitions import build_definitions
+from maintenance.operations.produce_changelog import produce_changelog
+
+
+def audit(project: Project, instance: dg.DagsterInstance, config: dict[str, Any] | None = None) -> Any:
+    job = build_definitions(project).resolve_job_def("audit_shop_orders")
+    run_config = {"ops": {"shop__orders_changelog_holds": {"config": config}}} if config else {}
+    return job.execute_in_process(run_config=run_config, instance=instance, raise_on_error=False)
+
+
+def evaluation(result: Any) -> Any:
+    (found,) = result.get_asset_check_evaluations()
+    return found
+
+
+def test_the_changelog_is_checked(project: Project, instance: dg.DagsterInstance) -> None:
+    catalog = PaimonCatalog(warehouse=project.warehouse)
+    table = catalog.get_or_create(project.tables[0])
+    import pyarrow as pa
+
+    def put(status: str) -> None:
+        rows = pa.table({"id": pa.array([1, 2], pa.int64()), "status": [status, "same"]})
+        table.write_arrow(rows)
+        produce_changelog(None, table)
+
+    for status in ("new", "paid"):
+        put(status)
+    result = audit(project, instance)
+    assert result.success
+    found = evaluation(result)
+    assert found.passed
+    assert found.check_name == "changelog_holds"
+    assert found.metadata["kind"].value == "complete"
+    # Without the changelog file of the last changes nobody can read them.
+    snapshot = table.latest_snapshot()
+    assert snapshot is not None
+    (entry,) = table.manifests.changelog_entries(snapshot)
+    Path(table.paths.data_file(entry.partition, entry.bucket, entry.file)).unlink()
+    assert not audit(project, instance).success
+    assert evaluation(audit(project, instance, {"start": 0, "end": 2})).passed
