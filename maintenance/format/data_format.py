@@ -133,7 +133,10 @@ def natural(column: pa.ChunkedArray, field: DataField) -> pa.ChunkedArray:
     # Arrow takes lists and maps for equal whatever their parts are called, and whether they allow null.
     if column.type == wanted and not pa.types.is_nested(wanted):
         return column
-    return _NATURAL.column(column, wanted)
+    try:
+        return _NATURAL.column(column, wanted)
+    except UnsupportedError as error:
+        raise error.at(f"column {field.name}") from error
 
 
 def _natural_leaf(array: pa.Array, wanted: pa.DataType, _: Path) -> pa.Array:

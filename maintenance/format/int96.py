@@ -53,10 +53,9 @@ def unpacked(array: pa.Array, target: pa.TimestampType) -> pa.Array:
     out = (days < first[0]) | (days == first[0]) & (of_day < first[1])
     out |= (days > last[0]) | (days == last[0]) & (of_day > last[1])
     if (out & ~nulls).any():
+        bounds = "before 1677-09-21 or after 2262-04-11 " if step == 1 else ""
         raise UnsupportedError(
-            f"timestamps that {target} cannot hold",
-            "INT96 column",
-            "Leave the column out of the read." if step == 1 else "Restore the file.",
+            f"timestamps {bounds}that {target} cannot hold", "INT96", "Leave the column out of the read."
         )
     # On the first day the product is out of the range and wraps around, and the sum wraps back.
     units = np.where(nulls, 0, days) * per_day + of_day
