@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from maintenance.catalog import AddColumn, RenameColumn, UpdateColumnType
 from maintenance.errors import UnsupportedError
 from maintenance.operations.compact import compact
 from maintenance.operations.create_branch import create_branch
@@ -17,7 +18,7 @@ from maintenance.operations.ingest import ingest
 from maintenance.spark.data_source import register
 from maintenance.table.table import Table
 from maintenance.types.nested import Rebuild
-from tests.tables import create_table, keyed, open_warehouse, state
+from tests.tables import create_table, get_table, keyed, open_warehouse, state
 
 TYPES: dict[str, tuple[str, Any]] = {
     "a": ("BOOLEAN", True),
@@ -189,3 +190,19 @@ def test_an_empty_table(spark: SparkSession, tmp_path: Path) -> None:
 def test_system_tables(spark: SparkSession, table: Table) -> None:
     view = open_warehouse(Path(table.location).parents[1]).get_table("db.t$snapshots")
     assert [row["snapshot_id"] for row in view.to_spark(spark, columns=["snapshot_id"]).collect()] == [1, 2]
+
+
+def test_columns_that_changed(spark: SparkSession, tmp_path: Path) -> None:
+    """Old files in Spark's tasks, under the columns of today; compacted by tasks too."""
+    table = create_table(tmp_path, (("id", "INT"), ("a", "INT"), ("r", "ROW<x INT>")), ("id",))
+    ids = pa.array([1, 2], pa.int32())
+    table.write_arrow(pa.table({"id": ids, "a": pa.array([5, None], pa.int32()), "r": [{"x": 1}, None]}))
+    changes = [RenameColumn("a", "z"), UpdateColumnType("z", "STRING"), AddColumn(("r", "n"), "DATE")]
+    open_warehouse(tmp_path).alter_table("db.t", changes)
+    table = get_table(tmp_path)
+    table.write_arrow(pa.table({"id": ids.slice(1), "z": ["w"]}))
+    expected = [(1, "5", (1, None)), (2, "w", None)]
+    assert sorted(map(tuple, table.to_spark(spark).collect())) == expected
+    assert [row.id for row in table.to_spark(spark, where="z = '5'").collect()] == [1]
+    compact(spark, table, full=True)
+    assert sorted(map(tuple, get_table(tmp_path).to_spark(spark).collect())) == expected
