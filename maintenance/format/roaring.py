@@ -8,6 +8,7 @@ Source: data section 4.6.
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, islice
 
 import numpy as np
 from pyroaring import BitMap
@@ -21,6 +22,8 @@ _BITMAP_BYTES = 8192
 RUN, BITS, ARRAY = 0, 1, 2
 _NODE4, _NODE16, _NODE48, _NODE256, _LEAF = range(5)
 _KEY_BYTES = 6
+_BODY_BYTES = (4, 16, 256, 32)
+_NODE, _NUMBER, _SLOT = struct.Struct("<BHB"), struct.Struct("<q"), struct.Struct("<BBi")
 _NOT_TRIMMED = 0xFE
 
 
@@ -32,74 +35,28 @@ class Container:
     cardinality: int
     data: bytes
 
-    @property
-    def run_count(self) -> int:
-        return int.from_bytes(self.data[:2], "little") if self.kind == RUN else 0
 
-
-def compacted(container: Container) -> Container:
-    """The container as runs where that is shorter by Java's measure, as bits or an array where those are."""
-    if container.kind == RUN:
-        # A single value beyond the limit decides: Java does not count the two bytes in front of the runs of an array.
-        if 2 + 4 * container.run_count < min(2 * container.cardinality, _BITMAP_BYTES):
-            return container
-        return _without_runs(container)
-    runs = _run_data(container)
-    if len(runs) < min(2 * container.cardinality, _BITMAP_BYTES):
-        return Container(RUN, container.cardinality, runs)
-    return container if (container.kind == BITS) == (container.cardinality > _ARRAY_LIMIT) else _without_runs(container)
-
-
-def _values(container: Container) -> np.ndarray:
-    """Ascending values. uint16."""
-    if container.kind == ARRAY:
-        return np.frombuffer(container.data, "<u2")
-    if container.kind == BITS:
-        bits = np.unpackbits(np.frombuffer(container.data, np.uint8), bitorder="little")
-        return np.flatnonzero(bits).astype("<u2")
-    pairs = np.frombuffer(container.data[2:], "<u2").reshape(-1, 2).astype(np.int64)
-    return np.concatenate([np.arange(start, start + more + 1) for start, more in pairs.tolist()]).astype("<u2")
-
-
-def _without_runs(container: Container) -> Container:
-    values = _values(container)
-    if len(values) <= _ARRAY_LIMIT:
-        return Container(ARRAY, len(values), values.tobytes())
-    bits = np.zeros(1 << 16, np.uint8)
-    bits[values] = 1
-    return Container(BITS, len(values), np.packbits(bits, bitorder="little").tobytes())
-
-
-def _run_data(container: Container) -> bytes:
-    values = _values(container).astype(np.int64)
-    starts = np.flatnonzero(np.diff(values, prepend=-2) != 1)
-    lengths = np.diff(starts, append=len(values)) - 1
-    pairs = np.stack([values[starts], lengths], axis=1).astype("<u2")
-    return struct.pack("<H", len(starts)) + pairs.tobytes()
-
-
-def bitmap_of(container: Container) -> BitMap:
-    """The values of a container as a bitmap to compute with."""
-    if container.kind == BITS and container.cardinality <= _ARRAY_LIMIT:
-        container = _without_runs(container)
-    return BitMap.deserialize(serialize_portable([(0, container)]))
+def _as_array(container: Container) -> Container:
+    """Few values that are held as bits, as an array: so readers of the portable form expect them."""
+    bits = np.unpackbits(np.frombuffer(container.data, np.uint8), bitorder="little")
+    return Container(ARRAY, container.cardinality, np.flatnonzero(bits).astype("<u2").tobytes())
 
 
 def serialize_portable(containers: Sequence[tuple[int, Container]]) -> bytes:
     """The portable form of a 32-bit bitmap. `containers`: with the upper 16 bits of their values, ascending."""
+    count = len(containers)
     runs = [container.kind == RUN for _, container in containers]
-    keys = b"".join(struct.pack("<HH", key, container.cardinality - 1) for key, container in containers)
+    pairs = [number for key, container in containers for number in (key, container.cardinality - 1)]
+    head = struct.pack(f"<{2 * count}H", *pairs)
     if any(runs):
         flags = np.packbits(np.array(runs, np.uint8), bitorder="little").tobytes()
-        head = struct.pack("<I", _WITH_RUNS | len(containers) - 1 << 16) + flags + keys
-        has_offsets = len(containers) >= _NO_OFFSETS_BELOW
+        head = struct.pack("<I", _WITH_RUNS | count - 1 << 16) + flags + head
     else:
-        head = struct.pack("<II", _WITHOUT_RUNS, len(containers)) + keys
-        has_offsets = True
-    if has_offsets:
-        sizes = np.array([len(container.data) for _, container in containers], np.int64)
-        head += (len(head) + 4 * len(containers) + np.cumsum(sizes) - sizes).astype("<u4").tobytes()
-    return head + b"".join(container.data for _, container in containers)
+        head = struct.pack("<II", _WITHOUT_RUNS, count) + head
+    if not any(runs) or count >= _NO_OFFSETS_BELOW:
+        starts = accumulate((len(container.data) for _, container in containers), initial=len(head) + 4 * count)
+        head += struct.pack(f"<{count}I", *islice(starts, count))
+    return head + b"".join([container.data for _, container in containers])
 
 
 def parse_portable(data: bytes) -> list[tuple[int, Container]]:
@@ -150,7 +107,7 @@ def parse_bitmap64(data: bytes, where: str) -> Bitmap64:
     if data == b"\x00":
         return Bitmap64({})
     try:
-        leaves, at = _parse_node(data, 9) if data[0] == 1 else ([], 0)
+        leaves, at = _parse_leaves(data, 9) if data[0] == 1 else ([], 0)
         slots, count = _parse_slots(data, at)
         containers = {key: slots[number] for key, number in sorted(leaves, key=lambda leaf: leaf[1])}
         return Bitmap64(containers, max(count, len(containers)))
@@ -160,19 +117,21 @@ def parse_bitmap64(data: bytes, where: str) -> Bitmap64:
         ) from error
 
 
-def _parse_node(data: bytes, at: int) -> tuple[list[tuple[int, int]], int]:
-    """The leaves below a node: key, and number of the container; and where the next node begins."""
-    kind, count, prefix = struct.unpack_from("<BHB", data, at)
-    at += 4 + prefix
-    if kind == _LEAF:
-        key = int.from_bytes(data[at : at + _KEY_BYTES], "big")
-        (number,) = struct.unpack_from("<q", data, at + _KEY_BYTES)
-        return [(key, number)], at + _KEY_BYTES + 8
-    at += {_NODE4: 4, _NODE16: 16, _NODE48: 256, _NODE256: 32}[kind]
+def _parse_leaves(data: bytes, at: int) -> tuple[list[tuple[int, int]], int]:
+    """The leaves of a tree: key, and number of the container; and where the containers begin."""
     leaves: list[tuple[int, int]] = []
-    for _ in range(count):
-        further, at = _parse_node(data, at)
-        leaves += further
+    open_nodes = 1
+    while open_nodes:
+        kind, count, prefix = _NODE.unpack_from(data, at)
+        at += _NODE.size + prefix
+        open_nodes += count - 1
+        if kind == _LEAF:
+            leaves.append(
+                (int.from_bytes(data[at : at + _KEY_BYTES], "big"), _NUMBER.unpack_from(data, at + _KEY_BYTES)[0])
+            )
+            at += _KEY_BYTES + _NUMBER.size
+        else:
+            at += _BODY_BYTES[kind]
     return leaves, at
 
 
@@ -186,17 +145,28 @@ def _parse_slots(data: bytes, at: int) -> tuple[dict[int, Container], int]:
         _, length = struct.unpack_from("<Bi", data, at)
         at += 5
         for second in range(length):
-            present = data[at]
-            at += 1
-            if present:
-                kind, cardinality = struct.unpack_from("<Bi", data, at)
-                at += 5
+            if not data[at]:
+                at += 1
+            else:
+                _, kind, cardinality = _SLOT.unpack_from(data, at)
+                at += _SLOT.size
                 size = _size(kind, cardinality, data, at)
                 if len(data) < at + size:
                     raise ValueError("the last container is cut off")
                 slots[first << 32 | second] = Container(kind, cardinality, data[at : at + size])
                 at += size
     return slots, length
+
+
+def bitmaps_of(bitmap: Bitmap64) -> dict[int, BitMap]:
+    """A 64-bit bitmap as 32-bit ones, by the upper 32 bits of their values."""
+    parts: dict[int, list[tuple[int, Container]]] = {}
+    for key in sorted(bitmap.containers):
+        container = bitmap.containers[key]
+        if container.kind == BITS and container.cardinality <= _ARRAY_LIMIT:
+            container = _as_array(container)
+        parts.setdefault(key >> 16, []).append((key & 0xFFFF, container))
+    return {high: BitMap.deserialize(serialize_portable(members)) for high, members in parts.items()}
 
 
 def serialize_bitmap64(bitmap: Bitmap64) -> bytes:
@@ -207,8 +177,7 @@ def serialize_bitmap64(bitmap: Bitmap64) -> bytes:
     keys = sorted((key.to_bytes(_KEY_BYTES, "big"), number) for number, key in enumerate(containers))
     tree = b"".join(_nodes(keys, 0))
     slots = b"".join(
-        struct.pack("<BBi", 1, container.kind, container.cardinality) + container.data
-        for container in containers.values()
+        _SLOT.pack(1, container.kind, container.cardinality) + container.data for container in containers.values()
     )
     count = len(containers)
     head = struct.pack("<Bq", 1, count) + tree + struct.pack("<iBi", 1, _NOT_TRIMMED, bitmap.slots)
@@ -219,7 +188,7 @@ def _nodes(keys: Sequence[tuple[bytes, int]], depth: int) -> Iterator[bytes]:
     """A tree in pre-order. `keys`: ascending, with their container's number; they agree in the first `depth` bytes."""
     if len(keys) == 1:
         key, number = keys[0]
-        yield struct.pack("<BHB", _LEAF, 0, 0) + key + struct.pack("<q", number)
+        yield _NODE.pack(_LEAF, 0, 0) + key + _NUMBER.pack(number)
         return
     end = depth
     while keys[0][0][end] == keys[-1][0][end]:
@@ -228,7 +197,7 @@ def _nodes(keys: Sequence[tuple[bytes, int]], depth: int) -> Iterator[bytes]:
     starts = [i for i, (key, _) in enumerate(keys) if i == 0 or key[end] != keys[i - 1][0][end]]
     branches = [keys[i][0][end] for i in starts]
     kind, body = _branching(branches)
-    yield struct.pack("<BHB", kind, len(branches), len(prefix)) + prefix + body
+    yield _NODE.pack(kind, len(branches), len(prefix)) + prefix + body
     for start, stop in zip(starts, [*starts[1:], len(keys)], strict=True):
         yield from _nodes(keys[start:stop], end + 1)
 

@@ -17,7 +17,7 @@ from datasketches import hll_sketch, tgt_hll_type, update_theta_sketch
 from pyroaring import BitMap
 
 from maintenance.catalog import Schema, open_catalog
-from maintenance.format.roaring import Bitmap64, bitmap_of, parse_bitmap64, parse_portable, serialize_bitmap64
+from maintenance.format.roaring import Bitmap64, bitmaps_of, parse_bitmap64, parse_portable, serialize_bitmap64
 from maintenance.operations.compact import compact
 from maintenance.types.type_text import parse_data_type
 from tests.java.process import JavaError, JavaProcess
@@ -106,6 +106,7 @@ def ignoring(*columns: str) -> dict[str, str]:
 
 AGGREGATION = {"merge-engine": "aggregation"}
 PARTIAL = {"merge-engine": "partial-update"}
+FIRST_ROW = {"merge-engine": "first-row"}
 REMOVING = "partial-update.remove-record-on-sequence-group"
 NUMBERS = {
     "b": ("TINYINT", among(None, 1, 2, -1)),
@@ -168,6 +169,8 @@ def pairs(dice: Dice) -> Any:
 CASES = {
     "deduplicate": Case({"a": ("INT", SMALL)}, {"ignore-delete": "false"}, ALL),
     "deduplicate, deletes ignored": Case({"a": ("INT", SMALL)}, {"ignore-delete": "true"}, ALL),
+    "first-row": Case({"a": ("INT", SMALL)}, FIRST_ROW),
+    "first-row, deletes ignored": Case({"a": ("INT", SMALL)}, {**FIRST_ROW, "ignore-delete": "true"}, ALL),
     "partial-update": Case({"a": ("INT", SMALL), "b": ("STRING", TEXTS)}, PARTIAL),
     "partial-update by sequence": Case(
         {"a": ("INT", SMALL), "b": ("STRING", TEXTS), "s": ("INT", SEQUENCE)},
@@ -271,10 +274,8 @@ def text_of(case: Case, rows: Sequence[Sequence[Any]]) -> list[str]:
             if values[i] is not None and name == "h" and values[i][0] == 0x0A:
                 values[i] = values[i][:8] + values[i][16:]
             if values[i] is not None and name == "r64":
-                values[i] = [
-                    (key, bitmap_of(c).to_array().tolist())
-                    for key, c in sorted(parse_bitmap64(values[i], name).containers.items())
-                ]
+                parts = bitmaps_of(parse_bitmap64(values[i], name))
+                values[i] = [(high, part.to_array().tolist()) for high, part in sorted(parts.items())]
         found.append(repr(values))
     return sorted(found)
 

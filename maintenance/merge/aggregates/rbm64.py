@@ -1,13 +1,15 @@
 """`rbm64`: the union of 64-bit roaring bitmaps; a lone one is left as it is. Source: Java `FieldRoaringBitmap64Agg`."""
 
+from collections.abc import Iterable, Mapping, Sequence
+
 import pyarrow as pa
+from pyroaring import BitMap
 
 from maintenance.errors import CorruptFileError, DataError
 from maintenance.format.roaring import (
     Bitmap64,
     Container,
-    bitmap_of,
-    compacted,
+    bitmaps_of,
     parse_bitmap64,
     parse_portable,
     serialize_bitmap64,
@@ -23,29 +25,32 @@ def union64(inputs: Inputs, column: AggregatedColumn) -> pa.Array:
 
 
 def _union(bitmaps: list[bytes], where: str) -> bytes:
-    shared: dict[int, list[Container]] = {}
+    """Containers keep the order of the first bitmap; what others bring is added in the order of its keys."""
+    order: dict[int, None] = {}
+    parts: dict[int, list[BitMap]] = {}
     slots = 0
     try:
-        for number, data in enumerate(bitmaps):
+        for data in bitmaps:
             bitmap = parse_bitmap64(data, where)
             slots = slots or bitmap.slots
-            # Containers keep the order of the first bitmap; what others bring is added in the order of its keys.
-            for key in bitmap.containers if number == 0 else sorted(bitmap.containers):
-                shared.setdefault(key, []).append(bitmap.containers[key])
-                if len(shared) > slots:
-                    slots = max(slots + slots // 2, len(shared))
+            order.update(dict.fromkeys(bitmap.containers if not order else sorted(bitmap.containers)))
+            if len(order) > slots:
+                slots = max(slots + slots // 2, len(order))
+            for high, part in bitmaps_of(bitmap).items():
+                parts.setdefault(high, []).append(part)
     except CorruptFileError as error:
         raise DataError(error.found, where, error.fix) from error
-    return serialize_bitmap64(Bitmap64({key: _joined(containers) for key, containers in shared.items()}, slots))
+    return serialize_bitmap64(Bitmap64(_containers(order, parts), slots))
 
 
-def _joined(containers: list[Container]) -> Container:
-    if len(containers) == 1:
-        return compacted(containers[0])
-    bitmap = bitmap_of(containers[0])
-    for container in containers[1:]:
-        bitmap |= bitmap_of(container)
-    return compacted(parse_portable(bitmap.serialize())[0][1])
+def _containers(order: Iterable[int], parts: Mapping[int, Sequence[BitMap]]) -> dict[int, Container]:
+    found: dict[int, Container] = {}
+    for high, members in parts.items():
+        bitmap = BitMap.union(*members)
+        bitmap.run_optimize()
+        for low, container in parse_portable(bitmap.serialize()):
+            found[high << 16 | low] = container
+    return {key: found[key] for key in order}
 
 
 RBM64 = Aggregate("rbm64", is_varbinary, "VARBINARY and BYTES", union64)
