@@ -3,10 +3,11 @@
 A mistake in the file is told with its line, as an OptionError; an unknown or repeated key is a mistake.
 """
 
+import os
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
 import yaml
@@ -21,8 +22,11 @@ from pydantic import (
 )
 
 from maintenance.errors import OptionError, PaimonError
+from maintenance.monitor.backlog import BacklogLimits
 from maintenance.options.option import duration
 from maintenance.types.data_type import parse_type
+
+FOLDER = Path(__file__).resolve().parent.parent
 
 
 def _type_text(text: str) -> str:
@@ -77,6 +81,55 @@ class TagPolicy(Entry):
         return duration(self.time_retained)
 
 
+class ChecksPolicy(Entry):
+    """When the checks of a table fail. What is left empty has the engine's own limit."""
+
+    max_age: DurationText | None = Field(default=None, description="Of the newest snapshot; absent: any age is well.")
+    max_level0_files: int | None = Field(default=None, ge=1, description="In one bucket; absent: twice the trigger.")
+    max_small_share: float = Field(default=0.8, ge=0, le=1, description="Of all files, once there are 50.")
+    max_changelog_lag: int = Field(default=20, ge=0, description="Commits that no changelog has yet.")
+    max_held: DurationText | None = Field(
+        default=None, description="How old a state may be that a consumer or tag holds; absent: retention plus a week."
+    )
+
+    @property
+    def limits(self) -> BacklogLimits:
+        return BacklogLimits(
+            max_age=duration(self.max_age) if self.max_age else None,
+            max_level0_files=self.max_level0_files,
+            max_small_share=self.max_small_share,
+            max_changelog_lag=self.max_changelog_lag,
+        )
+
+
+class Webhook(Entry):
+    """Alerts as an HTTP POST. A text of the form ${NAME} is read from the environment when it is needed."""
+
+    kind: Literal["webhook"]
+    url: str
+    format: Literal["json", "slack"] = Field(default="json", description="Generic JSON, or Slack's blocks.")
+
+
+class Email(Entry):
+    """Alerts by e-mail. A text of the form ${NAME} is read from the environment when it is needed."""
+
+    kind: Literal["email"]
+    host: str
+    port: int = 25
+    sender: str
+    to: tuple[str, ...]
+    user: str | None = None
+    password: str | None = None
+    starttls: bool = False
+
+
+class Alerts(Entry):
+    """Who is told of failed runs and checks: once per fault, and again when it is over."""
+
+    url: str = Field(default="http://localhost:3000", description="Where Dagster's web server is, for links.")
+    targets: tuple[Annotated[Webhook | Email, Field(discriminator="kind")], ...] = ()
+
+
 class TableConfig(Entry):
     """One table: what it is called, how it is created if it does not exist, where its rows come from."""
 
@@ -91,6 +144,7 @@ class TableConfig(Entry):
     options: Options = Field(default={}, description="Paimon's table options, used when the table is created.")
     landing: Landing | None = Field(default=None, description="Absent: someone else writes this table.")
     tag: TagPolicy = TagPolicy()
+    checks: ChecksPolicy = ChecksPolicy()
 
     @model_validator(mode="after")
     def keys_are_columns(self) -> "TableConfig":
@@ -144,6 +198,7 @@ class Project(Entry):
     catalog: Options = Field(default={}, description="More of Paimon's catalog options.")
     spark: SparkConfig = SparkConfig()
     expiry: Expiry = Expiry()
+    alerts: Alerts = Alerts()
     tables: tuple[TableConfig, ...]
 
     @field_validator("tables")
@@ -154,6 +209,11 @@ class Project(Entry):
             if names.count(name) > 1:
                 raise ValueError(f"the table '{name}' is described twice")
         return tables
+
+
+def project_of_environment() -> Project:
+    """The tables to maintain: those of PAIMON_TABLES, a file like demo/tables.yaml, or else the example's."""
+    return load_project(Path(os.environ.get("PAIMON_TABLES") or FOLDER / "demo" / "tables.yaml"), FOLDER)
 
 
 def load_project(path: Path, folder: Path) -> Project:

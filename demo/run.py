@@ -17,9 +17,9 @@ import dagster as dg
 import pyarrow as pa
 
 from assets import keys
-from assets.config import Project, load_project
+from assets.config import FOLDER, Project, load_project
 from assets.resources import PaimonCatalog
-from definitions import FOLDER, build_definitions
+from definitions import build_definitions
 from demo import flights, weather
 from demo.feed import FLIGHT_ROUNDS, WEATHER_ROUNDS, Delivery, deliver, deliveries
 from demo.report import Change, Measured, RoundResult, changelog_report, table_report

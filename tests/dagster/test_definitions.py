@@ -4,9 +4,9 @@ import dagster as dg
 import pytest
 
 from assets import keys
-from assets.config import Project
-from definitions import FOLDER, build_definitions
-from definitions import project as shipped_project
+from assets.config import FOLDER, Project
+from assets.config import project_of_environment as shipped_project
+from definitions import build_definitions
 
 
 @pytest.fixture

@@ -8,7 +8,8 @@ import pyarrow as pa
 import pytest
 
 from assets import keys
-from definitions import build_definitions, project
+from assets.config import project_of_environment as project
+from definitions import build_definitions
 from demo.report import Change, Measured, RoundResult, changelog_report, table_report
 from demo.run import FLIGHTS, HONOLULU, WEATHER, changes_after, run_config
 from maintenance.catalog import Schema, open_catalog

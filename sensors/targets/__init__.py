@@ -1,0 +1,1 @@
+"""Where alerts go: one module per kind of target."""

@@ -1,0 +1,37 @@
+"""Alerts as HTTP POST, in a JSON of their own or in Slack's block format."""
+
+import json
+import urllib.request
+from dataclasses import asdict
+from typing import Any
+
+from assets.config import Webhook
+from sensors.targets.alert import Alert, from_environment
+
+_TIMEOUT_SECONDS = 10
+
+
+def send(alert: Alert, target: Webhook) -> None:
+    """Send one alert. Raises: OSError: the receiver cannot be reached or does not answer with success."""
+    body = slack_blocks(alert) if target.format == "slack" else {"source": "paimon-maintenance", **asdict(alert)}
+    request = urllib.request.Request(
+        from_environment(target.url),
+        json.dumps(body).encode(),
+        {"Content-Type": "application/json", "User-Agent": "paimon-maintenance"},
+    )
+    with urllib.request.urlopen(request, timeout=_TIMEOUT_SECONDS) as answer:
+        answer.read()
+
+
+def slack_blocks(alert: Alert) -> dict[str, Any]:
+    """The alert as Slack's incoming webhooks take it."""
+    sign = ":red_circle:" if alert.state == "failed" else ":large_green_circle:"
+    text = alert.summary + (f"\n*Next step:* {alert.fix}" if alert.fix else "")
+    blocks: list[dict[str, Any]] = [
+        {"type": "header", "text": {"type": "plain_text", "text": alert.title[:150]}},
+        {"type": "section", "text": {"type": "mrkdwn", "text": f"{sign} {text}"[:3000]}},
+    ]
+    if alert.link:
+        link = {"type": "mrkdwn", "text": f"<{alert.link}|Open in Dagster>"}
+        blocks.append({"type": "context", "elements": [link]})
+    return {"text": f"{alert.title}: {alert.summary}"[:3000], "blocks": blocks}
