@@ -13,8 +13,8 @@ from dagster import AssetCheckKey, DagsterInstance, DagsterRunStatus, RunsFilter
 from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecordStatus
 
 from assets import keys
-from assets.judgements import DESCRIPTIONS
 from assets.config import Alerts, Project, TableConfig
+from assets.judgements import DESCRIPTIONS
 from sensors.targets.alert import Alert
 from sensors.targets.registry import send
 

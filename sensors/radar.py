@@ -14,8 +14,8 @@ from datetime import UTC, datetime
 
 import dagster as dg
 
-from assets.judgements import evaluation, judge
 from assets.config import TableConfig
+from assets.judgements import evaluation, judge
 from assets.resources import PaimonCatalog
 from maintenance.errors import NotFoundError
 from maintenance.monitor.judgement import Judgement

@@ -15,8 +15,8 @@ import pytest
 from aiosmtpd.controller import Controller
 
 from assets import keys
-from assets.judgements import DESCRIPTIONS
 from assets.config import Alerts, Email, Project, Webhook
+from assets.judgements import DESCRIPTIONS
 from assets.resources import PaimonCatalog
 from definitions import build_definitions
 from maintenance.errors import OptionError
