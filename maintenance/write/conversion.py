@@ -14,6 +14,7 @@ from maintenance.errors import DataError
 from maintenance.types.arrow import arrow_type, element_of, in_unit, map_parts
 from maintenance.types.data_type import MAX_LENGTH, DataField, DataType
 from maintenance.types.nested import Path, Rebuild
+from maintenance.types.values import MILLIS_PER_DAY
 
 _DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 _MILLI_DIGITS = 3
@@ -65,6 +66,8 @@ class _Conversion:
             if data_type.is_timestamp or data_type.root == "TIME":
                 array = _floored(array, data_type.precision or 0)
         self._check_length(array, data_type, path)
+        if data_type.root == "TIME":
+            self._check_time(array, path)
         return array
 
     def refuse_null(self, path: Path) -> None:
@@ -81,6 +84,16 @@ class _Conversion:
                 f"a value of length {longest} in {self._name(path)}, which is {data_type}",
                 self.where,
                 "Shorten it first.",
+            )
+
+    def _check_time(self, array: pa.Array, path: Path) -> None:
+        """Numbers are taken for milliseconds, and Arrow lets every one pass."""
+        bounds = pc.min_max(array.view(pa.int32())).as_py()
+        if bounds["min"] is not None and not 0 <= bounds["min"] <= bounds["max"] < MILLIS_PER_DAY:
+            raise DataError(
+                f"a time of {bounds['min']} to {bounds['max']} milliseconds in {self._name(path)}",
+                self.where,
+                "A day has 86400000.",
             )
 
     def _name(self, path: Path) -> str:
