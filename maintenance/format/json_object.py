@@ -6,6 +6,11 @@ from typing import Any
 
 from maintenance.errors import CorruptFileError
 
+# The last millisecond of the year 9999, beyond which Python has no dates.
+MAX_MILLIS = 253_402_300_799_999
+
+_MAX_LONG = 2**63 - 1
+
 
 def parse_object(data: bytes, where: str) -> dict[str, Any]:
     """The object of a JSON file. Raises: CorruptFileError: not UTF-8, not JSON, or not an object."""
@@ -21,6 +26,13 @@ def parse_object(data: bytes, where: str) -> dict[str, Any]:
 def serialize_object(form: Mapping[str, Any]) -> bytes:
     """UTF-8 JSON of an object, indented by two; keys keep their order."""
     return json.dumps(form, indent=2, separators=(",", " : "), ensure_ascii=False).encode("utf-8")
+
+
+def in_range(value: Any, limit: int = _MAX_LONG) -> int:
+    """A number of a JSON file. Raises: ValueError: no integer, or none that Java's long, or the limit, can hold."""
+    if not isinstance(value, int) or isinstance(value, bool) or not -limit - 1 <= value <= limit:
+        raise ValueError(f"{value!r} is no number up to {limit}")
+    return value
 
 
 def missing_key(key: object, where: str) -> CorruptFileError:

@@ -6,11 +6,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from maintenance.errors import CorruptFileError, SchemaError, UnsupportedError
-from maintenance.format.json_object import missing_key, parse_object, serialize_object
+from maintenance.format.json_object import MAX_MILLIS, in_range, missing_key, parse_object, serialize_object
 from maintenance.types.data_type import DataField, field_of_json, json_of_field
 
 SCHEMA_VERSION = 3
 
+_MAX_FIELD_ID = 2**30 - 2  # the ids above are those of the system
 _BUCKET = "bucket"
 _BUCKET_KEY = "bucket-key"
 _FILE_FORMAT = "file.format"
@@ -99,14 +100,14 @@ def parse_schema(data: bytes, where: str) -> TableSchema:
         if version > SCHEMA_VERSION:
             raise UnsupportedError(f"schema version {version}", where, "Use a newer release of this program.")
         return TableSchema(
-            int(form["id"]),
-            tuple(map(field_of_json, form["fields"])),
+            in_range(int(form["id"])),
+            _fields_of_json(form["fields"]),
             int(form["highestFieldId"]),
-            tuple(form["partitionKeys"]),
-            tuple(form["primaryKeys"]),
+            _names_of_json(form["partitionKeys"]),
+            _names_of_json(form["primaryKeys"]),
             _with_implied(version, form["options"]),
             form.get("comment"),
-            form.get("timeMillis", 0),
+            in_range(form.get("timeMillis", 0), MAX_MILLIS),
             version,
         )
     except KeyError as error:
@@ -115,6 +116,22 @@ def parse_schema(data: bytes, where: str) -> TableSchema:
         raise CorruptFileError(f"no valid schema: {error}", where, "Restore the schema file.") from error
     except SchemaError as error:
         raise error.at(where) from error
+
+
+def _fields_of_json(forms: Any) -> tuple[DataField, ...]:
+    """The columns. Raises: ValueError: two have the same name or id, or an id is one of the system's."""
+    fields = tuple(map(field_of_json, forms))
+    if len({part.name for part in fields}) < len(fields) or len({part.id for part in fields}) < len(fields):
+        raise ValueError("two columns have the same name or id")
+    for part in fields:
+        in_range(part.id, _MAX_FIELD_ID)
+    return fields
+
+
+def _names_of_json(form: Any) -> tuple[str, ...]:
+    if not isinstance(form, list) or not all(isinstance(name, str) for name in form):
+        raise TypeError(f"{form!r} are no names of columns")
+    return tuple(form)
 
 
 def _with_implied(version: int, options: Mapping[str, Any]) -> dict[str, str]:

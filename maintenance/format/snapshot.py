@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from maintenance.errors import CorruptFileError, UnsupportedError
-from maintenance.format.json_object import missing_key, parse_object, serialize_object
+from maintenance.format.json_object import MAX_MILLIS, in_range, missing_key, parse_object, serialize_object
 
 SNAPSHOT_VERSION = 3
 
@@ -93,6 +93,7 @@ _KEYS: tuple[tuple[str, str, type], ...] = (
     ("next_row_id", "nextRowId", int),
     ("operation", "operation", str),
 )
+_LIMITS = {"timeMillis": (MAX_MILLIS,)}
 _REQUIRED = {part.name for part in fields(Snapshot) if part.default is MISSING}
 # What the first versions could leave out; Java reads the same.
 _EARLIER = {"version": 1, "total_record_count": 0, "delta_record_count": 0}
@@ -116,6 +117,11 @@ def snapshot_of_json(form: Mapping[str, Any], where: str) -> Snapshot:
             continue
         if not isinstance(value, json_type) or isinstance(value, bool):
             raise CorruptFileError(f"{key} is {value!r}, not {json_type.__name__}", where, "Restore the file.")
+        if json_type is int:
+            try:
+                in_range(value, *_LIMITS.get(key, ()))
+            except ValueError as error:
+                raise CorruptFileError(f"{key}: {error}", where, "Restore the file.") from error
         values[name] = value
     missing = [key for name, key, _ in _KEYS if name in _REQUIRED and name not in values]
     if missing:

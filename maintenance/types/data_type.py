@@ -219,8 +219,10 @@ def json_of_type(data_type: DataType) -> Any:
 
 
 def field_of_json(value: Mapping[str, Any]) -> DataField:
-    """A field of a schema file. Raises: SchemaError: it misses its id, name or type."""
+    """A field of a schema file. Raises: SchemaError: it misses its id, name or type; TypeError: its name is no text."""
     try:
+        if not isinstance(value["name"], str):
+            raise TypeError(f"a column is called {value['name']!r}")
         return DataField(
             int(value["id"]),
             value["name"],

@@ -37,6 +37,8 @@ def table(tmp_path: Path) -> Table:
         (lambda form: form.pop("schemaId"), CorruptFileError, "schemaId is missing"),
         (lambda form: form.update(deltaManifestListSize=3), CorruptFileError, "where 3 are due"),
         (lambda form: form.update(timeMillis=True), CorruptFileError, "timeMillis"),
+        (lambda form: form.update(timeMillis=2**60), CorruptFileError, "timeMillis"),
+        (lambda form: form.update(totalRecordCount=2**70), CorruptFileError, "totalRecordCount"),
     ],
 )
 def test_snapshots(table: Table, change: Change, error: type[PaimonError], text: str) -> None:
@@ -57,6 +59,12 @@ def test_snapshots(table: Table, change: Change, error: type[PaimonError], text:
         (lambda form: form["fields"][1].update(type=None), PaimonError, "schema-0"),
         (lambda form: form.update(fields={}), PaimonError, "schema-0|column|field"),
         (lambda form: form.update(fields=7), CorruptFileError, "schema-0"),
+        (lambda form: form["fields"][1].update(name=None), CorruptFileError, "schema-0"),
+        (lambda form: form["fields"][1].update(name="id"), CorruptFileError, "same name or id"),
+        (lambda form: form["fields"][1].update(id=0), CorruptFileError, "same name or id"),
+        (lambda form: form.update(timeMillis=None), CorruptFileError, "schema-0"),
+        (lambda form: form.update(id=2**70), CorruptFileError, "schema-0"),
+        (lambda form: form.update(primaryKeys="id"), CorruptFileError, "schema-0"),
         (lambda form: form.update(options=[]), CorruptFileError, "schema-0"),
         (lambda form: form.update(options={"bucket": [1]}), CorruptFileError, "option 'bucket'"),
         (lambda form: form.update(primaryKeys=["nowhere"]), PaimonError, "nowhere"),

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maintenance.errors import CorruptFileError, UnsupportedError
+from maintenance.format.json_object import MAX_MILLIS
 from maintenance.format.snapshot import CommitKind, Snapshot, parse_snapshot, serialize_snapshot
 
 DATA = Path(__file__).parent / "data"
@@ -29,7 +30,7 @@ SNAPSHOTS = st.builds(
     commit_user=TEXTS,
     commit_identifier=LONGS,
     commit_kind=st.sampled_from(CommitKind),
-    time_millis=LONGS,
+    time_millis=st.integers(-(10**12), MAX_MILLIS),
     total_record_count=LONGS,
     delta_record_count=LONGS,
     changelog_record_count=st.none() | LONGS,
