@@ -39,3 +39,26 @@ def _finished(state: np.ndarray) -> np.ndarray:
 
 def _rotated(word: np.ndarray, bits: int) -> np.ndarray:
     return (word << np.uint32(bits)) | (word >> np.uint32(32 - bits))
+
+
+def hash_bytes(data: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Hash of each string of bytes: whole words, then each byte that is left as a (signed) word of its own.
+
+    Args: `data`: uint8, the strings one behind the other; `offsets`: int64, shape (n + 1,).
+    Returns: int32, shape (n,). Source: Java `MurmurHashUtils.hashBytes`.
+    """
+    sizes = np.diff(offsets)
+    order = np.argsort(-sizes, kind="stable")
+    starts, sizes = offsets[:-1][order], sizes[order]
+    state = np.full(len(order), SEED, np.uint32)
+    words = np.ndarray((max(0, len(data) - 3),), "<u4", np.ascontiguousarray(data), strides=(1,))
+    for step in range(int(sizes[0]) // 4 if len(order) else 0):
+        active = int(np.searchsorted(-sizes, -4 * (step + 1), side="right"))
+        state[:active] = _mixed(state[:active], words[starts[:active] + 4 * step])
+    for step in range(3):
+        rows = np.flatnonzero(sizes % 4 > step)
+        tail = data[starts[rows] + sizes[rows] // 4 * 4 + step].view(np.int8).astype(np.int32).view(np.uint32)
+        state[rows] = _mixed(state[rows], tail)
+    hashes = np.empty(len(order), np.uint32)
+    hashes[order] = _finished(state ^ sizes.astype(np.uint32))
+    return hashes.view(np.int32)

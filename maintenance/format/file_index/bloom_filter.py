@@ -13,12 +13,13 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyroaring import BitMap
 
 from maintenance.errors import CorruptFileError, OptionError, UnsupportedError
 from maintenance.format.file_index.hashes import long_hashes, xxh64
-from maintenance.format.file_index.kind import IndexKind
+from maintenance.format.file_index.kind import Column, Condition, IndexKind
 from maintenance.options.option import Option, integer, number
-from maintenance.predicate.tree import Compare, In, Leaf
+from maintenance.predicate.tree import Compare, In
 from maintenance.types.data_type import DataType
 from maintenance.types.values import NANOS_PER_UNIT, Value, arrow_of_values
 
@@ -138,14 +139,19 @@ def _builder(data_type: DataType, options: Mapping[str, str]) -> BloomBuilder:
     return BloomBuilder(data_type, _ITEMS.of(options), _FPP.of(options))
 
 
-def _may_match(leaf: Leaf, body: bytes, data_type: DataType) -> bool:
-    holds = partial(might_contain, body, data_type=data_type)
-    match leaf:
+def _select(condition: Condition, body: bytes, column: Column) -> BitMap | None:
+    holds = partial(might_contain, body, data_type=column.data_type)
+    match condition:
         case Compare("=", _, value):
-            return holds(value)
+            return None if holds(value) else BitMap()
         case In(_, values):
-            return any(map(holds, values))
-    return True
+            return None if any(map(holds, values)) else BitMap()
+    return None
 
 
-BLOOM_FILTER_KIND = IndexKind(BLOOM_FILTER, frozenset({"items", "fpp"}), supports, _builder, _may_match)
+def _fits(body: bytes, _: DataType, options: Mapping[str, str]) -> bool:
+    bits, count = _size(_ITEMS.of(options), _FPP.of(options))
+    return len(body) == 4 + bits // 8 and body[:4] == struct.pack(">i", count)
+
+
+BLOOM_FILTER_KIND = IndexKind(BLOOM_FILTER, frozenset({"items", "fpp"}), supports, _builder, _select, _fits)

@@ -1,12 +1,16 @@
-"""What a kind of file index is: a builder that is given a column, and a test of a filter against the finished body."""
+"""What a kind of file index is: a builder that is given a column, and the rows that a finished body leaves over."""
 
-from collections.abc import Callable, Mapping
+import struct
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
 import pyarrow as pa
+from pyroaring import BitMap
 
-from maintenance.predicate.tree import Leaf
+from maintenance.errors import CorruptFileError
+from maintenance.predicate.tree import Leaf, Not
 from maintenance.types.data_type import DataType
 
 
@@ -17,7 +21,18 @@ class IndexBuilder(Protocol):
         """Take the column's next rows, of its natural Arrow type, nulls included."""
 
     def finish(self) -> bytes | None:
-        """The body; None if no row was added."""
+        """The body; None if no row was added. Raises: DataError: the index cannot hold a value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """What a finished body is about. `data_type`: when it was built; `row_count`: of the data file."""
+
+    data_type: DataType
+    row_count: int
+
+
+Condition = Leaf | Not
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +44,33 @@ class IndexKind:
         options: names of the options of one index.
         supports: whether columns of a type can have the index.
         builder: a new builder for a column of the type. Raises OptionError: an option has a wrong value.
-        may_match: false only if no row of the file can satisfy the leaf, given the index's body and the column's type.
+        select: rows that can satisfy a condition (a leaf, or NOT of one that is no `Compare`), given the index's body;
+            none if no row can, None if the body does not tell. Raises CorruptFileError.
+        fits: whether a body was built with these options, as far as the body tells.
     """
 
     name: str
     options: frozenset[str]
     supports: Callable[[DataType], bool]
     builder: Callable[[DataType, Mapping[str, str]], IndexBuilder]
-    may_match: Callable[[Leaf, bytes, DataType], bool]
+    select: Callable[[Condition, bytes, Column], BitMap | None]
+    fits: Callable[[bytes, DataType, Mapping[str, str]], bool]
+
+
+@contextmanager
+def decoding(kind: str) -> Iterator[None]:
+    """Decoding a body, whose bytes may be anything. Raises: CorruptFileError."""
+    try:
+        yield
+    except (struct.error, ValueError, IndexError, OverflowError, MemoryError) as error:
+        raise CorruptFileError(
+            f"this is no intact index '{kind}': {error}",
+            "file index",
+            "Rebuild the index with rewrite_file_index, or read with file-index.read.enabled = false.",
+        ) from None
+
+
+def check_row_count(found: int, column: Column) -> None:
+    """Raise ValueError where a body is of another file."""
+    if found != column.row_count:
+        raise ValueError(f"it is of {found} rows, the file has {column.row_count}")

@@ -1,0 +1,121 @@
+"""A predicate against the indexes of one data file: which rows of the file can match?
+
+The indexes of a column are all asked and what they leave over is intersected; AND intersects, OR unites. Whatever no
+index answers keeps every row, and so do indexes of kinds this engine does not know, and damaged ones: an index only
+saves work. Source: data section 9.7, Java `FileIndexPredicate`.
+"""
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from pyroaring import BitMap
+
+from maintenance.errors import CorruptFileError
+from maintenance.format.file_index.kind import Column, Condition
+from maintenance.format.file_index.kinds import KINDS
+from maintenance.predicate.tree import And, Constant, IsNull, Not, Or, Predicate, push_down_not
+from maintenance.types.data_type import DataField
+
+_LOG = logging.getLogger(__name__)
+Body = bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class FileIndexes:
+    """The indexes of one data file.
+
+    Attributes:
+        names: kinds of index by column, as the container has them.
+        body: loads a body; None for one that was given no rows. Raises CorruptFileError.
+        fields: columns by name, with the types they had when the file was written.
+        row_count: of the file.
+        where: the file, for warnings.
+    """
+
+    names: Mapping[str, tuple[str, ...]]
+    body: Callable[[str, str], Body]
+    fields: Mapping[str, DataField]
+    row_count: int
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Rows that can match.
+
+    Attributes:
+        rows: their numbers; None for every row.
+        used: the indexes that ruled out rows, as ``kind of column``.
+    """
+
+    rows: BitMap | None = None
+    used: tuple[str, ...] = field(default=(), compare=False)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no row can match."""
+        return self.rows is not None and not self.rows
+
+
+def select(predicate: Predicate, indexes: FileIndexes) -> Selection:
+    """The rows of a file that can satisfy the predicate. `predicate`: over the file's own columns."""
+    found = _select(push_down_not(predicate), indexes)
+    if found.rows is not None and len(found.rows) == indexes.row_count:
+        return Selection()
+    return found
+
+
+def _select(pushed: Predicate, indexes: FileIndexes) -> Selection:
+    match pushed:
+        case Constant(value):
+            return Selection() if value is True else Selection(BitMap())
+        case And(children):
+            found = Selection()
+            for child in children:
+                found = _both(found, _select(child, indexes))
+                if found.is_empty:
+                    break
+            return found
+        case Or(children):
+            return _either([_select(child, indexes) for child in children])
+    leaf = pushed.child if isinstance(pushed, Not) else pushed
+    assert not isinstance(leaf, Constant | And | Or | Not)
+    found = Selection()
+    if leaf.column in indexes.fields:
+        for kind in indexes.names.get(leaf.column, ()):
+            found = _both(found, _by_index(leaf if leaf is pushed else Not(leaf), leaf.column, kind, indexes))
+            if found.is_empty:
+                break
+    return found
+
+
+def _by_index(condition: Condition, column: str, kind: str, indexes: FileIndexes) -> Selection:
+    of_kind = KINDS.get(kind)
+    data_type = indexes.fields[column].type
+    if of_kind is None or not of_kind.supports(data_type):
+        return Selection()
+    try:
+        body = indexes.body(column, kind)
+        if body is None:
+            # Nothing was ever given to the index: there is no value, but there may be rows without.
+            rows = None if isinstance(condition, IsNull) else BitMap()
+        else:
+            rows = of_kind.select(condition, body, Column(data_type, indexes.row_count))
+    except CorruptFileError as error:
+        _LOG.warning("the index '%s' of column '%s' is ignored: %s", kind, column, error.at(indexes.where))
+        return Selection()
+    return Selection(rows, () if rows is None else (f"{kind} of {column}",))
+
+
+def _both(one: Selection, other: Selection) -> Selection:
+    if one.rows is None or other.rows is None:
+        return other if one.rows is None else one
+    return Selection(one.rows & other.rows, tuple(dict.fromkeys((*one.used, *other.used))))
+
+
+def _either(found: list[Selection]) -> Selection:
+    if any(selection.rows is None for selection in found):
+        return Selection()
+    rows = BitMap.union(BitMap(), *(selection.rows for selection in found))
+    return Selection(rows, tuple(dict.fromkeys(name for selection in found for name in selection.used)))

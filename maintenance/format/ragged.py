@@ -1,0 +1,73 @@
+"""Many byte strings in one array, put together column by column: records with parts of varying length, vectorised."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class Ragged:
+    """n byte strings.
+
+    Attributes:
+        data: uint8, the strings one behind the other.
+        offsets: int64, shape (n + 1,): where each begins; the last one where the last string ends.
+    """
+
+    data: np.ndarray
+    offsets: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """Bytes of each string, int64, shape (n,)."""
+        return np.diff(self.offsets)
+
+    def __getitem__(self, number: int) -> bytes:
+        return self.data[self.offsets[number] : self.offsets[number + 1]].tobytes()
+
+    def take(self, order: np.ndarray) -> "Ragged":
+        """The strings of these numbers in this order."""
+        sizes = self.sizes[order]
+        return Ragged(self.data[spread(self.offsets[:-1][order], sizes)], ends(sizes))
+
+    def tobytes(self) -> bytes:
+        """All strings, joined."""
+        return self.data.tobytes()
+
+
+def ends(sizes: np.ndarray) -> np.ndarray:
+    """Offsets of strings of these sizes that lie one behind the other."""
+    offsets = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(sizes, out=offsets[1:])
+    return offsets
+
+
+def spread(starts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Every position of the ranges that begin at `starts`, range by range. Returns: int64, shape (sizes.sum(),)."""
+    before = np.cumsum(sizes) - sizes
+    return np.repeat(starts - before, sizes) + np.arange(int(sizes.sum()))
+
+
+def fixed(values: np.ndarray) -> Ragged:
+    """Each number as its bytes. `values`: shape (n,), in the byte order that is wanted."""
+    width = values.dtype.itemsize
+    return Ragged(np.ascontiguousarray(values).view(np.uint8), np.arange(len(values) + 1, dtype=np.int64) * width)
+
+
+def interleaved(*parts: Ragged) -> Ragged:
+    """Each string the join of that of every part. `parts`: of equal length."""
+    offsets = ends(np.sum([part.sizes for part in parts], axis=0))
+    data = np.empty(int(offsets[-1]), np.uint8)
+    at = offsets[:-1].copy()
+    for part in parts:
+        data[spread(at, part.sizes)] = part.data[int(part.offsets[0]) : int(part.offsets[-1])]
+        at += part.sizes
+    return Ragged(data, offsets)
+
+
+def grouped(parts: Ragged, starts: np.ndarray) -> Ragged:
+    """Consecutive strings joined to fewer. `starts`: number of the first string of each, ascending from 0."""
+    return Ragged(parts.data, np.append(parts.offsets[starts], parts.offsets[-1]))
