@@ -21,18 +21,35 @@ from maintenance.types.nested import Path, Rebuild
 T = TypeVar("T")
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which rows of a file are wanted; a reader may leave out parts of the file that hold none.
+
+    Attributes:
+        filter: over the file's columns, for its statistics; None for all.
+        rows: numbers in the file, ascending; None for all.
+    """
+
+    filter: pc.Expression | None = None
+    rows: np.ndarray | None = None
+
+    def within(self, starts: np.ndarray) -> np.ndarray:
+        """Which parts of the file hold one of the `rows`. `starts`: first row of each part, and the end of the last."""
+        if self.rows is None:
+            return np.ones(len(starts) - 1, bool)
+        return np.diff(np.searchsorted(self.rows, starts)) > 0
+
+
 class DataReader(Protocol):
     """An open data file. Takes columns as the file's own schema declares them, and returns natural Arrow types."""
 
-    def read(self, fields: Sequence[DataField], filter_: pc.Expression | None) -> pa.Table:
-        """All rows, without those parts of the file whose statistics rule `filter_` out."""
+    def read(self, fields: Sequence[DataField], wanted: Wanted) -> pa.Table:
+        """All rows, without those parts of the file that hold none that is wanted."""
 
-    def batches(
-        self, fields: Sequence[DataField], batch_rows: int, filter_: pc.Expression | None
-    ) -> Iterator[pa.Table]:
+    def batches(self, fields: Sequence[DataField], batch_rows: int, wanted: Wanted) -> Iterator[pa.Table]:
         """The same in tables of at most `batch_rows` rows, decoded as they are asked for where the format allows."""
 
-    def positions(self, filter_: pc.Expression | None) -> np.ndarray | None:
+    def positions(self, wanted: Wanted) -> np.ndarray | None:
         """Numbers in the file, from 0, of the rows that `read` and `batches` give, ascending; None = of all rows."""
 
 

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from pyarrow import orc
 
 from maintenance.errors import CorruptFileError, PaimonError
-from maintenance.format.data_format import DataFormat, natural_table
+from maintenance.format.data_format import DataFormat, Wanted, natural_table
 from maintenance.format.orc_stripes import matching_stripes
 from maintenance.format.orc_tail import OrcTail
 from maintenance.format.orc_timestamps import ExactStripes, has_foreign_clock, is_legacy
@@ -34,43 +34,51 @@ class _OrcReader:
         self._matching: list[int] | None = None
         self._file = self._safely(lambda: orc.ORCFile(source))
 
-    def read(self, fields: Sequence[DataField], filter_: pc.Expression | None) -> pa.Table:
-        tables = list(self._tables(fields, filter_))
+    def read(self, fields: Sequence[DataField], wanted: Wanted) -> pa.Table:
+        tables = list(self._tables(fields, wanted))
         if not tables:
             names = [field.name for field in fields]
             empty = self._file.schema.empty_table()
             tables = [self._natural(empty.select([name for name in names if name in empty.column_names]), fields)]
         return pa.concat_tables(tables)
 
-    def batches(
-        self, fields: Sequence[DataField], batch_rows: int, filter_: pc.Expression | None
-    ) -> Iterator[pa.Table]:
-        for table in self._tables(fields, filter_):
+    def batches(self, fields: Sequence[DataField], batch_rows: int, wanted: Wanted) -> Iterator[pa.Table]:
+        for table in self._tables(fields, wanted):
             for start in range(0, table.num_rows, batch_rows):
                 yield table.slice(start, batch_rows)
 
-    def _tables(self, fields: Sequence[DataField], filter_: pc.Expression | None) -> Iterator[pa.Table]:
+    def _tables(self, fields: Sequence[DataField], wanted: Wanted) -> Iterator[pa.Table]:
         """The stripes that the filter does not rule out."""
         self._check_columns(fields)
         if self._safely(lambda: self._legacy and has_foreign_clock(self._source, fields)):
             self._exact = self._exact_stripes()
-        for number in self._stripes(filter_):
+        for number in self._stripes(wanted):
             yield self._natural(self._stripe(number, fields), fields)
 
-    def _stripes(self, filter_: pc.Expression | None) -> Sequence[int]:
-        """Numbers of the stripes that the filter does not rule out."""
-        if filter_ is None or self._file.nstripes <= 1:
-            return range(self._file.nstripes)
-        if self._matching is None:
+    def _stripes(self, wanted: Wanted) -> Sequence[int]:
+        """Numbers of the stripes that may hold wanted rows."""
+        every = range(self._file.nstripes)
+        if self._file.nstripes <= 1:
+            return every
+        filter_ = wanted.filter
+        if filter_ is not None and self._matching is None:
             self._matching = self._safely(lambda: matching_stripes(self._source, self._file.schema, filter_))
-        return self._matching
+        found = every if filter_ is None or self._matching is None else self._matching
+        if wanted.rows is None:
+            return found
+        within = wanted.within(self._starts())
+        return [number for number in found if within[number]]
 
-    def positions(self, filter_: pc.Expression | None) -> np.ndarray | None:
-        matching = self._stripes(filter_)
+    def _starts(self) -> np.ndarray:
+        """First row of each stripe, and the number of rows."""
+        rows = [stripe.rows for stripe in self._safely(lambda: OrcTail.read(self._source)).stripes]
+        return np.cumsum([0, *rows])
+
+    def positions(self, wanted: Wanted) -> np.ndarray | None:
+        matching = self._stripes(wanted)
         if len(matching) == self._file.nstripes:
             return None
-        rows = [stripe.rows for stripe in self._safely(lambda: OrcTail.read(self._source)).stripes]
-        firsts = np.concatenate([[0], np.cumsum(rows)])
+        firsts = self._starts()
         parts = [np.arange(firsts[number], firsts[number + 1]) for number in matching]
         return np.concatenate(parts) if parts else np.zeros(0, np.int64)
 

@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as pads
 import pyarrow.parquet as pq
 
-from maintenance.format.data_format import DataFormat, decoding, natural_table
+from maintenance.format.data_format import DataFormat, Wanted, decoding, natural_table
 from maintenance.format.int96 import without_int96
 from maintenance.format.parquet_writer import prepare_writer
 from maintenance.types.data_type import DataField
@@ -47,20 +47,18 @@ class _ParquetReader:
         self._source = source
         self._path = path
 
-    def read(self, fields: Sequence[DataField], filter_: pc.Expression | None) -> pa.Table:
+    def read(self, fields: Sequence[DataField], wanted: Wanted) -> pa.Table:
         # Gathering reads helps where each costs a round trip; on a local disk it only takes memory.
         remote = not isinstance(self._source, pa.OSFile)
         reader = open_reader(self._source, self._path, pre_buffer=remote)
-        groups = self._groups(reader.num_row_groups, filter_)
+        groups = self._groups(_starts(reader.metadata), wanted)
         with decoding(self._path):
             table = reader.read_row_groups(groups, columns=[field.name for field in fields], use_threads=False)
         return natural_table(table, fields, self._path)
 
-    def batches(
-        self, fields: Sequence[DataField], batch_rows: int, filter_: pc.Expression | None
-    ) -> Iterator[pa.Table]:
+    def batches(self, fields: Sequence[DataField], batch_rows: int, wanted: Wanted) -> Iterator[pa.Table]:
         reader = open_reader(self._source, self._path, buffer_size=_READ_AHEAD)
-        groups = self._groups(reader.num_row_groups, filter_)
+        groups = self._groups(_starts(reader.metadata), wanted)
         if not groups:
             return
         names = [field.name for field in fields]
@@ -68,20 +66,25 @@ class _ParquetReader:
             for batch in reader.iter_batches(batch_rows, groups, columns=names, use_threads=False):
                 yield natural_table(pa.Table.from_batches([batch]), fields, self._path)
 
-    def positions(self, filter_: pc.Expression | None) -> np.ndarray | None:
-        if filter_ is None:
+    def positions(self, wanted: Wanted) -> np.ndarray | None:
+        if wanted.filter is None and wanted.rows is None:
             return None
-        metadata = open_reader(self._source, self._path).metadata
-        counts = [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
-        starts = np.cumsum([0, *counts])
-        groups = self._groups(metadata.num_row_groups, filter_)
+        starts = _starts(open_reader(self._source, self._path).metadata)
+        groups = self._groups(starts, wanted)
         return np.concatenate([np.arange(0), *(np.arange(starts[n], starts[n + 1]) for n in groups)])
 
-    def _groups(self, count: int, filter_: pc.Expression | None) -> list[int]:
-        if filter_ is None or count <= 1:
-            return list(range(count))
+    def _groups(self, starts: np.ndarray, wanted: Wanted) -> list[int]:
+        """Numbers of the row groups that may hold wanted rows. `starts`: first row of each, and the number of rows."""
+        groups: list[int] = np.flatnonzero(wanted.within(starts)).tolist()
+        if wanted.filter is None or len(groups) <= 1:
+            return groups
         with decoding(self._path):
-            return matching_row_groups(self._source, filter_)
+            matching = set(matching_row_groups(self._source, wanted.filter))
+        return [number for number in groups if number in matching]
+
+
+def _starts(metadata: pq.FileMetaData) -> np.ndarray:
+    return np.cumsum([0, *(metadata.row_group(number).num_rows for number in range(metadata.num_row_groups))])
 
 
 def _open_reader(source: pa.NativeFile, path: str, _: Mapping[str, str]) -> _ParquetReader:

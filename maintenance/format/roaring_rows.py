@@ -66,18 +66,18 @@ def _containers(low: np.ndarray, first: np.ndarray, new_run: np.ndarray) -> tupl
         flags[low[first[number] : first[number] + counts[number]]] = 1
         data[offsets[number] : offsets[number + 1]] = np.packbits(flags, bitorder="little")
     if is_run.any():
-        _put_runs(data, (low, first, new_run), np.flatnonzero(is_run), (offsets, runs))
+        _put_runs(data, (low, new_run), np.flatnonzero(is_run), (offsets, runs))
     return Ragged(data, offsets), is_run
 
 
 def _put_runs(
     data: np.ndarray,
-    values: tuple[np.ndarray, np.ndarray, np.ndarray],
+    values: tuple[np.ndarray, np.ndarray],
     wanted: np.ndarray,
     places: tuple[np.ndarray, np.ndarray],
 ) -> None:
-    """Write the containers `wanted` as runs. `values`: low bits, first of each container, where runs begin."""
-    (low, first, new_run), (offsets, runs) = values, places
+    """Write the containers `wanted` as runs. `values`: low bits, where runs begin."""
+    (low, new_run), (offsets, runs) = values, places
     begin = np.flatnonzero(new_run)
     length = np.diff(begin, append=len(low)) - 1
     run_of = ends(runs)[:-1]  # number of each container's first run

@@ -1,43 +1,40 @@
-"""Procedure `rewrite_file_index`: give existing data files the file indexes that the table declares now.
+"""Procedure `rewrite_file_index`: give existing data files the file indexes that the table's options declare.
 
-Data is not rewritten: each file is read once for the indexed columns, and its entry is replaced by one with the new
-index in a COMPACT snapshot. Entries of the old container for columns that are still declared are kept; those of other
-columns go. Columns are found by field id, so a renamed column keeps its index. A file whose indexes would be the same
-is left alone, and when none changes nothing is committed. Unlike Java, the slot that is not used any more (embedded
-bytes or side file) is cleared, since readers prefer the embedded bytes. Source: data section 9.8, Java
-`RewriteFileIndexProcedure`.
+Data files are not rewritten: columns are read raw where an index is missing, and the file's entry is replaced by one
+with the new indexes in a COMPACT snapshot, some hundred files at a time, so that a run that is stopped has done part of
+the work and the next one does the rest. Columns are found by field id, so a renamed column keeps its index. When no
+index changes nothing is committed. Unlike Java 2.0, an index that is declared no longer goes also where its column has
+another one, and the place that is not used any more (embedded bytes or file beside) is cleared, since readers prefer
+the embedded bytes. At the end known values are looked for, see `probe_file_index`.
+Source: data section 9.8, Java `RewriteFileIndexProcedure`.
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from maintenance.commit.commit import OPERATION_PROPERTY, CommitIdentity, commit_compact
-from maintenance.errors import ConflictError, PaimonError, PredicateError
+from maintenance.errors import ConflictError, CorruptFileError, PaimonError, PredicateError
 from maintenance.format.data_file import DataFileMeta
-from maintenance.format.file_index.builder import FileIndexBuilder
-from maintenance.format.file_index.container import parse_container, serialize_container
-from maintenance.format.file_index.kinds import ColumnIndex, column_indexes
+from maintenance.format.file_index.kinds import column_indexes
 from maintenance.format.manifest import ManifestEntry
-from maintenance.metadata.manifests import Manifests
 from maintenance.operations.compact import Progress
+from maintenance.operations.index_files import IndexResult, IndexTask, index_files
+from maintenance.operations.probe_file_index import IndexProbe, probe_file_index
 from maintenance.options import table as table_options
-from maintenance.options.file_index import FILE_INDEX_IN_MANIFEST_THRESHOLD
 from maintenance.predicate.tree import Predicate, columns_of
-from maintenance.read.data_file import DataFileReader, ReadContext
-from maintenance.scan.plan import index_container, live_entries
+from maintenance.read.data_file import ReadContext
+from maintenance.scan.plan import live_entries
 from maintenance.spark.tasks import TaskError, run_tasks
 from maintenance.table.table import Table, new_commit_user
-from maintenance.write.context import WriteContext
-from maintenance.write.file_index import SUFFIX, next_index_name, store_container
 from maintenance.write.message import CommitMessage
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_BATCH_ROWS = 1 << 17
 _FILES_PER_TASK = 16
+_FILES_PER_COMMIT = 1024
 _ATTEMPTS = 6
 
 
@@ -46,9 +43,12 @@ class RewriteFileIndexReport:
     """What a rewrite did.
 
     Attributes:
-        written_files: data files that got another index; `skipped_files`: those that have what is declared.
-        index_bytes: of the new containers.
+        written_files: data files whose indexes changed; `skipped_files`: those that have what is declared.
+        index_bytes: of the new containers; `built_indexes`, `dropped_indexes`: in those files.
+        read_files: data files that were read.
         conflicts: data files that another writer replaced meanwhile; what replaced them was looked at anew.
+        probe: whether known values are found through the indexes, and what that leaves out; None in a dry run.
+        probe_values, probe_skipped_share: the probe's numbers, share of files that indexes alone leave out.
     """
 
     table: str
@@ -57,27 +57,15 @@ class RewriteFileIndexReport:
     written_files: int
     skipped_files: int
     index_bytes: int
+    built_indexes: int = 0
+    dropped_indexes: int = 0
+    read_files: int = 0
     conflicts: int = 0
     dry_run: bool = False
     seconds: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class IndexTask:
-    """Data files to index. `dry_run`: build and compare, write nothing."""
-
-    write: WriteContext
-    read: ReadContext
-    entries: tuple[ManifestEntry, ...]
-    dry_run: bool
-
-
-@dataclass(frozen=True, slots=True)
-class IndexResult:
-    """Entries before and after; those that stay as they are are left out."""
-
-    changed: tuple[tuple[ManifestEntry, DataFileMeta], ...]
-    index_bytes: int
+    probe: IndexProbe | None = None
+    probe_values: int = 0
+    probe_skipped_share: float = 0.0
 
 
 def rewrite_file_index(
@@ -85,14 +73,16 @@ def rewrite_file_index(
     table: Table,
     *,
     where: str | None = None,
+    rebuild: bool = False,
     dry_run: bool = False,
     progress: Progress | None = None,
 ) -> RewriteFileIndexReport:
     """Rewrite the file indexes of a table.
 
-    Args: `where`: a filter over partition columns; `dry_run`: say what would change, write nothing; the others as of
-        `compact`.
-    Raises: PredicateError: `where` names other columns; UnsupportedError; an error of a task.
+    Args: `where`: a filter over partition columns; `rebuild`: build also what is there as declared; `dry_run`: say what
+        would change, write nothing; the others as of `compact`.
+    Raises: PredicateError: `where` names other columns; CorruptFileError: the probe misses a value; UnsupportedError;
+        an error of a task.
     """
     started = time.monotonic()
     say = progress or (lambda _: None)
@@ -106,13 +96,25 @@ def rewrite_file_index(
         )
     report = RewriteFileIndexReport(table.identifier, None, (), 0, 0, 0, dry_run=dry_run)
     for _ in range(_ATTEMPTS):
-        report, lost = _attempt(spark, table, predicate, report, say)
+        report, lost = _attempt(spark, table, predicate, report, say, rebuild=rebuild)
         if not lost:
+            report = report if dry_run else _probed(table, report)
             return replace(report, seconds=time.monotonic() - started)
         say(f"{lost} data files were replaced by another writer: looking again")
     raise ConflictError(
         f"other writers kept replacing the data files, {_ATTEMPTS} times", f"table {table.identifier}", "Run again."
     )
+
+
+def _probed(table: Table, report: RewriteFileIndexReport) -> RewriteFileIndexReport:
+    probe = probe_file_index(table)
+    if probe.missed:
+        raise CorruptFileError(
+            f"file indexes hide rows: {'; '.join(probe.missed)}",
+            f"table {table.identifier}",
+            "Set file-index.read.enabled = false, and rewrite them with rebuild.",
+        )
+    return replace(report, probe=probe, probe_values=probe.values, probe_skipped_share=probe.skipped_share)
 
 
 def _attempt(
@@ -121,19 +123,39 @@ def _attempt(
     predicate: Predicate | None,
     so_far: RewriteFileIndexReport,
     say: Progress,
+    *,
+    rebuild: bool,
 ) -> tuple[RewriteFileIndexReport, int]:
     """Index what needs it on the latest snapshot. Returns the report and how many files were lost to other writers."""
     snapshot = table.latest_snapshot()
-    entries = [] if snapshot is None else live_entries(table.scan_source(), snapshot, predicate)
+    # Files of level 0 too, which reads of some tables leave out: a compaction may raise them as they are.
+    source = table.scan_source()
+    entries = [] if snapshot is None else live_entries(source, snapshot, predicate, all_levels=True)
     say(f"{len(entries)} data files to look at")
-    results = _results(spark, table, entries, dry_run=so_far.dry_run)
+    report = replace(so_far, base_snapshot_id=None if snapshot is None else snapshot.id)
+    tasks = _tasks(table, entries, rebuild=rebuild, dry_run=so_far.dry_run)
+    lost = 0
+    per_commit = _FILES_PER_COMMIT // _FILES_PER_TASK
+    for start in range(0, len(tasks), per_commit):
+        results = _results(spark, table, tasks[start : start + per_commit])
+        report, lost_here = _committed(table, results, report, say)
+        lost += lost_here
+    done = report.written_files
+    return replace(report, skipped_files=max(0, len(entries) - lost - done)), lost
+
+
+def _committed(
+    table: Table, results: Sequence[IndexResult], so_far: RewriteFileIndexReport, say: Progress
+) -> tuple[RewriteFileIndexReport, int]:
+    """Commit the results. Returns the report and how many files were lost to other writers."""
     changed = [pair for result in results for pair in result.changed]
     report = replace(
         so_far,
-        base_snapshot_id=None if snapshot is None else snapshot.id,
         written_files=so_far.written_files + len(changed),
-        skipped_files=len(entries) - len(changed),
         index_bytes=so_far.index_bytes + sum(result.index_bytes for result in results),
+        built_indexes=so_far.built_indexes + sum(result.built for result in results),
+        dropped_indexes=so_far.dropped_indexes + sum(result.dropped for result in results),
+        read_files=so_far.read_files + sum(result.read_files for result in results),
     )
     if so_far.dry_run or not changed:
         return report, 0
@@ -156,29 +178,29 @@ def _new_side_files(table: Table, old: ManifestEntry, new: DataFileMeta) -> list
     return [path for path in table.paths.all_files_of(old.partition, old.bucket, new) if path not in before]
 
 
-def _results(
-    spark: "SparkSession | None", table: Table, entries: Sequence[ManifestEntry], *, dry_run: bool
-) -> list[IndexResult]:
+def _tasks(table: Table, entries: Sequence[ManifestEntry], *, rebuild: bool, dry_run: bool) -> list[IndexTask]:
+    column_indexes(table.options, table.schema.fields)  # what is declared wrongly is not left to the tasks
     write = table.write_context()
-    declared = column_indexes(table.options, table.schema.fields)
     ids = {entry.file.schema_id for entry in entries} | {table.schema.id}
     schemas = {i: table.schema if i == table.schema.id else table.schemas.get(i) for i in ids}
-    read = ReadContext(table.file_io, schemas, tuple(dict.fromkeys(index.field for index in declared)))
-    tasks = [
-        IndexTask(write, read, tuple(entries[start : start + _FILES_PER_TASK]), dry_run)
+    read = ReadContext(table.file_io, schemas, ())
+    return [
+        IndexTask(write, read, tuple(entries[start : start + _FILES_PER_TASK]), rebuild, dry_run)
         for start in range(0, len(entries), _FILES_PER_TASK)
     ]
+
+
+def _results(spark: "SparkSession | None", table: Table, tasks: Sequence[IndexTask]) -> list[IndexResult]:
     results = []
     for outcome in run_tasks(spark, index_files, tasks):
-        if isinstance(outcome, TaskError):
-            raise (
-                outcome.error
-                if isinstance(outcome.error, PaimonError)
-                else PaimonError(
-                    f"a task failed: {outcome.error}", f"table {table.identifier}", "See the log of the task."
-                )
-            )
-        results.append(outcome)
+        if isinstance(outcome, IndexResult):
+            results.append(outcome)
+            continue
+        assert isinstance(outcome, TaskError)
+        if isinstance(outcome.error, PaimonError):
+            raise outcome.error
+        place = f"table {table.identifier}"
+        raise PaimonError(f"a task failed: {outcome.error}", place, "See the log of the task.") from outcome.error
     return results
 
 
@@ -192,77 +214,3 @@ def _messages(changed: Sequence[tuple[ManifestEntry, DataFileMeta]]) -> list[Com
         )
         for group, pairs in groups.items()
     ]
-
-
-def index_files(task: IndexTask) -> IndexResult:
-    """Index the files of a task. Runs in a task."""
-    changed = []
-    size = 0
-    for entry in task.entries:
-        old = index_container_of(task.write, entry)
-        container = _container(task, entry, old)
-        if container == old and not _both_slots(entry.file):
-            continue
-        size += len(container or b"")
-        file = entry.file if task.dry_run else _stored(task.write, entry, container)
-        changed.append((entry, file))
-    return IndexResult(tuple(changed), size)
-
-
-def index_container_of(context: WriteContext, entry: ManifestEntry) -> bytes | None:
-    """The container that a file has now."""
-    return index_container(Manifests(context.file_io, context.paths), entry.partition, entry.bucket, entry.file)
-
-
-def _both_slots(file: DataFileMeta) -> bool:
-    """Embedded bytes and a side file at once, as Java leaves them."""
-    return file.embedded_index is not None and any(name.endswith(SUFFIX) for name in file.extra_files)
-
-
-def _container(task: IndexTask, entry: ManifestEntry, old: bytes | None) -> bytes | None:
-    """The container a file should have, None for no index at all. Names are those of the file's own schema."""
-    written = task.read.schemas[entry.file.schema_id]
-    own = {field.id: field for field in written.fields}
-    declared = [
-        index for index in column_indexes(task.write.options, task.write.schema.fields)
-        if index.field.id in own and own[index.field.id].type.as_nullable() == index.field.type.as_nullable()
-    ]  # fmt: skip
-    names = {index.field.name: own[index.field.id].name for index in declared}
-    kept = _kept(old, entry.file.file_name, set(names.values()))
-    built = _built(task, entry, declared)
-    bodies = {name: dict(indexes) for name, indexes in kept.items()}
-    for column, indexes in built.items():
-        bodies.setdefault(names[column], {}).update(indexes)
-    return serialize_container(bodies) if bodies else None
-
-
-def _kept(container: bytes | None, where: str, columns: set[str]) -> Mapping[str, Mapping[str, bytes | None]]:
-    """Indexes of the present container whose column is still declared."""
-    found = {} if container is None else parse_container(container, where)
-    return {name: indexes for name, indexes in found.items() if name in columns}
-
-
-def _built(
-    task: IndexTask, entry: ManifestEntry, declared: Sequence[ColumnIndex]
-) -> Mapping[str, Mapping[str, bytes | None]]:
-    if not declared:
-        return {}
-    builder = FileIndexBuilder(declared)
-    path = task.write.paths.data_file(entry.partition, entry.bucket, entry.file)
-    context = replace(task.read, fields=tuple(dict.fromkeys(index.field for index in declared)))
-    for rows in DataFileReader(context, path, entry.file, {}).batches(_BATCH_ROWS):
-        builder.add(rows)
-    return builder.bodies()
-
-
-def _stored(context: WriteContext, entry: ManifestEntry, container: bytes | None) -> DataFileMeta:
-    """The file's new description; writes the side file if the container is large."""
-    file = entry.file
-    others = tuple(name for name in file.extra_files if not name.endswith(SUFFIX))
-    if container is None:
-        return replace(file, embedded_index=None, extra_files=others)
-    folder = context.paths.data_file(entry.partition, entry.bucket, file).rsplit("/", 1)[0]
-    threshold = FILE_INDEX_IN_MANIFEST_THRESHOLD.of(context.options)
-    path = f"{folder}/{next_index_name(file)}"
-    embedded, extra = store_container(container, path, context.file_io, threshold)
-    return replace(file, embedded_index=embedded, extra_files=(*others, *extra))

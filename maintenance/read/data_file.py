@@ -2,20 +2,23 @@
 
 Columns are found by name in the schema the file was written with and mapped to the wanted columns by field id; a column
 that the file lacks is null. Partition columns are filled from the manifest's partition, not from the file. Rows that a
-deletion vector names are left out: its positions are row numbers in the file, whatever parts of it are read.
+deletion vector names are left out, and those that a file index rules out: their positions are row numbers in the file,
+whatever parts of it are read.
 Source: seed 000 (schema evolution), Java `SchemaEvolutionUtil`, `ApplyDeletionVectorReader`, `DataFileRecordReader`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyroaring import BitMap
 
 from maintenance.errors import CorruptFileError, DataError, UnsupportedError
 from maintenance.format.data_file import DataFileMeta, FileSource, written_fields
-from maintenance.format.data_format import DataReader
+from maintenance.format.data_format import DataReader, Wanted
 from maintenance.format.data_formats import open_data_file
 from maintenance.format.schema import TableSchema
 from maintenance.format.system_fields import ROW_ID, SEQUENCE_NUMBER, SYSTEM_FIELDS, VALUE_KIND
@@ -26,6 +29,7 @@ from maintenance.predicate.arrow import expression
 from maintenance.predicate.evolution import devolved
 from maintenance.predicate.tree import Predicate
 from maintenance.read.deletions import read_vector
+from maintenance.scan.file_index import index_selection, open_container
 from maintenance.types.arrow import arrow_type
 from maintenance.types.casts.cast import cast
 from maintenance.types.data_type import DataField
@@ -69,6 +73,8 @@ class DataFileReader:
         partition: partition columns and their values, from the manifest.
         predicate: over wanted columns; only prunes row groups, rows are not filtered.
         deletion: where the file's deletion vector lies, None without one.
+        indexed: leave out rows that the file index rules out, and do not open a file in which none is left. Not for
+            files that are merged: an older version of a row would come back.
     """
 
     context: ReadContext
@@ -77,51 +83,85 @@ class DataFileReader:
     partition: Mapping[str, Value]
     predicate: Predicate | None = None
     deletion: DeletionFile | None = None
+    indexed: bool = False
 
     def read(self) -> pa.Table:
         """The whole file, without the parts that the predicate rules out."""
+        rows = self._rows()
+        if rows is not None and not len(rows):
+            return self.context.arrow_schema.empty_table()
+        wanted = Wanted(self._filter(), rows)
         with self.context.file_io.open_input(self.path) as source:
             reader = open_data_file(source, self.path, self._options)
-            positions, table = self._positions(reader), reader.read(self._file_fields(), self._filter())
-            self._check_rows(table.num_rows)
-            return self._without_deleted(table, positions, self._live())
+            positions, table = self._positions(reader, wanted), reader.read(self._file_fields(), wanted)
+            self._check_rows(table.num_rows, positions)
+            return self._rows_of(table, positions, rows)
 
     def batches(self, batch_rows: int) -> Iterator[pa.Table]:
         """The file in tables of at most `batch_rows` rows, decoded as they are asked for."""
+        rows = self._rows()
+        if rows is not None and not len(rows):
+            return
+        wanted = Wanted(self._filter(), rows)
         with self.context.file_io.open_input(self.path) as source:
             reader = open_data_file(source, self.path, self._options)
-            positions, live, start = self._positions(reader), self._live(), 0
-            for table in reader.batches(self._file_fields(), batch_rows, self._filter()):
+            positions, start = self._positions(reader, wanted), 0
+            for table in reader.batches(self._file_fields(), batch_rows, wanted):
                 end = start + table.num_rows
-                yield self._without_deleted(table, None if positions is None else positions[start:end], live)
+                yield self._rows_of(table, None if positions is None else positions[start:end], rows)
                 start = end
-            self._check_rows(start)
+            self._check_rows(start, positions)
 
-    def _positions(self, reader: DataReader) -> np.ndarray | None:
+    def _positions(self, reader: DataReader, wanted: Wanted) -> np.ndarray | None:
         """Row numbers in the file of what is read, None where nothing depends on them."""
-        if self.deletion is None and not any(field.id == ROW_ID.id for field in self.context.fields):
+        if wanted.rows is None and not any(field.id == ROW_ID.id for field in self.context.fields):
             return None
-        found = reader.positions(self._filter())
+        found = reader.positions(wanted)
         return np.arange(self.file.row_count) if found is None else found
 
-    def _live(self) -> np.ndarray | None:
-        """Which rows of the file are not deleted, None for all. Raises: CorruptFileError."""
-        if self.deletion is None:
-            return None
-        return read_vector(self.context.file_io, self.deletion, self.file.row_count).kept(self.file.row_count)
+    def _rows(self) -> np.ndarray | None:
+        """Numbers of the rows that are not deleted and that the file index leaves over, ascending; None for all.
 
-    def _without_deleted(self, table: pa.Table, positions: np.ndarray | None, live: np.ndarray | None) -> pa.Table:
-        """Rows of the file as the wanted columns. `positions`: of the rows; `live`: by position."""
+        Raises: CorruptFileError: the deletion vector is damaged.
+        """
+        selected = self._selected()
+        if self.deletion is None:
+            return None if selected is None else np.asarray(selected.to_array(), np.int64)
+        live = read_vector(self.context.file_io, self.deletion, self.file.row_count).kept(self.file.row_count)
+        if selected is not None:
+            chosen = np.zeros(len(live), bool)
+            chosen[np.asarray(selected.to_array(), np.int64)] = True
+            live &= chosen
+        return np.flatnonzero(live)
+
+    def _selected(self) -> BitMap | None:
+        """Rows that the file index leaves over, None for all."""
+        if not self.indexed or self.predicate is None:
+            return None
+        own = list(self._own().values())
+        load = partial(open_container, self.context.file_io, self.path, self.file)
+        return index_selection(self._over_own(self.predicate), self.file, own, load).rows
+
+    def _rows_of(self, table: pa.Table, positions: np.ndarray | None, rows: np.ndarray | None) -> pa.Table:
+        """Rows of the file as the wanted columns. `positions`: of the rows; `rows`: positions of those wanted."""
         if positions is not None and (
             len(positions) != table.num_rows or positions.max(initial=-1) >= self.file.row_count
         ):
             raise self._other_rows(table.num_rows)
-        found = self._conform(table, positions)
-        return found if live is None else found.filter(pa.array(live[positions]))
+        if positions is None or rows is None:
+            return self._conform(table, positions)
+        place = np.searchsorted(rows, positions)
+        kept = rows[np.minimum(place, len(rows) - 1)] == positions
+        if kept.all():
+            return self._conform(table, positions)
+        return self._conform(table.filter(pa.array(kept)), positions[kept])
 
-    def _check_rows(self, found: int) -> None:
+    def _check_rows(self, found: int, positions: np.ndarray | None) -> None:
         """Raise where the file is not the one its manifest speaks of: Avro files can be cut unnoticed."""
-        if found > self.file.row_count or (found < self.file.row_count and self._filter() is None):
+        whole = positions is None and self._filter() is None
+        if positions is not None and found != len(positions):
+            raise self._other_rows(found)
+        if found > self.file.row_count or (found < self.file.row_count and whole):
             raise self._other_rows(found)
 
     def _other_rows(self, found: int) -> CorruptFileError:
@@ -139,12 +179,16 @@ class DataFileReader:
         """The predicate over the file's own columns; None if it says nothing about them."""
         if self.predicate is None:
             return None
+        return expression(self._over_own(self.predicate), list(self._own().values()))
+
+    def _over_own(self, predicate: Predicate) -> Predicate:
+        """The predicate over the file's own columns, weaker where it must be."""
         own = self._own()
         # Columns that the file's schema has and the file has not are in another file of the same rows.
         elsewhere = {f.id for f in self.context.schemas[self.file.schema_id].fields} - set(own)
         elsewhere |= {f.id for f in SYSTEM_FIELDS}
         asked = [f for f in self.context.fields if f.name not in self.partition and f.id not in elsewhere]
-        return expression(devolved(self.predicate, asked, own), list(own.values()))
+        return devolved(predicate, asked, own)
 
     def _own(self) -> dict[int, DataField]:
         """The columns of the file by id."""

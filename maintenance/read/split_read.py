@@ -22,6 +22,7 @@ from maintenance.merge.ordered import RecordOrder
 from maintenance.merge.sections import Section, levels_apart, partition_into_sections
 from maintenance.metadata.paths import TablePaths
 from maintenance.options import table as table_options
+from maintenance.options.file_index import FILE_INDEX_READ_ENABLED
 from maintenance.predicate.arrow import mask
 from maintenance.predicate.tree import Predicate, columns_of, restrict
 from maintenance.read.data_evolution import anchor, joined, newest_columns
@@ -98,8 +99,10 @@ class SplitRead:
     def _rows(self, split: Split) -> Iterator[pa.Table]:
         if split.raw:
             context = self._context((*self._record_fields(), *self._needed()))
+            indexed = FILE_INDEX_READ_ENABLED.of(self.options)
             for file in split.files:
-                yield from _stream(self.reader(context, split, file, self._pushed))
+                reader = self.reader(context, split, file, self._pushed)
+                yield from _stream(replace(reader, indexed=indexed))
             return
         if not self.schema.primary_keys:
             yield from self._joined(split)

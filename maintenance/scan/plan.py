@@ -1,12 +1,13 @@
 """Plan a batch read: a snapshot and a filter become splits."""
 
 import datetime as dt
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 
 from maintenance.errors import NotFoundError, UnsupportedError
-from maintenance.format.data_file import DataFileMeta
+from maintenance.format.file_index.selection import Selection
 from maintenance.format.key import key_reader
 from maintenance.format.manifest import EntrySelection, ManifestEntry
 from maintenance.format.schema import TableSchema
@@ -16,10 +17,11 @@ from maintenance.options import table as table_options
 from maintenance.options.file_index import FILE_INDEX_READ_ENABLED
 from maintenance.predicate.tree import Predicate
 from maintenance.scan.data_evolution import alone_or_together, data_evolution_splits
+from maintenance.scan.file_index import has_index, open_container
 from maintenance.scan.pruning import Pruning, alone_by_bucket, prune_primary_key
-from maintenance.scan.split import AnySplit, SplitOptions, append_splits, primary_key_splits, with_deletions
+from maintenance.scan.split import AnySplit, Split, SplitOptions, append_splits, primary_key_splits, with_deletions
 
-INDEX_SUFFIX = ".index"
+_THREADS = 16
 POSTPONE_BUCKET = -2
 
 
@@ -76,35 +78,44 @@ def plan_scan(
     schemas = dict(source.schemas(sorted({entry.file.schema_id for entry in entries})))
     schemas[source.schema.id] = source.schema
     pruning = Pruning(source.schema, schemas, predicate)
-    split_options = SplitOptions.of(source.options)
-
-    def container(entry: ManifestEntry) -> bytes | None:
-        return None if predicate is None else _container(source, entry)
-
-    if source.schema.primary_keys:
-        one_version = table_options.has_one_version(source.options)
-        computed = table_options.MERGE_ENGINE.of(source.options) in ("partial-update", "aggregation")
-        by_stats = prune_primary_key(entries, pruning, one_version=one_version, computed=computed)
-        # As with statistics, an index may rule a file out only if no other file can hold a version of its rows.
-        alone = alone_by_bucket(entries, one_version=one_version)
-        kept = [
-            entry
-            for entry in by_stats
-            if (entry.partition, entry.bucket) not in alone or pruning.keeps_index(entry.file, container(entry))
-        ]
-        read_key = key_reader([field.type for field in source.schema.key_fields])
-        by_key = not table_options.PK_CLUSTERING_OVERRIDE.of(source.options)
-        splits = primary_key_splits(snapshot.id, kept, split_options, read_key, one_version=one_version, by_key=by_key)
-    elif table_options.DATA_EVOLUTION_ENABLED.of(source.options):
-        by_stats = kept = alone_or_together(entries, pruning.keeps_values)
-        splits = data_evolution_splits(snapshot.id, kept, split_options)
-    else:
-        by_stats = [entry for entry in entries if pruning.keeps_values(entry.file)]
-        kept = [entry for entry in by_stats if pruning.keeps_index(entry.file, container(entry))]
-        splits = append_splits(snapshot.id, kept, split_options)
+    by_stats, testable = by_statistics(source, entries, pruning)
+    excluded = excluded_by_index(source, pruning, testable)
+    kept = [entry for entry in by_stats if id(entry) not in excluded]
+    splits = _splits(source, snapshot.id, kept)
     if kept and table_options.DELETION_VECTORS_ENABLED.of(source.options):
         splits = with_deletions(splits, source.manifests.deletion_vectors(snapshot))
     return ScanPlan(tuple(splits), schemas, len(entries), len(entries) - len(by_stats), len(by_stats) - len(kept))
+
+
+def by_statistics(
+    source: ScanSource, entries: Sequence[ManifestEntry], pruning: Pruning
+) -> tuple[list[ManifestEntry], list[ManifestEntry]]:
+    """Entries that may match by statistics, and those of them that a file index may still rule out.
+
+    As with statistics, an index may rule a file out only if no other file can hold a version of its rows.
+    """
+    if source.schema.primary_keys:
+        one_version = table_options.has_one_version(source.options)
+        computed = table_options.MERGE_ENGINE.of(source.options) in ("partial-update", "aggregation")
+        kept = prune_primary_key(entries, pruning, one_version=one_version, computed=computed)
+        alone = alone_by_bucket(entries, one_version=one_version)
+        return kept, [entry for entry in kept if (entry.partition, entry.bucket) in alone]
+    if table_options.DATA_EVOLUTION_ENABLED.of(source.options):
+        return alone_or_together(entries, pruning.keeps_values), []
+    kept = [entry for entry in entries if pruning.keeps_values(entry.file)]
+    return kept, kept
+
+
+def _splits(source: ScanSource, snapshot_id: int, kept: Sequence[ManifestEntry]) -> Iterable[Split]:
+    options = SplitOptions.of(source.options)
+    if source.schema.primary_keys:
+        one_version = table_options.has_one_version(source.options)
+        read_key = key_reader([field.type for field in source.schema.key_fields])
+        by_key = not table_options.PK_CLUSTERING_OVERRIDE.of(source.options)
+        return primary_key_splits(snapshot_id, kept, options, read_key, one_version=one_version, by_key=by_key)
+    if table_options.DATA_EVOLUTION_ENABLED.of(source.options):
+        return data_evolution_splits(snapshot_id, kept, options)
+    return append_splits(snapshot_id, kept, options)
 
 
 def _made_since(entry: ManifestEntry, millis: int) -> bool:
@@ -177,22 +188,26 @@ def live_entries(
     return source.manifests.live_entries(snapshot, *entry_filter(source, predicate, all_levels=all_levels))
 
 
-def _container(source: ScanSource, entry: ManifestEntry) -> bytes | None:
-    """The file index of an entry: embedded, else from the file beside the data file."""
-    if not FILE_INDEX_READ_ENABLED.of(source.options):
-        return None
-    return index_container(source.manifests, entry.partition, entry.bucket, entry.file)
+def excluded_by_index(source: ScanSource, pruning: Pruning, entries: Sequence[ManifestEntry]) -> set[int]:
+    """The entries, by `id`, no row of which can match by their file indexes."""
+    return {id(entry) for entry, found in selections(source, pruning, entries) if found.is_empty}
 
 
-def index_container(manifests: Manifests, partition: bytes, bucket: int, file: DataFileMeta) -> bytes | None:
-    """The bytes of a file's index container, None without one. Embedded bytes win, as in Paimon."""
-    if file.embedded_index is not None:
-        return file.embedded_index
-    names = [name for name in file.extra_files if name.endswith(INDEX_SUFFIX)]
-    if not names:
-        return None
-    folder = manifests.paths.data_file(partition, bucket, file).rsplit("/", 1)[0]
-    try:
-        return manifests.file_io.read_bytes(f"{folder}/{names[-1]}")
-    except FileNotFoundError:
-        return None
+def selections(
+    source: ScanSource, pruning: Pruning, entries: Sequence[ManifestEntry]
+) -> Iterator[tuple[ManifestEntry, Selection]]:
+    """Rows of each entry's file that may match, by its file index. Index files beside data files are read at once."""
+    if pruning.predicate is None or not FILE_INDEX_READ_ENABLED.of(source.options):
+        return
+    manifests = source.manifests
+
+    def select(entry: ManifestEntry) -> Selection:
+        path = manifests.paths.data_file(entry.partition, entry.bucket, entry.file)
+        return pruning.selection(entry.file, lambda: open_container(manifests.file_io, path, entry.file))
+
+    beside = sum(entry.file.embedded_index is None and has_index(entry.file) for entry in entries)
+    if beside < _THREADS:
+        yield from ((entry, select(entry)) for entry in entries)
+        return
+    with ThreadPoolExecutor(_THREADS) as pool:
+        yield from zip(entries, pool.map(select, entries), strict=True)

@@ -7,7 +7,7 @@ Source: data section 6.3, Java `KeyValueFileStoreScan`.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -19,14 +19,15 @@ from maintenance.errors import CorruptFileError
 from maintenance.format.binary_row import parse_row
 from maintenance.format.column_stats import stats_values
 from maintenance.format.data_file import DataFileMeta, written_fields
-from maintenance.format.file_index.container import parse_container
-from maintenance.format.file_index.pruning import may_match as index_may_match
+from maintenance.format.file_index.selection import Selection
 from maintenance.format.manifest import ManifestEntry
 from maintenance.format.manifest_list import ManifestFileMeta
 from maintenance.format.schema import TableSchema
 from maintenance.format.simple_stats import SimpleStats
+from maintenance.predicate.evolution import devolved
 from maintenance.predicate.statistics import ColumnStats, may_match
 from maintenance.predicate.tree import Compare, In, Predicate, conjuncts, restrict
+from maintenance.scan.file_index import IndexContainer, index_selection
 from maintenance.scan.split import by_bucket, raw_convertible
 from maintenance.types.casts.matrix import keeps_values
 from maintenance.types.data_type import DataField
@@ -110,20 +111,17 @@ class Pruning:
             return True
         return may_match(self.predicate, self._value_stats(file), file.row_count)
 
-    def keeps_index(self, file: DataFileMeta, container: bytes | None) -> bool:
-        """Whether rows of a file may match, by its file index. Columns are resolved by field id."""
-        if self.predicate is None or container is None:
-            return True
-        indexes = parse_container(container, file.file_name)
-        own = {field.id: field for field in self.schemas[file.schema_id].fields}
-        resolved: dict[str, Mapping[str, bytes | None]] = {}
-        fields: dict[str, DataField] = {}
-        for field in self.schema.fields:
-            source = own.get(field.id)
-            if source is None or source.type.as_nullable() != field.type.as_nullable() or source.name not in indexes:
-                continue
-            resolved[field.name], fields[field.name] = indexes[source.name], field
-        return index_may_match(self.predicate, resolved, fields)
+    def selection(self, file: DataFileMeta, load: Callable[[], IndexContainer | None]) -> Selection:
+        """Rows of a file that may match, by its file index. Columns are resolved by field id.
+
+        `load`: the file's container, if there is a reason to look at it.
+        """
+        if self.predicate is None:
+            return Selection()
+        own = {field.id: field for field in written_fields(file, self.schemas[file.schema_id])}
+        elsewhere = {field.id for field in self.schemas[file.schema_id].fields} - set(own)
+        asked = [field for field in self.schema.fields if field.id not in elsewhere]
+        return index_selection(devolved(self.predicate, asked, own), file, list(own.values()), load)
 
     def _value_stats(self, file: DataFileMeta) -> dict[str, ColumnStats]:
         own = written_fields(file, self.schemas[file.schema_id])

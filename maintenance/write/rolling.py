@@ -219,8 +219,11 @@ class _OpenFile:
     def _store_index(self) -> tuple[bytes | None, tuple[str, ...]]:
         if self._index is None:
             return None, ()
+        container = self._index.finish()
+        if container is None:
+            return None, ()
         threshold = FILE_INDEX_IN_MANIFEST_THRESHOLD.of(self._context.options)
-        return store_container(self._index.finish(), self._path + SUFFIX, self._context.file_io, threshold)
+        return store_container(container, self._path + SUFFIX, self._context.file_io, threshold)
 
     def abandon(self) -> None:
         self._sink.close()

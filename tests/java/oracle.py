@@ -295,6 +295,65 @@ class Oracle:
         name = self._paimon.catalog.Identifier.fromString(identifier)
         self._catalog(warehouse).alterTable(name, JavaChanges(self._paimon).of(changes), False)
 
+    # File indexes
+
+    def index_bodies(
+        self, work: Sequence[tuple[str, DataType, Mapping[str, str], Sequence[Value]]]
+    ) -> list[bytes | None]:
+        """For each (kind, type, options, values) the body of the index; None if Java cannot build it."""
+        return [self._index_body(*each) for each in work]
+
+    def _index_body(
+        self, kind: str, data_type: DataType, options: Mapping[str, str], values: Sequence[Value]
+    ) -> bytes | None:
+        try:
+            writer = self._indexer(kind, data_type, options).createWriter()
+            java_type = JavaCasts(self._paimon).data_type(data_type)
+            for value in values:
+                writer.writeRecord(to_java(self._paimon, value, java_type))
+            return bytes(writer.serializedBytes())
+        except jpype.JException:
+            return None
+
+    def _indexer(self, kind: str, data_type: DataType, options: Mapping[str, str]) -> Any:
+        java_options = self._paimon.options.Options(jpype.java.util.HashMap(dict(options)))
+        return self._paimon.fileindex.FileIndexer.create(
+            kind, JavaCasts(self._paimon).data_type(data_type), java_options
+        )
+
+    def index_answers(
+        self, work: Sequence[tuple[str, DataType, bytes, Sequence[Condition]]]
+    ) -> list[list[list[int] | bool]]:
+        """For each (kind, type, body, conditions) and condition the rows that Java's reader leaves over.
+
+        A condition is ``(method of PredicateBuilder, value…)``. True and False where it only tells whether to read.
+        """
+        return [[self._index_answer(*each, condition) for condition in conditions] for *each, conditions in work]
+
+    def _visited(self, reader: Any, reference: Any, condition: Condition, java_type: Any) -> Any:
+        method, *values = condition
+        if method in ("isNull", "isNotNull"):
+            return getattr(reader, f"visit{method[0].upper()}{method[1:]}")(reference)
+        if method == "in_":
+            literals = [to_java(self._paimon, value, java_type) for value in values[0]]
+            return reader.visitIn(reference, jpype.java.util.ArrayList(literals))
+        value = jpype.JObject(to_java(self._paimon, values[0], java_type), jpype.java.lang.Object)
+        return getattr(reader, f"visit{method[0].upper()}{method[1:]}")(reference, value)
+
+    def _index_answer(self, kind: str, data_type: DataType, body: bytes, condition: Condition) -> list[int] | bool:
+        java_type = JavaCasts(self._paimon).data_type(data_type)
+        stream = self._paimon.fs.ByteArraySeekableStream(jpype.JArray(jpype.JByte)(body))
+        reader = self._indexer(kind, data_type, {}).createReader(stream, 0, len(body))
+        reference = self._paimon.predicate.FieldRef(0, "f", java_type)
+        result = self._visited(reader, reference, condition, java_type)
+        if isinstance(result, self._paimon.fileindex.bitmap.BitmapIndexResult):
+            rows = result.get().iterator()
+            found = []
+            while rows.hasNext():
+                found.append(int(rows.next()))
+            return found
+        return bool(result.remain())
+
     # Casts
 
     def may_change(self, pairs: Sequence[tuple[DataType, DataType]], *, explicit: bool) -> list[bool]:

@@ -111,7 +111,8 @@ def _bitmaps(values: Coded) -> tuple[np.ndarray, np.ndarray, bytes]:
 
 def _java_order(values: Coded) -> np.ndarray:
     """Keys in the order in which Java's HashMap gives them."""
-    return hash_map_order(values.keys.java_hashes(), values.rows[values.starts])
+    came = values.rows[values.starts]
+    return hash_map_order(values.keys.java_hashes(), came, int(values.rows.max(initial=-1)))
 
 
 def _block_starts(sizes: np.ndarray, limit: int) -> np.ndarray:
@@ -167,7 +168,7 @@ class BitmapIndex:
         if version == 1:
             block, self._body = _parse_entries(body, self._at, count, (column.data_type, 4))
             self._firsts: list[Key] = []
-            self._block_places = [(self._at, block)]
+            self._block_places: list[tuple[int, _Block | None]] = [(self._at, block)]
         else:
             self._at += 4 * has_nulls
             self._parse_block_index()
@@ -207,8 +208,8 @@ class BitmapIndex:
 
     def _candidates(self, span: Span) -> Iterator[_Block]:
         """Blocks that can hold keys of a span."""
-        first = 0 if span.low is None else max(0, bisect_right(self._firsts, span.low) - 1)  # type: ignore[type-var]
-        last = len(self._firsts) if span.high is None else bisect_right(self._firsts, span.high)  # type: ignore[type-var]
+        first = 0 if span.low is None else max(0, bisect_right(self._firsts, span.low) - 1)
+        last = len(self._firsts) if span.high is None else bisect_right(self._firsts, span.high)
         for at, parsed in self._block_places[first:last] if self._firsts else self._block_places:
             if parsed is not None:
                 yield parsed
@@ -276,7 +277,7 @@ def _block_sizes(body: bytes, data_type: DataType) -> np.ndarray:
     at = 18 if body[9] else 10
     (count,) = struct.unpack_from(">i", body, at)
     at += 4
-    starts = []
+    starts: list[int] = []
     for _ in range(count):
         _, at = parse_key(body, at, data_type)
         starts += struct.unpack_from(">i", body, at)

@@ -13,6 +13,9 @@ from maintenance.errors import CorruptFileError
 MAGIC = 1493475289347502
 VERSION = 1
 EMPTY_START = -1
+Place = tuple[int, int]  # first byte and length of a body
+
+_LEAST_HEAD = 24
 
 _FIX = "Rebuild the index with rewrite_file_index, or read with file-index.read.enabled = false."
 
@@ -21,10 +24,10 @@ def serialize_container(indexes: Mapping[str, Mapping[str, bytes | None]]) -> by
     """The container of `indexes`: column, kind of index, body. A body of None: nothing was given to the index."""
     names = {name: _utf(name) for column, kinds in indexes.items() for name in (column, *kinds)}
     entries = sum(len(names[kind]) + 8 for kinds in indexes.values() for kind in kinds)
-    head_length = 24 + entries + sum(len(names[column]) + 4 for column in indexes)
-    head = [struct.pack(">qiii", MAGIC, VERSION, head_length, len(indexes))]
+    length_of_head = _LEAST_HEAD + entries + sum(len(names[column]) + 4 for column in indexes)
+    head = [struct.pack(">qiii", MAGIC, VERSION, length_of_head, len(indexes))]
     bodies: list[bytes] = []
-    start = head_length
+    start = length_of_head
     for column, kinds in indexes.items():
         head += [names[column], struct.pack(">i", len(kinds))]
         for kind, body in kinds.items():
@@ -42,18 +45,59 @@ def parse_container(data: bytes, where: str) -> dict[str, dict[str, bytes | None
 
     Raises: CorruptFileError: no container, of another version, or cut off.
     """
+    return {
+        column: {kind: body_at(data, place, where) for kind, place in kinds.items()}
+        for column, kinds in parse_head(data, where).items()
+    }
+
+
+def head_length(data: bytes, where: str) -> int:
+    """Bytes of the head. `data`: the first 16 or more of the container. Raises: CorruptFileError."""
+    try:
+        return _head_length(data)
+    except (struct.error, ValueError) as error:
+        raise _damaged(error, where) from None
+
+
+def parse_head(data: bytes, where: str) -> dict[str, dict[str, Place | None]]:
+    """Column, kind of index, place of its body (None: nothing was given to the index), in stored order.
+
+    Args: `data`: the container, or its head alone. Raises: CorruptFileError: as of `parse_container`.
+    """
     try:
         return _parse(data)
     except (struct.error, ValueError) as error:
-        raise CorruptFileError(f"this is no intact file index: {error}", where, _FIX) from None
+        raise _damaged(error, where) from None
 
 
-def _parse(data: bytes) -> dict[str, dict[str, bytes | None]]:
-    magic, version, head_length, columns = struct.unpack_from(">qiii", data)
+def body_at(data: bytes, place: Place | None, where: str) -> bytes | None:
+    """A body of a whole container. Raises: CorruptFileError: it ends behind the container."""
+    if place is None:
+        return None
+    start, length = place
+    if start + length > len(data):
+        raise _damaged(ValueError(f"an index of {length} bytes at byte {start} of {len(data)}"), where)
+    return data[start : start + length]
+
+
+def _damaged(error: Exception, where: str) -> CorruptFileError:
+    return CorruptFileError(f"this is no intact file index: {error}", where, _FIX)
+
+
+def _head_length(data: bytes) -> int:
+    magic, version, length = struct.unpack_from(">qii", data)
     if magic != MAGIC or version != VERSION:
         raise ValueError(f"magic {magic} and version {version} instead of {MAGIC} and {VERSION}")
+    if length < _LEAST_HEAD:
+        raise ValueError(f"a head of {length} bytes")
+    return int(length)
+
+
+def _parse(data: bytes) -> dict[str, dict[str, Place | None]]:
+    length = _head_length(data)
+    (columns,) = struct.unpack_from(">i", data, 16)
     position = 20
-    found: dict[str, dict[str, bytes | None]] = {}
+    found: dict[str, dict[str, Place | None]] = {}
     for _ in range(_count(columns)):
         column, position = _text(data, position)
         kinds = found.setdefault(column, {})
@@ -61,12 +105,12 @@ def _parse(data: bytes) -> dict[str, dict[str, bytes | None]]:
         position += 4
         for _ in range(_count(count)):
             kind, position = _text(data, position)
-            start, length = struct.unpack_from(">ii", data, position)
+            place = struct.unpack_from(">ii", data, position)
             position += 8
-            kinds[kind] = None if start == EMPTY_START else _body(data, head_length, start, length)
+            kinds[kind] = None if place[0] == EMPTY_START else _checked(place, length)
     (redundant,) = struct.unpack_from(">i", data, position)
-    if position + 4 + _count(redundant) != head_length:
-        raise ValueError(f"its head says it has {head_length} bytes, it has {position + 4 + redundant}")
+    if position + 4 + _count(redundant) != length:
+        raise ValueError(f"its head says it has {length} bytes, it has {position + 4 + redundant}")
     return found
 
 
@@ -76,10 +120,11 @@ def _count(number: int) -> int:
     return number
 
 
-def _body(data: bytes, head_length: int, start: int, length: int) -> bytes:
-    if not 0 <= head_length <= start <= start + length <= len(data):
-        raise ValueError(f"an index of {length} bytes at byte {start} is outside of {len(data)} bytes")
-    return data[start : start + length]
+def _checked(place: tuple[int, int], head: int) -> Place:
+    start, length = place
+    if start < head or length < 0:
+        raise ValueError(f"an index of {length} bytes at byte {start} behind a head of {head}")
+    return place
 
 
 def _text(data: bytes, position: int) -> tuple[str, int]:

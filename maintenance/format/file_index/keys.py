@@ -161,7 +161,9 @@ def texts_of(array: "pa.LargeBinaryArray") -> Ragged:
     offsets = np.frombuffer(array.buffers()[1], np.int64)[array.offset : array.offset + len(array) + 1]
     data = np.frombuffer(array.buffers()[2] or b"", np.uint8)
     start = int(offsets[0]) if len(offsets) else 0
-    return Ragged(data[start : int(offsets[-1])], offsets - start) if len(array) else Ragged(data[:0], ends(np.zeros(0)))
+    return (
+        Ragged(data[start : int(offsets[-1])], offsets - start) if len(array) else Ragged(data[:0], ends(np.zeros(0)))
+    )
 
 
 def parse_key(data: bytes, at: int, data_type: DataType) -> tuple[Any, int]:

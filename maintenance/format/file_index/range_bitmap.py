@@ -219,7 +219,9 @@ def _select(condition: Condition, body: bytes, column: Column) -> BitMap | None:
 def _fits(body: bytes, data_type: DataType, options: Mapping[str, str]) -> bool:
     (row_count,) = struct.unpack_from(">i", body, 5)
     size = _CHUNK_SIZE.of(options)
-    return RangeBitmapIndex(body, Column(data_type, row_count)).fits(_default_chunk(data_type) if size is None else size)
+    return RangeBitmapIndex(body, Column(data_type, row_count)).fits(
+        _default_chunk(data_type) if size is None else size
+    )
 
 
 RANGE_BITMAP_KIND = IndexKind(RANGE_BITMAP, frozenset({"chunk-size"}), supports, _builder, _select, _fits)

@@ -115,7 +115,8 @@ def _both(one: Selection, other: Selection) -> Selection:
 
 
 def _either(found: list[Selection]) -> Selection:
-    if any(selection.rows is None for selection in found):
+    rows = [selection.rows for selection in found if selection.rows is not None]
+    if len(rows) < len(found):
         return Selection()
-    rows = BitMap.union(BitMap(), *(selection.rows for selection in found))
-    return Selection(rows, tuple(dict.fromkeys(name for selection in found for name in selection.used)))
+    used = dict.fromkeys(name for selection in found for name in selection.used)
+    return Selection(BitMap.union(BitMap(), *rows), tuple(used))

@@ -53,7 +53,7 @@ FIELDS = [("id", "INT NOT NULL"), ("p", "STRING"), ("v", "STRING")]
         (FIELDS, ("id",), (), {"snapshot.num-retained.min": "0"}, OptionError, "Use 1 or more"),
         (FIELDS, ("id",), (), {"snapshot.num-retained.max": "5"}, OptionError, "min <= max"),
         (FIELDS, ("id",), (), {"file-index.bloom-filter.columns": "x"}, PaimonError, "'?x'?"),
-        (FIELDS, ("id",), (), {"file-index.bitmap.columns": "v"}, UnsupportedError, "bitmap"),
+        (FIELDS, ("id",), (), {"file-index.bsi.columns": "v"}, SchemaError, "'bsi' does not take"),
         (FIELDS, ("id",), (), {"target-file-size": "big"}, OptionError, "'target-file-size' = 'big'"),
     ],
 )

@@ -14,7 +14,7 @@ from maintenance.format.column_stats import stats_values
 from maintenance.format.data_file import DataFileMeta, FileSource
 from maintenance.table.table import Table
 from maintenance.write.context import FileNames
-from maintenance.write.file_index import next_index_name
+from maintenance.write.file_index import index_names
 from maintenance.write.rolling import FilePlace, RollingFileWriter
 from tests.tables import create_table, files_on_disk, keyed, live_files, state
 
@@ -146,7 +146,7 @@ def test_an_index_is_embedded_up_to_the_threshold(tmp_path: Path) -> None:
     assert file.embedded_index is None
     assert file.extra_files == (f"{file.file_name}.index",)
     assert files_on_disk(large) == {f"bucket-0/{file.file_name}", f"bucket-0/{file.file_name}.index"}
-    assert next_index_name(file) == f"{file.file_name}-1.index"
+    assert next(index_names(file)) == f"{file.file_name}-1.index"
     assert state(large) == state(small) == {1: "a"}
 
 

@@ -1,0 +1,109 @@
+"""Why a scan reads a file or leaves it out: the decisions of `plan_scan`, file by file."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from maintenance.format.file_index.selection import Selection
+from maintenance.format.manifest import ManifestEntry
+from maintenance.format.snapshot import Snapshot
+from maintenance.metadata.paths import partition_text_of
+from maintenance.options import table as table_options
+from maintenance.predicate.tree import Predicate
+from maintenance.scan.file_index import has_index
+from maintenance.scan.plan import ScanSource, by_statistics, live_entries, selections
+from maintenance.scan.pruning import Pruning
+
+PARTITION = "partition"
+BUCKET = "bucket"
+KEY_STATISTICS = "statistics of the key"
+STATISTICS = "statistics"
+INDEX = "file index"
+
+
+@dataclass(frozen=True, slots=True)
+class FileVerdict:
+    """What a scan decides about a data file.
+
+    Attributes:
+        kept: whether the scan reads it; `row_count`: its rows.
+        rows: those that its file index leaves over, None where it leaves over all.
+        by: of a file left out, what did: one of the constants above.
+        reason: the same in words, with the indexes that ruled out rows.
+    """
+
+    partition: str
+    bucket: int
+    file_name: str
+    row_count: int
+    kept: bool
+    reason: str
+    by: str | None = None
+    rows: int | None = None
+
+
+def explain_plan(source: ScanSource, snapshot: Snapshot | None, predicate: Predicate | None) -> tuple[FileVerdict, ...]:
+    """A verdict on each live file that a scan without a filter reads, in the order of the manifests."""
+    if snapshot is None:
+        return ()
+    entries = live_entries(source, snapshot, None)
+    schemas = dict(source.schemas(sorted({entry.file.schema_id for entry in entries})))
+    pruning = Pruning(source.schema, {**schemas, source.schema.id: source.schema}, predicate)
+    function = table_options.BUCKET_FUNCTION_TYPE.of(source.options)
+    left_out: dict[int, str] = {}
+    for entry in entries:
+        buckets = pruning.buckets(entry.total_buckets, function)
+        if not pruning.keeps_partition(entry.partition):
+            left_out[id(entry)] = PARTITION
+        elif buckets is not None and entry.bucket not in buckets:
+            left_out[id(entry)] = BUCKET
+    rest = [entry for entry in entries if id(entry) not in left_out]
+    by_stats, testable = by_statistics(source, rest, pruning)
+    kept = {id(entry) for entry in by_stats}
+    for entry in rest:
+        if id(entry) not in kept:
+            left_out[id(entry)] = STATISTICS if pruning.keeps_key_range(entry.file) else KEY_STATISTICS
+    found = {id(entry): selection for entry, selection in selections(source, pruning, testable)}
+    alone = {id(entry) for entry in testable}
+    return tuple(
+        _verdict(source, entry, left_out.get(id(entry)), found.get(id(entry)), alone=id(entry) in alone)
+        for entry in entries
+    )
+
+
+def _verdict(
+    source: ScanSource, entry: ManifestEntry, by: str | None, selection: Selection | None, *, alone: bool
+) -> FileVerdict:
+    rows, used = (None, "") if selection is None or selection.rows is None else _told(selection)
+    if by is None and rows == 0:
+        by = INDEX
+    if by is not None:
+        reason = f"left out by its {by}" if by != INDEX else f"no row matches by {used}"
+    elif rows is not None:
+        reason = f"{rows} of {entry.file.row_count} rows may match by {used}"
+    else:
+        reason = _kept_because(entry, alone=alone, asked=selection is not None)
+    partition = partition_text_of(source.manifests.paths.spec_of(entry.partition))
+    names = (partition, entry.bucket, entry.file.file_name)
+    return FileVerdict(*names, entry.file.row_count, by is None, reason, by, rows)
+
+
+def _told(selection: Selection) -> tuple[int, str]:
+    return len(selection.rows or ()), " and ".join(selection.used) or "the types of the file's columns"
+
+
+def _kept_because(entry: ManifestEntry, *, alone: bool, asked: bool) -> str:
+    if not alone:
+        return "other files may hold versions of its rows"
+    if not has_index(entry.file):
+        return "it has no file index"
+    return "its file index rules out no row" if asked else "file indexes are not asked"
+
+
+def explained(verdicts: Sequence[FileVerdict]) -> str:
+    """The verdicts as lines of text, after a line with the totals."""
+    kept = sum(verdict.kept for verdict in verdicts)
+    lines = [f"{kept} of {len(verdicts)} files are read"]
+    for verdict in verdicts:
+        place = "/".join(part for part in (verdict.partition, f"bucket-{verdict.bucket}", verdict.file_name) if part)
+        lines.append(f"{'read' if verdict.kept else 'skip'} {place}: {verdict.reason}")
+    return "\n".join(lines)
