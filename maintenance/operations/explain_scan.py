@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from maintenance.read.defaults import stored_predicate
 from maintenance.scan.explain import FileVerdict, explain_plan, explained
 from maintenance.table.table import Table
 
@@ -46,5 +47,6 @@ class ScanExplanation:
 def explain_scan(table: Table, where: str | None = None) -> ScanExplanation:
     """Explain a batch read. `where`: a filter in Spark's SQL dialect. Raises: PredicateError."""
     travelled, snapshot = table.travelled()
-    verdicts = explain_plan(travelled.scan_source(), snapshot, table.predicate(where))
+    asked = stored_predicate(table.predicate(where), travelled.schema, travelled.options)
+    verdicts = explain_plan(travelled.scan_source(), snapshot, asked)
     return ScanExplanation(table.identifier, None if snapshot is None else snapshot.id, where, verdicts)

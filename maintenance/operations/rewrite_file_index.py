@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _FILES_PER_TASK = 16
-_FILES_PER_COMMIT = 1024
 _ATTEMPTS = 6
 
 
@@ -68,6 +67,15 @@ class RewriteFileIndexReport:
     probe_skipped_share: float = 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """Which files to look at, and how. `predicate`: over partition columns."""
+
+    predicate: Predicate | None
+    rebuild: bool
+    files_per_commit: int
+
+
 def rewrite_file_index(
     spark: "SparkSession | None",
     table: Table,
@@ -75,12 +83,14 @@ def rewrite_file_index(
     where: str | None = None,
     rebuild: bool = False,
     dry_run: bool = False,
+    files_per_commit: int = 1024,
     progress: Progress | None = None,
 ) -> RewriteFileIndexReport:
     """Rewrite the file indexes of a table.
 
     Args: `where`: a filter over partition columns; `rebuild`: build also what is there as declared; `dry_run`: say what
-        would change, write nothing; the others as of `compact`.
+        would change, write nothing; `files_per_commit`: data files after which the work is committed; the others as of
+        `compact`.
     Raises: PredicateError: `where` names other columns; CorruptFileError: the probe misses a value; UnsupportedError;
         an error of a task.
     """
@@ -95,8 +105,9 @@ def rewrite_file_index(
             f"Partition columns are: {', '.join(table.schema.partition_keys) or 'none'}.",
         )
     report = RewriteFileIndexReport(table.identifier, None, (), 0, 0, 0, dry_run=dry_run)
+    scope = _Scope(predicate, rebuild, max(1, files_per_commit))
     for _ in range(_ATTEMPTS):
-        report, lost = _attempt(spark, table, predicate, report, say, rebuild=rebuild)
+        report, lost = _attempt(spark, table, scope, report, say)
         if not lost:
             report = report if dry_run else _probed(table, report)
             return replace(report, seconds=time.monotonic() - started)
@@ -120,24 +131,21 @@ def _probed(table: Table, report: RewriteFileIndexReport) -> RewriteFileIndexRep
 def _attempt(
     spark: "SparkSession | None",
     table: Table,
-    predicate: Predicate | None,
+    scope: _Scope,
     so_far: RewriteFileIndexReport,
     say: Progress,
-    *,
-    rebuild: bool,
 ) -> tuple[RewriteFileIndexReport, int]:
     """Index what needs it on the latest snapshot. Returns the report and how many files were lost to other writers."""
     snapshot = table.latest_snapshot()
     # Files of level 0 too, which reads of some tables leave out: a compaction may raise them as they are.
     source = table.scan_source()
-    entries = [] if snapshot is None else live_entries(source, snapshot, predicate, all_levels=True)
+    entries = [] if snapshot is None else live_entries(source, snapshot, scope.predicate, all_levels=True)
     say(f"{len(entries)} data files to look at")
     report = replace(so_far, base_snapshot_id=None if snapshot is None else snapshot.id)
-    tasks = _tasks(table, entries, rebuild=rebuild, dry_run=so_far.dry_run)
     lost = 0
-    per_commit = _FILES_PER_COMMIT // _FILES_PER_TASK
-    for start in range(0, len(tasks), per_commit):
-        results = _results(spark, table, tasks[start : start + per_commit])
+    for start in range(0, len(entries), scope.files_per_commit):
+        part = entries[start : start + scope.files_per_commit]
+        results = _results(spark, table, _tasks(table, part, rebuild=scope.rebuild, dry_run=so_far.dry_run))
         report, lost_here = _committed(table, results, report, say)
         lost += lost_here
     done = report.written_files

@@ -2,12 +2,14 @@
 
 Rewritten are `bucket-key`, `sequence.field` and all `fields.<columns>.<option>`, with the columns that the values of
 sequence groups and nested keys name. Others stay: where they name a column that is gone, the new schema is refused.
+Options of file indexes are rewritten too: Java leaves them, and its next write fails.
 """
 
 from collections.abc import Mapping
 
 _LISTS = ("bucket-key", "sequence.field")
 _OF_FIELDS = "fields."
+_OF_INDEXES = "file-index."
 _NAMING_COLUMNS = ("sequence-group", "nested-key")
 
 
@@ -21,9 +23,20 @@ def renamed(options: Mapping[str, str], names: Mapping[str, str]) -> dict[str, s
             columns, option = key.removeprefix(_OF_FIELDS).rsplit(".", 1)
             new_value = _renamed_list(value, names) if option in _NAMING_COLUMNS else value
             result[f"{_OF_FIELDS}{_renamed_list(columns, names)}.{option}"] = new_value
+        elif key.startswith(_OF_INDEXES) and key.count(".") == 2:
+            result[key] = _renamed_indexed(value, names) if key.endswith(".columns") else value
+        elif key.startswith(_OF_INDEXES) and key.count(".") == 3:
+            prefix, kind, column, option = key.split(".")
+            result[f"{prefix}.{kind}.{_renamed_indexed(column, names)}.{option}"] = value
         else:
             result[key] = value
     return result
+
+
+def _renamed_indexed(text: str, names: Mapping[str, str]) -> str:
+    """Columns, or keys of map columns: `a,m[k]`."""
+    parts = [part.strip() for part in text.split(",")]
+    return ",".join(names.get(name, name) + bracket + key for name, bracket, key in (p.partition("[") for p in parts))
 
 
 def _renamed_list(text: str, names: Mapping[str, str]) -> str:

@@ -7,10 +7,9 @@ from maintenance.format.file_index.selection import Selection
 from maintenance.format.manifest import ManifestEntry
 from maintenance.format.snapshot import Snapshot
 from maintenance.metadata.paths import partition_text_of
-from maintenance.options import table as table_options
 from maintenance.predicate.tree import Predicate
 from maintenance.scan.file_index import has_index
-from maintenance.scan.plan import ScanSource, by_statistics, live_entries, selections
+from maintenance.scan.plan import ScanSource, by_statistics, entry_filter, live_entries, selections
 from maintenance.scan.pruning import Pruning
 
 PARTITION = "partition"
@@ -48,11 +47,11 @@ def explain_plan(source: ScanSource, snapshot: Snapshot | None, predicate: Predi
     entries = live_entries(source, snapshot, None)
     schemas = dict(source.schemas(sorted({entry.file.schema_id for entry in entries})))
     pruning = Pruning(source.schema, {**schemas, source.schema.id: source.schema}, predicate)
-    function = table_options.BUCKET_FUNCTION_TYPE.of(source.options)
+    asked, _ = entry_filter(source, predicate)
     left_out: dict[int, str] = {}
     for entry in entries:
-        buckets = pruning.buckets(entry.total_buckets, function)
-        if not pruning.keeps_partition(entry.partition):
+        buckets = None if asked.buckets is None else asked.buckets(entry.total_buckets)
+        if asked.partition is not None and not asked.partition(entry.partition):
             left_out[id(entry)] = PARTITION
         elif buckets is not None and entry.bucket not in buckets:
             left_out[id(entry)] = BUCKET
