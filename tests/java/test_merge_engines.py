@@ -324,6 +324,51 @@ def test_reads_and_compactions_are_those_of_java(java: JavaProcess, tmp_path: Pa
     assert ours(case, by_us) == theirs(java, case, by_us) == ours(case, by_java)
 
 
+REMOVED = {**AGGREGATION, "aggregation.remove-record-on-delete": "true", **functions(v="sum")}
+LAST = {**AGGREGATION, **functions(v="last_non_null_value")}
+# Options, commits of (kind, value) of key 1 with a full compaction where there is None, and the value in the end.
+ORDERS: Mapping[str, tuple[Mapping[str, str], Sequence[Sequence[tuple[str, int | None]] | None], int]] = {
+    "aggregated onto a -D": (REMOVED, [[("+I", 5)], [("-D", 2)], [("+I", 7)]], 9),
+    "after the -D is gone": (REMOVED, [[("+I", 5)], [("-D", 2)], None, [("+I", 7)]], 7),
+    "retracted what was there": (LAST, [[("+I", 5)], [("-D", 3)], [("+I", None)]], 0),
+    "retracted before it was met": (LAST, [[("+I", 5)], [("-D", 3), ("+I", None)]], 5),
+}
+
+
+@pytest.mark.parametrize("name", ORDERS)
+def test_where_the_order_of_merging_shows(java: JavaProcess, tmp_path: Path, name: str) -> None:
+    options, commits, value = ORDERS[name]
+    case = Case({"v": ("INT", SMALL)}, options)
+    by_us, by_java = str(tmp_path / "us"), str(tmp_path / "java")
+    for warehouse in (by_us, by_java):
+        java.create_table(
+            warehouse, "db.t", columns_of(case), (["k"], []), {**options, "bucket": "1", "write-only": "true"}
+        )
+    for commit in commits:
+        if commit is None:
+            compact(None, table_of(by_us), full=True)
+            java.compact(by_java, "db.t")
+        else:
+            rows = [(1, given) for _, given in commit]
+            table_of(by_us).write_arrow(arrow_of(case, rows), [kind for kind, _ in commit])
+            java.write(by_java, "db.t", rows, [kind for kind, _ in commit])
+    expected = text_of(case, [(1, value or None)])
+    assert ours(case, by_us) == theirs(java, case, by_us) == theirs(java, case, by_java) == expected
+
+
+def test_a_projection_does_not_bring_back_removed_rows(java: JavaProcess, tmp_path: Path) -> None:
+    """Java reads on without the sequence column of the -D, and shows the row again."""
+    case = Case(GROUPED, {**GROUPS, REMOVING: "g"}, ALL)
+    warehouse, options = str(tmp_path), {"bucket": "1", "write-only": "true", **case.options}
+    java.create_table(warehouse, "db.t", columns_of(case), (["k"], []), options)
+    table_of(warehouse).write_arrow(arrow_of(case, [(1, 1, 1, "a", 1, "x", 1, "a")]), ["+I"])
+    table_of(warehouse).write_arrow(arrow_of(case, [(1, 2, None, None, None, None, None, None)]), ["-D"])
+    assert theirs(java, case, warehouse) == ours(case, warehouse) == []
+    assert table_of(warehouse).to_arrow(columns=["k", "c"]).num_rows == 0
+    assert java.tested(warehouse, "db.t", "k", [("isNotNull", "k")]) == [[]]
+    assert java.pushed(warehouse, "db.t", "k", [("isNotNull", "k")]) == [[1]]
+
+
 def test_java_has_no_count(java: JavaProcess, tmp_path: Path) -> None:
     """A table with this function opens here only."""
     options = {**AGGREGATION, **functions(v="count"), "bucket": "1"}
