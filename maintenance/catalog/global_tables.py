@@ -10,10 +10,11 @@ import pyarrow as pa
 
 from maintenance.errors import NotFoundError
 from maintenance.options.catalog import CATALOG_OPTIONS_TABLE_ENABLED
+from maintenance.table.rows import rows_to_spark
 from maintenance.table.system.local_time import epoch_millis
 from maintenance.table.system.registry import SYSTEM_TABLES
 from maintenance.table.system.view import AnyView, chosen, fields_of
-from maintenance.table.table import Table, rows_to_spark
+from maintenance.table.table import Table
 from maintenance.types.data_type import DataField
 
 if TYPE_CHECKING:

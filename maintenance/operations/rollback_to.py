@@ -10,15 +10,12 @@ Of an expired snapshot that a tag holds the file is written first. It counts as 
 
 from dataclasses import dataclass
 
-from maintenance.errors import ConflictError, NotFoundError
+from maintenance.errors import ConflictError, NotFoundError, OptionError
 from maintenance.format.snapshot import Snapshot, serialize_snapshot
+from maintenance.metadata.changelogs import Changelogs
 from maintenance.metadata.snapshots import EARLIEST, LATEST
 from maintenance.options import table as table_options
-from maintenance.scan.startup import AtTime
-from maintenance.scan.time_travel import FullState
 from maintenance.table.table import Table
-
-_CHANGELOG = "changelog-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,17 +35,18 @@ def rollback_to(
 
     Args: exactly one of `snapshot_id`: also of an expired snapshot that a tag holds; `tag`: its name;
         `timestamp_millis`: the last snapshot at that time or before, milliseconds since 1970-01-01 UTC.
-    Raises: NotFoundError: no such snapshot; ConflictError: another writer committed meanwhile: run again.
+    Raises: OptionError: not exactly one is given; NotFoundError: no such snapshot; ConflictError: another writer
+        committed meanwhile: run again.
     """
-    assert sum(part is not None for part in (snapshot_id, tag, timestamp_millis)) == 1
+    if sum(part is not None for part in (snapshot_id, tag, timestamp_millis)) != 1:
+        raise OptionError("a rollback to no state or to several", table.identifier, "Name a snapshot, tag or time.")
     table_options.check_writable(table.options, table.identifier)
     if tag is not None:
         target = table.tags.get(tag).snapshot
     elif timestamp_millis is not None:
-        target = _at_time(table, timestamp_millis)
+        target = table.history().at_time(timestamp_millis)
     else:
-        assert snapshot_id is not None
-        target = _by_id(table, snapshot_id)
+        target = _by_id(table, snapshot_id or 0)
     previous = table.snapshots.latest_id()
     if previous is None:
         raise NotFoundError("there is no snapshot to go back from", table.identifier, "Write to the table first.")
@@ -63,13 +61,6 @@ def rollback_to(
             f"another writer committed snapshot {latest} meanwhile", table.identifier, "Stop the writers and run again."
         )
     return RollbackReport(table.identifier, previous, target.id, gone)
-
-
-def _at_time(table: Table, millis: int) -> Snapshot:
-    found = table.history().target(AtTime(millis))
-    assert isinstance(found, FullState)
-    assert found.snapshot is not None
-    return found.snapshot
 
 
 def _by_id(table: Table, snapshot_id: int) -> Snapshot:
@@ -103,14 +94,10 @@ def truncate_history(table: Table, last: Snapshot) -> None:
 
 
 def _truncate_changelogs(table: Table, last: int) -> None:
-    folder = table.paths.changelog_folder()
-    names = [name for name in table.file_io.list_names(folder) if name.startswith(_CHANGELOG)]
-    ids = sorted(int(text) for name in names if (text := name.removeprefix(_CHANGELOG)).isdecimal())
+    changelogs = Changelogs(table.file_io, table.paths)
+    ids = changelogs.list_ids()
     if not ids or ids[-1] <= last:
         return
-    kept = [number for number in ids if number <= last]
     # Java writes -1 where none is left.
-    table.file_io.overwrite(f"{folder}/{LATEST}", str(kept[-1] if kept else -1).encode())
-    for number in reversed(ids):
-        if number > last:
-            table.file_io.delete_quietly([f"{folder}/{_CHANGELOG}{number}"])
+    changelogs.write_hint(LATEST, max((number for number in ids if number <= last), default=-1))
+    table.file_io.delete_quietly(table.paths.changelog(number) for number in reversed(ids) if number > last)

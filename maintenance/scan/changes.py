@@ -22,7 +22,7 @@ from maintenance.scan.data_evolution import data_evolution_splits
 from maintenance.scan.plan import ScanPlan, ScanSource, entry_filter, live_entries
 from maintenance.scan.pruning import Pruning
 from maintenance.scan.split import DiffSplit, Split, SplitOptions, append_splits, by_bucket, pack, with_deletions
-from maintenance.scan.time_travel import Changes, Difference
+from maintenance.scan.target import Changes, Difference
 
 Groups = Mapping[tuple[bytes, int], Sequence[ManifestEntry]]
 

@@ -20,7 +20,7 @@ from maintenance.read.split_read import SplitRead
 from maintenance.scan.changes import plan_changes, plan_difference
 from maintenance.scan.plan import ScanPlan, ScanSource, live_entries, plan_scan
 from maintenance.scan.split import Split
-from maintenance.scan.time_travel import Changes, Difference, FullState, ScanTarget
+from maintenance.scan.target import Changes, Difference, FullState, ScanTarget
 from maintenance.types.data_type import DataField
 
 if TYPE_CHECKING:

@@ -1,9 +1,7 @@
 """A table: its schema and options at one moment, and reading and writing it without Spark."""
 
-import os
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -34,12 +32,14 @@ from maintenance.options.changes import may_change_option
 from maintenance.options.renames import renamed
 from maintenance.predicate.sql import parse
 from maintenance.predicate.tree import Predicate
-from maintenance.read.split_read import ReadsSplits, SplitRead
+from maintenance.read.split_read import SplitRead
+from maintenance.scan.history import History, history_of
 from maintenance.scan.plan import ScanPlan, ScanSource
-from maintenance.scan.split import AnySplit
 from maintenance.scan.startup import startup_of
-from maintenance.scan.time_travel import FullState, History, ScanTarget, history_of
+from maintenance.scan.target import FullState, ScanTarget
+from maintenance.scan.time_travel import scan_target
 from maintenance.table.planning import Wanted, plan_read
+from maintenance.table.rows import WHOLE_TABLE_MEMORY, read_splits, splits_to_spark
 from maintenance.types.arrow import arrow_type
 from maintenance.types.data_type import DataField
 from maintenance.types.row_kind import kinds_of_texts
@@ -52,9 +52,6 @@ from maintenance.write.table_write import Sequences, write_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-
-WHOLE_TABLE_MEMORY = 256 << 20
 
 
 # How often rows are written anew because of other writers.
@@ -148,7 +145,7 @@ class Table:
 
         Raises: OptionError, NotFoundError, UnsupportedError: see `startup_of` and `History.target`.
         """
-        target = self.history().target(startup_of(self.options))
+        target = scan_target(self.history(), startup_of(self.options))
         if not isinstance(target, FullState) or not target.travelled or target.snapshot is None:
             return self, target
         return self.with_schema(target.snapshot.schema_id), target
@@ -361,33 +358,6 @@ class Table:
 
 def _table(data: pa.Table | pa.RecordBatch) -> pa.Table:
     return pa.Table.from_batches([data]) if isinstance(data, pa.RecordBatch) else data
-
-
-def splits_to_spark(spark: "SparkSession", splits: Sequence[AnySplit], read: ReadsSplits) -> "DataFrame":
-    """The rows of splits as a DataFrame, one task for each."""
-    # Reading without Spark needs no pyspark.
-    from maintenance.spark import read as spark_read
-
-    return spark_read.splits_to_spark(spark, splits, read)
-
-
-def rows_to_spark(spark: "SparkSession", rows: pa.Table, columns: Sequence[DataField]) -> "DataFrame":
-    """Rows that are here as a DataFrame; metadata is small enough for that."""
-    from maintenance.spark import read as spark_read
-
-    return spark_read.rows_to_spark(spark, rows, columns)
-
-
-def read_splits(splits: Sequence[AnySplit], read: ReadsSplits) -> list[pa.Table]:
-    """Read splits on all cores of this process; tables in the order of the splits."""
-
-    def whole(split: AnySplit) -> list[pa.Table]:
-        return list(read.tables(split))
-
-    if len(splits) <= 1:
-        return [table for split in splits for table in whole(split)]
-    with ThreadPoolExecutor(min(len(splits), os.cpu_count() or 1)) as pool:
-        return [table for tables in pool.map(whole, splits) for table in tables]
 
 
 def new_commit_user(options: Mapping[str, str]) -> str:

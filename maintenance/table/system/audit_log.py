@@ -19,7 +19,7 @@ from maintenance.format.system_fields import ROW_KIND, SEQUENCE_NUMBER, VALUE_KI
 from maintenance.options.table import TABLE_READ_SEQUENCE_NUMBER_ENABLED
 from maintenance.predicate.tree import Predicate, restrict
 from maintenance.scan.plan import ScanPlan
-from maintenance.scan.time_travel import Changes
+from maintenance.scan.target import Changes
 from maintenance.table.system.planned import ViewRead, view_to_arrow, view_to_spark, wanted_columns
 from maintenance.table.table import Table
 from maintenance.types.data_type import DataField, DataType

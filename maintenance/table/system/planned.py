@@ -13,7 +13,7 @@ from maintenance.predicate.tree import Predicate, columns_of
 from maintenance.read.split_read import SplitRead
 from maintenance.scan.plan import ScanPlan
 from maintenance.scan.split import AnySplit
-from maintenance.table.table import WHOLE_TABLE_MEMORY, read_splits, splits_to_spark
+from maintenance.table.rows import WHOLE_TABLE_MEMORY, read_splits, splits_to_spark
 from maintenance.types.arrow import arrow_type
 from maintenance.types.data_type import DataField
 

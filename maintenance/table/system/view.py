@@ -9,11 +9,12 @@ import pyarrow as pa
 from maintenance.errors import NotFoundError
 from maintenance.predicate.arrow import mask
 from maintenance.predicate.sql import parse
+from maintenance.table.rows import rows_to_spark
 from maintenance.table.system.audit_log import AUDIT_LOG, BINLOG, AuditLogView
 from maintenance.table.system.registry import SYSTEM_TABLES
 from maintenance.table.system.row_tracking import RowTrackingView
 from maintenance.table.system.system_table import SystemTable
-from maintenance.table.table import Table, rows_to_spark
+from maintenance.table.table import Table
 from maintenance.types.arrow import data_type_of_arrow
 from maintenance.types.data_type import DataField
 

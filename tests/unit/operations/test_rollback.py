@@ -82,6 +82,9 @@ def test_what_cannot_be_gone_back_to(tmp_path: Path, table: Table) -> None:
         rollback_to(table, tag="three")
     with pytest.raises(NotFoundError, match="no snapshot at or before 5"):
         rollback_to(table, timestamp_millis=5)
+    for wrong in ({}, {"tag": "one", "snapshot_id": 1}):
+        with pytest.raises(OptionError, match="to no state or to several"):
+            rollback_to(table, **wrong)  # type: ignore[arg-type]
     assert rows(table) == at(4)
 
 

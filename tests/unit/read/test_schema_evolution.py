@@ -31,7 +31,8 @@ from maintenance.errors import ConflictError, DataError
 from maintenance.operations.compact import compact
 from maintenance.operations.rewrite_file_index import rewrite_file_index
 from maintenance.predicate.tree import And, Compare, In, IsNull, Not, Or, Predicate
-from maintenance.table.table import Table, read_splits
+from maintenance.table.rows import read_splits
+from maintenance.table.table import Table
 from maintenance.types.arrow import arrow_schema
 from maintenance.types.casts.matrix import may_change
 from maintenance.types.data_type import DataField, DataType, parse_type

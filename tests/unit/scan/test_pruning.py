@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from maintenance.operations.compact import compact
 from maintenance.predicate.tree import Compare, In, Predicate, columns_of
 from maintenance.scan.plan import ScanPlan
-from maintenance.table.table import Table, read_splits
+from maintenance.table.rows import read_splits
+from maintenance.table.table import Table
 from maintenance.types.values import arrow_of_values, values_of_arrow
 from tests.models.order import ordered_key
 from tests.models.predicates import truth

@@ -11,6 +11,7 @@ from maintenance.errors import NotFoundError, OptionError, PaimonError
 from maintenance.format.snapshot import CommitKind, Snapshot
 from maintenance.format.tag import Tag
 from maintenance.scan.auto_tag import AutoTagNames
+from maintenance.scan.history import History
 from maintenance.scan.startup import (
     AtSnapshot,
     AtTag,
@@ -27,7 +28,8 @@ from maintenance.scan.startup import (
     ToAutoTag,
     startup_of,
 )
-from maintenance.scan.time_travel import Changes, Difference, FullState, History, ScanTarget
+from maintenance.scan.target import Changes, Difference, FullState, ScanTarget
+from maintenance.scan.time_travel import scan_target
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,8 @@ def snapshot(number: int, time: int = 0, kind: str = "APPEND", watermark: int | 
 
 def target(startup: Startup, snapshots: Sequence[Snapshot], tags: dict[str, Snapshot] | None = None) -> ScanTarget:
     found = tags or {}
-    return History("db.t", Remembered(snapshots, found), RememberedTags(found), AutoTagNames.of({})).target(startup)
+    history = History("db.t", Remembered(snapshots, found), RememberedTags(found), AutoTagNames.of({}))
+    return scan_target(history, startup)
 
 
 @pytest.mark.parametrize(

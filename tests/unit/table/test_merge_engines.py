@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from maintenance.errors import DataError
 from maintenance.operations.compact import compact
-from maintenance.table.table import Table, read_splits
+from maintenance.table.rows import read_splits
+from maintenance.table.table import Table
 from tests.tables import create_table, get_table
 
 Row = tuple[Any, ...]

@@ -1,0 +1,43 @@
+"""What a read reads of a table's history."""
+
+from dataclasses import dataclass
+
+from maintenance.format.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class FullState:
+    """The rows of one snapshot, None = of no snapshot: none.
+
+    Attributes:
+        travelled: the options name a snapshot, so its schema is the one to read with.
+        files_since: only files made at that moment or later, milliseconds since 1970-01-01 UTC; None = all.
+    """
+
+    snapshot: Snapshot | None
+    travelled: bool = False
+    files_since: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """The records that snapshots brought, as their writers or changelogs wrote them.
+
+    Attributes:
+        snapshots: in order of their ids; `changelog`: their changelog files, else the files they appended.
+    """
+
+    snapshots: tuple[Snapshot, ...]
+    changelog: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What is otherwise in one snapshot than in an earlier one, key by key."""
+
+    before: Snapshot
+    after: Snapshot
+
+
+ScanTarget = FullState | Changes | Difference
+NOTHING = FullState(None)
