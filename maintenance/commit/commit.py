@@ -18,6 +18,7 @@ from maintenance.commit.manifest_merge import ManifestMergeOptions, merge_manife
 from maintenance.errors import CommitError, ConflictError
 from maintenance.format.avro_codec import codec_of
 from maintenance.format.data_file import DataFileMeta
+from maintenance.format.data_format import FileSettings
 from maintenance.format.index_manifest import IndexManifestEntry
 from maintenance.format.key import key_reader
 from maintenance.format.manifest import EntrySelection, FileKind, ManifestEntry
@@ -384,13 +385,17 @@ def _watermark(latest: Snapshot | None, given: int | None) -> int | None:
 
 def _manifest_writer(target: CommitTarget) -> ManifestWriter:
     compression = table_options.MANIFEST_COMPRESSION.of(target.options)
+    level = table_options.FILE_COMPRESSION_ZSTD_LEVEL.of(target.options)
+    chosen = table_options.MANIFEST_FORMAT.of(target.options)
+    other = None if chosen == "avro" else FileSettings(chosen, compression, level, options=target.options)
     return ManifestWriter(
         target.file_io,
         target.paths,
         [f.type for f in target.schema.partition_fields],
-        codec_of(compression),
-        table_options.FILE_COMPRESSION_ZSTD_LEVEL.of(target.options),
+        codec_of(compression) if other is None else "null",
+        level,
         table_options.MANIFEST_TARGET_FILE_SIZE.of(target.options),
+        other,
     )
 
 

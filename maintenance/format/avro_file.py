@@ -202,6 +202,11 @@ def _maps_as_arrays(schema: Any, numbers: Iterator[int]) -> Any:
     return {"type": "array", "items": {"type": "record", "name": f"entry_of_map_{next(numbers)}", "fields": fields}}
 
 
+def schema_of_container(data: bytes) -> str:
+    """The schema of a container file, JSON."""
+    return _header(data)[0]["avro.schema"].decode()
+
+
 def container_header(schema: str, codec: str) -> bytes:
     """The beginning of a container file. `schema`: JSON; `codec`: a key of `AVRO_CODECS`."""
     out = io.BytesIO()

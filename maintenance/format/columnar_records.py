@@ -1,4 +1,4 @@
-"""Records of metadata files in ORC or parquet: option `manifest.format` of old tables. They are read, not written."""
+"""Records of metadata files in ORC or parquet, option `manifest.format`. `manifest_format` writes them."""
 
 import datetime as dt
 from typing import Any

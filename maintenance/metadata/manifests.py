@@ -11,6 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from maintenance.errors import CorruptFileError
+from maintenance.format.data_format import FileSettings
 from maintenance.format.index_manifest import (
     DELETION_VECTORS_INDEX,
     HASH_INDEX,
@@ -29,6 +30,7 @@ from maintenance.format.manifest import (
     select_entries,
     serialize_manifest,
 )
+from maintenance.format.manifest_format import in_format
 from maintenance.format.manifest_list import ManifestFileMeta, parse_manifest_list, serialize_manifest_list
 from maintenance.format.partition_stats import partition_stats_of
 from maintenance.format.snapshot import Snapshot
@@ -199,7 +201,8 @@ def merge_scan(entries: Iterable[ManifestEntry]) -> list[ManifestEntry]:
 class ManifestWriter:
     """Writes the manifest files of one committer: one UUID, a counter for each kind of file.
 
-    `target_size`: bytes at which a manifest is closed, estimated from what the previous ones took for each entry.
+    `target_size`: bytes at which a manifest is closed, estimated from what the previous ones took for each entry;
+    `other_format`: of the files, None = Avro.
     """
 
     file_io: FileIO
@@ -208,6 +211,7 @@ class ManifestWriter:
     codec: str = "zstandard"
     level: int = 1
     target_size: int = 8 << 20
+    other_format: FileSettings | None = None
     _uuid: str = field(default_factory=lambda: str(uuid.uuid4()))
     _manifests: int = 0
     _lists: int = 0
@@ -220,7 +224,7 @@ class ManifestWriter:
         start, step = 0, 4096
         while start < len(entries):
             chunk = entries[start : start + step]
-            data = serialize_manifest(chunk, self.codec, self.level)
+            data = self._formatted(serialize_manifest(chunk, self.codec, self.level))
             if len(data) > 2 * self.target_size and len(chunk) > 1:
                 step = max(1, len(chunk) // 2)
                 continue
@@ -241,7 +245,7 @@ class ManifestWriter:
         """Write a manifest list, also an empty one; its name and its bytes."""
         name = f"manifest-list-{self._uuid}-{self._lists}"
         self._lists += 1
-        data = serialize_manifest_list(manifests, self.codec, self.level)
+        data = self._formatted(serialize_manifest_list(manifests, self.codec, self.level))
         self._store(name, data)
         return name, len(data)
 
@@ -249,8 +253,11 @@ class ManifestWriter:
         """Write a complete index state; its name."""
         name = f"index-manifest-{self._uuid}-{self._indexes}"
         self._indexes += 1
-        self._store(name, serialize_index_manifest(entries, self.codec, self.level))
+        self._store(name, self._formatted(serialize_index_manifest(entries, self.codec, self.level)))
         return name
+
+    def _formatted(self, container: bytes) -> bytes:
+        return container if self.other_format is None else in_format(container, self.other_format)
 
     def _store(self, name: str, data: bytes) -> None:
         path = self.paths.manifest(name)

@@ -96,7 +96,7 @@ WRITE_BUFFER_SIZE = Option("write-buffer-size", memory_size, 256 << 20)
 PARTITION_DEFAULT_NAME = Option("partition.default-name", string, "__DEFAULT_PARTITION__")
 PARTITION_LEGACY_NAME = Option("partition.legacy-name", boolean, True)
 
-MANIFEST_FORMAT = Option("manifest.format", one_of("avro"), "avro")
+MANIFEST_FORMAT = Option("manifest.format", one_of("avro", "orc", "parquet"), "avro")
 MANIFEST_COMPRESSION = Option("manifest.compression", string, "zstd")
 MANIFEST_TARGET_FILE_SIZE = Option("manifest.target-file-size", memory_size, 8 << 20)
 MANIFEST_MERGE_MIN_COUNT = Option("manifest.merge-min-count", integer, 30)
@@ -243,7 +243,6 @@ REFUSED_ON_WRITE: Mapping[str, _Accepts] = {
     "file.format.per.level": _levels_are(*_DATA_FORMATS),
     "changelog-file.format": _is(*_DATA_FORMATS),
     "manifest.delete-file-drop-stats": _OFF,
-    "manifest.format": _is("avro"),
     "write.sequence-number-init-mode": _is("scan"),
     "commit.strict-mode.last-safe-snapshot": _never,
     "compaction.offpeak-ratio": _is("0"),

@@ -12,7 +12,7 @@ import fastavro
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import orc
 
@@ -21,6 +21,7 @@ from maintenance.format.avro_codec import AVRO_CODECS, codec_of
 from maintenance.format.avro_file import read_records, write_records
 from maintenance.format.binary_row import EMPTY_ROW, parse_row
 from maintenance.format.data_file import DataFileMeta, FileSource, record_of_file
+from maintenance.format.data_format import FileSettings
 from maintenance.format.index_manifest import (
     DeletionVectorRange,
     GlobalIndexMeta,
@@ -38,6 +39,7 @@ from maintenance.format.manifest import (
     select_entries,
     serialize_manifest,
 )
+from maintenance.format.manifest_format import in_format
 from maintenance.format.manifest_list import ManifestFileMeta, parse_manifest_list, serialize_manifest_list
 from maintenance.format.simple_stats import EMPTY_STATS, SimpleStats
 from maintenance.types.data_type import parse_type
@@ -293,3 +295,31 @@ def test_a_selection_picks_what_a_look_at_each_entry_does(entries: list[Manifest
     assert select_entries(stored, "memory", selection) == wanted
     assert decode_manifest(stored, "memory").select(selection) == wanted
     assert [e for e in read_records(stored, "memory", entry_of_record) if selection.keeps(e)] == wanted
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(ENTRIES, max_size=4), st.sampled_from(["orc", "parquet"]))
+def test_manifests_written_in_other_formats(entries: list[ManifestEntry], file_format: str) -> None:
+    # Times of this century, and sources that exist: the others have no place in these formats.
+    usual = [replace(entry, file=_usual(entry.file)) for entry in entries]
+    data = in_format(serialize_manifest(usual, "null"), FileSettings(file_format))
+    assert parse_manifest(data, "memory") == usual
+
+
+def _usual(file: DataFileMeta) -> DataFileMeta:
+    time, source = file.creation_time, file.file_source
+    return replace(
+        file,
+        creation_time=None if time is None else time % 4_000_000_000_000,
+        file_source=None if source is None else source % 2,
+    )
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(METAS, max_size=4), st.lists(INDEX_ENTRIES, max_size=4), st.sampled_from(["orc", "parquet"]))
+def test_lists_and_index_manifests_written_in_other_formats(
+    metas: list[ManifestFileMeta], entries: list[IndexManifestEntry], file_format: str
+) -> None:
+    plain = FileSettings(file_format, "none")
+    assert parse_manifest_list(in_format(serialize_manifest_list(metas, "null"), plain), "memory") == metas
+    assert parse_index_manifest(in_format(serialize_index_manifest(entries, "null"), plain), "memory") == entries

@@ -35,7 +35,6 @@ CHANGING = {
     "file.format": "csv",
     "file.format.per.level": "0:parquet,5:json",
     "changelog-file.format": "text",
-    "manifest.format": "orc",
     "batch-scan-mode": "compacted-full",
     "write.sequence-number-init-mode": "snapshot",
     "tag.automatic-creation": "process-time",
