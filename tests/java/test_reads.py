@@ -1,4 +1,4 @@
-"""Tables that this engine reads and does not write: what Java writes with their options reads the same here."""
+"""Tables that this engine reads, most of which it does not write: what Java writes reads the same here."""
 
 import random
 from pathlib import Path
@@ -50,6 +50,8 @@ TABLES = {
     "data-evolution": ([], [], {"bucket": "-1", "row-tracking.enabled": "true", "data-evolution.enabled": "true"}),
 }
 
+WRITTEN = ("lookup", "input")
+
 
 def created(java: JavaProcess, folder: Path, name: str) -> str:
     keys, partitions, options = TABLES[name]
@@ -87,7 +89,7 @@ def read(warehouse: str, where: str | None = None) -> list[tuple[object, ...]]:
     return sorted(zip(*(column.to_pylist() for column in found.columns), strict=True), key=str)
 
 
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("name", [name for name in TABLES if name not in WRITTEN])
 def test_writes_name_the_option(java: JavaProcess, tmp_path: Path, name: str) -> None:
     warehouse = created(java, tmp_path, name)
     table = get_table(warehouse)
