@@ -51,13 +51,19 @@ def examine_records(file_io: FileIO, root: str, faults: Faults) -> Records:
     paths = TablePaths(root)
     schemas: dict[str, dict[int, TableSchema]] = {}
     states: list[State] = []
-    for branch in Branches(file_io, paths).names():
+    names = faults.attempt(f"{root}/branch", "the table", Branches(file_io, paths).names)
+    for branch in names or [MAIN_BRANCH]:
         of_branch = _Branch(file_io, replace(paths, branch=branch), faults)
-        schemas[branch] = of_branch.schemas()
-        states += of_branch.snapshots(schemas[branch])
-        states += of_branch.tags(schemas[branch])
-        states += of_branch.changelogs()
-        of_branch.consumers()
+        where = of_branch.paths
+        found = faults.attempt(where.schema_folder(), "the table", of_branch.schemas) or {}
+        schemas[branch] = found
+        for folder, read in (
+            (where.snapshot_folder(), lambda b=of_branch, s=found: b.snapshots(s)),
+            (where.tag_folder(), lambda b=of_branch, s=found: b.tags(s)),
+            (where.changelog_folder(), of_branch.changelogs),
+        ):
+            states += faults.attempt(folder, "the table", read) or []
+        faults.attempt(where.consumer_folder(), "streaming readers", of_branch.consumers)
     return Records(schemas, tuple(states))
 
 

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -60,6 +61,14 @@ def test_nothing_there(tmp_path: Path, table: Table) -> None:
     report = fsck(table.file_io, str(tmp_path / "nowhere"))
     assert [fault.kind for fault in report.faults] == [FaultKind.MISSING]
     assert report.states == 0
+
+
+@pytest.mark.parametrize("name", ["schema", "snapshot", "manifest", "tag", "bucket-0"])
+def test_a_file_where_a_folder_should_be(table: Table, name: str) -> None:
+    shutil.rmtree(folder(table, name))
+    folder(table, name).write_text("?")
+    report = examined(table, deep=True)
+    assert any(name in fault.object for fault in report.faults)
 
 
 def test_the_report_as_a_table(table: Table) -> None:
