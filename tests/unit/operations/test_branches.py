@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from maintenance.catalog import SetOption, open_catalog
+from maintenance.catalog import Schema, SetOption, open_catalog
 from maintenance.errors import AlreadyExistsError, NotFoundError, OptionError
 from maintenance.metadata.branches import Branches
 from maintenance.operations.create_branch import create_branch
@@ -13,6 +13,7 @@ from maintenance.operations.delete_branch import delete_branch
 from maintenance.operations.expire_snapshots import expire_snapshots
 from maintenance.operations.fast_forward import fast_forward
 from maintenance.operations.rename_branch import rename_branch
+from maintenance.operations.rollback_to import rollback_to
 from maintenance.table.table import Table
 from tests.small_tables import put, rows, rows_at, small_table, table_in
 
@@ -171,3 +172,24 @@ def test_fast_forward_brings_the_branchs_schemas(tmp_path: Path, table: Table) -
     assert (after.schema.id, after.options["file.compression"]) == (1, "none")
     assert after.schemas.list_ids() == [0, 1]
     assert rows(after) == [(1, "1"), (7, "b")]
+
+
+def test_on_a_store_without_folders() -> None:
+    """fsspec's memory renames file by file, as object stores do."""
+    catalog = open_catalog({"warehouse": "memory://branches"})
+    catalog.create_database("db")
+    catalog.create_table("db.t", Schema([("k", "BIGINT NOT NULL"), ("v", "STRING")], ["k"], options={"bucket": "1"}))
+    table = catalog.get_table("db.t")
+    assert isinstance(table, Table)
+    put(table, {1: "1"})
+    create_tag(table, "one")
+    create_branch(table, "b", tag="one")
+    put(table.on_branch("b"), {7: "b"})
+    rename_branch(table, "b", "c")
+    assert names(table) == ["main", "c"]
+    fast_forward(table, "c")
+    assert rows(table) == [(1, "1"), (7, "b")]
+    delete_branch(table, "c")
+    assert names(table) == ["main"]
+    rollback_to(table, tag="one")
+    assert rows(table) == [(1, "1")]
