@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from pyarrow import orc
 
 from maintenance.errors import CorruptFileError, PaimonError
-from maintenance.format.data_format import DataFormat, Wanted, natural_table
+from maintenance.format.data_format import EVERY_ROW, DataFormat, Wanted, natural_table
 from maintenance.format.orc_stripes import matching_stripes
 from maintenance.format.orc_tail import OrcTail
 from maintenance.format.orc_timestamps import ExactStripes, has_foreign_clock, is_legacy
@@ -34,7 +34,7 @@ class _OrcReader:
         self._matching: list[int] | None = None
         self._file = self._safely(lambda: orc.ORCFile(source))
 
-    def read(self, fields: Sequence[DataField], wanted: Wanted) -> pa.Table:
+    def read(self, fields: Sequence[DataField], wanted: Wanted = EVERY_ROW) -> pa.Table:
         tables = list(self._tables(fields, wanted))
         if not tables:
             names = [field.name for field in fields]
@@ -42,7 +42,7 @@ class _OrcReader:
             tables = [self._natural(empty.select([name for name in names if name in empty.column_names]), fields)]
         return pa.concat_tables(tables)
 
-    def batches(self, fields: Sequence[DataField], batch_rows: int, wanted: Wanted) -> Iterator[pa.Table]:
+    def batches(self, fields: Sequence[DataField], batch_rows: int, wanted: Wanted = EVERY_ROW) -> Iterator[pa.Table]:
         for table in self._tables(fields, wanted):
             for start in range(0, table.num_rows, batch_rows):
                 yield table.slice(start, batch_rows)
@@ -74,7 +74,7 @@ class _OrcReader:
         rows = [stripe.rows for stripe in self._safely(lambda: OrcTail.read(self._source)).stripes]
         return np.cumsum([0, *rows])
 
-    def positions(self, wanted: Wanted) -> np.ndarray | None:
+    def positions(self, wanted: Wanted = EVERY_ROW) -> np.ndarray | None:
         matching = self._stripes(wanted)
         if len(matching) == self._file.nstripes:
             return None

@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as pads
 import pyarrow.parquet as pq
 
-from maintenance.format.data_format import DataFormat, Wanted, decoding, natural_table
+from maintenance.format.data_format import EVERY_ROW, DataFormat, Wanted, decoding, natural_table
 from maintenance.format.int96 import without_int96
 from maintenance.format.parquet_writer import prepare_writer
 from maintenance.types.data_type import DataField
@@ -47,7 +47,7 @@ class _ParquetReader:
         self._source = source
         self._path = path
 
-    def read(self, fields: Sequence[DataField], wanted: Wanted) -> pa.Table:
+    def read(self, fields: Sequence[DataField], wanted: Wanted = EVERY_ROW) -> pa.Table:
         # Gathering reads helps where each costs a round trip; on a local disk it only takes memory.
         remote = not isinstance(self._source, pa.OSFile)
         reader = open_reader(self._source, self._path, pre_buffer=remote)
@@ -56,7 +56,7 @@ class _ParquetReader:
             table = reader.read_row_groups(groups, columns=[field.name for field in fields], use_threads=False)
         return natural_table(table, fields, self._path)
 
-    def batches(self, fields: Sequence[DataField], batch_rows: int, wanted: Wanted) -> Iterator[pa.Table]:
+    def batches(self, fields: Sequence[DataField], batch_rows: int, wanted: Wanted = EVERY_ROW) -> Iterator[pa.Table]:
         reader = open_reader(self._source, self._path, buffer_size=_READ_AHEAD)
         groups = self._groups(_starts(reader.metadata), wanted)
         if not groups:
@@ -66,7 +66,7 @@ class _ParquetReader:
             for batch in reader.iter_batches(batch_rows, groups, columns=names, use_threads=False):
                 yield natural_table(pa.Table.from_batches([batch]), fields, self._path)
 
-    def positions(self, wanted: Wanted) -> np.ndarray | None:
+    def positions(self, wanted: Wanted = EVERY_ROW) -> np.ndarray | None:
         if wanted.filter is None and wanted.rows is None:
             return None
         starts = _starts(open_reader(self._source, self._path).metadata)
@@ -76,7 +76,7 @@ class _ParquetReader:
     def _groups(self, starts: np.ndarray, wanted: Wanted) -> list[int]:
         """Numbers of the row groups that may hold wanted rows. `starts`: first row of each, and the number of rows."""
         groups: list[int] = np.flatnonzero(wanted.within(starts)).tolist()
-        if wanted.filter is None or len(groups) <= 1:
+        if wanted.filter is None or len(starts) <= 2 or not groups:
             return groups
         with decoding(self._path):
             matching = set(matching_row_groups(self._source, wanted.filter))

@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 import fastavro
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from maintenance.errors import CorruptFileError, DataError, OptionError, UnsupportedError
 from maintenance.format.avro import avro_schema
 from maintenance.format.avro_file import without_logical_types
-from maintenance.format.data_format import FileSettings
+from maintenance.format.data_format import FileSettings, Wanted
 from maintenance.format.data_formats import DATA_FORMATS, open_data_file
 from maintenance.format.orc_tail import OrcTail
 from maintenance.format.protobuf import messages, number_of, parse_message
@@ -67,11 +68,11 @@ def test_what_is_written_is_read(name: str, data: st.DataObject) -> None:
     codec = data.draw(st.sampled_from(CODECS[name]))
     content = written(rows, fields, FileSettings(name, codec), data.draw(st.integers(1, 3)))
     wanted = data.draw(st.permutations(fields))[: data.draw(st.integers(1, len(fields)))]
-    found = opened(content, name).read(wanted, None)
+    found = opened(content, name).read(wanted)
     assert found.column_names == [field.name for field in wanted]
     assert comparable(found) == comparable(rows.select(found.column_names))
     assert [f.type for f in found.schema] == [rows.schema.field(f.name).type for f in wanted]
-    batches = list(opened(content, name).batches(wanted, 5, None))
+    batches = list(opened(content, name).batches(wanted, 5))
     assert all(batch.num_rows <= 5 for batch in batches)
     assert comparable(pa.concat_tables(batches)) == comparable(found)
 
@@ -176,32 +177,32 @@ def test_cut_files_are_errors_that_name_the_file(name: str, data: st.DataObject)
     content = written(table_of(fields, [(i, f"text {i}") for i in range(100)]), fields, FileSettings(name))
     cut = content[: data.draw(st.integers(0, len(content) - 1))]
     if name == "avro" and cut == written(table_of(fields, []), fields, FileSettings(name)):
-        assert opened(cut, name).read(fields, None).num_rows == 0  # a container may end behind any block
+        assert opened(cut, name).read(fields).num_rows == 0  # a container may end behind any block
         return
     with pytest.raises(CorruptFileError, match=f"memory.{name}"):
-        opened(cut, name).read(fields, None)
+        opened(cut, name).read(fields)
 
 
 @pytest.mark.parametrize("name", DATA_FORMATS)
 def test_other_bytes_and_missing_columns(name: str) -> None:
     for content in (b"", b"nonsense" * 99):
         with pytest.raises(CorruptFileError, match=f"memory.{name}"):
-            opened(content, name).read([ID], None)
+            opened(content, name).read([ID])
     content = written(table_of([ID], [(1,)]), [ID], FileSettings(name))
     other = DataField(1, "other", parse_type("INT"))
     missing = rf"no column 'other' \(memory.{name}"
     with pytest.raises(CorruptFileError, match=missing):
-        opened(content, name).read([ID, other], None)
+        opened(content, name).read([ID, other])
     with pytest.raises(CorruptFileError, match=missing):
-        list(opened(content, name).batches([other], 9, None))
+        list(opened(content, name).batches([other], 9))
 
 
 @pytest.mark.parametrize("name", DATA_FORMATS)
 def test_a_file_without_rows(name: str) -> None:
     fields = [ID, DataField(1, "v", parse_type("CHAR(3)"))]
     content = written(table_of(fields, []), fields, FileSettings(name))
-    assert opened(content, name).read(fields, None).num_rows == 0
-    assert list(opened(content, name).batches(fields, 5, None)) == []
+    assert opened(content, name).read(fields).num_rows == 0
+    assert list(opened(content, name).batches(fields, 5)) == []
 
 
 @pytest.mark.parametrize("name", ["csv", "json", "text", "mosaic"])
@@ -290,9 +291,9 @@ def test_orc_files_of_several_parts(codec: str, data: st.DataObject) -> None:
     writer.close()
     rows = pa.concat_tables([table_of(fields, []), *parts])
     content = sink.getvalue().to_pybytes()
-    assert comparable(opened(content, "orc").read(fields, None)) == comparable(rows)
+    assert comparable(opened(content, "orc").read(fields)) == comparable(rows)
     assert OrcTail.read(pa.BufferReader(content)).stripe_statistics() is not None
-    found = opened(content, "orc").read(fields, pc.field("id") == 5)
+    found = opened(content, "orc").read(fields, Wanted(pc.field("id") == 5))
     assert comparable(found.filter(pc.field("id") == 5)) == comparable(rows.filter(pc.field("id") == 5))
 
 
@@ -312,20 +313,40 @@ def test_orc_stripes_that_a_filter_rules_out(data: st.DataObject) -> None:
     compare = data.draw(st.sampled_from([pc.equal, pc.less, pc.greater_equal]))
     condition = compare(pc.field("v"), literal)
     reader = opened(content, "orc")
-    found, positions = reader.read(fields, condition), reader.positions(condition)
+    found, positions = reader.read(fields, Wanted(condition)), reader.positions(Wanted(condition))
     kept = rows if positions is None else rows.take(pa.array(positions))
     assert comparable(found) == comparable(kept)
     assert comparable(found.filter(condition)) == comparable(rows.filter(condition))
+
+
+@pytest.mark.parametrize("name", ["parquet", "orc", "avro"])
+@pytest.mark.parametrize("wanted", [[], [0], [150], [799], [399, 400], [10, 11, 790], list(range(800))])
+@pytest.mark.parametrize("by_id", [False, True])
+def test_parts_without_wanted_rows_are_left_out(name: str, wanted: list[int], by_id: bool) -> None:
+    """Rows wanted by number, together with a filter: they are read, with whatever shares their part of the file."""
+    sink = pa.BufferOutputStream()
+    writer = DATA_FORMATS[name].prepare_writer([ID], FileSettings(name, options={"orc.stripe.size": "1"}))(sink)
+    for start in range(0, 800, 100):
+        writer.write(table_of([ID], [(i,) for i in range(start, start + 100)]))
+    writer.close()
+    asked = Wanted(pc.field("id") < 500 if by_id else None, np.array(wanted, np.int64))
+    reader = opened(sink.getvalue().to_pybytes(), name)
+    found, positions = reader.read([ID], asked).column("id").to_pylist(), reader.positions(asked)
+    assert found == (list(range(800)) if positions is None else positions.tolist())
+    assert found == [row for table in reader.batches([ID], 30, asked) for row in table.column("id").to_pylist()]
+    assert {row for row in wanted if row < 500 or not by_id} <= set(found)
+    if name == "parquet":
+        assert {row // 100 for row in found} == {row // 100 for row in wanted if row < 500 or not by_id}
 
 
 def test_orc_leaves_out_stripes() -> None:
     rows = table_of([ID], [(i,) for i in range(5000)])
     content = written(rows, [ID], FileSettings("orc", "none", options={"orc.stripe.size": "1"}))
     reader = opened(content, "orc")
-    found = reader.read([ID], pc.field("id") >= 4500)
+    found = reader.read([ID], Wanted(pc.field("id") >= 4500))
     assert 500 <= found.num_rows < 2500
     assert found.column("id").to_pylist() == list(range(5000 - found.num_rows, 5000))
-    assert reader.positions(None) is None
+    assert reader.positions() is None
 
 
 NAMES = st.lists(FIELD_NAMES.filter(lambda name: "`" not in name), min_size=2, max_size=5, unique=True)
@@ -342,7 +363,7 @@ def test_columns_of_any_names(name: str, names: list[str], data: st.DataObject) 
     rows = table_of(fields, [row])
     content = written(rows, fields, FileSettings(name))
     wanted = data.draw(st.permutations(fields))[: data.draw(st.integers(1, len(fields)))]
-    found = opened(content, name).read(wanted, None)
+    found = opened(content, name).read(wanted)
     assert comparable(found) == comparable(rows.select([field.name for field in wanted]))
 
 

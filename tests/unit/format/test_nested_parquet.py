@@ -17,7 +17,7 @@ def read(rows: pa.Table, text: str, **how: object) -> pa.ChunkedArray:
     sink = pa.BufferOutputStream()
     pq.write_table(rows, sink, **how)
     field = DataField(0, "c", parse_data_type(text))
-    table = PARQUET.open_reader(pa.BufferReader(sink.getvalue()), "memory", {}).read([field], None)
+    table = PARQUET.open_reader(pa.BufferReader(sink.getvalue()), "memory", {}).read([field])
     assert table.schema.field("c").type == arrow_type(field.type)
     return table.column("c")
 

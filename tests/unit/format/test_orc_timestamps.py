@@ -110,17 +110,17 @@ def test_times_of_all_years(text: str, shape: str) -> None:
     rows = table_of([field], [(value,) for value in values])
     content = written(rows, [field], FileSettings("orc"))
     reader = opened(content, "orc")
-    assert comparable(reader.read([field], None)) == comparable(rows)
-    assert comparable(pa.concat_tables(reader.batches([field], 7, None))) == comparable(rows)
+    assert comparable(reader.read([field])) == comparable(rows)
+    assert comparable(pa.concat_tables(reader.batches([field], 7))) == comparable(rows)
 
 
 def test_nanoseconds_that_are_out_of_their_range_are_refused() -> None:
     stored, asked = DataField(1, "t", parse_type("TIMESTAMP(6)")), DataField(1, "t", parse_type("TIMESTAMP(9)"))
     content = written(table_of([stored], [(10**17,)]), [stored], FileSettings("orc"))
     with pytest.raises(UnsupportedError, match=r"1677.*memory\.orc"):
-        opened(content, "orc").read([asked], None)
+        opened(content, "orc").read([asked])
     edges = table_of([asked], [(2**63 - 1,), (-(2**63) // 10**6 * 10**6 + 10**6,), (None,)])
-    assert opened(written(edges, [asked], FileSettings("orc")), "orc").read([asked], None).equals(edges)
+    assert opened(written(edges, [asked], FileSettings("orc")), "orc").read([asked]).equals(edges)
     assert arrow_type(asked.type) == pa.timestamp("ns")
 
 
@@ -134,7 +134,7 @@ from tests.data_files import opened, table_of, written
 fields = [DataField(1, "t", parse_type("TIMESTAMP(3)"))]
 content = open(sys.argv[1], "rb").read()
 for work in (
-    lambda: opened(content, "orc").read(fields, None),
+    lambda: opened(content, "orc").read(fields),
     lambda: written(table_of(fields, [(5,)]), fields, FileSettings("orc")),
 ):
     try:
@@ -164,7 +164,7 @@ def test_a_damaged_tail_is_an_error_that_names_the_file() -> None:
         damaged = content.copy()
         damaged[position] ^= 0x10
         try:
-            opened(bytes(damaged), "orc").read([field], None)
+            opened(bytes(damaged), "orc").read([field])
         except (CorruptFileError, UnsupportedError) as error:
             message = str(error)
             assert "memory.orc" in message
