@@ -5,14 +5,13 @@ metadata). All but the postscript are compressed in chunks, each with three byte
 bit whether it is stored as it is. Source: ORC specification v1, `orc_proto.proto`.
 """
 
-import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
-import cramjam
 import pyarrow as pa
 
+from maintenance.format.orc_chunks import stored, unpacked
 from maintenance.format.protobuf import (
     BYTES,
     VARINT,
@@ -123,7 +122,7 @@ class OrcTail:
             raise ValueError("the postscript does not hold 'ORC'")
         compression, metadata_size = number_of(postscript, 2), number_of(postscript, 5)
         chunk_size = number_of(postscript, 3, _MAX_CHUNK)
-        footer = parse_message(_unpacked(tail[metadata_size : -1 - tail[-1]], compression, chunk_size))
+        footer = parse_message(unpacked(tail[metadata_size : -1 - tail[-1]], compression, chunk_size))
         return cls(
             file_size - tail_size,
             tuple(_stripe(parse_message(part)) for part in messages(footer, 3)),
@@ -159,10 +158,10 @@ class OrcTail:
 
     def stored(self, content: bytes) -> bytes:
         """A stream or footer as it may stand in the file, without compression."""
-        return _stored(content, self._compression, self._chunk_size)
+        return stored(content, self._compression, self._chunk_size)
 
     def _content(self, packed: bytes) -> bytes:
-        return _unpacked(packed, self._compression, self._chunk_size)
+        return unpacked(packed, self._compression, self._chunk_size)
 
     def stripe_statistics(self) -> list[list[Message]]:
         """For each stripe and each type its statistics; no stripes when the file has none."""
@@ -253,45 +252,3 @@ def with_kind(fields: Message, kind: int, length: int | None = None) -> Message:
 def with_attribute(fields: Message, key: str, value: str) -> Message:
     """A type with an attribute more."""
     return [*fields, (7, BYTES, serialize_message([(1, BYTES, key.encode()), (2, BYTES, value.encode())]))]
-
-
-def _unpacked(data: bytes, compression: int, chunk_size: int) -> bytes:
-    """The content of compressed chunks. `compression`: a number of ORC's `CompressionKind`."""
-    if compression == 0:
-        return data
-    parts, position = [], 0
-    while position < len(data):
-        header = int.from_bytes(data[position : position + 3], "little")
-        chunk = data[position + 3 : position + 3 + (header >> 1)]
-        if len(chunk) != header >> 1:
-            raise ValueError("a compressed chunk is cut off")
-        parts.append(chunk if header & 1 else _DECOMPRESS[compression](chunk, chunk_size))
-        position += 3 + len(chunk)
-    return b"".join(parts)
-
-
-def _stored(data: bytes, compression: int, chunk_size: int) -> bytes:
-    """Chunks that hold their content as it is."""
-    if compression == 0:
-        return data
-    parts = [data[start : start + chunk_size] for start in range(0, len(data), chunk_size)]
-    return b"".join((len(part) << 1 | 1).to_bytes(3, "little") + part for part in parts)
-
-
-def _zstd(chunk: bytes) -> bytes:
-    content: bytes = pa.CompressedInputStream(pa.BufferReader(chunk), "zstd").read()
-    return content
-
-
-def _lz4(chunk: bytes, chunk_size: int) -> bytes:
-    content = bytearray(chunk_size)
-    return bytes(content[: cramjam.lz4.decompress_block_into(chunk, content)])
-
-
-# By the number of the compression; `chunk_size`: no chunk's content is larger.
-_DECOMPRESS: Mapping[int, Callable[[bytes, int], bytes]] = {
-    1: lambda chunk, chunk_size: zlib.decompress(chunk, wbits=-15),
-    2: lambda chunk, chunk_size: bytes(cramjam.snappy.decompress_raw(chunk)),
-    4: _lz4,
-    5: lambda chunk, chunk_size: _zstd(chunk),
-}
