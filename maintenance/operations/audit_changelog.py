@@ -246,7 +246,7 @@ class _Audit:
 
     def _is_new(self, entry: ManifestEntry) -> bool:
         """Whether a file had no changelog before it was compacted."""
-        return entry.file.level < self.source.level_from
+        return entry.file.level < (self.source.level_from or 0)
 
     def _pending(self, snapshot: Snapshot | None) -> int:
         if snapshot is None or not self.source.level_from:

@@ -32,7 +32,7 @@ class ScanSource:
     Attributes:
         schema: of the read; `schemas`: loads schemas by id.
         level: see no other.
-        level_from: see this level and those above it.
+        level_from: see this level and those above it; None = those that batch reads see.
         left_out: partitions not to see, as serialized rows.
     """
 
@@ -43,7 +43,7 @@ class ScanSource:
     schemas: Callable[[Sequence[int]], Mapping[int, TableSchema]]
     level: int | None = None
     left_out: frozenset[bytes] = frozenset()
-    level_from: int = 0
+    level_from: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,13 +142,15 @@ def entry_filter(
     """
     pruning = Pruning(source.schema, {}, predicate)
     function = table_options.BUCKET_FUNCTION_TYPE.of(source.options)
-    state = bool(source.schema.primary_keys) and not all_levels
+    state = bool(source.schema.primary_keys) and not all_levels and source.level_from is None
     skips_level_0 = state and table_options.skips_level_0(source.options)
     # A postpone bucket holds what a compaction has not given a bucket yet; reads do not look at it.
     real_only = table_options.BUCKET.of(source.options) == POSTPONE_BUCKET
 
+    lowest = source.level_from or 0
+
     def of_level(level: int) -> bool:
-        return source.level in (None, level) and level >= source.level_from and not (skips_level_0 and level == 0)
+        return source.level in (None, level) and level >= lowest and not (skips_level_0 and level == 0)
 
     def of_partition(partition: bytes) -> bool:
         return partition not in source.left_out and pruning.keeps_partition(partition)
@@ -158,7 +160,7 @@ def entry_filter(
         buckets=cache(lambda total: _buckets(source, pruning.buckets(total, function)))
         if predicate is not None
         else None,
-        level=of_level if skips_level_0 or source.level is not None or source.level_from else None,
+        level=of_level if skips_level_0 or source.level is not None or lowest else None,
         test=(lambda entry: entry.bucket >= 0) if real_only else None,
     )
     return selection, pruning.keeps_manifest

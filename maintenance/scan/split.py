@@ -38,6 +38,10 @@ class Split:
     fallback: bool = False
 
     @property
+    def file_count(self) -> int:
+        return len(self.files)
+
+    @property
     def size(self) -> int:
         return sum(file.file_size for file in self.files)
 
@@ -53,6 +57,10 @@ class DiffSplit:
 
     before: Split
     after: Split
+
+    @property
+    def file_count(self) -> int:
+        return self.before.file_count + self.after.file_count
 
     @property
     def size(self) -> int:

@@ -1,7 +1,8 @@
 """Spark data source `paimon`: ``spark.read.format("paimon").load("/warehouse/db.db/t")``.
 
 Options: `path` (a table's root; what `load` sets), or `warehouse` and `table` (``db.t``, also ``db.t$branch_b``,
-``db.t$audit_log``, ``sys.tables``); every other option is a dynamic option of the read, such as `scan.snapshot-id`.
+``db.t$audit_log``, ``sys.tables``); `read.changelog` = ``true`` for the table's audit log; every other option is a
+dynamic option of the read, such as `scan.snapshot-id`. `readStream` follows a table, see `stream_source`.
 Filters that Spark pushes down prune partitions, buckets, files and row groups; Spark evaluates all of them again.
 Register it once for each session: `register(spark)`.
 """
@@ -34,13 +35,17 @@ from pyspark.sql.types import StructType
 
 from maintenance.catalog import open_catalog
 from maintenance.catalog.global_tables import GlobalView
-from maintenance.errors import OptionError
+from maintenance.errors import NotFoundError, OptionError, UnsupportedError
+from maintenance.format.system_fields import ROW_KIND
 from maintenance.predicate.pushed import of_filter
 from maintenance.predicate.tree import Predicate, conjunction
 from maintenance.read.split_read import ReadsSplits
 from maintenance.scan.split import AnySplit
+from maintenance.scan.stream_position import LIMIT_KEYS, Limits
 from maintenance.spark.read import as_spark_takes, split_batches
+from maintenance.spark.stream_source import READ_CHANGELOG, PaimonStreamReader, reads_changelog
 from maintenance.spark.types import spark_ddl
+from maintenance.table.system.audit_log import AUDIT_LOG, AuditLogView
 from maintenance.table.system.view import AnyView, SystemTableView
 from maintenance.table.table import Table
 from maintenance.types.data_type import DataField
@@ -100,10 +105,30 @@ class PaimonDataSource(DataSource):
         return "paimon"
 
     def schema(self) -> str:
-        return spark_ddl(columns_of(opened(self.options)))
+        table = opened(self.options)
+        try:
+            return spark_ddl(columns_of(table))
+        except NotFoundError:
+            # A batch read of what is not there says so when it is planned; a stream may start behind it.
+            if isinstance(table, AuditLogView):
+                return spark_ddl([ROW_KIND, *table.table.schema.fields])
+            return spark_ddl(table.schema.fields if isinstance(table, Table) else table.fields)
 
     def reader(self, schema: StructType) -> "PaimonReader":
         return PaimonReader(dict(self.options), schema.fieldNames())
+
+    def streamReader(self, schema: StructType) -> PaimonStreamReader:  # noqa: N802 - Spark's name
+        opened_ = opened(self.options)
+        with_kind = isinstance(opened_, AuditLogView) and opened_.name == AUDIT_LOG
+        table = opened_.table if isinstance(opened_, AuditLogView) else opened_
+        if not isinstance(table, Table) or isinstance(opened_, AuditLogView) != with_kind:
+            raise UnsupportedError(f"a stream of {opened_.identifier}", "the source", "Stream the table itself.")
+        names = [name for name in schema.fieldNames() if name != ROW_KIND.name or not with_kind]
+        if names != list(table.schema.field_names):
+            # The stream starts at a snapshot of another schema, whose columns Spark was told.
+            table = table.target()[0]
+        columns = [*([ROW_KIND] if with_kind else []), *table.schema.fields]
+        return PaimonStreamReader(table, columns, Limits.of(self.options), with_kind=with_kind)
 
 
 class PaimonReader(DataSourceReader):
@@ -159,7 +184,9 @@ def opened(options: Mapping[str, str]) -> AnyView | GlobalView:
         )
     catalog_options = {key: value for key, value in given.items() if key.startswith("fs.")}
     table = open_catalog({"warehouse": warehouse, **catalog_options}).get_table(identifier)
-    return table.copy({k: v for k, v in given.items() if k not in _OWN and not k.startswith("fs.")})
+    own = {*_OWN, READ_CHANGELOG, *LIMIT_KEYS}
+    found = table.copy({k: v for k, v in given.items() if k not in own and not k.startswith("fs.")})
+    return AuditLogView(found) if reads_changelog(given) and isinstance(found, Table) else found
 
 
 def pushed(filter_: Filter, columns: Sequence[DataField]) -> Predicate | None:

@@ -1,0 +1,125 @@
+"""Where a stream is, and how far it may go at once.
+
+A position says what is read next: of a snapshot, the splits from a number on; everything before is read. The splits of
+a snapshot have one order, so a position means the same after a restart. Source: Java `PaimonSourceOffset`,
+`PaimonReadLimits`.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from maintenance.errors import OptionError
+from maintenance.options.option import Option, memory_size, positive
+from maintenance.scan.split import AnySplit
+
+MAX_FILES: Option[int | None] = Option("read.stream.maxFilesPerTrigger", positive, None)
+MAX_BYTES: Option[int | None] = Option("read.stream.maxBytesPerTrigger", memory_size, None)
+MAX_ROWS: Option[int | None] = Option("read.stream.maxRowsPerTrigger", positive, None)
+MIN_ROWS: Option[int | None] = Option("read.stream.minRowsPerTrigger", positive, None)
+MAX_DELAY: Option[int | None] = Option("read.stream.maxTriggerDelayMs", positive, None)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Position:
+    """What is read next.
+
+    Attributes:
+        snapshot_id: of this snapshot,
+        splits: the splits from this number on.
+        full: its whole state, as the start of a stream may read it; else its changes.
+    """
+
+    snapshot_id: int
+    splits: int = 0
+    full: bool = False
+
+    @classmethod
+    def of_json(cls, found: Mapping[str, object]) -> "Position":
+        """The position of an offset in a checkpoint. Raises: OptionError: it is no offset of this source."""
+        try:
+            return cls(int(str(found["snapshot"])), int(str(found["splits"])), bool(found["full"]))
+        except (KeyError, ValueError) as error:
+            raise OptionError(
+                f"{dict(found)} is no position of this source", "the checkpoint", "Use the checkpoint of this stream."
+            ) from error
+
+    def to_json(self) -> dict[str, int | bool]:
+        return {"snapshot": self.snapshot_id, "splits": self.splits, "full": self.full}
+
+    @property
+    def following(self) -> "Position":
+        """The changes of the next snapshot."""
+        return Position(self.snapshot_id + 1)
+
+    def until(self, end: "Position") -> Iterator[tuple["Position", int | None]]:
+        """The parts of snapshots from here to an end: where each begins, and before which split it ends, None = all."""
+        at = self
+        while at.snapshot_id < end.snapshot_id:
+            yield at, None
+            at = at.following
+        if at.splits < end.splits:
+            yield Position(at.snapshot_id, at.splits, end.full), end.splits
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much one batch takes, None = any amount: it ends with the split that reaches a maximum.
+
+    Attributes:
+        min_rows, max_delay: a batch of fewer rows waits, for so many milliseconds since the last one.
+    """
+
+    max_files: int | None = None
+    max_bytes: int | None = None
+    max_rows: int | None = None
+    min_rows: int | None = None
+    max_delay: int | None = None
+
+    @classmethod
+    def of(cls, options: Mapping[str, str]) -> "Limits":
+        """Raises: OptionError: a minimum without a delay, or the other way round. `options`: keys in any case."""
+        given = {key.lower(): value for key, value in options.items()}
+
+        def value(option: Option[int | None]) -> int | None:
+            lowered = option.key.lower()
+            return option.of({option.key: given[lowered]} if lowered in given else {})
+
+        found = cls(value(MAX_FILES), value(MAX_BYTES), value(MAX_ROWS), value(MIN_ROWS), value(MAX_DELAY))
+        if (found.min_rows is None) != (found.max_delay is None):
+            raise OptionError(f"only one of '{MIN_ROWS.key}' and '{MAX_DELAY.key}' is set", "options", "Set both.")
+        return found
+
+    @property
+    def is_set(self) -> bool:
+        return self != Limits()
+
+
+LIMIT_KEYS = frozenset(option.key.lower() for option in (MAX_FILES, MAX_BYTES, MAX_ROWS, MIN_ROWS, MAX_DELAY))
+
+
+@dataclass(slots=True)
+class Admission:
+    """Counts what a batch takes. A split is whole or not at all, and the first one is always taken."""
+
+    limits: Limits
+    files: int = 0
+    bytes: int = 0
+    rows: int = 0
+
+    def admit(self, split: AnySplit) -> bool:
+        """Take a split if no maximum is reached yet."""
+        limits = self.limits
+        if (
+            (limits.max_files is not None and self.files >= limits.max_files)
+            or (limits.max_bytes is not None and self.bytes >= limits.max_bytes)
+            or (limits.max_rows is not None and self.rows >= limits.max_rows)
+        ):
+            return False
+        self.files += split.file_count
+        self.bytes += split.size
+        self.rows += split.row_count
+        return True
+
+    @property
+    def too_little(self) -> bool:
+        return self.limits.min_rows is not None and self.rows < self.limits.min_rows

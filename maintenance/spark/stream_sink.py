@@ -1,0 +1,156 @@
+"""Write a stream into a table, each micro-batch exactly once.
+
+A pipeline is its checkpoint: there lies, beside Spark's files, the commit user under which all its batches are
+committed, and Spark's batch number is the commit's identifier. Killed anywhere and started again with its checkpoint,
+Spark repeats the last batch or goes on with the next; a batch that is in the table already is left out. A checkpoint
+that is deleted is a new pipeline with a new user, so that its batches are not taken for those of the old one.
+
+Whether a batch is in the table, the snapshots tell. If those of the pipeline have expired while it was down, nothing
+tells any more, and the first batch is refused rather than written twice; `resume_after` then says up to which batch the
+table has them. Source: seed 000 (two-phase commit), Java `PaimonSink`, `filterCommitted`.
+"""
+
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from maintenance.errors import CommitError, DataError
+from maintenance.fs.file_io import FileIO
+from maintenance.options import table as table_options
+from maintenance.table.table import Table, new_commit_user
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming import StreamingQuery
+
+USER_FILE = "paimon-commit-user"
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A micro-batch to commit. `watermark`: milliseconds, None without one."""
+
+    frame: "DataFrame"
+    number: int
+    commit_user: str
+    watermark: int | None
+
+
+WriteBatch = Callable[["SparkSession", Table, Batch], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Sink:
+    """What a stream is written with.
+
+    Attributes:
+        checkpoint: folder of the pipeline, of its own.
+        row_kind_column: a column of ``+I``, ``-U``, ``+U``, ``-D`` that is not stored; None = all ``+I``.
+        event_time: column that the watermark follows, and by how much it lags; None = no watermark.
+        resume_after: number of the last batch in the table, for a pipeline whose snapshots have expired.
+    """
+
+    checkpoint: str
+    row_kind_column: str | None = None
+    event_time: tuple[str, timedelta] | None = None
+    resume_after: int | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+
+def commit_user_of(checkpoint: str, file_io: FileIO, options: Mapping[str, str]) -> str:
+    """The commit user of a pipeline: as its checkpoint says, else a new one that it says from now on."""
+    path = f"{checkpoint.rstrip('/')}/{USER_FILE}"
+    if not file_io.exists(path):
+        file_io.publish(path, new_commit_user(options).encode())
+    user = file_io.read_settled(path).decode().strip()
+    if not user:
+        raise DataError(
+            "the commit user of the pipeline is blank", path, "Delete the checkpoint's folder or restore it."
+        )
+    return user
+
+
+def check_known(table: Table, batch: Batch, resume_after: int | None) -> bool:
+    """Whether the first batch after a start must be written; later ones follow it.
+
+    Raises: CommitError: nothing tells whether it is in the table.
+    """
+    if batch.number == 0:
+        return True
+    if resume_after is not None:
+        return batch.number > resume_after
+    earliest = None
+    for snapshot in table.snapshots.newest_first():
+        if snapshot.commit_user == batch.commit_user:
+            return True
+        earliest = snapshot.id
+    if earliest in (None, 1):
+        return True
+    raise CommitError(
+        f"batch {batch.number} may be in the table already: the pipeline's snapshots have expired",
+        f"table {table.identifier}, commit user {batch.commit_user}",
+        "Look which was its last batch, and set resume_after; keep snapshots longer than a pipeline may be down.",
+    )
+
+
+def watermark_of(frame: "DataFrame", sink: Sink) -> int | None:
+    """The largest event time of a batch minus the lag, milliseconds; None without a time."""
+    if sink.event_time is None:
+        return None
+    from pyspark.sql import functions
+
+    column, lag = sink.event_time
+    row = frame.agg(
+        functions.max(functions.unix_millis(functions.col(column).cast("timestamp"))).alias("latest")
+    ).first()
+    latest = None if row is None else row["latest"]
+    return None if latest is None else int(latest) - int(lag.total_seconds() * 1000)
+
+
+def start_stream(
+    spark: "SparkSession", frame: "DataFrame", open_table: Callable[[], Table], sink: Sink, write: WriteBatch
+) -> "StreamingQuery":
+    """Start the query that hands each micro-batch to `write`.
+
+    Args: `frame`: streaming; `open_table`: called for each batch, so that changes of the schema are seen; `sink`: its
+        `settings` are those of Spark's writer, `trigger` among them: ``availableNow``, ``once``, or a time such as
+        ``10 seconds``.
+    """
+    table = open_table()
+    table_options.check_writable(table.options, table.identifier)
+    user = commit_user_of(sink.checkpoint, table.file_io, table.options)
+    run = _Run(spark, open_table, sink, write, user)
+    trigger = dict(sink.settings).pop("trigger", "availableNow")
+    writer = frame.writeStream.foreachBatch(run.batch).option("checkpointLocation", sink.checkpoint)
+    writer = writer.queryName(f"paimon-{table.identifier}-{uuid.uuid4().hex[:8]}")
+    for key, value in sink.settings.items():
+        if key != "trigger":
+            writer = writer.option(key, value)
+    if trigger == "availableNow":
+        return writer.trigger(availableNow=True).start()
+    return (writer.trigger(once=True) if trigger == "once" else writer.trigger(processingTime=trigger)).start()
+
+
+@dataclass(slots=True)
+class _Run:
+    spark: "SparkSession"
+    open_table: Callable[[], Table]
+    sink: Sink
+    write: WriteBatch
+    user: str
+    first: bool = True
+
+    def batch(self, frame: "DataFrame", number: int) -> None:
+        table = self.open_table()
+        if self.first and not check_known(table, Batch(frame, number, self.user, None), self.sink.resume_after):
+            return
+        # The watermark looks at all rows before they are written.
+        held = frame.persist() if self.sink.event_time else frame
+        try:
+            self.write(self.spark, table, Batch(held, number, self.user, watermark_of(held, self.sink)))
+        finally:
+            if self.sink.event_time:
+                held.unpersist()
+        self.first = False

@@ -1,0 +1,115 @@
+"""The streaming side of the data source: ``spark.readStream.format("paimon").load("/warehouse/db.db/t")``.
+
+Options: those of the batch source, `scan.mode` and its keys say where the stream starts; `consumer-id` notes its
+progress with the table, so that expiry waits for it; `read.changelog` = ``true`` puts `rowkind` before the columns;
+`read.stream.maxFilesPerTrigger`, `.maxBytesPerTrigger`, `.maxRowsPerTrigger`, and `.minRowsPerTrigger` with
+`.maxTriggerDelayMs`, bound what a micro-batch takes. Spark keeps the position in its checkpoint: a restarted query
+reads each split once more at most, in the same batch as before. Rows of one bucket come in the order of the snapshots,
+in one task, where the table has a primary key.
+"""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxFiles, SupportsTriggerAvailableNow
+
+from maintenance.read.split_read import ReadsSplits
+from maintenance.scan.split import AnySplit, Split
+from maintenance.scan.stream_position import Limits, Position
+from maintenance.spark.read import split_batches
+from maintenance.table.stream import TableStream
+from maintenance.table.system.audit_log import with_kinds
+from maintenance.table.system.planned import ViewRead
+from maintenance.table.table import Table
+from maintenance.types.data_type import DataField
+
+READ_CHANGELOG = "read.changelog"
+
+
+@dataclass
+class SplitsPartition(InputPartition):
+    """Splits that one task reads, in this order."""
+
+    splits: tuple[AnySplit, ...]
+    split_read: ReadsSplits
+
+    def __init__(self, splits: tuple[AnySplit, ...], split_read: ReadsSplits) -> None:
+        super().__init__(None)
+        self.splits = splits
+        self.split_read = split_read
+
+
+class PaimonStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """One streaming query.
+
+    Args: `table`: with the dynamic options of the read; `columns`: of the rows; `with_kind`: `rowkind` is the first.
+    """
+
+    def __init__(self, table: Table, columns: Sequence[DataField], limits: Limits, *, with_kind: bool) -> None:
+        self._stream = TableStream(table)
+        self._columns = tuple(columns)
+        self._limits = limits
+        self._with_kind = with_kind
+        self._target: Position | None = None
+        self._last_batch = 0.0
+
+    def initialOffset(self) -> dict[str, int | bool]:  # noqa: N802 - Spark's name
+        return self._stream.start().to_json()
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
+        # Spark knows one limit at a time, so it is only told that there are some; `latestOffset` knows them all.
+        return ReadMaxFiles(self._limits.max_files or 2**31 - 1) if self._limits.is_set else ReadAllAvailable()
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
+        self._target = self._stream.end()
+
+    def latestOffset(self, start: dict[str, int | bool], limit: ReadLimit) -> dict[str, int | bool]:  # noqa: N802
+        position = Position.of_json(start)
+        limits = Limits() if isinstance(limit, ReadAllAvailable) else self._limits
+        end = self._stream.end() if self._target is None else self._target
+        found, taken = self._stream.advance(position, end, limits)
+        now = time.monotonic()
+        waited = (now - self._last_batch) * 1000
+        # What is there now must be read at once if nothing more is to be waited for.
+        if taken.too_little and self._target is None and waited <= (limits.max_delay or 0):
+            return start
+        if taken.files:
+            self._last_batch = now
+        return found.to_json()
+
+    def partitions(self, start: dict[str, int | bool], end: dict[str, int | bool]) -> Sequence[InputPartition]:
+        first, last = Position.of_json(start), Position.of_json(end)
+        read: ReadsSplits = self._stream.read(first, last, with_kind=self._with_kind)
+        if self._with_kind:
+            read = ViewRead(read, self._columns, None, with_kinds)  # type: ignore[arg-type]
+        splits = self._stream.between(first, last)
+        keyed = self._stream.table.is_primary_key_table
+        return [SplitsPartition(group, read) for group in _tasks(splits, keyed=keyed)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        assert isinstance(partition, SplitsPartition)
+        pa.set_cpu_count(1)
+        for split in partition.splits:
+            yield from split_batches(partition.split_read, split)
+
+    def commit(self, end: dict[str, int | bool]) -> None:
+        self._stream.progress(Position.of_json(end))
+
+
+def _tasks(splits: Sequence[AnySplit], *, keyed: bool) -> list[tuple[AnySplit, ...]]:
+    """Splits that belong into one task each. Changes of a key follow one another only inside a task."""
+    if not keyed:
+        return [(split,) for split in splits]
+    groups: dict[tuple[bytes, int], list[AnySplit]] = {}
+    for split in splits:
+        assert isinstance(split, Split)
+        groups.setdefault((split.partition, split.bucket), []).append(split)
+    return [tuple(group) for group in groups.values()]
+
+
+def reads_changelog(options: Mapping[str, str]) -> bool:
+    """Whether a stream shows row kinds. `options`: keys in lower case."""
+    return options.get(READ_CHANGELOG, "false").strip().lower() == "true"

@@ -1,0 +1,205 @@
+"""Follow a table: where a stream starts, and what each snapshot from there on brings.
+
+A stream may begin with a state, and then follows the changes: the files that APPEND snapshots add where there is no
+changelog producer (upserts, without what stood before), else the changelog files of all snapshots. The state leaves
+out what has no changelog yet (with lookup level 0, with full-compaction all below the highest level), and the changes
+begin right behind it: nothing is read twice and nothing is left out. OVERWRITE snapshots change nothing in a stream.
+Snapshots that expired are found among the long-lived changelogs; if they are gone, the stream stops with an error
+rather than leave a gap. Source: data section 6.7, Java `DataTableStreamScan`, Spark's `StreamHelper`.
+"""
+
+from dataclasses import dataclass, field
+
+from maintenance.errors import NotFoundError, OptionError, UnsupportedError
+from maintenance.format.snapshot import CommitKind, Snapshot
+from maintenance.format.system_fields import VALUE_KIND
+from maintenance.options import table as table_options
+from maintenance.read.split_read import SplitRead
+from maintenance.scan.changes import plan_changes
+from maintenance.scan.plan import ScanPlan, plan_scan
+from maintenance.scan.split import AnySplit, Split
+from maintenance.scan.startup import AtSnapshot, AtTime, Compacted, Latest, startup_of
+from maintenance.scan.stream_position import Admission, Limits, Position
+from maintenance.scan.time_travel import Changes, FullState
+from maintenance.table.table import Table
+
+_KEPT_PLANS = 64
+_MERGED_ENGINES = ("partial-update", "aggregation", "first-row")
+_REFUSED = ("streaming-read-overwrite", "streaming-read-append-overwrite")
+
+
+@dataclass(slots=True)
+class TableStream:
+    """A table that is followed. Plans of snapshots are kept for a while: first for their size, then to be read."""
+
+    table: Table
+    _plans: dict[Position, ScanPlan] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        _check(self.table)
+
+    # Where it starts
+
+    def start(self) -> Position:
+        """Where a new stream begins. Raises: OptionError, UnsupportedError, NotFoundError: its scan options."""
+        options = self.table.options
+        consumer = table_options.CONSUMER_ID.of(options)
+        if consumer is not None and not table_options.CONSUMER_IGNORE_PROGRESS.of(options):
+            following = self.table.consumers.find(consumer)
+            if following is not None:
+                return self._from(following)
+        startup = startup_of(options)
+        mode = table_options.SCAN_MODE.of(options)
+        match startup:
+            case Latest():
+                latest = self.table.snapshots.latest_id()
+                if mode == "latest":
+                    return Position(1 if latest is None else latest + 1)
+                # Before the first commit: its snapshot will be the state.
+                return Position(1 if latest is None else latest, full=True)
+            case Compacted():
+                target = self.table.history().target(startup)
+                found = target.snapshot if isinstance(target, FullState) else None
+                return Position(1 if found is None else found.id, full=True)
+            case AtSnapshot(snapshot_id):
+                if mode == "from-snapshot-full":
+                    return Position(max(snapshot_id, self.table.snapshots.earliest_id() or 1), full=True)
+                return self._from(snapshot_id)
+            case AtTime(millis):
+                return Position(self._first_since(millis))
+        raise OptionError(
+            f"a stream cannot start as 'scan.mode' = '{mode}' and its keys say",
+            self.table.identifier,
+            "Use latest-full, latest, from-snapshot, from-snapshot-full, from-timestamp or compacted-full.",
+        )
+
+    def _from(self, snapshot_id: int) -> Position:
+        return Position(max(snapshot_id, self._earliest()))
+
+    def _earliest(self) -> int:
+        """Id of the first snapshot whose changes are there."""
+        kept = self.table.changelogs.list_ids()[:1]
+        return min([*kept, self.table.snapshots.earliest_id() or 1])
+
+    def _first_since(self, millis: int) -> int:
+        """Id of the first snapshot committed at that moment or later, of the next one if there is none yet."""
+        low, high = self._earliest(), (self.table.snapshots.latest_id() or 0) + 1
+        while low < high:
+            middle = (low + high) // 2
+            found = self._find(middle)
+            if found is not None and found.time_millis >= millis:
+                high = middle
+            else:
+                low = middle + 1
+        return low
+
+    # What there is
+
+    def end(self) -> Position:
+        """Behind everything that is there now."""
+        return Position((self.table.snapshots.latest_id() or 0) + 1)
+
+    def advance(self, start: Position, end: Position, limits: Limits) -> tuple[Position, Admission]:
+        """How far one batch goes from a position, at most to an end, and what it takes.
+
+        Raises: NotFoundError: what is read next has expired, or is not of this table.
+        """
+        admission = Admission(limits)
+        self._check_there(start, end)
+        at = start
+        while at.snapshot_id < end.snapshot_id:
+            for number, split in enumerate(self.splits(at)):
+                if number >= at.splits and not admission.admit(split):
+                    return Position(at.snapshot_id, number, at.full), admission
+            at = at.following
+        return max(at, start), admission
+
+    def between(self, start: Position, end: Position) -> list[AnySplit]:
+        """What lies between two positions, in order."""
+        return [split for at, stop in start.until(end) for split in self.splits(at)[at.splits : stop]]
+
+    def splits(self, at: Position) -> tuple[AnySplit, ...]:
+        """The splits of a snapshot, in an order of their own. `at`: its snapshot, and whether its state is wanted."""
+        return self._plan(Position(at.snapshot_id, full=at.full)).splits
+
+    def _plan(self, at: Position) -> ScanPlan:
+        if at not in self._plans:
+            plan = self._planned(at)
+            order = sorted(plan.splits, key=self._place)
+            while len(self._plans) >= _KEPT_PLANS:
+                self._plans.pop(next(iter(self._plans)))
+            self._plans[at] = ScanPlan(tuple(order), plan.schemas)
+        return self._plans[at]
+
+    def _place(self, split: AnySplit) -> tuple[str, int]:
+        assert isinstance(split, Split)
+        return self.table.paths.partition_folder(split.partition), split.bucket
+
+    def _planned(self, at: Position) -> ScanPlan:
+        snapshot = self._find(at.snapshot_id)
+        if snapshot is None:
+            raise self._gone(at.snapshot_id)
+        if at.full:
+            return plan_scan(self.table.changelog_source(), snapshot, None)
+        chosen = Changes((snapshot,), self._has_producer)
+        if not self._has_producer:
+            brings = snapshot.commit_kind == CommitKind.APPEND
+        else:
+            brings = snapshot.changelog_manifest_list is not None and snapshot.commit_kind != CommitKind.OVERWRITE
+        if not brings:
+            return ScanPlan((), {})
+        return plan_changes(self.table.scan_source(), chosen, None)
+
+    @property
+    def _has_producer(self) -> bool:
+        return table_options.CHANGELOG_PRODUCER.of(self.table.options) != "none"
+
+    def _find(self, snapshot_id: int) -> Snapshot | None:
+        return self.table.snapshots.find(snapshot_id) or self.table.changelogs.find(snapshot_id)
+
+    def _check_there(self, start: Position, end: Position) -> None:
+        comes = self.end().snapshot_id
+        if start.snapshot_id > comes or (start < end and self._find(start.snapshot_id) is None):
+            raise self._gone(start.snapshot_id)
+
+    def _gone(self, snapshot_id: int) -> NotFoundError:
+        return NotFoundError(
+            f"snapshot {snapshot_id}, which the stream reads next, is not there: it expired, or the table is another",
+            self.table.identifier,
+            "Start the stream anew. Set 'consumer-id', or keep changelogs longer, and expiry waits for the stream.",
+        )
+
+    # How it is read
+
+    def read(self, start: Position, end: Position, *, with_kind: bool = False) -> SplitRead:
+        """How to read what lies between two positions. `with_kind`: `_VALUE_KIND` comes first."""
+        table = self.table
+        schemas = {table.schema.id: table.schema}
+        for at, _ in start.until(end):
+            schemas.update(self._plan(Position(at.snapshot_id, full=at.full)).schemas)
+        columns = (*((VALUE_KIND,) if with_kind else ()), *table.schema.fields)
+        return SplitRead(table.file_io, table.paths, table.schema, schemas, table.options, columns)
+
+    def progress(self, end: Position) -> None:
+        """Note for the consumer of the options that everything before a position is read.
+
+        While a state is being read nothing is noted: a consumer goes on with changes alone.
+        """
+        consumer = table_options.CONSUMER_ID.of(self.table.options)
+        if consumer is not None and not end.full:
+            self.table.consumers.record(consumer, end.snapshot_id)
+
+
+def _check(table: Table) -> None:
+    table_options.check_readable(table.options, table.identifier)
+    for key in _REFUSED:
+        if table.options.get(key, "false").strip().lower() != "false":
+            raise UnsupportedError(f"option '{key}'", table.identifier, "Unset it: overwritten rows are not streamed.")
+    engine = table_options.MERGE_ENGINE.of(table.options)
+    producer = table_options.CHANGELOG_PRODUCER.of(table.options)
+    if table.schema.primary_keys and engine in _MERGED_ENGINES and producer == "none":
+        raise OptionError(
+            f"merge engine {engine} without a changelog producer cannot be streamed: records are parts of rows",
+            table.identifier,
+            "Set 'changelog-producer' to lookup, or to full-compaction or input where the engine allows it.",
+        )

@@ -1,0 +1,180 @@
+"""Streams of Spark from and into tables: starts, limits, restarts from the checkpoint, consumers, exactly once."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from maintenance.operations.audit_changelog import audit_changelog
+from maintenance.operations.expire_snapshots import expire_snapshots
+from maintenance.operations.ingest_stream import ingest_stream
+from maintenance.operations.produce_changelog import produce_changelog
+from maintenance.spark.data_source import register
+from maintenance.spark.stream_sink import USER_FILE, Sink
+from maintenance.table.table import Table
+from tests.small_tables import put, rows, set_commit_time, small_table, table_in
+from tests.tables import create_table, get_table
+
+Row = tuple[Any, ...]
+
+
+@pytest.fixture(autouse=True)
+def _registered(spark: SparkSession) -> None:
+    register(spark)
+
+
+class Follower:
+    """A query that is started anew for each look, with one checkpoint; remembers the rows of each batch."""
+
+    def __init__(self, spark: SparkSession, table: Table, checkpoint: Path, **options: str) -> None:
+        self._spark, self._table, self._checkpoint = spark, table, checkpoint
+        self._options = {key.replace("__", "."): value for key, value in options.items()}
+        self.batches: list[list[Row]] = []
+
+    def look(self) -> list[Row]:
+        """What a run with `availableNow` brings."""
+        frame = self._spark.readStream.format("paimon").options(**self._options).load(self._table.location)
+        seen = len(self.batches)
+
+        def batch(rows: DataFrame, number: int) -> None:
+            del number
+            self.batches.append(sorted(tuple(row) for row in rows.collect()))
+
+        writer = frame.writeStream.foreachBatch(batch).option("checkpointLocation", str(self._checkpoint))
+        query = writer.trigger(availableNow=True).start()
+        query.awaitTermination(120)
+        return sorted(row for found in self.batches[seen:] for row in found)
+
+
+@pytest.mark.slow
+def test_a_stream_starts_with_the_state_and_goes_on_from_its_checkpoint(spark: SparkSession, tmp_path: Path) -> None:
+    table = small_table(tmp_path / "lake", {"changelog-producer": "lookup"})
+    put(table, {1: "a", 2: "b"})
+    produce_changelog(None, table)
+    put(table, {3: "not yet"})
+    follower = Follower(spark, table, tmp_path / "checkpoint", **{"read.changelog": "true", "consumer-id": "f"})
+    assert follower.look() == [("+I", 1, "a"), ("+I", 2, "b")]
+    assert follower.look() == []
+    put(table, {1: "c"}, [2])
+    produce_changelog(None, table)
+    expected = [("+I", 3, "not yet"), ("+U", 1, "c"), ("-D", 2, "b"), ("-U", 1, "a")]
+    assert follower.look() == expected
+    # Spark tells a source that a batch is done when the next one begins, so the consumer may be a batch behind.
+    put(table, {4: "d"})
+    produce_changelog(None, table)
+    assert follower.look() == [("+I", 4, "d")]
+    (following,) = table.consumers.next_snapshots().values()
+    assert following >= 6
+    assert expire_snapshots(table, retain_max=1, retain_min=1).earliest == min(following, 7)
+    assert follower.look() == []
+
+
+@pytest.mark.slow
+def test_a_batch_takes_no_more_than_its_limits(spark: SparkSession, tmp_path: Path) -> None:
+    table = small_table(tmp_path / "lake", {"bucket": "1"})
+    for i in range(5):
+        put(table, {i: "x", 10 + i: "y"})
+    options = {"scan.snapshot-id": "1", "read.stream.maxFilesPerTrigger": "2"}
+    follower = Follower(spark, table, tmp_path / "c1", **options)
+    assert len(follower.look()) == 10
+    assert [len(batch) for batch in follower.batches] == [4, 4, 2]
+    by_rows = Follower(spark, table, tmp_path / "c2", **{"scan.snapshot-id": "2", "read.stream.maxRowsPerTrigger": "3"})
+    by_rows.look()
+    assert [len(batch) for batch in by_rows.batches] == [4, 4]
+
+
+def test_streams_of_append_tables_and_starts_by_time(spark: SparkSession, tmp_path: Path) -> None:
+    table = small_table(tmp_path / "lake", primary_key=False)
+    for i in range(3):
+        put(table, {i: "x"})
+        set_commit_time(table, i + 1, 1000 * (i + 1))
+    latest = Follower(spark, table, tmp_path / "c1", **{"scan.mode": "latest"})
+    since = Follower(spark, table, tmp_path / "c2", **{"scan.timestamp-millis": "2000"})
+    assert (latest.look(), since.look()) == ([], [(1, "x"), (2, "x")])
+    put(table, {9: "later"})
+    assert latest.look() == since.look() == [(9, "later")]
+
+
+def copied(spark: SparkSession, source: Table, folder: Path, sink: Sink) -> None:
+    frame = spark.readStream.format("paimon").option("read.changelog", "true").load(source.location)
+    ingest_stream(spark, frame, lambda: table_in(folder), sink).awaitTermination(120)
+
+
+@pytest.mark.slow
+def test_a_table_follows_another_batch_by_batch(spark: SparkSession, tmp_path: Path) -> None:
+    source = small_table(tmp_path / "source", {"changelog-producer": "lookup"})
+    copy = small_table(tmp_path / "copy", {"changelog-producer": "input"})
+    sink = Sink(str(tmp_path / "checkpoint"), row_kind_column="rowkind")
+    for values, deleted in (({1: "a", 2: "b"}, []), ({2: "c", 3: "d"}, [1]), ({1: "again"}, [])):
+        put(source, values, deleted)
+        produce_changelog(None, source)
+        copied(spark, source, tmp_path / "copy", sink)
+        assert rows(copy) == rows(source)
+    snapshots = [copy.snapshots.get(number) for number in copy.snapshots.list_ids()]
+    assert [snapshot.commit_identifier for snapshot in snapshots] == [0, 1, 2]
+    (user,) = {snapshot.commit_user for snapshot in snapshots}
+    assert (tmp_path / "checkpoint" / USER_FILE).read_text() == user
+    audit = audit_changelog(None, copy)
+    assert (audit.holds, audit.images) == (True, True)
+
+
+@pytest.mark.slow
+def test_a_batch_that_is_in_the_table_is_not_written_again(spark: SparkSession, tmp_path: Path) -> None:
+    """Between the commit and Spark's own note of it: the note of the batch is taken away, and Spark repeats it."""
+    source = small_table(tmp_path / "source", primary_key=False)
+    copy = small_table(tmp_path / "copy", primary_key=False)
+    checkpoint = tmp_path / "checkpoint"
+    put(source, {1: "a"})
+
+    def run(sink: Sink) -> None:
+        frame = spark.readStream.format("paimon").load(source.location)
+        ingest_stream(spark, frame, lambda: table_in(tmp_path / "copy"), sink).awaitTermination(120)
+
+    sink = Sink(str(checkpoint))
+    run(sink)
+    put(source, {2: "b"})
+    run(sink)
+    forget(checkpoint, 1)
+    run(sink)
+    assert rows(copy) == [(1, "a"), (2, "b")]
+    assert copy.snapshots.list_ids() == [1, 2]
+    # Once the snapshots of the pipeline have expired nothing tells: then it says so.
+    for i in range(3):
+        put(copy, {100 + i: "other"})
+    expire_snapshots(copy, retain_max=1, retain_min=1)
+    forget(checkpoint, 1)
+    with pytest.raises(Exception, match="may be in the table already"):
+        run(sink)
+    run(Sink(str(checkpoint), resume_after=1))
+    put(source, {3: "c"})
+    run(Sink(str(checkpoint), resume_after=1))
+    assert [row for row in rows(copy) if row[0] < 100] == [(1, "a"), (2, "b"), (3, "c")]
+
+
+def forget(checkpoint: Path, batch: int) -> None:
+    """As if Spark had been killed before it noted that a batch is done."""
+    for path in (checkpoint / "commits").iterdir():
+        if path.name in (str(batch), f".{batch}.crc"):
+            path.unlink()
+
+
+@pytest.mark.slow
+def test_watermarks_are_recorded_and_never_go_back(spark: SparkSession, tmp_path: Path) -> None:
+    fields = (("k", "BIGINT NOT NULL"), ("at", "TIMESTAMP(3)"))
+    source = create_table(tmp_path / "source", fields, ("k",))
+    create_table(tmp_path / "copy", fields, ("k",))
+    sink = Sink(str(tmp_path / "checkpoint"), event_time=("at", timedelta(seconds=5)))
+    marks = []
+    for second in (30, 10, 50):
+        moment = datetime(2024, 5, 14, 10, 0, second)
+        source.write_arrow(pa.table({"k": pa.array([second]), "at": pa.array([moment], pa.timestamp("ms"))}))
+        frame = spark.readStream.format("paimon").load(source.location)
+        ingest_stream(spark, frame, lambda: get_table(tmp_path / "copy"), sink).awaitTermination(120)
+        snapshot = get_table(tmp_path / "copy").latest_snapshot()
+        assert snapshot is not None
+        marks.append(snapshot.watermark)
+    base = int(datetime(2024, 5, 14, 10, tzinfo=UTC).timestamp() * 1000)
+    assert marks == [base + 25_000, base + 25_000, base + 45_000]

@@ -1,0 +1,244 @@
+"""Following a table: every start joins the changes without gap or overlap, whatever the size of the steps."""
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from maintenance.errors import NotFoundError, OptionError, UnsupportedError
+from maintenance.operations.compact import compact
+from maintenance.operations.expire_snapshots import expire_snapshots
+from maintenance.operations.produce_changelog import produce_changelog
+from maintenance.scan.stream_position import Limits, Position
+from maintenance.table.stream import TableStream
+from maintenance.table.table import Table
+from maintenance.types.row_kind import RowKind
+from tests.small_tables import put, rows, set_commit_time, small_table
+
+Row = tuple[str, int, str]
+ALL = Limits()
+
+
+def taken(stream: TableStream, start: Position, end: Position) -> list[Row]:
+    read = stream.read(start, end, with_kind=True)
+    found = [table for split in stream.between(start, end) for table in read.tables(split)]
+    listed = pa.concat_tables(found).to_pylist() if found else []
+    return [(RowKind(row["_VALUE_KIND"]).text, row["k"], row["v"]) for row in listed]
+
+
+def follow(table: Table, start: Position, limits: Limits = ALL) -> tuple[list[Row], Position]:
+    """Everything from a position to what is there now, step by step; each step by a stream that knows nothing else."""
+    found: list[Row] = []
+    at = start
+    for _ in range(1000):
+        stream = TableStream(table)
+        following, _ = stream.advance(at, stream.end(), limits)
+        if following == at:
+            return found, at
+        restored = Position.of_json(following.to_json())
+        found += taken(TableStream(table), at, restored)
+        at = restored
+    raise AssertionError("the stream does not end")
+
+
+def applied(changes: list[Row]) -> list[tuple[int, str]]:
+    state: dict[int, str] = {}
+    for kind, key, value in changes:
+        if kind in ("+I", "+U"):
+            state[key] = value
+        else:
+            state.pop(key, None)
+    return sorted(state.items())
+
+
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("put"), st.dictionaries(st.integers(0, 4), st.text("ab", max_size=1), min_size=1)),
+        st.tuples(st.just("delete"), st.just({}) | st.dictionaries(st.integers(0, 4), st.just(""), min_size=1)),
+        st.tuples(st.just("compact"), st.just({})),
+        st.tuples(st.just("produce"), st.just({})),
+    ),
+    min_size=1,
+    max_size=6,
+)
+
+
+def step(table: Table, what: str, values: Mapping[int, str]) -> None:
+    if what == "put":
+        put(table, values)
+    elif what == "delete" and values:
+        put(table, {}, values)
+    elif what == "compact":
+        compact(None, table, full=True)
+    elif table.options.get("changelog-producer") in ("lookup", "full-compaction"):
+        produce_changelog(None, table)
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    STEPS,
+    STEPS,
+    st.sampled_from(["none", "input", "lookup", "full-compaction"]),
+    st.sampled_from([Limits(), Limits(max_files=1), Limits(max_rows=2)]),
+)
+def test_a_stream_that_starts_with_the_state_ends_with_the_state(
+    before: list[tuple[str, dict[int, str]]],
+    after: list[tuple[str, dict[int, str]]],
+    producer: str,
+    limits: Limits,
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        table = small_table(Path(folder), {"changelog-producer": producer})
+        for what, values in before:
+            step(table, what, values)
+        changes, at = follow(table, TableStream(table).start(), limits)
+        for what, values in after:
+            step(table, what, values)
+            more, at = follow(table, at, limits)
+            changes += more
+        step(table, "produce", {})
+        more, _ = follow(table, at, limits)
+        assert applied([*changes, *more]) == rows(table)
+        if producer in ("lookup", "full-compaction"):
+            # Nothing twice: each addition meets no row, each retraction the row that is there.
+            state: dict[int, str] = {}
+            for kind, key, value in [*changes, *more]:
+                if kind in ("+I", "+U"):
+                    assert key not in state
+                    state[key] = value
+                else:
+                    assert state.pop(key) == value
+
+
+def filled(folder: Path, options: Mapping[str, str] | None = None) -> Table:
+    """Snapshots 1 to 5, of which 4 is a compaction."""
+    table = small_table(folder, {"bucket": "1", **(options or {})})
+    for i in range(3):
+        put(table, {i: "x", 9: f"{i}"})
+    compact(None, table, full=True)
+    put(table, {}, [9])
+    for snapshot_id in range(1, 6):
+        set_commit_time(table, snapshot_id, 1000 * snapshot_id)
+    return table
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, Position(5, full=True)),
+        ({"scan.mode": "latest-full"}, Position(5, full=True)),
+        ({"scan.mode": "latest"}, Position(6)),
+        ({"scan.mode": "compacted-full"}, Position(4, full=True)),
+        ({"scan.snapshot-id": "2"}, Position(2)),
+        ({"scan.mode": "from-snapshot", "scan.snapshot-id": "3"}, Position(3)),
+        ({"scan.mode": "from-snapshot-full", "scan.snapshot-id": "3"}, Position(3, full=True)),
+        ({"scan.timestamp-millis": "2000"}, Position(2)),
+        ({"scan.timestamp-millis": "2001"}, Position(3)),
+        ({"scan.timestamp-millis": "1"}, Position(1)),
+        ({"scan.timestamp-millis": "99000"}, Position(6)),
+    ],
+)
+def test_where_a_stream_starts(tmp_path: Path, options: dict[str, str], expected: Position) -> None:
+    assert TableStream(filled(tmp_path).copy(options)).start() == expected
+
+
+def test_changes_without_a_producer_are_upserts(tmp_path: Path) -> None:
+    table = filled(tmp_path)
+    changes, end = follow(table, Position(2))
+    assert sorted(changes) == [("+I", 1, "x"), ("+I", 2, "x"), ("+I", 9, "1"), ("+I", 9, "2"), ("-D", 9, "-")]
+    assert end == Position(6)
+
+
+def test_a_stream_starts_before_the_first_commit(tmp_path: Path) -> None:
+    for options in ({}, {"scan.mode": "latest"}, {"scan.snapshot-id": "1"}):
+        table = small_table(tmp_path / str(len(options)) / "".join(options), {"bucket": "1"})
+        start = TableStream(table.copy(options)).start()
+        assert follow(table, start) == ([], start)
+        put(table, {1: "a"})
+        changes, at = follow(table, start)
+        put(table, {2: "b"})
+        more, _ = follow(table, at)
+        assert [*changes, *more] == [("+I", 1, "a"), ("+I", 2, "b")]
+
+
+def test_a_consumer_holds_expiry_back_and_goes_on_where_it_was(tmp_path: Path) -> None:
+    table = filled(tmp_path).copy({"consumer-id": "c"})
+    stream = TableStream(table)
+    start = stream.start()
+    stream.progress(Position(5, 0, full=True))
+    assert table.consumers.next_snapshots() == {}
+    end, _ = stream.advance(start, stream.end(), Limits())
+    stream.progress(end)
+    assert table.consumers.next_snapshots() == {"c": 6}
+    for i in range(3):
+        put(table, {i: "later"})
+    assert expire_snapshots(table, retain_max=1, retain_min=1).expired == (1, 2, 3, 4, 5)
+    assert TableStream(table).start() == Position(6)
+    assert TableStream(table.copy({"consumer.ignore-progress": "true"})).start() == Position(8, full=True)
+    changes, _ = follow(table, TableStream(table).start())
+    assert changes == [("+I", i, "later") for i in range(3)]
+
+
+def test_expired_changes_are_read_from_long_lived_changelogs(tmp_path: Path) -> None:
+    retention = {"changelog.num-retained.max": "100", "changelog.num-retained.min": "100"}
+    for producer in ("none", "input"):
+        table = filled(tmp_path / producer, {"changelog-producer": producer, **retention})
+        wanted, _ = follow(table, Position(1))
+        expire_snapshots(table, retain_max=1, retain_min=1)
+        assert table.snapshots.list_ids() == [5]
+        found, end = follow(table, TableStream(table.copy({"scan.snapshot-id": "1"})).start())
+        assert (found, end) == (wanted, Position(6))
+
+
+def test_a_gap_stops_the_stream(tmp_path: Path) -> None:
+    table = filled(tmp_path)
+    expire_snapshots(table, retain_max=1, retain_min=1)
+    assert TableStream(table.copy({"scan.snapshot-id": "1"})).start() == Position(5)
+    with pytest.raises(NotFoundError, match="snapshot 3, which the stream reads next, is not there"):
+        follow(table, Position(3))
+    with pytest.raises(NotFoundError, match="the table is another"):
+        follow(table, Position(7))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"scan.tag-name": "a"},
+        {"scan.mode": "incremental", "incremental-between": "1,2"},
+        {"scan.watermark": "1"},
+        {"scan.file-creation-time-millis": "1"},
+    ],
+)
+def test_what_a_stream_cannot_start_with(tmp_path: Path, options: dict[str, str]) -> None:
+    with pytest.raises(OptionError, match="a stream cannot start"):
+        TableStream(filled(tmp_path).copy(options)).start()
+
+
+def test_engines_whose_records_are_parts_need_a_producer(tmp_path: Path) -> None:
+    for engine in ("partial-update", "aggregation", "first-row"):
+        table = small_table(tmp_path / engine, {"merge-engine": engine})
+        with pytest.raises(OptionError, match=f"merge engine {engine} without a changelog producer"):
+            TableStream(table)
+        TableStream(table.copy({"changelog-producer": "lookup"}))
+    with pytest.raises(UnsupportedError, match="streaming-read-overwrite"):
+        TableStream(small_table(tmp_path / "o").copy({"streaming-read-overwrite": "true"}))
+
+
+def test_limits(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match="Set both"):
+        Limits.of({"read.stream.minRowsPerTrigger": "3"})
+    limits = Limits.of({"read.stream.maxfilespertrigger": "3", "read.stream.maxBytesPerTrigger": "1 kb"})
+    assert limits == Limits(max_files=3, max_bytes=1024)
+    table = filled(tmp_path)
+    stream = TableStream(table)
+    ends = []
+    at = Position(1)
+    while at < stream.end():
+        at, admission = stream.advance(at, stream.end(), Limits(max_rows=3))
+        ends.append((at, admission.rows))
+    # Rows that a batch begins with may be more than the limit; it ends with the split that reaches it.
+    assert ends == [(Position(3), 4), (Position(6), 3)]
