@@ -20,7 +20,7 @@ from maintenance.scan.plan import ScanPlan, plan_scan
 from maintenance.scan.split import AnySplit, Split
 from maintenance.scan.startup import AtSnapshot, AtTime, Compacted, Latest, startup_of
 from maintenance.scan.stream_position import Admission, Limits, Position
-from maintenance.scan.time_travel import Changes, FullState
+from maintenance.scan.target import Changes
 from maintenance.table.table import Table
 
 _KEPT_PLANS = 64
@@ -57,9 +57,8 @@ class TableStream:
                     return Position(1 if latest is None else latest + 1)
                 # Before the first commit: its snapshot will be the state.
                 return Position(1 if latest is None else latest, full=True)
-            case Compacted():
-                target = self.table.history().target(startup)
-                found = target.snapshot if isinstance(target, FullState) else None
+            case Compacted(delta_commits):
+                found = self.table.history().compacted(delta_commits)
                 return Position(1 if found is None else found.id, full=True)
             case AtSnapshot(snapshot_id):
                 if mode == "from-snapshot-full":
