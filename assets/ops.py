@@ -27,7 +27,8 @@ from assets.step_config import (
     TagConfig,
 )
 from maintenance.errors import OptionError
-from maintenance.operations.compact import CompactReport, compact
+from maintenance.operations.compact import compact
+from maintenance.operations.compact_report import CompactReport
 from maintenance.operations.create_tag import create_tag
 from maintenance.operations.expire_snapshots import expire_snapshots
 from maintenance.operations.expire_tags import expire_tags

@@ -17,8 +17,9 @@ import pyarrow as pa
 
 from benchmarks import tables
 from maintenance.catalog import open_catalog
+from maintenance.compaction.rewrite import CompactionTask
 from maintenance.operations import compact as compact_operation
-from maintenance.operations.compact import CompactionTask, compact, run_unit
+from maintenance.operations.compact import compact, run_unit
 from maintenance.spark.session import get_session
 
 CACHE = Path(".cache/benchmarks")

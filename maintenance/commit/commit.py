@@ -13,6 +13,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
+from maintenance.bucket.postpone import POSTPONE_BUCKET, is_postponed
 from maintenance.commit.conflicts import Conflict, Group, bucket_mismatch, find_conflict
 from maintenance.commit.manifest_merge import ManifestMergeOptions, merge_manifests
 from maintenance.errors import CommitError, ConflictError
@@ -187,9 +188,16 @@ def commit_compact(target: CommitTarget, messages: Sequence[CommitMessage], iden
         attempts += tried
         if conflict is None:
             break
-        lost |= dict.fromkeys(conflict.groups, conflict.reason)
+        lost |= dict.fromkeys(_tied(left, conflict.groups), conflict.reason)
     abort(target, [m for m in messages if (m.partition, m.bucket) in lost])
     return CompactCommit(snapshot.id if left and snapshot else None, lost, attempts)
+
+
+def _tied(messages: Sequence[CommitMessage], lost: frozenset[Group]) -> frozenset[Group]:
+    """Lost groups, with those that must not be committed without them: rows leave the postpone bucket for others."""
+    leaving = {message.partition for message in messages if message.bucket == POSTPONE_BUCKET}
+    torn = leaving & {partition for partition, _ in lost}
+    return lost | {(m.partition, m.bucket) for m in messages if m.partition in torn}
 
 
 def _compact_changes(messages: Sequence[CommitMessage]) -> Changes:
@@ -290,10 +298,11 @@ def check_replaced(target: CommitTarget, changes: Changes, latest: Snapshot | No
 def _check_bucket_number(target: CommitTarget, changes: Changes, latest: Snapshot | None) -> Conflict | None:
     """New files must have as many buckets as their partition: else a key would be in two of them.
 
-    Option `bucket` changes with the schema only, so a table that still has its first one needs no look.
+    Option `bucket` changes with the schema only, so a table that still has its first one needs no look, unless it has
+    postponed buckets: there the first writer of a partition chooses.
     Source: Java `ConflictDetection`.
     """
-    if latest is None or target.latest_schema_id() == 0:
+    if latest is None or (target.latest_schema_id() == 0 and not is_postponed(target.options)):
         return None
     partitions = {entry.partition for entry in changes.entries if entry.total_buckets > 0}
     if not partitions:

@@ -8,6 +8,7 @@ expire. Source: metadata section 9.5, Java `FileStoreCommitImpl.overwritePartiti
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from maintenance.bucket.postpone import is_postponed
 from maintenance.commit.commit import (
     Changes,
     CommitIdentity,
@@ -25,7 +26,6 @@ from maintenance.format.manifest import EntrySelection, FileKind, ManifestEntry
 from maintenance.format.snapshot import CommitKind, Snapshot
 from maintenance.metadata.paths import matches_spec
 from maintenance.options import table as table_options
-from maintenance.scan.plan import POSTPONE_BUCKET
 from maintenance.scan.split import by_bucket
 from maintenance.write.message import CommitMessage
 
@@ -118,7 +118,7 @@ def _changes(
     replaces: Replaces,
 ) -> Changes:
     """The changes of one attempt. `new`: files, and index files."""
-    postpone = table_options.BUCKET.of(target.options) == POSTPONE_BUCKET
+    postpone = is_postponed(target.options)
 
     def replaced(partition: bytes, bucket: int) -> bool:
         # What waits in the postpone bucket of a table that has real ones again belongs to them.

@@ -28,6 +28,10 @@ class AppendCompaction:
     total_buckets: int
     files: tuple[DataFileMeta, ...]
 
+    @property
+    def input_files(self) -> tuple[DataFileMeta, ...]:
+        return self.files
+
 
 @dataclass(frozen=True, slots=True)
 class AppendCompactionTask:

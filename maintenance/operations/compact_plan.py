@@ -4,17 +4,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from maintenance.bucket.postpone import POSTPONE_BUCKET
 from maintenance.compaction.append import AppendCompaction, pack_in_order, pack_small_files
 from maintenance.compaction.levels import level_count, sorted_runs
 from maintenance.compaction.plan import BucketCompaction, CompactionRules, drops_deletes, plan_steps
 from maintenance.compaction.universal import CompactUnit, UniversalOptions, pick, pick_full
-from maintenance.errors import UnsupportedError
 from maintenance.format.key import key_reader
 from maintenance.format.manifest import EntrySelection, ManifestEntry
 from maintenance.format.snapshot import Snapshot
 from maintenance.metadata.paths import matches_spec
 from maintenance.options import table as table_options
-from maintenance.scan.plan import POSTPONE_BUCKET
 from maintenance.scan.split import by_bucket
 from maintenance.table.table import Table
 
@@ -64,7 +63,7 @@ class CompactionScope:
 def plan_compaction(table: Table, scope: CompactionScope, *, now_millis: int) -> CompactionPlan:
     """The plan on the latest snapshot. `now_millis`: local wall clock as if UTC.
 
-    Raises: UnsupportedError: rows wait in the postpone bucket; merged there, they would lose their order and deletions.
+    Rows that wait in the postpone bucket are left alone: merged there, they would lose their order and deletions.
     """
     snapshot = table.latest_snapshot()
     if snapshot is None:
@@ -74,11 +73,7 @@ def plan_compaction(table: Table, scope: CompactionScope, *, now_millis: int) ->
     entries = table.manifests.live_entries(snapshot, scope.selection(table))
     for group, members in by_bucket(entries).items():
         if group[1] == POSTPONE_BUCKET:
-            raise UnsupportedError(
-                "rows wait in the postpone bucket, and giving them buckets is not supported yet",
-                f"table {table.identifier}, option 'bucket' = '{POSTPONE_BUCKET}'",
-                "Let a compaction of Paimon distribute them.",
-            )
+            continue
         found = (
             _plan_bucket(table, group, members, full=scope.full, now_millis=now_millis)
             if table.is_primary_key_table

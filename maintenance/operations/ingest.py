@@ -24,9 +24,9 @@ from maintenance.options import table as table_options
 from maintenance.spark.tasks import TaskError
 from maintenance.spark.write import FrameWrite, write_frame
 from maintenance.table.table import Table
-from maintenance.write.hash_index import HashFiles
 from maintenance.write.message import CommitMessage
-from maintenance.write.table_write import Sequences, write_rows
+from maintenance.write.state import WriteState
+from maintenance.write.table_write import write_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -84,15 +84,15 @@ def ingest(
     if already_committed(target, identity):
         return IngestReport(table.identifier, (), True, 0, 0, 0, time.monotonic() - started)
 
-    def write(sequences: Sequences, hash_files: HashFiles | None) -> Sequence[CommitMessage]:
-        frame_write = FrameWrite(table.write_context(), sequences, row_kind_column, hash_files)
+    def write(state: WriteState) -> Sequence[CommitMessage]:
+        frame_write = FrameWrite(table.write_context(), state, row_kind_column)
         return _written(spark, data, frame_write, target)
 
     if overwrite is None:
         snapshot_ids, messages = table.append(write, identity)
     else:
         # What is replaced is never read together with the new files: numbers and buckets start anew.
-        messages = write({}, {})
+        messages = write(WriteState(user=commit_user))
         snapshot_ids = overwrite_or_abort(target, messages, identity, overwrite)
     files = [file for message in messages for file in message.new_files]
     return IngestReport(
@@ -111,7 +111,7 @@ def _written(
 ) -> Sequence[CommitMessage]:
     if isinstance(data, pa.Table):
         if spark is None:
-            return write_rows(write.context, write.last_sequences, write.conformed(data), write.hash_files)
+            return write_rows(write.context, write.state, write.conformed(data))
         data = spark.createDataFrame(data)
     outcomes = write_frame(data, write)
     messages = [outcome for outcome in outcomes if not isinstance(outcome, TaskError)]

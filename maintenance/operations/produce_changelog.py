@@ -10,7 +10,8 @@ Source: seed 003 (lookup, full-compaction), data section 5.
 from typing import TYPE_CHECKING
 
 from maintenance.errors import OptionError
-from maintenance.operations.compact import CompactReport, Progress, compact
+from maintenance.operations.compact import Progress, compact
+from maintenance.operations.compact_report import CompactReport
 from maintenance.options import table as table_options
 from maintenance.table.table import Table
 

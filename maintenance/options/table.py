@@ -39,6 +39,13 @@ DYNAMIC_BUCKET_TARGET_ROW_NUM = Option("dynamic-bucket.target-row-num", integer,
 DYNAMIC_BUCKET_INITIAL_BUCKETS: Option[int | None] = Option("dynamic-bucket.initial-buckets", integer, None)
 DYNAMIC_BUCKET_MAX_BUCKETS = Option("dynamic-bucket.max-buckets", integer, -1)
 DYNAMIC_BUCKET_ASSIGNER_PARALLELISM: Option[int | None] = Option("dynamic-bucket.assigner-parallelism", integer, None)
+POSTPONE_BATCH_WRITE_FIXED_BUCKET = Option("postpone.batch-write-fixed-bucket", boolean, True)
+POSTPONE_BATCH_WRITE_FIXED_BUCKET_MAX_PARALLELISM = Option(
+    "postpone.batch-write-fixed-bucket.max-parallelism", positive, 2048
+)
+POSTPONE_DEFAULT_BUCKET_NUM: Option[int | None] = Option("postpone.default-bucket-num", positive, None)
+POSTPONE_TARGET_ROW_NUM_PER_BUCKET: Option[int | None] = Option("postpone.target-row-num-per-bucket", positive, None)
+POSTPONE_TARGET_SIZE_PER_BUCKET = Option("postpone.target-size-per-bucket", memory_size, 1 << 30)
 BRANCH = Option("branch", string, "main")
 MERGE_ENGINE = Option(
     "merge-engine", one_of("deduplicate", "partial-update", "aggregation", "first-row"), "deduplicate"
@@ -241,6 +248,7 @@ REFUSED_ON_WRITE: Mapping[str, _Accepts] = {
     "index-file-in-data-file-dir": _OFF,
     "record-level.expire-time": _never,
     "upsert-key": _never,
+    "postpone.batch-write-fixed-bucket.rescale-load-factor": _never,
     "file.format": _is(*_DATA_FORMATS),
     "file.format.per.level": _levels_are(*_DATA_FORMATS),
     "changelog-file.format": _is(*_DATA_FORMATS),

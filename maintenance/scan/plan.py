@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 
+from maintenance.bucket.postpone import is_postponed
 from maintenance.errors import NotFoundError, UnsupportedError
 from maintenance.format.file_index.selection import Selection
 from maintenance.format.key import key_reader
@@ -22,7 +23,6 @@ from maintenance.scan.pruning import Pruning, alone_by_bucket, prune_primary_key
 from maintenance.scan.split import AnySplit, Split, SplitOptions, append_splits, primary_key_splits, with_deletions
 
 _THREADS = 16
-POSTPONE_BUCKET = -2
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ def entry_filter(
     state = bool(source.schema.primary_keys) and not all_levels and source.level_from is None
     skips_level_0 = state and table_options.skips_level_0(source.options)
     # A postpone bucket holds what a compaction has not given a bucket yet; reads do not look at it.
-    real_only = table_options.BUCKET.of(source.options) == POSTPONE_BUCKET
+    real_only = is_postponed(source.options)
 
     lowest = source.level_from or 0
 

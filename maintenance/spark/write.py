@@ -7,23 +7,33 @@ unaware append table are written where they are.
 
 import pickle
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from maintenance.bucket.dynamic import Assigner, assigner_of
+from maintenance.bucket.postpone import is_postponed, waits
 from maintenance.errors import DataError
 from maintenance.options import table as table_options
 from maintenance.spark.tasks import TaskError, portable
 from maintenance.types.row_kind import kinds_of_texts
 from maintenance.write.buckets import buckets_of, check_bucket_mode, has_dynamic_buckets
 from maintenance.write.context import WriteContext
-from maintenance.write.hash_index import BucketAssigner, HashFiles, key_hashes
+from maintenance.write.hash_index import BucketAssigner, key_hashes
 from maintenance.write.message import CommitMessage
+from maintenance.write.postpone import (
+    PartitionSize,
+    needs_sizes,
+    partition_sizes,
+    postponed_buckets,
+    with_buckets,
+    with_numbers,
+)
 from maintenance.write.rows import conform
-from maintenance.write.table_write import Sequences, TableWrite
+from maintenance.write.state import WriteState
+from maintenance.write.table_write import TableWrite
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -32,6 +42,8 @@ if TYPE_CHECKING:
 BUCKET_COLUMN = "_paimon_bucket"
 ORDER_COLUMN = "_paimon_order"
 ASSIGNER_COLUMN = "_paimon_assigner"
+# Writers of rows that wait in the postpone bucket, for each partition.
+_WAITING_WRITERS = 8
 _OWN_COLUMNS = (BUCKET_COLUMN, ORDER_COLUMN, ASSIGNER_COLUMN)
 
 
@@ -40,14 +52,13 @@ class FrameWrite:
     """How to write a DataFrame.
 
     Attributes:
-        last_sequences, hash_files: see `TableWrite`.
+        state: of the table, see `TableWrite`.
         row_kind_column: a column of ``+I`` … that is not stored; None = all ``+I``.
     """
 
     context: WriteContext
-    last_sequences: Sequences
+    state: WriteState
     row_kind_column: str | None = None
-    hash_files: HashFiles | None = None
 
     def conformed(self, rows: pa.Table) -> pa.Table:
         """Rows of the DataFrame as writers take them."""
@@ -75,6 +86,8 @@ def write_frame(frame: "DataFrame", write: FrameWrite) -> "list[CommitMessage | 
             f"table {write.context.name}",
             f"Columns are {', '.join(frame.columns)}.",
         )
+    if needs_sizes(write.context):
+        write = replace(write, state=with_numbers(write.state, _partition_sizes(frame, write), write.context))
     if has_dynamic_buckets(write.context):
         frame = _given_buckets(frame, write)
     elif table_options.BUCKET.of(write.context.options) != -1:
@@ -95,11 +108,39 @@ def _brought_together(frame: "DataFrame", write: FrameWrite) -> "DataFrame":
         pa.set_cpu_count(1)
         for batch in batches:
             rows = pa.Table.from_batches([batch])
-            buckets = buckets_of(write.keys_of(rows), write.context)
+            buckets = _buckets(write.keys_of(rows), write)
             yield from rows.append_column(BUCKET_COLUMN, pa.array(buckets)).to_batches()
 
     ordered = frame.withColumn(ORDER_COLUMN, functions.monotonically_increasing_id())
     return _by_bucket(ordered.mapInArrow(with_bucket, _schema(ordered, BUCKET_COLUMN)), write)
+
+
+def _buckets(keys: pa.Table, write: FrameWrite) -> np.ndarray:
+    """The bucket of each row, int32; of rows that wait, the writer that all records of a key go to."""
+    options = write.context.options
+    if not is_postponed(options):
+        return buckets_of(keys, write.context)
+    if waits(options):
+        return buckets_of(keys, with_buckets(write.context, _WAITING_WRITERS))
+    return postponed_buckets(keys, write.context, write.state.bucket_numbers)
+
+
+def _partition_sizes(frame: "DataFrame", write: FrameWrite) -> dict[bytes, PartitionSize]:
+    """How much is written to each partition: a pass over the data, which the number of buckets may need."""
+
+    def measure(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        pa.set_cpu_count(1)
+        for batch in batches:
+            found = list(partition_sizes(write.keys_of(pa.Table.from_batches([batch])), write.context))
+            columns = [[p for p, _ in found], [size.rows for _, size in found], [size.size for _, size in found]]
+            types = (pa.binary(), pa.int64(), pa.int64())
+            arrays = [pa.array(column, data_type) for column, data_type in zip(columns, types, strict=True)]
+            yield pa.RecordBatch.from_arrays(arrays, names=["partition", "rows", "size"])
+
+    total: dict[bytes, PartitionSize] = {}
+    for row in frame.mapInArrow(measure, "partition binary, rows long, size long").groupBy("partition").sum().collect():
+        total[bytes(row[0])] = PartitionSize(row[1], row[2])
+    return total
 
 
 def _given_buckets(frame: "DataFrame", write: FrameWrite) -> "DataFrame":
@@ -124,7 +165,7 @@ def _given_buckets(frame: "DataFrame", write: FrameWrite) -> "DataFrame":
             buckets = np.empty(rows.num_rows, np.int32)
             for number in np.unique(numbers).tolist():
                 if number not in assigners:
-                    state = (write.context, write.hash_files or {}, Assigner(number, count))
+                    state = (write.context, write.state.hash_files or {}, Assigner(number, count))
                     assigners[number] = BucketAssigner(*state)
                 chosen = np.flatnonzero(numbers == number)
                 buckets[chosen] = assigners[number].assign(write.keys_of(rows.take(pa.array(chosen))))
@@ -160,7 +201,7 @@ def _by_bucket(frame: "DataFrame", write: FrameWrite) -> "DataFrame":
 
 def _write(batches: Iterator[pa.RecordBatch], write: FrameWrite) -> "list[CommitMessage | TaskError]":
     """Write what a task gets. An error comes back as a value: the driver deletes what the other tasks wrote."""
-    writer = TableWrite(write.context, write.last_sequences, write.hash_files)
+    writer = TableWrite(write.context, write.state)
     dynamic = has_dynamic_buckets(write.context)
     try:
         for batch in batches:

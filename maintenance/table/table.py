@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from maintenance.bucket.postpone import is_postponed
 from maintenance.commit.commit import (
     BATCH_IDENTIFIER,
     CommitIdentity,
@@ -48,7 +49,8 @@ from maintenance.write.context import WriteContext
 from maintenance.write.hash_index import HashFiles
 from maintenance.write.message import CommitMessage
 from maintenance.write.rows import conform
-from maintenance.write.table_write import Sequences, write_rows
+from maintenance.write.state import WriteState
+from maintenance.write.table_write import write_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -250,16 +252,20 @@ class Table:
     def commit_target(self) -> CommitTarget:
         return CommitTarget(self.identifier, self.file_io, self.paths, self.schema, self.options)
 
-    def last_sequences(self) -> dict[tuple[bytes, int], int]:
-        """Largest sequence number of the live files of each (partition, bucket)."""
+    def write_state(self, user: str) -> WriteState:
+        """The state that rows are written upon. `user`: who will commit them."""
+        hash_files = self.hash_files()
         snapshot = self.latest_snapshot()
-        found: dict[tuple[bytes, int], int] = {}
         if snapshot is None or not (self.is_primary_key_table or table_options.BUCKET.of(self.options) > 0):
-            return found
+            return WriteState(hash_files=hash_files, user=user)
+        last: dict[tuple[bytes, int], int] = {}
+        numbers: dict[bytes, int] = {}
         for entry in self.manifests.live_entries(snapshot):
             key = (entry.partition, entry.bucket)
-            found[key] = max(found.get(key, -1), entry.file.max_sequence_number)
-        return found
+            last[key] = max(last.get(key, -1), entry.file.max_sequence_number)
+            if entry.total_buckets > 0:
+                numbers[entry.partition] = entry.total_buckets
+        return WriteState(last, hash_files, numbers, user)
 
     def hash_files(self) -> HashFiles | None:
         """The HASH index files of each (partition, bucket) of a table with dynamic buckets, None for any other."""
@@ -292,25 +298,26 @@ class Table:
             return ()
         context = self.write_context()
         conformed = conform(_table(data), None if row_kinds is None else kinds_of_texts(row_kinds), context)
-        return self.append(lambda last, hashes: write_rows(context, last, conformed, hashes), identity)[0]
+        return self.append(lambda state: write_rows(context, state, conformed), identity)[0]
 
     def append(
-        self, write: Callable[[Sequences, HashFiles | None], Sequence[CommitMessage]], identity: CommitIdentity
+        self, write: Callable[[WriteState], Sequence[CommitMessage]], identity: CommitIdentity
     ) -> tuple[tuple[int, ...], Sequence[CommitMessage]]:
-        """Write and commit; rows of dynamic buckets are written anew when another writer gave keys theirs meanwhile.
+        """Write and commit. Rows are written anew when another writer gave keys their buckets meanwhile, or partitions
+        the number of theirs.
 
-        Args: `write`: writes the rows on the state that its arguments tell, see `TableWrite`.
+        Args: `write`: writes the rows on the state it is given.
         Returns: the new snapshot ids, and what was written. Raises: as `write_arrow`.
         """
         attempt = 1
         while True:
-            hash_files = self.hash_files()
-            messages = write(self.last_sequences(), hash_files)
+            state = self.write_state(identity.user)
+            messages = write(state)
             try:
-                return append_or_abort(self.commit_target(), messages, identity, hash_files=hash_files), messages
+                return append_or_abort(self.commit_target(), messages, identity, hash_files=state.hash_files), messages
             except ConflictError:
                 attempt += 1
-                if hash_files is None or attempt > _ATTEMPTS:
+                if attempt > _ATTEMPTS or (state.hash_files is None and not is_postponed(self.options)):
                     raise
 
     def overwrite_arrow(
@@ -335,9 +342,8 @@ class Table:
             return ()
         context = self.write_context()
         # Nothing of what was there is read together with the new files, so their sequence numbers start anew.
-        return overwrite_or_abort(
-            target, write_rows(context, {}, conform(_table(data), None, context)), identity, overwrite
-        )
+        messages = write_rows(context, WriteState(user=identity.user), conform(_table(data), None, context))
+        return overwrite_or_abort(target, messages, identity, overwrite)
 
     def truncate(
         self, partitions: Sequence[Mapping[str, str]] | None = None, *, commit_user: str | None = None

@@ -2,17 +2,23 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pyarrow as pa
 
-from maintenance.format.system_fields import SEQUENCE_NUMBER
+from maintenance.bucket.postpone import POSTPONE_BUCKET
+from maintenance.format.system_fields import SEQUENCE_NUMBER, VALUE_KIND
 from maintenance.merge.engine import MergeEngine
 from maintenance.merge.ordered import group_by_key
 from maintenance.options import table as table_options
+from maintenance.types.row_kind import is_retract
 from maintenance.write.context import FileNames, WriteContext
 from maintenance.write.hash_index import HashIndexWriter
 from maintenance.write.message import CommitMessage
 from maintenance.write.rolling import FilePlace, RollingFileWriter
 from maintenance.write.sequence import sequence_numbers
+
+# Of rows that wait in the postpone bucket. Source: Java `KeyValue.UNKNOWN_SEQUENCE`.
+_UNKNOWN_SEQUENCE = -1
 
 
 class BucketWriter:
@@ -43,13 +49,20 @@ class BucketWriter:
         names, place = FileNames.of(context.options), FilePlace(partition, bucket)
         self._writer = RollingFileWriter(context, place, names, min_sequence_number=next_sequence)
         self._changelog: RollingFileWriter | None = None
-        if context.has_primary_key and table_options.CHANGELOG_PRODUCER.of(context.options) == "input":
+        wants_changelog = context.has_primary_key and bucket != POSTPONE_BUCKET
+        if wants_changelog and table_options.CHANGELOG_PRODUCER.of(context.options) == "input":
             self._changelog = RollingFileWriter(context, replace(place, changelog=True), names)
 
     def write(self, rows: pa.Table) -> None:
         """Take rows as `conform` returns them."""
         if not self._context.has_primary_key:
             self._writer.write(rows)
+            return
+        if self._bucket == POSTPONE_BUCKET:
+            # In the order they came; whoever gives them real buckets numbers and merges them.
+            self._check_retraction(rows)
+            numbers = np.full(rows.num_rows, _UNKNOWN_SEQUENCE, np.int64)
+            self._writer.write(rows.add_column(0, SEQUENCE_NUMBER.name, pa.array(numbers)))
             return
         if self._index is not None:
             self._index.add(rows)
@@ -80,6 +93,16 @@ class BucketWriter:
         self._writer.abort()
         if self._changelog is not None:
             self._changelog.abort()
+
+    def _check_retraction(self, rows: pa.Table) -> None:
+        """Refuse now what could not be merged later. Raises: DataError: the merge engine takes no retractions."""
+        retract = np.flatnonzero(is_retract(rows.column(VALUE_KIND.name).to_numpy()))
+        if len(retract):
+            # A record alone needs no merging, so it meets itself.
+            twice = rows.take(pa.array([retract[0], retract[0]]))
+            numbered = twice.add_column(0, SEQUENCE_NUMBER.name, pa.array([0, 1], pa.int64())).combine_chunks()
+            engine = MergeEngine.of(self._context.schema, self._context.options)
+            engine.merge(numbered, group_by_key(numbered, engine.order))
 
     def _flush(self) -> None:
         if not self._buffer:

@@ -25,10 +25,9 @@ class BucketRows:
 def check_bucket_mode(context: WriteContext) -> None:
     """Refuse bucket modes that cannot be written yet. Raises: UnsupportedError."""
     crosses = not set(context.schema.partition_keys) <= set(context.schema.primary_keys)
-    if context.total_buckets == -2 or (has_dynamic_buckets(context) and crosses):
-        found = "across partitions " if context.total_buckets == -1 else ""
+    if has_dynamic_buckets(context) and crosses:
         raise UnsupportedError(
-            f"option 'bucket' = '{context.total_buckets}' with a primary key {found}is not supported yet",
+            f"option 'bucket' = '{context.total_buckets}' with a primary key across partitions is not supported yet",
             f"table {context.name}",
             "Use a fixed number of buckets.",
         )

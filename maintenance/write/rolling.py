@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from maintenance.bucket.postpone import POSTPONE_BUCKET
 from maintenance.errors import DataError
 from maintenance.format.binary_row import EMPTY_ROW, serialize_row
 from maintenance.format.data_file import DataFileMeta, FileSource
@@ -147,7 +148,8 @@ class _OpenFile:
         mode = stats_mode(schema, options, self._place.level, changelog=self._place.changelog)
         # What may refuse the table's options comes before the file is there.
         self._statistics = FileStatistics(self._context, mode, nested=writer._settings.format != "parquet")
-        self._index = None if self._place.changelog else index_builder(self._context)
+        unread = self._place.changelog or self._place.bucket == POSTPONE_BUCKET
+        self._index = None if unread else index_builder(self._context)
         self._sink = self._context.file_io.open_output(self._path)
         self._writer_of_format = writer._open_format(self._sink)
         self.rows = 0

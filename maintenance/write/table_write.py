@@ -1,50 +1,72 @@
 """Write rows to the buckets of a table, in one process."""
 
-from collections.abc import Mapping
-
 import numpy as np
 import pyarrow as pa
 
+from maintenance.bucket.postpone import POSTPONE_BUCKET, is_postponed, waits
 from maintenance.write.bucket_writer import BucketWriter
 from maintenance.write.buckets import buckets_of, check_bucket_mode, has_dynamic_buckets, split_by_bucket
 from maintenance.write.context import WriteContext
-from maintenance.write.hash_index import BucketAssigner, HashFiles, HashIndexWriter
+from maintenance.write.hash_index import BucketAssigner, HashIndexWriter
 from maintenance.write.message import CommitMessage
-
-Sequences = Mapping[tuple[bytes, int], int]
+from maintenance.write.postpone import (
+    needs_sizes,
+    number_of,
+    partition_sizes,
+    postponed_buckets,
+    waiting_context,
+    with_buckets,
+    with_numbers,
+)
+from maintenance.write.state import WriteState
 
 
 class TableWrite:
     """Opens a writer for each bucket that rows fall into.
 
-    `last_sequences`: largest sequence number of the live files of each (partition, bucket); numbering goes on from
-    there.
+    `state`: of the table; of its HASH files only those of partitions and buckets written to are read, and of a table
+    with postponed buckets it knows every partition that gets rows.
     Rows of an unaware append table start at 0 in each writer, as in Paimon.
-    `hash_files`: the index files of dynamic buckets; only those of partitions and buckets written to are read.
     """
 
-    def __init__(self, context: WriteContext, last_sequences: Sequences, hash_files: HashFiles | None = None) -> None:
+    def __init__(self, context: WriteContext, state: WriteState) -> None:
         check_bucket_mode(context)
         self._context = context
-        self._last = last_sequences
-        self._hash_files = hash_files or {}
-        self._assigner = BucketAssigner(context, self._hash_files) if has_dynamic_buckets(context) else None
+        self._state = state
+        self._waits = waits(context.options)
+        self._waiting = waiting_context(context, state.user) if self._waits else context
+        self._assigner = BucketAssigner(context, state.hash_files or {}) if has_dynamic_buckets(context) else None
         self._writers: dict[tuple[bytes, int], BucketWriter] = {}
 
     def write(self, rows: pa.Table, buckets: np.ndarray | None = None) -> None:
         """Take rows as `conform` returns them. `buckets`: of each row, int32; None = they are given here."""
         if buckets is None:
-            buckets = self._assigner.assign(rows) if self._assigner else buckets_of(rows, self._context)
+            buckets = self._buckets(rows)
         for part in split_by_bucket(rows, buckets, self._context):
             key = (part.partition, part.bucket)
             if key not in self._writers:
-                self._writers[key] = BucketWriter(self._context, *key, self._last.get(key, -1) + 1, self._index(key))
+                self._writers[key] = self._opened(key)
             self._writers[key].write(part.rows)
+
+    def _buckets(self, rows: pa.Table) -> np.ndarray:
+        if self._assigner is not None:
+            return self._assigner.assign(rows)
+        if is_postponed(self._context.options):
+            return postponed_buckets(rows, self._context, None if self._waits else self._state.bucket_numbers)
+        return buckets_of(rows, self._context)
+
+    def _opened(self, key: tuple[bytes, int]) -> BucketWriter:
+        context = self._context
+        if key[1] == POSTPONE_BUCKET:
+            context = self._waiting
+        elif is_postponed(context.options):
+            context = with_buckets(context, number_of(key[0], self._state.bucket_numbers, context))
+        return BucketWriter(context, *key, self._state.sequences.get(key, -1) + 1, self._index(key))
 
     def _index(self, key: tuple[bytes, int]) -> HashIndexWriter | None:
         if self._assigner is None:
             return None
-        return HashIndexWriter(self._context, *key, self._hash_files.get(key))
+        return HashIndexWriter(self._context, *key, (self._state.hash_files or {}).get(key))
 
     def finish(self) -> list[CommitMessage]:
         """Write what is buffered.
@@ -63,11 +85,11 @@ class TableWrite:
             writer.abort()
 
 
-def write_rows(
-    context: WriteContext, last_sequences: Sequences, rows: pa.Table, hash_files: HashFiles | None = None
-) -> list[CommitMessage]:
+def write_rows(context: WriteContext, state: WriteState, rows: pa.Table) -> list[CommitMessage]:
     """Write rows as `conform` returns them, all at once. On an error nothing of what was written stays."""
-    writer = TableWrite(context, last_sequences, hash_files)
+    if needs_sizes(context):
+        state = with_numbers(state, dict(partition_sizes(rows, context)), context)
+    writer = TableWrite(context, state)
     try:
         writer.write(rows)
     except BaseException:

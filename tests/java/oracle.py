@@ -161,6 +161,18 @@ class Oracle:
             builder.newCommit().commit(write.prepareCommit())
             write.close()
 
+    def waiting_rows(self, warehouse: str, identifier: str) -> int:
+        """How many records wait in the postpone bucket, each of which is read."""
+        table = self._table(warehouse, identifier)
+        builder = table.newReadBuilder()
+        splits = table.newSnapshotReader().withBucket(-2).read().splits()
+        iterator = builder.newRead().createReader(splits).toCloseableIterator()
+        count = 0
+        while iterator.hasNext():
+            iterator.next()
+            count += 1
+        return count
+
     def write_dynamic(self, warehouse: str, identifier: str, rows: Sequence[Row], kinds: Sequence[str]) -> None:
         """Write rows to a table with dynamic buckets as one commit, with Java's own assigner."""
         table = self._table(warehouse, identifier)

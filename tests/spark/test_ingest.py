@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
 from maintenance.errors import DataError, PaimonError
+from maintenance.operations.compact import compact
 from maintenance.operations.ingest import ingest
 from maintenance.table.table import Table
 from tests.tables import create_table, data_files, files_on_disk, keyed, live, live_files, state
@@ -129,3 +130,21 @@ def test_dynamic_buckets_are_filled_side_by_side(spark: SparkSession, tmp_path: 
         assert max(sizes.values()) <= 20
     else:
         assert set(sizes) == {0, 1, 2}
+
+
+@pytest.mark.parametrize("straight", ["true", "false"])
+def test_postponed_buckets(spark: SparkSession, tmp_path: Path, straight: str) -> None:
+    options = {
+        "bucket": "-2",
+        "postpone.batch-write-fixed-bucket": straight,
+        "postpone.target-row-num-per-bucket": "40",
+    }
+    table = create_table(tmp_path, options=options)
+    for turn in range(3):
+        rows = spark.range(turn * 30, turn * 30 + 90, 1, 3).selectExpr("cast(id as int) id", f"'{turn}' v")
+        ingest(spark, table, rows, commit_user="me", commit_identifier=turn)
+    if straight == "false":
+        assert state(table) == {}
+        compact(spark, table)
+    assert state(table) == {i: str(min(i // 30, 2)) for i in range(150)}
+    assert {entry.total_buckets for entry in live(table)} == {4 if straight == "true" else 8}

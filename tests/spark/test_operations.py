@@ -5,7 +5,8 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from maintenance.catalog import SetOption
-from maintenance.operations.compact import CompactReport, compact
+from maintenance.operations.compact import compact
+from maintenance.operations.compact_report import CompactReport
 from maintenance.operations.produce_changelog import produce_changelog
 from maintenance.operations.rewrite_file_index import rewrite_file_index
 from maintenance.table.table import Table

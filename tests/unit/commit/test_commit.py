@@ -40,7 +40,7 @@ def latest(table: Table) -> Snapshot:
 
 def written(table: Table, rows: dict[int, str | None]) -> list[CommitMessage]:
     context = table.write_context()
-    writer = TableWrite(context, table.last_sequences())
+    writer = TableWrite(context, table.write_state("u"))
     writer.write(conform(keyed(rows), None, context))
     return writer.finish()
 

@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 
 from maintenance.bucket.fixed import assign_buckets
 from maintenance.commit.commit import CommitIdentity, commit_append
-from maintenance.errors import DataError, UnsupportedError
+from maintenance.errors import DataError
 from maintenance.format.key import key_reader
 from maintenance.table.table import Table
 from maintenance.types.row_kind import kinds_of_texts
 from maintenance.write.rows import conform
+from maintenance.write.state import WriteState
 from maintenance.write.table_write import TableWrite
 from tests.tables import create_table, data_files, files_on_disk, keyed, live, live_files, state
 
@@ -25,7 +26,7 @@ Row = tuple[int, str | None, str]
 
 def write_pieces(table: Table, rows: list[Row], piece: int) -> None:
     context = table.write_context()
-    writer = TableWrite(context, table.last_sequences())
+    writer = TableWrite(context, table.write_state("u"))
     for start in range(0, len(rows), piece):
         part = rows[start : start + piece]
         kinds = kinds_of_texts([kind for _, _, kind in part])
@@ -111,7 +112,7 @@ def test_rows_are_spread_over_partitions_and_buckets(tmp_path: Path) -> None:
 def test_a_failing_write_leaves_no_file(tmp_path: Path) -> None:
     table = create_table(tmp_path, options={"write-buffer-size": "1 b"})
     context = table.write_context()
-    writer = TableWrite(context, {})
+    writer = TableWrite(context, WriteState())
     writer.write(conform(keyed({1: "a"}), None, context))
     assert files_on_disk(table)
     writer.abort()
@@ -119,10 +120,3 @@ def test_a_failing_write_leaves_no_file(tmp_path: Path) -> None:
     with pytest.raises(DataError):
         table.write_arrow(pa.table({"id": ["no number"], "v": ["x"]}))
     assert files_on_disk(table) == data_files(table) == set()
-
-
-@pytest.mark.parametrize("bucket", ["-2"])
-def test_buckets_that_cannot_be_written_yet(tmp_path: Path, bucket: str) -> None:
-    table = create_table(tmp_path, options={"bucket": bucket})
-    with pytest.raises(UnsupportedError, match="'bucket'"):
-        table.write_arrow(keyed({1: "a"}))

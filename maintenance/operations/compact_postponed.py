@@ -1,0 +1,80 @@
+"""First part of compacting tables with postponed buckets: rows that wait get real buckets, in a COMPACT snapshot.
+
+The second part is an ordinary compaction of the real buckets. Source: data section 8.4, Java Spark's
+`SparkPostponeCompactProcedure`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from maintenance.bucket.postpone import POSTPONE_BUCKET, PostponeOptions
+from maintenance.compaction.postpone import PostponeCompaction, in_order
+from maintenance.format.manifest import EntrySelection, FileKind, ManifestEntry
+from maintenance.format.snapshot import Snapshot
+from maintenance.scan.split import by_bucket
+from maintenance.table.table import Table
+from maintenance.write.message import CommitMessage
+
+_SHARE_BYTES = 128 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class PostponedPlan:
+    """Work on one snapshot. `units`: one or more for each partition in which rows wait."""
+
+    snapshot: Snapshot | None
+    units: tuple[PostponeCompaction, ...]
+
+
+def plan_postponed(table: Table, selection: EntrySelection) -> PostponedPlan:
+    """The plan on the latest snapshot. `selection`: the partitions to look at."""
+    snapshot = table.latest_snapshot()
+    if snapshot is None:
+        return PostponedPlan(None, ())
+    groups = by_bucket(table.manifests.live_entries(snapshot, selection))
+    waiting = {partition: entries for (partition, bucket), entries in groups.items() if bucket == POSTPONE_BUCKET}
+    commits = _commits(table, snapshot, {entry.file.file_name for entries in waiting.values() for entry in entries})
+    options = PostponeOptions.of(table.options)
+    units: list[PostponeCompaction] = []
+    for partition, entries in waiting.items():
+        real = {bucket: found for (p, bucket), found in groups.items() if p == partition and bucket >= 0}
+        units += _units(partition, entries, real, commits, options)
+    return PostponedPlan(snapshot, tuple(units))
+
+
+def _units(
+    partition: bytes,
+    waiting: Sequence[ManifestEntry],
+    real: Mapping[int, Sequence[ManifestEntry]],
+    commits: Mapping[str, int],
+    options: PostponeOptions,
+) -> list[PostponeCompaction]:
+    files = [entry.file for entry in waiting]
+    size = sum(file.file_size for file in files)
+    known = next((entry.total_buckets for entries in real.values() for entry in entries), None)
+    total = known or options.buckets_for(sum(file.row_count for file in files), size)
+    sequences = {b: max(entry.file.max_sequence_number for entry in entries) for b, entries in real.items()}
+    shares = max(1, min(total, size // _SHARE_BYTES))
+    ordered = in_order(files, commits)
+    return [PostponeCompaction(partition, total, ordered, sequences, share, shares) for share in range(shares)]
+
+
+def _commits(table: Table, latest: Snapshot, names: set[str]) -> dict[str, int]:
+    """The id of the snapshot that added each file, as far as snapshots are there."""
+    found: dict[str, int] = {}
+    waiting = EntrySelection(test=lambda entry: entry.bucket == POSTPONE_BUCKET)
+    for snapshot in table.snapshots.newest_first():
+        if len(found) == len(names):
+            break
+        if snapshot.id > latest.id:
+            continue
+        manifests = table.manifests.delta_manifests(snapshot)
+        for entry in table.manifests.entries_of(manifests, waiting):
+            if entry.kind == FileKind.ADD and entry.file.file_name in names:
+                found[entry.file.file_name] = snapshot.id
+    return found
+
+
+def leaving(unit: PostponeCompaction) -> CommitMessage:
+    """That the waiting files of a partition go."""
+    return CommitMessage(unit.partition, POSTPONE_BUCKET, POSTPONE_BUCKET, compact_before=unit.files)

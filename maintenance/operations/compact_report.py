@@ -1,0 +1,167 @@
+"""What a compaction did, group by group, and the ledger that a running one keeps."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from maintenance.compaction.plan import BucketCompaction
+from maintenance.compaction.rewrite import CompactionResult
+from maintenance.format.data_file import DataFileMeta
+from maintenance.format.snapshot import Snapshot
+from maintenance.metadata.paths import partition_text_of
+from maintenance.operations.compact_plan import Group, Unit
+from maintenance.table.shape import TableShape
+from maintenance.table.table import Table
+from maintenance.types.row_kind import KIND_TEXTS
+
+PLANNED = "planned"
+COMMITTED = "committed"
+NOTHING_TO_DO = "nothing_to_do"
+CONFLICT_RETRIED = "conflict_retried"
+FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class GroupResult:
+    """What became of one (partition, bucket).
+
+    Attributes:
+        bucket: -2 for the rows that wait in the postpone bucket.
+        outcome: ``planned`` (dry run), ``committed``, ``conflict_retried`` (committed after another writer won once or
+            more), ``nothing_to_do`` or ``failed``.
+        input_files, input_bytes: chosen for compaction; output of those written or kept. Sizes in bytes.
+        message: why it was chosen, or what went wrong.
+    """
+
+    partition: str
+    bucket: int
+    outcome: str
+    input_files: int = 0
+    output_files: int = 0
+    input_bytes: int = 0
+    output_bytes: int = 0
+    input_rows: int = 0
+    output_rows: int = 0
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CompactReport:
+    """What a compaction did.
+
+    Attributes:
+        snapshot_ids: the COMPACT snapshots it made.
+        changelog_rows: rows of changelog produced, by kind text.
+        compacted_through: the newest snapshot whose changes were all looked at; None before the first commit, after a
+            dry run, and when a group failed.
+    """
+
+    table: str
+    base_snapshot_id: int | None
+    snapshot_ids: tuple[int, ...]
+    groups: tuple[GroupResult, ...]
+    before: TableShape
+    after: TableShape
+    changelog_rows: Mapping[str, int] = field(default_factory=dict)
+    compacted_through: int | None = None
+    dry_run: bool = False
+    seconds: float = 0.0
+
+    def count(self, outcome: str) -> int:
+        """Groups with that outcome."""
+        return sum(group.outcome == outcome for group in self.groups)
+
+    @property
+    def failed(self) -> tuple[GroupResult, ...]:
+        return tuple(group for group in self.groups if group.outcome == FAILED)
+
+
+class Ledger:
+    """Gathers what becomes of each group while a compaction runs."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._started = time.monotonic()
+        self._results: dict[Group, GroupResult] = {}
+        self._changelog = [0] * len(KIND_TEXTS)
+        self.snapshot_ids: list[int] = []
+
+    def finish(self, result: CompactionResult, outcome: str) -> None:
+        """A unit was committed."""
+        message = result.message
+        before, after = message.compact_before, message.compact_after
+        group = (message.partition, message.bucket)
+        entry = self._result(
+            group,
+            outcome,
+            input_files=len(before),
+            output_files=len(after),
+            input_bytes=sum(f.file_size for f in before),
+            output_bytes=sum(f.file_size for f in after),
+            input_rows=sum(f.row_count for f in before),
+            output_rows=sum(f.row_count for f in after),
+        )
+        self._add(group, entry)
+        self._changelog = [a + b for a, b in zip(self._changelog, result.changelog_rows, strict=True)]
+
+    def note(self, unit: Unit, outcome: str, message: str = "") -> None:
+        """A unit is planned, or failed before its commit."""
+        reason = unit.reason if isinstance(unit, BucketCompaction) else "small files"
+        self.note_files((unit.partition, unit.bucket), unit.input_files, outcome, message or reason)
+
+    def note_files(self, group: Group, files: Sequence[DataFileMeta], outcome: str, message: str) -> None:
+        """The same for files of a group."""
+        size, rows = sum(f.file_size for f in files), sum(f.row_count for f in files)
+        entry = self._result(group, outcome, input_files=len(files), input_bytes=size, input_rows=rows, message=message)
+        self._add(group, entry)
+
+    def idle(self, group: Group, message: str = "", *, files: int = 0) -> None:
+        """A group needs nothing."""
+        self._results[group] = self._result(group, NOTHING_TO_DO, input_files=files, message=message)
+
+    def knows(self, group: Group) -> bool:
+        return group in self._results
+
+    def give_up(self, lost: Mapping[Group, str]) -> None:
+        """Groups that other writers kept changing."""
+        for group, reason in lost.items():
+            self._results[group] = self._result(group, FAILED, message=f"{reason}; other writers kept winning")
+
+    def report(self, base: Snapshot | None, before: TableShape, after: TableShape, *, dry_run: bool) -> CompactReport:
+        """The report. `base`: the snapshot first planned on."""
+        base_id = None if base is None else base.id
+        complete = not dry_run and all(group.outcome != FAILED for group in self._results.values())
+        return CompactReport(
+            table=self._table.identifier,
+            base_snapshot_id=base_id,
+            snapshot_ids=tuple(self.snapshot_ids),
+            groups=tuple(sorted(self._results.values(), key=lambda group: (group.partition, group.bucket))),
+            before=before,
+            after=after,
+            changelog_rows=dict(zip(KIND_TEXTS, self._changelog, strict=True)),
+            compacted_through=base_id if complete else None,
+            dry_run=dry_run,
+            seconds=time.monotonic() - self._started,
+        )
+
+    def _add(self, group: Group, entry: GroupResult) -> None:
+        previous = self._results.get(group)
+        together = previous is not None and previous.outcome == entry.outcome
+        self._results[group] = _sum(previous, entry) if previous is not None and together else entry
+
+    def _result(self, group: Group, outcome: str, *, message: str = "", **numbers: int) -> GroupResult:
+        partition = partition_text_of(self._table.paths.spec_of(group[0]))
+        return GroupResult(partition, group[1], outcome, message=message, **numbers)
+
+
+def _sum(first: GroupResult, second: GroupResult) -> GroupResult:
+    """Two units of one group together."""
+    return replace(
+        second,
+        input_files=first.input_files + second.input_files,
+        output_files=first.output_files + second.output_files,
+        input_bytes=first.input_bytes + second.input_bytes,
+        output_bytes=first.output_bytes + second.output_bytes,
+        input_rows=first.input_rows + second.input_rows,
+        output_rows=first.output_rows + second.output_rows,
+    )

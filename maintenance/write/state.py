@@ -1,0 +1,26 @@
+"""What a table holds at the moment rows are written upon it: numbers and buckets of new rows follow from that."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from maintenance.write.hash_index import HashFiles
+
+Sequences = Mapping[tuple[bytes, int], int]
+BucketNumbers = Mapping[bytes, int]
+
+
+@dataclass(frozen=True, slots=True)
+class WriteState:
+    """The state that a write starts from; an empty one for what replaces everything that is there.
+
+    Attributes:
+        sequences: largest sequence number of the live files of each (partition, bucket); numbering goes on from there.
+        hash_files: HASH index files by (partition, bucket) of a table with dynamic buckets, None for any other.
+        bucket_numbers: how many buckets the partitions of a table with postponed buckets have.
+        user: who will commit; part of the names of files that wait in the postpone bucket.
+    """
+
+    sequences: Sequences = field(default_factory=dict)
+    hash_files: HashFiles | None = None
+    bucket_numbers: BucketNumbers = field(default_factory=dict)
+    user: str = ""

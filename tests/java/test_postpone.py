@@ -1,0 +1,50 @@
+"""Tables with postponed buckets: rows that real Paimon left waiting get theirs, and it reads what waits of ours."""
+
+from pathlib import Path
+
+import pytest
+
+from maintenance.operations.compact import compact
+from tests.java.process import JavaProcess
+from tests.java.replay import Replay, batches
+from tests.java.samples import VALUES, Sample, columns_of, table_of
+from tests.tables import live
+
+OPTIONS = {"bucket": "-2", "postpone.default-bucket-num": "2", "postpone.batch-write-fixed-bucket": "false"}
+SAMPLES = {
+    "whole": Sample(("id",), (), OPTIONS),
+    "partitioned": Sample(("p", "id"), ("p",), OPTIONS),
+}
+
+
+@pytest.mark.parametrize("values", ["all", "Avro's"])
+@pytest.mark.parametrize("name", SAMPLES)
+def test_rows_of_both_wait_and_come_out_in_order(java: JavaProcess, tmp_path: Path, name: str, values: str) -> None:
+    chosen = VALUES if values == "all" else {text: each for text, each in VALUES.items() if "(9)" not in text}
+    SAMPLES[name].create(str(tmp_path), columns_of(chosen))
+    replay = Replay(java, str(tmp_path), SAMPLES[name], columns_of(chosen))
+    first, second, third, fourth, fifth = batches(SAMPLES[name], chosen)
+    replay.java_writes(first)
+    replay.we_write(second)
+    formats = {entry.file.file_name.rpartition(".")[2] for entry in live(table_of(replay.warehouse))}
+    assert formats == {"parquet" if values == "all" else "avro"}
+    assert java.waiting_rows(replay.warehouse, "db.t") == len(first[0]) + len(second[0])
+    assert compact(None, table_of(replay.warehouse)).snapshot_ids
+    replay.check()
+    replay.we_write(third)
+    replay.java_writes(fourth)
+    replay.we_write(fifth)
+    compact(None, table_of(replay.warehouse), full=True)
+    replay.check()
+    assert {(entry.bucket, entry.total_buckets) for entry in live(table_of(replay.warehouse))} == {(0, 2), (1, 2)}
+
+
+def test_java_reads_batches_that_went_straight_into_buckets(java: JavaProcess, tmp_path: Path) -> None:
+    sample = Sample(("p", "id"), ("p",), {"bucket": "-2", "postpone.target-row-num-per-bucket": "3"})
+    sample.create(str(tmp_path))
+    replay = Replay(java, str(tmp_path), sample)
+    for batch in batches(sample):
+        replay.we_write(batch)
+        replay.check()
+    compact(None, table_of(replay.warehouse), full=True)
+    replay.check()
