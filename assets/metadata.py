@@ -12,6 +12,7 @@ from maintenance.table.table import Table
 
 STORAGE_KIND = "paimon"
 _PATHS_SHOWN = 10_000
+SKIPPED_SHARE = "files skipped by indexes (share of probe)"
 _TOLD_BEFORE = ("files", "sorted runs (most in a bucket)", "bytes")
 
 
@@ -54,6 +55,8 @@ def shape_numbers(shape: TableShape) -> dict[str, int | float]:
         "snapshots": shape.snapshots,
         "tags": shape.tags,
         "indexed files": shape.index_files,
+        "indexes beside data files": shape.index_side_files,
+        "bytes of file indexes": shape.index_bytes,
     }
 
 
@@ -74,6 +77,9 @@ def closing_metadata(table: Table, shape: TableShape, account: Mapping[str, Any]
     if before:
         metadata["before and after"] = before_and_after(before, shape_numbers(shape))
         metadata.update({f"{name} before": value for name, value in before.items() if name in _TOLD_BEFORE})
+    indexing: Mapping[str, Any] = account.get("file_index", {})
+    if indexing.get("probe_values"):
+        metadata[SKIPPED_SHARE] = round(float(indexing["probe_skipped_share"]), 4)
     for step, numbers in account.items():
         if step != "before" and "seconds" in numbers:
             metadata[f"seconds of {step}"] = round(float(numbers["seconds"]), 3)

@@ -153,6 +153,7 @@ def file_index_op(table: TableConfig) -> dg.OpDefinition:
                 spark.session(),
                 opened,
                 where=config.where,
+                rebuild=config.rebuild,
                 dry_run=config.dry_run,
                 progress=context.log.info,
             )

@@ -42,6 +42,7 @@ class FileIndexConfig(dg.Config):
     """Rewriting of file indexes."""
 
     where: str | None = Field(default=None, description="Only partitions that match, in Spark SQL, e.g. month = 7.")
+    rebuild: bool = Field(default=False, description="Build also the indexes that are there as declared.")
     dry_run: bool = Field(default=False, description="Only tell which files lack an index.")
 
 

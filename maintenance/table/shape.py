@@ -1,9 +1,16 @@
 """How a table stands: the numbers that say whether it needs work."""
 
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
+from maintenance.format.manifest import ManifestEntry
+from maintenance.scan.file_index import has_index, index_path
 from maintenance.scan.split import by_bucket
 from maintenance.table.table import Table
+
+_MEASURED = 256
+_THREADS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +22,8 @@ class TableShape:
         snapshots: on storage now.
         level0_files: not compacted yet (of a table with a primary key).
         sorted_runs_max, sorted_runs_avg: over (partition, bucket); files of level 0 and levels with files.
-        index_files: data files that have a file index; `index_bytes`: of those indexes embedded in manifests.
+        index_files: data files that have a file index; `index_side_files`: of those, with one beside the data file.
+        index_bytes: of all file indexes; of those beside data files some are measured where there are many.
     """
 
     snapshot_id: int | None
@@ -29,6 +37,7 @@ class TableShape:
     bytes: int
     rows: int
     index_files: int
+    index_side_files: int
     index_bytes: int
     tags: int
 
@@ -42,7 +51,8 @@ def table_shape(table: Table) -> TableShape:
         levels = [entry.file.level for entry in group]
         runs.append(levels.count(0) + len({level for level in levels if level > 0}))
     files = [entry.file for entry in entries]
-    indexed = [f for f in files if f.embedded_index or any(name.endswith(".index") for name in f.extra_files)]
+    indexed = [entry for entry in entries if has_index(entry.file)]
+    beside = [entry for entry in indexed if entry.file.embedded_index is None]
     return TableShape(
         snapshot_id=None if snapshot is None else snapshot.id,
         snapshots=len(table.snapshots.list_ids()),
@@ -55,6 +65,22 @@ def table_shape(table: Table) -> TableShape:
         bytes=sum(f.file_size for f in files),
         rows=sum(f.row_count for f in files),
         index_files=len(indexed),
-        index_bytes=sum(len(f.embedded_index or b"") for f in indexed),
+        index_side_files=len(beside),
+        index_bytes=sum(len(e.file.embedded_index or b"") for e in indexed) + _bytes_beside(table, beside),
         tags=len(table.tags.names()),
     )
+
+
+def _bytes_beside(table: Table, entries: Sequence[ManifestEntry]) -> int:
+    """Bytes of the index files of data files, by some of them if there are many."""
+    measured = entries[:: 1 + len(entries) // _MEASURED]
+    if not measured:
+        return 0
+
+    def size(entry: ManifestEntry) -> int:
+        path = index_path(table.paths.data_file(entry.partition, entry.bucket, entry.file), entry.file)
+        return (table.file_io.size(path) or 0) if path else 0
+
+    with ThreadPoolExecutor(_THREADS) as pool:
+        total = sum(pool.map(size, measured))
+    return total * len(entries) // len(measured)

@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from maintenance.format.file_index.kinds import KINDS
 from maintenance.operations.compact import compact
 from maintenance.operations.rewrite_file_index import rewrite_file_index
 from maintenance.predicate.arrow import mask
 from maintenance.predicate.sql import parse, to_sql
 from maintenance.predicate.tree import Compare, In, IsNull, Not, Operator, Predicate, StartsWith
+from maintenance.types.data_type import parse_type
 from maintenance.types.values import Value
 from tests.java.oracle import Condition
 from tests.java.process import JavaProcess
@@ -25,8 +27,8 @@ FILES = 10
 OPERATORS: tuple[tuple[str, Operator], ...] = (("equal", "="), ("lessThan", "<"), ("greaterOrEqual", ">="))
 SAMPLE = Sample((), (), {"bucket": "-1", "write-only": "true"})
 BY_COLUMN = {f"f{i}": text for i, text in enumerate(TYPES)}
-# One type for each way of hashing, and those with several forms of one value.
-HASHED = ("TINYINT", "BIGINT", "FLOAT", "DOUBLE", "STRING", "BYTES", "DATE", "TIMESTAMP(3)", "TIMESTAMP(6)")
+# One type for each way of hashing or ordering, and those with several forms of one value.
+INDEXED = ("BOOLEAN", "TINYINT", "BIGINT", "DECIMAL(18, 4)", "DOUBLE", "STRING", "BYTES", "DATE", "TIMESTAMP(6)")
 each_type = pytest.mark.parametrize("column", BY_COLUMN, ids=TYPES)
 
 
@@ -65,15 +67,16 @@ def test_we_find_in_files_of_java_what_java_finds(java: JavaProcess, theirs: str
         assert ids(theirs, predicate) == sorted(wanted), predicate
 
 
-def test_bloom_filters_that_we_add_hide_nothing(java: JavaProcess, ours: str, theirs: str) -> None:
-    columns = [name for name, text in BY_COLUMN.items() if text in HASHED]
-    equal = [question for name in columns for question in questions(name) if question[0][0] == "equal"]
+@pytest.mark.parametrize("kind", KINDS)
+def test_indexes_that_we_add_hide_nothing(java: JavaProcess, ours: str, theirs: str, kind: str) -> None:
+    columns = [name for name, text in BY_COLUMN.items() if text in INDEXED and KINDS[kind].supports(parse_type(text))]
+    asked = [question for name in columns for question in questions(name)]
     for warehouse in (ours, theirs):
-        small = {f"file-index.bloom-filter.{name}.items": "10" for name in columns}
-        table = table_of(warehouse).copy({"file-index.bloom-filter.columns": ",".join(columns), **small})
+        small = {f"file-index.bloom-filter.{name}.items": "10" for name in columns if kind == "bloom-filter"}
+        table = table_of(warehouse).copy({f"file-index.{kind}.columns": ",".join(columns), **small})
         assert rewrite_file_index(None, table).written_files == FILES
-        assert_finds_all(warehouse, [predicate for _, predicate in equal])
-    assert_java_finds(java, ours, [condition for condition, _ in equal])
+        assert_finds_all(warehouse, [predicate for _, predicate in asked])
+    assert_java_finds(java, ours, [condition for condition, _ in asked])
 
 
 @pytest.mark.parametrize("compacted", [False, True], ids=["as written", "compacted"])
