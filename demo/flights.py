@@ -1,6 +1,6 @@
 """The flights as a change stream, the way an airport's operational database would send it.
 
-Each flight is a row that lives through up to three events:
+Each flight is a row that lives through up to three events. Each tells its part of the row, and leaves the others null:
 
 - *scheduled*, an insert (+I): the day's schedule is published at 23:00 UTC, the early evening before;
 - *departed*, an update (+U), at the scheduled departure plus the delay;
@@ -8,12 +8,16 @@ Each flight is a row that lives through up to three events:
   departed without a recorded arrival were diverted for good: they stay *departed*. 717 more did arrive after a
   diversion; for them the source has no arrival delay and no air time, and both stay null.
 
-The 8,255 flights that never departed are cancelled instead, a delete (-D) at their scheduled departure.
+The 8,255 flights that never departed are *cancelled* instead, an update (+U) at their scheduled departure.
 
-So 336,776 - 8,255 = 328,521 rows are left in the end. Within a flight the events' times strictly increase, also across
-midnight, time zones and daylight saving: every time is an instant, computed from an instant and a duration.
+So 336,776 rows are left in the end, each put together from its events in whatever order they came. Within a flight the
+events' times strictly increase, also across midnight, time zones and daylight saving: every time is an instant,
+computed from an instant and a duration.
 """
 
+from functools import cache
+
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
@@ -33,6 +37,7 @@ SCHEMA = pa.schema(
         pa.field("flight", pa.int32(), nullable=False),
         pa.field("event_time", _INSTANT, nullable=False),
         pa.field("status", pa.string()),
+        pa.field("scheduled_at", _INSTANT),
         pa.field("flight_date", pa.date32()),
         pa.field("origin", pa.string()),
         pa.field("dest", pa.string()),
@@ -54,8 +59,13 @@ SCHEMA = pa.schema(
 )
 """The columns of the stream: those of the table demo.flights, then the row kind as a short string."""
 
-_KNOWN_AT_DEPARTURE = ("departed_at", "dep_delay", "delayed", "tailnum", "seats", "seat_miles")
-_KNOWN_AT_ARRIVAL = ("arrived_at", "arr_delay", "air_time", "speed")
+_PARTS = {
+    "scheduled": ("scheduled_at", "flight_date", "origin", "dest", "sched_dep", "distance", "distance_km"),
+    "departed": ("departed_at", "dep_delay", "delayed", "tailnum", "seats", "seat_miles"),
+    "arrived": ("arrived_at", "arr_delay", "air_time", "speed"),
+    "cancelled": (),
+}
+_OF_EVERY_EVENT = ("month", *KEY, "event_time", "status", ROW_KIND)
 
 
 def _with_times(flights: pd.DataFrame) -> pd.DataFrame:
@@ -96,24 +106,40 @@ def _with_measures(flights: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _event(flights: pd.DataFrame, kind: str, status: str, time: str, unknown: tuple[str, ...]) -> pd.DataFrame:
-    """One event for each of the flights; what is not known yet at that time is null."""
-    blank = dict.fromkeys(unknown)
-    return flights.assign(**blank, **{ROW_KIND: kind, "status": status, "event_time": flights[time]})
+def _event(flights: pd.DataFrame, status: str, time: str) -> pd.DataFrame:
+    """One event for each of the flights; what it does not tell is null."""
+    told = {*_OF_EVERY_EVENT, *_PARTS[status]}
+    silent = dict.fromkeys(name for name in SCHEMA.names if name not in told)
+    kind = "+I" if status == "scheduled" else "+U"
+    return flights.assign(**silent, **{ROW_KIND: kind, "status": status, "event_time": flights[time]})
 
 
 def change_stream() -> pa.Table:
     """All events of all flights in the order they happened, with columns SCHEMA."""
     flights = _with_measures(_with_times(nycflights.flights()))
-    departed = flights.dep_time.notna()
+    departed, arrived = flights.dep_time.notna(), flights.arr_time.notna()
     events = (
-        _event(flights, "+I", "scheduled", "scheduled_at", _KNOWN_AT_DEPARTURE + _KNOWN_AT_ARRIVAL),
-        _event(flights[~departed], "-D", "cancelled", "sched_dep_at", _KNOWN_AT_DEPARTURE + _KNOWN_AT_ARRIVAL),
-        _event(flights[departed], "+U", "departed", "departed_at", _KNOWN_AT_ARRIVAL),
-        _event(flights[flights.arr_time.notna()], "+U", "arrived", "arrived_at", ()),
+        _event(flights, "scheduled", "scheduled_at"),
+        _event(flights[~departed], "cancelled", "sched_dep_at"),
+        _event(flights[departed], "departed", "departed_at"),
+        _event(flights[arrived], "arrived", "arrived_at"),
     )
     stream = pa.concat_tables(_to_arrow(event) for event in events)
     return stream.sort_by([("event_time", "ascending"), *((name, "ascending") for name in KEY)])
+
+
+@cache
+def final_rows() -> pa.Table:
+    """The flights as they stand in the end, straight from the source, by key. Columns as of SCHEMA, no row kind."""
+    flights = _with_measures(_with_times(nycflights.flights()))
+    departed, arrived = flights.dep_time.notna(), flights.arr_time.notna()
+    status = np.select([arrived, departed], ["arrived", "departed"], "cancelled")
+    last = flights.arrived_at.where(arrived, flights.departed_at.where(departed, flights.sched_dep_at))
+    for part, known in (("departed", departed), ("arrived", arrived)):
+        names = [name for name in _PARTS[part] if name in flights]
+        flights[names] = flights[names].where(known)
+    rows = _to_arrow(flights.assign(status=status, event_time=last, **{ROW_KIND: "+I"}))
+    return rows.drop_columns([ROW_KIND]).sort_by([(name, "ascending") for name in KEY])
 
 
 def _to_arrow(events: pd.DataFrame) -> pa.Table:

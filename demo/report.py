@@ -37,6 +37,15 @@ class Change:
     row: dict[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Whether the rows of a table are what a computation over the source gives."""
+
+    table: str
+    rows: int
+    right: bool
+
+
 _COLUMN = 10
 
 
@@ -89,3 +98,9 @@ def _delay(minutes: int | None) -> str:
     if minutes is None:
         return "-"
     return "on time" if minutes == 0 else f"{minutes:+d} min"
+
+
+def check_report(check: Check) -> str:
+    """One line about a check."""
+    verdict = "are" if check.right else "ARE NOT"
+    return f"The {check.rows:,} rows of {check.table} {verdict} what pandas computes straight from the source."

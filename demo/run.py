@@ -20,18 +20,22 @@ from assets import keys
 from assets.config import FOLDER, Project, load_project
 from assets.resources import PaimonCatalog
 from definitions import build_definitions
-from demo import flights, weather
+from demo import flights, routes, weather
 from demo.feed import FLIGHT_ROUNDS, WEATHER_ROUNDS, Delivery, deliver, deliveries
-from demo.report import Change, Measured, RoundResult, changelog_report, table_report
+from demo.report import Change, Check, Measured, RoundResult, changelog_report, check_report, table_report
 from maintenance.catalog import Catalog, SetOption
 from maintenance.table.shape import TableShape, table_shape
 from maintenance.table.table import Table
 
-FLIGHTS, WEATHER = "demo.flights", "demo.weather"
+FLIGHTS, WEATHER, ROUTE_DAY = "demo.flights", "demo.weather", "demo.route_day"
 HONOLULU = "month = 7 AND time_hour = TIMESTAMP '2013-07-11T14:00:00Z' AND carrier = 'HA' AND flight = 51"
 HONOLULU_NAME = "Hawaiian Airlines 51, New York JFK to Honolulu, 11 July 2013 (demo.flights)"
 INDEX_QUERIES = {FLIGHTS: "dest = 'LEX'", WEATHER: "origin = 'KHN'"}
-QUERIES = {FLIGHTS: "origin = 'JFK' AND dep_delay > 60", WEATHER: "origin = 'JFK' AND visib < 1"}
+QUERIES = {
+    FLIGHTS: "origin = 'JFK' AND dep_delay > 60",
+    WEATHER: "origin = 'JFK' AND visib < 1",
+    ROUTE_DAY: "origin = 'JFK' AND cancellations > 5",
+}
 # Dagster's UI lists a run under its job by this tag.
 REPOSITORY = {".dagster/repository": "__repository__@paimon_maintenance"}
 
@@ -61,22 +65,36 @@ class Demo:
         account = result.output_for_node(f"{keys.asset_key(identifier).to_python_identifier()}.describe")
         return measure(self.catalog.get_table(identifier), account, time.monotonic() - started)
 
+    def route_changes(self) -> pa.Table:
+        """All changes of the flights since the last round, as records of their routes and days."""
+        catalog = self.catalog.open()
+        log = catalog.get_table(f"{FLIGHTS}$audit_log")
+        found = [
+            log.to_arrow(columns=list(routes.READ), options=between)
+            for _, between in new_snapshots(catalog, FLIGHTS, self.seen)
+        ]
+        return routes.records(pa.concat_tables(found))
+
     def new_changes(self) -> list[Change]:
         """What a subscriber reads of the flight to Honolulu after this round: older changelogs may expire."""
         changes, self.seen = changes_after(self.catalog.open(), FLIGHTS, HONOLULU, self.seen)
         return changes
 
 
+def new_snapshots(catalog: Catalog, identifier: str, seen: int) -> list[tuple[int, dict[str, str]]]:
+    """The snapshots after `seen`, oldest first, each with the options that read its changes."""
+    snapshots = catalog.get_table(f"{identifier}$snapshots").to_arrow(columns=["snapshot_id"])
+    new = sorted(number for number in snapshots["snapshot_id"].to_pylist() if number > seen)
+    return [(number, {"incremental-between": f"{number - 1},{number}"}) for number in new]
+
+
 def changes_after(catalog: Catalog, identifier: str, where: str, seen: int) -> tuple[list[Change], int]:
     """The changelog rows that pass a filter, of the snapshots after `seen`, oldest first, and the newest snapshot."""
-    snapshots = catalog.get_table(f"{identifier}$snapshots").to_arrow(columns=["snapshot_id"])
     log = catalog.get_table(f"{identifier}$audit_log")
     found: list[Change] = []
-    for snapshot_id in sorted(snapshots["snapshot_id"].to_pylist()):
-        if snapshot_id > seen:
-            between = {"incremental-between": f"{snapshot_id - 1},{snapshot_id}"}
-            found += [Change(snapshot_id, row) for row in log.to_arrow(where=where, options=between).to_pylist()]
-            seen = snapshot_id
+    for snapshot_id, between in new_snapshots(catalog, identifier, seen):
+        found += [Change(snapshot_id, row) for row in log.to_arrow(where=where, options=between).to_pylist()]
+        seen = snapshot_id
     return found, seen
 
 
@@ -190,7 +208,7 @@ def main() -> int:
         demo = Demo(project, build_definitions(project), instance, catalog)
         _say("Reading the flights and the weather of New York in 2013")
         feed = all_deliveries()
-        results: dict[str, list[RoundResult]] = {FLIGHTS: [], WEATHER: []}
+        results: dict[str, list[RoundResult]] = {FLIGHTS: [], WEATHER: [], ROUTE_DAY: []}
         changes: list[Change] = []
         for number in range(1, len(FLIGHT_ROUNDS) + 1):
             for identifier in (FLIGHTS, WEATHER):
@@ -200,9 +218,11 @@ def main() -> int:
                 if identifier == FLIGHTS and number == len(FLIGHT_ROUNDS):
                     declare_index(catalog)
                 results[identifier].append(demo.run(identifier, number))
+            _say(f"Run {number} of {len(FLIGHT_ROUNDS)}, {ROUTE_DAY}: the changes of the flights have landed")
+            deliver([Delivery(number, number, demo.route_changes())], landings[ROUTE_DAY])
+            results[ROUTE_DAY].append(demo.run(ROUTE_DAY, number))
             changes += demo.new_changes()
-    _report(project, catalog, results, changes, time.monotonic() - started)
-    return 0
+    return _report(project, catalog, results, changes, time.monotonic() - started)
 
 
 def _report(
@@ -211,15 +231,29 @@ def _report(
     results: dict[str, list[RoundResult]],
     changes: Sequence[Change],
     seconds: float,
-) -> None:
+) -> int:
     print()
     for identifier, rounds in results.items():
         print("\n".join(table_report(identifier, QUERIES[identifier], rounds)))
-        print(index_report(catalog.get_table(identifier), INDEX_QUERIES[identifier]), end="\n\n")
+        if identifier in INDEX_QUERIES:
+            print(index_report(catalog.get_table(identifier), INDEX_QUERIES[identifier]))
+        print()
     print("\n".join(changelog_report(HONOLULU_NAME, changes)), end="\n\n")
+    checked = checks(catalog.get_table(FLIGHTS).to_arrow(), catalog.get_table(ROUTE_DAY).to_arrow())
+    print("\n".join(map(check_report, checked)), end="\n\n")
     print(f"The tables, for any reader of Apache Paimon: {project.warehouse}")
     print("Dagster with these runs, every table and its plots: make ui")
     print(f"The demo took {seconds:.0f} s.")
+    return 0 if all(check.right for check in checked) else 1
+
+
+def checks(flight_rows: pa.Table, route_rows: pa.Table) -> list[Check]:
+    """Whether the merged tables hold what pandas makes of the source."""
+    by_key = flight_rows.sort_by([(name, "ascending") for name in flights.KEY]).to_pandas()
+    return [
+        Check(FLIGHTS, len(by_key), routes.same(by_key, flights.final_rows().to_pandas())),
+        Check(ROUTE_DAY, route_rows.num_rows, routes.same(routes.found(route_rows), routes.expected())),
+    ]
 
 
 def _say(line: str) -> None:

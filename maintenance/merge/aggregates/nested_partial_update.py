@@ -18,14 +18,37 @@ def nested_partial(inputs: Inputs, column: AggregatedColumn) -> pa.Array:
     elements = Elements.of(inputs.since_set)
     inputs = elements.inputs
     rows = NestedRows.of(elements.items, column)
-    codes, usable = np.array(rows.codes, np.int64), np.array(rows.usable, bool)
-    numbers = np.flatnonzero(usable)
+    as_it_came = _untouched(inputs)[elements.segment]
+    numbers = np.flatnonzero(np.array(rows.usable, bool) & ~as_it_came)
+    composed, owners = _composed(elements, np.array(rows.codes, np.int64), numbers)
+    kept = np.flatnonzero(as_it_came)
+    items = pa.concat_arrays([composed, elements.items.take(pa.array(kept))])
+    segments = np.concatenate([owners, elements.segment[kept]])
+    order = pa.array(np.argsort(segments, kind="stable"))
+    offsets = np.append(0, np.cumsum(np.bincount(segments, minlength=len(inputs.starts))))
+    nulls = pa.array(~elements.has_value())
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), items.take(order), elements.values.type, mask=nulls)
+
+
+def _untouched(inputs: Inputs) -> np.ndarray:
+    """Segments whose value stays as it came: set, or put in front of a null, with nothing merged to it since."""
+    if inputs.ops is None:
+        return np.zeros(len(inputs.starts), bool)
+    first = inputs.first(inputs.valid)
+    late = inputs.ops == Op.BEHIND
+    merges = (inputs.valid & (inputs.ops == Op.ADD)) | late
+    came = (first >= 0) & ((inputs.ops[first] == Op.SET) | late[first])
+    return came & (inputs.last(merges) <= first)
+
+
+def _composed(elements: Elements, codes: np.ndarray, numbers: np.ndarray) -> tuple[pa.Array, np.ndarray]:
+    """One row for each key of each segment, put together from these elements; and its segment."""
     if not len(numbers):
-        return elements.chosen(numbers, np.zeros(len(inputs.starts), np.int64))
+        return elements.items.slice(0, 0), numbers
     # The rows of one key, oldest first and late ones in front, are a segment of their own.
     pairs = elements.segment * (int(codes.max()) + 1) + codes
     record = elements.record
-    age = np.where(inputs.is_op(Op.BEHIND)[record], -record - 1, record)
+    age = np.where(elements.inputs.is_op(Op.BEHIND)[record], -record - 1, record)
     order = numbers[np.lexsort((numbers, age[numbers], pairs[numbers]))]
     starts = np.flatnonzero(np.diff(pairs[order], prepend=-1))
     fields = []
@@ -33,10 +56,7 @@ def nested_partial(inputs: Inputs, column: AggregatedColumn) -> pa.Array:
         of_key = Inputs(field, order, starts)
         at = of_key.records(of_key.last(of_key.valid))
         fields.append(field.take(pa.array(at, mask=at < 0)))
-    items = pa.StructArray.from_arrays(fields, fields=list(elements.items.type))
-    counts = np.bincount(elements.segment[order[starts]], minlength=len(inputs.starts))
-    offsets = pa.array(np.append(0, np.cumsum(counts)), pa.int32())
-    return pa.ListArray.from_arrays(offsets, items, elements.values.type, mask=pa.array(~elements.has_value()))
+    return pa.StructArray.from_arrays(fields, fields=list(elements.items.type)), elements.segment[order[starts]]
 
 
 def _check(column: AggregatedColumn) -> None:

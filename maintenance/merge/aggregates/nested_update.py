@@ -69,6 +69,9 @@ def nested(inputs: Inputs, column: AggregatedColumn) -> pa.Array:
         for record in range(start, end):
             if valid[record]:
                 held = _step(merge, held, list(range(bounds[record], bounds[record + 1])), ops[record])
+            elif ops[record] == Op.BEHIND and held is not None:
+                # Put in front of a null, what is there comes as if it were new.
+                held = merge.add(None, held)
         found.append(held or [])
     return elements.chosen_lists(found)
 

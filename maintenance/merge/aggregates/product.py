@@ -20,6 +20,7 @@ from maintenance.types.data_type import DataType
 _EXACT = decimal.Context(prec=200, rounding=decimal.ROUND_HALF_UP)
 # Products are estimated in floating point; below this no step of an int64 product can overflow.
 _SURE = 2.0**62
+_LEAST = np.int64(-(2**63))
 
 
 def product_values(inputs: Inputs, column: AggregatedColumn) -> pa.Array:
@@ -71,7 +72,9 @@ def _integers(inputs: Inputs, column: AggregatedColumn) -> pa.Array:
             if (divides & (given == 0)).any():
                 raise DataError("product divides by zero", column.where, "Do not retract a zero.")
             divisor = np.where(divides, given, 1)
-            quotient = np.abs(held) // np.abs(divisor) * np.sign(held) * np.sign(divisor)
+            if (divides & (held == _LEAST) & (given == -1)).any():
+                raise overflow("product", column.field.type, column.where)
+            quotient = _truncated(held, divisor)
             estimate = np.where(divides, quotient, held.astype(np.float64) * given)
             if (np.abs(estimate) >= 2.0**63).any():
                 _check_exactly(held, given, divides, column)
@@ -80,6 +83,13 @@ def _integers(inputs: Inputs, column: AggregatedColumn) -> pa.Array:
                 raise overflow("product", column.field.type, column.where)
             totals[members] = result
     return pa.array(totals, pa.int64()).cast(inputs.column.type)
+
+
+def _truncated(held: np.ndarray, divisor: np.ndarray) -> np.ndarray:
+    """Quotients without their remainders: towards zero, where NumPy rounds down."""
+    with np.errstate(over="ignore"):
+        quotient, rest = np.divmod(held, divisor)
+    return quotient + ((rest != 0) & ((held < 0) != (divisor < 0)))
 
 
 def _check_exactly(held: np.ndarray, given: np.ndarray, divides: np.ndarray, column: AggregatedColumn) -> None:

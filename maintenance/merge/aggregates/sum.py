@@ -110,6 +110,11 @@ def _sum_floats(inputs: Inputs) -> pa.Array:
 
 def _added(numbers: np.ndarray, inputs: Inputs) -> np.ndarray:
     """One addition after the other: short segments side by side, long ones each for itself."""
+    with np.errstate(all="ignore"):  # beyond the largest float lies infinity, as in Java
+        return _added_up(numbers, inputs)
+
+
+def _added_up(numbers: np.ndarray, inputs: Inputs) -> np.ndarray:
     totals = numbers[inputs.starts]
     long = np.flatnonzero(inputs.counts > _LONG)
     for segment in long.tolist():

@@ -1,0 +1,87 @@
+"""What flew on each route on each day: an aggregation fed with the changes of the flights.
+
+A change of a flight is one or two records of its route and day: what was (-U) is retracted, what is (+I, +U) is added.
+So a flight that departs adds its delay, one that is cancelled takes a flight away and adds a cancellation. Counts and
+sums take retractions; the largest delay, the aircraft and the carriers only grow, and are told to ignore them.
+"""
+
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyroaring import BitMap
+
+from demo import nycflights
+from demo.flights import ROW_KIND, final_rows
+
+KEY = ("origin", "dest", "flight_date")
+READ = ("rowkind", *KEY, "status", "dep_delay", "tailnum", "carrier")
+"""The columns of the changelog that are read."""
+
+
+@cache
+def _tail_numbers() -> pa.Array:
+    """All tail numbers; the place of one is its number in the bitmaps of aircraft."""
+    return pa.array(sorted(nycflights.flights().tailnum.dropna().unique()), pa.string())
+
+
+def records(changes: pa.Table) -> pa.Table:
+    """The records of changes, in their order. `changes`: columns READ of the audit log."""
+    changes = changes.filter(pc.is_valid(changes["origin"]))
+    cancelled = pc.equal(changes["status"], "cancelled").cast(pa.int64())
+    bitmaps = pa.array([BitMap([number]).serialize() for number in range(len(_tail_numbers()))], pa.binary())
+    return pa.table(
+        {
+            **{name: changes[name] for name in KEY},
+            "flights": pc.subtract(1, cancelled),
+            "cancellations": cancelled,
+            "delay_sum": changes["dep_delay"].cast(pa.int64()),
+            "delay_max": changes["dep_delay"],
+            "aircraft": bitmaps.take(pc.index_in(changes["tailnum"], _tail_numbers())),
+            "carriers": changes["carrier"],
+            ROW_KIND: changes["rowkind"],
+        }
+    )
+
+
+def expected() -> pd.DataFrame:
+    """The same straight from the source, by key: carriers as sorted text, aircraft as their number."""
+    flights = final_rows().to_pandas()
+    flown = flights.assign(
+        cancellations=(flights.status == "cancelled").astype(int), flights=(flights.status != "cancelled").astype(int)
+    )
+    days = flown.groupby(list(KEY), sort=True)
+    return pd.DataFrame(
+        {
+            "flights": days.flights.sum(),
+            "cancellations": days.cancellations.sum(),
+            "delay_sum": days.dep_delay.sum(min_count=1),
+            "delay_max": days.dep_delay.max(),
+            "aircraft": days.tailnum.nunique(),
+            "carriers": days.carrier.agg(lambda carriers: ",".join(sorted(set(carriers)))),
+        }
+    ).reset_index()
+
+
+def found(rows: pa.Table) -> pd.DataFrame:
+    """The rows of the table in the form of `expected`."""
+    frame = rows.to_pandas().sort_values(list(KEY)).reset_index(drop=True)
+    aircraft = [0 if data is None else len(BitMap.deserialize(data)) for data in frame.aircraft]
+    carriers = [",".join(sorted(text.split(","))) for text in frame.carriers]
+    return frame.assign(aircraft=aircraft, carriers=carriers)
+
+
+def same(left: pd.DataFrame, right: pd.DataFrame) -> bool:
+    """Whether two frames hold the same values, whatever their types; nulls are equal."""
+    if list(left.columns) != list(right.columns) or len(left) != len(right):
+        return False
+    return all(_same(left[name], right[name]) for name in left.columns)
+
+
+def _same(left: pd.Series, right: pd.Series) -> bool:
+    absent = left.isna().to_numpy()
+    if not np.array_equal(absent, right.isna().to_numpy()):
+        return False
+    return bool((left[~absent].to_numpy() == right[~absent].to_numpy()).all())
