@@ -18,7 +18,7 @@ def test_the_shipped_tables_load() -> None:
     definitions = build_definitions(shipped_project())
     dg.Definitions.validate_loadable(definitions)
     keys_found = {key.to_user_string() for key in definitions.resolve_all_asset_keys()}
-    assert keys_found == {"demo/flights", "demo/weather"}
+    assert keys_found == {"demo/flights", "demo/weather", "demo/route_day"}
     assert shipped_project().warehouse == str(FOLDER / "warehouse")
 
 
