@@ -94,6 +94,7 @@ def overwrite_or_abort(
         raise
     if replaces is None:
         return ()
+    messages = _without_changelog(target, messages)
     new = [entry for message in messages for entry in message.new_index_files]
     added = _raised(target, entries_of_messages(messages, lambda m: [(FileKind.ADD, m.new_files)]))
 
@@ -109,6 +110,14 @@ def overwrite_or_abort(
         abort(target, messages)
         raise
     return (snapshot.id,)
+
+
+def _without_changelog(target: CommitTarget, messages: Sequence[CommitMessage]) -> list[CommitMessage]:
+    """The messages without what writers made with producer input: an OVERWRITE snapshot carries no changelog."""
+    for message in messages:
+        for file in message.changelog_files:
+            target.file_io.delete_quietly(target.paths.all_files_of(message.partition, message.bucket, file))
+    return [replace(message, changelog_files=()) for message in messages]
 
 
 def _changes(

@@ -1,12 +1,14 @@
 """Look up what levels above the output of a compaction hold of the keys that it merges.
 
-Of each file only the row groups are read that may hold one of the keys, and of their rows only those with such a key
-are kept, so that memory grows with the keys asked for and not with the levels. A key that a level holds is not asked of
-the levels above it, which it covers. Source: Java `LookupLevels`, which looks up key by key in local copies of files.
+A file whose keys lie elsewhere, or whose file index rules the keys out, is not opened. Of a large one the keys are read
+first, from the row groups that may hold one of those asked for, and then the row groups in which one was found; only
+rows with such a key are kept, so that memory grows with the keys asked for and not with the levels. A key that a level
+holds is not asked of the levels above it, which it covers. Source: Java `LookupLevels`, which looks up key by key in
+local copies of files.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +24,7 @@ from maintenance.types.values import arrow_of_values, values_of_arrow
 
 _BATCH_ROWS = 1 << 16
 _LISTED = 256
+_KEYS_FIRST = 1 << 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +79,21 @@ class LookupLevels:
         return [(int(start), int(end)) for start, end in zip(starts, ends, strict=True)]
 
     def _of_file(self, reader: DataFileReader, keys: pa.Table) -> list[pa.Table]:
-        pruned = DataFileReader(
-            reader.context, reader.path, reader.file, reader.partition, self._pruning(keys), reader.deletion
-        )
+        pruned = replace(reader, predicate=self._pruning(keys), indexed=True)
+        if reader.file.row_count >= _KEYS_FIRST:
+            found = self._positions(pruned, keys)
+            if not len(found):
+                return []
+            pruned = replace(reader, only=found)
         parts = (self._matching(rows, keys) for rows in pruned.batches(_BATCH_ROWS))
         return [part for part in parts if part.num_rows]
+
+    def _positions(self, reader: DataFileReader, keys: pa.Table) -> np.ndarray:
+        """Row numbers of the rows with one of the keys, by the columns of the key alone."""
+        of_keys = replace(reader, context=replace(reader.context, fields=self.key_fields))
+        hits = [self._is_asked(rows, keys).to_numpy() for rows in of_keys.batches(_BATCH_ROWS)]
+        positions = of_keys.positions()
+        return positions[np.concatenate(hits)] if hits else positions[:0]
 
     def _pruning(self, keys: pa.Table) -> Predicate | None:
         """What the first column of the keys says about row groups; nothing of floats, whose zeros have two orders."""
@@ -94,11 +107,14 @@ class LookupLevels:
         return conjunction([Compare(">=", field.name, low), Compare("<=", field.name, high)])
 
     def _matching(self, rows: pa.Table, keys: pa.Table) -> pa.Table:
+        return rows.filter(self._is_asked(rows, keys))
+
+    def _is_asked(self, rows: pa.Table, keys: pa.Table) -> pa.ChunkedArray:
         keep = None
         for field in self.key_fields:
             known = pc.is_in(rows.column(field.name), value_set=keys.column(field.name))
             keep = known if keep is None else pc.and_(keep, known)
-        return rows.filter(keep)
+        return keep
 
     def _without(self, keys: pa.Table, rows: pa.Table) -> pa.Table:
         """The keys that are not among those of the rows."""

@@ -75,6 +75,8 @@ class DataFileReader:
         deletion: where the file's deletion vector lies, None without one.
         indexed: leave out rows that the file index rules out, and do not open a file in which none is left. Not for
             files that are merged: an older version of a row would come back.
+        only: numbers of the rows wanted, ascending and not deleted; None = all. Parts of the file without any are left
+            out.
     """
 
     context: ReadContext
@@ -84,6 +86,18 @@ class DataFileReader:
     predicate: Predicate | None = None
     deletion: DeletionFile | None = None
     indexed: bool = False
+    only: np.ndarray | None = None
+
+    def positions(self) -> np.ndarray:
+        """Row numbers in the file of the rows that `read` and `batches` yield."""
+        rows = self._rows()
+        if rows is not None and not len(rows):
+            return rows
+        with self.context.file_io.open_input(self.path) as source:
+            reader = open_data_file(source, self.path, self._options)
+            found = reader.positions(Wanted(self._filter(), rows))
+        found = np.arange(self.file.row_count) if found is None else found
+        return found if rows is None else np.intersect1d(found, rows, assume_unique=True)
 
     def read(self) -> pa.Table:
         """The whole file, without the parts that the predicate rules out."""
@@ -124,6 +138,8 @@ class DataFileReader:
 
         Raises: CorruptFileError: the deletion vector is damaged.
         """
+        if self.only is not None:
+            return self.only
         selected = self._selected()
         if self.deletion is None:
             return None if selected is None else np.asarray(selected.to_array(), np.int64)

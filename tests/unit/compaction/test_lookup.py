@@ -165,3 +165,32 @@ def test_input_leaves_no_file_when_writing_fails(tmp_path: Path) -> None:
         table.write_arrow(keyed({1: "a"}), ["+X"])
     table.write_arrow(keyed({1: "a"}))
     assert files_on_disk(table) == data_files(table) != before
+
+
+def test_large_files_are_looked_up_by_their_keys_first(tmp_path: Path) -> None:
+    """Several row groups; keys in the first, in the last and in none; one that a file index rules out."""
+    options = {**LOOKUP, "file.block-size": "64 kb", "file-index.bloom-filter.columns": "id"}
+    table = create_table(tmp_path, options=options)
+    count = 60_000
+    large(table, count)
+    table.write_arrow(keyed({0: "first", count - 1: "last", count + 5: "new"}))
+    assert produce(table) == {"+I": 1, "-U": 2, "+U": 2, "-D": 0}
+    assert [row for row in changes(table, 2) if row[0] == "-U"] == [
+        ("-U", 0, "a long text that takes space 0"),
+        ("-U", count - 1, f"a long text that takes space {(count - 1) * 7919 % 10007}"),
+    ]
+    table.write_arrow(keyed(dict.fromkeys(range(0, 3000, 7), "many")))
+    assert produce(table)["+U"] == 429
+    assert max(level for level, _ in levels(table)) == 5
+    assert len(state(table)) == count + 1
+
+
+def test_an_overwrite_carries_no_changelog_and_leaves_none_behind(tmp_path: Path) -> None:
+    table = create_table(tmp_path, options={"changelog-producer": "input"})
+    table.write_arrow(keyed({1: "a"}))
+    table.overwrite_arrow(keyed({2: "b"}))
+    snapshot = table.latest_snapshot()
+    assert snapshot is not None
+    assert (snapshot.commit_kind, snapshot.changelog_manifest_list) == ("OVERWRITE", None)
+    assert files_on_disk(table) == data_files(table)
+    assert state(table) == {2: "b"}

@@ -1,0 +1,89 @@
+"""`python -m tests.crash.stream <folder> <where>`: one run of a pipeline, killed at a place of its second batch.
+
+Places: ``files`` when the data files are written, ``commit`` right before the snapshot is published, ``hint`` right
+after, ``checkpoint`` when the batch is committed and Spark has not noted it yet; ``never`` for a run to the end.
+"""
+
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from maintenance.operations.ingest import ingest
+from maintenance.spark.data_source import register
+from maintenance.spark.session import get_session
+from maintenance.spark.stream_sink import Batch, Sink, start_stream
+from maintenance.table.table import Table
+from tests.small_tables import put, small_table, table_in
+
+SETTINGS = {
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+}
+
+
+def source_of(folder: Path) -> Path:
+    return folder / "source"
+
+
+def copy_of(folder: Path) -> Path:
+    return folder / "copy"
+
+
+def prepare(folder: Path) -> None:
+    """Three commits to read, each a batch; rows are summed up, so that a batch written twice shows."""
+    source = small_table(source_of(folder), {"bucket": "1"})
+    for i in range(1, 4):
+        put(source, {1: "x", i: "y"})
+    small_table(copy_of(folder), {"merge-engine": "aggregation", "fields.v.aggregate-function": "listagg"})
+
+
+def run(folder: Path, where: str) -> None:
+    """One run. The kill waits for the second batch of the pipeline."""
+    spark = get_session(master="local[1]", config=SETTINGS)
+    register(spark)
+    source = table_in(source_of(folder))
+    frame = spark.readStream.format("paimon").option("scan.snapshot-id", "1")
+    frame = frame.option("read.stream.maxFilesPerTrigger", "1").load(source.location)
+
+    def open_table() -> Table:
+        table = table_in(copy_of(folder))
+        if table.snapshots.latest_id() == 1:
+            _arm(copy_of(folder), where)
+        return table
+
+    def write(session: SparkSession, table: Table, batch: Batch) -> None:
+        report = ingest(session, table, batch.frame, commit_user=batch.commit_user, commit_identifier=batch.number)
+        if where == "checkpoint" and report.snapshot_ids == (2,):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    start_stream(spark, frame, open_table, Sink(str(folder / "checkpoint")), write).awaitTermination()
+    spark.stop()
+
+
+def _arm(folder: Path, where: str) -> None:
+    """Die at that place, as the operating system sees it."""
+    state = {"published": False}
+
+    def heard(event: str, arguments: tuple[Any, ...]) -> None:
+        path = str(arguments[1] if event == "os.link" else arguments[0]) if arguments else ""
+        if not path.startswith(str(folder)):
+            return
+        if where == "commit" and event == "os.link" and "/snapshot-" in path:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if where == "files" and event == "open" and "/manifest/" in path and (arguments[2] or 0) & os.O_CREAT:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if event == "os.link" and "/snapshot-" in path:
+            state["published"] = True
+        elif where == "hint" and state["published"] and "LATEST" in path:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.addaudithook(heard)
+
+
+if __name__ == "__main__":
+    run(Path(sys.argv[1]), sys.argv[2])
