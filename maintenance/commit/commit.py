@@ -16,6 +16,7 @@ from datetime import timedelta
 from maintenance.bucket.postpone import POSTPONE_BUCKET, is_postponed
 from maintenance.commit.conflicts import Conflict, Group, bucket_mismatch, find_conflict
 from maintenance.commit.manifest_merge import ManifestMergeOptions, merge_manifests
+from maintenance.commit.vectors import check_vectors, vectors_after
 from maintenance.errors import CommitError, ConflictError
 from maintenance.format.avro_codec import codec_of
 from maintenance.format.data_file import DataFileMeta
@@ -184,7 +185,7 @@ def commit_compact(target: CommitTarget, messages: Sequence[CommitMessage], iden
         left = [m for m in messages if (m.partition, m.bucket) not in lost and not m.is_empty]
         if not left:
             break
-        snapshot, conflict, tried = publish(target, _compact_changes(left), identity, check_replaced)
+        snapshot, conflict, tried = publish(target, _compact_changes(left), identity, _checked(left))
         attempts += tried
         if conflict is None:
             break
@@ -205,7 +206,44 @@ def _compact_changes(messages: Sequence[CommitMessage]) -> Changes:
         messages, lambda m: [(FileKind.DELETE, m.compact_before), (FileKind.ADD, m.compact_after)]
     )
     changelog = entries_of_messages(messages, lambda m: [(FileKind.ADD, m.compact_changelog)])
-    return Changes(CommitKind.COMPACT, entries, changelog)
+    return Changes(CommitKind.COMPACT, entries, changelog, vectors_after(messages))
+
+
+def _checked(messages: Sequence[CommitMessage]) -> "Check":
+    """The check of changes that replace files, and vectors of files."""
+
+    def check(target: CommitTarget, changes: Changes, latest: Snapshot | None) -> Conflict | None:
+        return check_replaced(target, changes, latest) or check_vectors(target.manifests, messages, latest)
+
+    return check
+
+
+def commit_rows(target: CommitTarget, messages: Sequence[CommitMessage], identity: CommitIdentity) -> int:
+    """Publish deleted and new rows of a table without a primary key as one OVERWRITE snapshot. Returns its id.
+
+    Rows are deleted by deletion vectors, or by files in place of others. When it is certain that nothing was published,
+    the files of the messages are deleted. Source: metadata section 9.3, Java `FileStoreCommitImpl`.
+
+    Raises: ConflictError: another writer deleted rows of the same files, or replaced them: plan anew. CommitError.
+    """
+    entries = entries_of_messages(
+        messages,
+        lambda m: [(FileKind.DELETE, m.compact_before), (FileKind.ADD, (*m.compact_after, *m.new_files))],
+    )
+    changes = Changes(CommitKind.OVERWRITE, entries, index=vectors_after(messages))
+    checked = _checked(messages)
+
+    def check(target: CommitTarget, changes: Changes, latest: Snapshot | None) -> Conflict | None:
+        return _check_bucket_number(target, changes, latest) or checked(target, changes, latest)
+
+    try:
+        snapshot, conflict, _ = publish(target, changes, identity, check)
+        if snapshot is None:
+            raise conflict_error(target, conflict)
+    except (CommitError, ConflictError):
+        abort(target, messages)
+        raise
+    return snapshot.id
 
 
 def abort(target: CommitTarget, messages: Sequence[CommitMessage]) -> None:
@@ -213,7 +251,7 @@ def abort(target: CommitTarget, messages: Sequence[CommitMessage]) -> None:
     for message in messages:
         for file in message.written():
             target.file_io.delete_quietly(target.paths.all_files_of(message.partition, message.bucket, file))
-        target.file_io.delete_quietly(map(target.paths.index_file, message.new_index_files))
+        target.file_io.delete_quietly(map(target.paths.index_file, message.index_files))
 
 
 def entries_of_messages(

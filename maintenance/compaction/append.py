@@ -3,12 +3,14 @@
 Source: data section 2.9, Java `AppendCompactCoordinator` (unaware bucket) and `BucketedAppendCompactManager`.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 
 from maintenance.format.data_file import DataFileMeta, FileSource
+from maintenance.format.deletion_vector import DeletionVector
+from maintenance.metadata.manifests import DeletionFile
 from maintenance.read.data_file import DataFileReader, ReadContext
 from maintenance.read.split_read import partition_values
 from maintenance.write.context import FileNames, WriteContext
@@ -21,12 +23,21 @@ _BATCH_ROWS = 1 << 17
 
 @dataclass(frozen=True, slots=True)
 class AppendCompaction:
-    """Files of one bucket to put together, in the order they are read."""
+    """Files of one bucket to put together, in the order they are read, without the rows that are deleted.
+
+    Attributes:
+        deletions: where the deletion vectors of the files lie, by name.
+        deleted: vectors in their place, for the files that have one there.
+        source: what the new files say of where they come from.
+    """
 
     partition: bytes
     bucket: int
     total_buckets: int
     files: tuple[DataFileMeta, ...]
+    deletions: Mapping[str, DeletionFile] = field(default_factory=dict)
+    deleted: Mapping[str, DeletionVector] = field(default_factory=dict)
+    source: FileSource = FileSource.COMPACT
 
     @property
     def input_files(self) -> tuple[DataFileMeta, ...]:
@@ -40,6 +51,60 @@ class AppendCompactionTask:
     write: WriteContext
     read: ReadContext
     compaction: AppendCompaction
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedRows:
+    """What deletion vectors say of the files of a bucket.
+
+    Attributes: `holders`: the index file of each data file that has a vector; `counts`: deleted rows of those, None
+        where an old index does not say; `ratio`: the share of deleted rows from which on a file is rewritten.
+    """
+
+    holders: Mapping[str, str]
+    counts: Mapping[str, int | None]
+    ratio: float
+
+    def many(self, file: DataFileMeta) -> bool:
+        """Whether so many rows of a file are deleted that it is rewritten whatever its size."""
+        if file.file_name not in self.holders:
+            return False
+        count = self.counts[file.file_name]
+        return count is None or count > file.row_count * self.ratio
+
+
+def pack_with_deletions(
+    files: Sequence[DataFileMeta],
+    deleted: DeletedRows,
+    *,
+    target_size: int,
+    small_ratio: float,
+    min_files: int,
+    all_leftovers: bool = False,
+) -> list[tuple[DataFileMeta, ...]]:
+    """Groups of files of an unaware bucket with deletion vectors that are worth rewriting.
+
+    Small files, and those with many deleted rows. Files whose vectors share an index file stay together, and are
+    rewritten even if there is only one; the others as in `pack_small_files`, which has the arguments.
+    """
+    chosen = [file for file in files if file.file_size < small_ratio * target_size or deleted.many(file)]
+    shared: dict[str, list[DataFileMeta]] = {}
+    for file in chosen:
+        if file.file_name in deleted.holders:
+            shared.setdefault(deleted.holders[file.file_name], []).append(file)
+    groups: list[tuple[DataFileMeta, ...]] = []
+    current: list[DataFileMeta] = []
+    for members in sorted(shared.values(), key=lambda group: sum(file.file_size for file in group)):
+        current += members
+        if len(current) > 1 and sum(file.file_size + _OPEN_FILE_COST for file in current) >= 2 * target_size:
+            groups.append(tuple(current))
+            current = []
+    if current:
+        groups.append(tuple(current))
+    rest = [file for file in chosen if file.file_name not in deleted.holders]
+    return groups + pack_small_files(
+        rest, target_size=target_size, small_ratio=small_ratio, min_files=min_files, all_leftovers=all_leftovers
+    )
 
 
 def pack_small_files(
@@ -69,13 +134,23 @@ def pack_small_files(
 
 
 def pack_in_order(
-    files: Sequence[DataFileMeta], *, target_size: int, min_files: int, full: bool
+    files: Sequence[DataFileMeta],
+    *,
+    target_size: int,
+    min_files: int,
+    full: bool,
+    with_vectors: Collection[str] = (),
 ) -> list[tuple[DataFileMeta, ...]]:
-    """At most one group of neighbouring files of a bucketed append table, which keeps the order of its rows."""
+    """At most one group of neighbouring files of a bucketed append table, which keeps the order of its rows.
+
+    `with_vectors`: names of files with deleted rows, all of which a full compaction rewrites.
+    """
     ordered = sorted(files, key=lambda f: f.min_sequence_number)
     if full:
-        while ordered and ordered[0].file_size >= target_size:
+        while ordered and ordered[0].file_size >= target_size and ordered[0].file_name not in with_vectors:
             ordered.pop(0)
+        if any(file.file_name in with_vectors for file in ordered):
+            return [tuple(ordered)]
         small = sum(f.file_size for f in ordered if f.file_size < target_size)
         large = sum(f.file_size for f in ordered if f.file_size >= target_size)
         return [tuple(ordered)] if len(ordered) >= 3 and small > large else []
@@ -93,7 +168,7 @@ def rewrite_append(task: AppendCompactionTask) -> CommitMessage:
     """Rewrite one group of files. On an error nothing of what was written stays."""
     plan = task.compaction
     ordered = sorted(plan.files, key=lambda f: f.min_sequence_number)
-    place = FilePlace(plan.partition, plan.bucket, source=FileSource.COMPACT)
+    place = FilePlace(plan.partition, plan.bucket, source=plan.source)
     writer = RollingFileWriter(
         task.write,
         place,
@@ -105,7 +180,15 @@ def rewrite_append(task: AppendCompactionTask) -> CommitMessage:
     try:
         for file in ordered:
             path = task.write.paths.data_file(plan.partition, plan.bucket, file)
-            for rows in DataFileReader(task.read, path, file, partition).batches(_BATCH_ROWS):
+            reader = DataFileReader(
+                task.read,
+                path,
+                file,
+                partition,
+                deletion=plan.deletions.get(file.file_name),
+                vector=plan.deleted.get(file.file_name),
+            )
+            for rows in reader.batches(_BATCH_ROWS):
                 pending.append(rows)
                 if sum(part.num_rows for part in pending) >= _BATCH_ROWS:
                     writer.write(pa.concat_tables(pending))

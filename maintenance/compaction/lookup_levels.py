@@ -7,15 +7,18 @@ holds is not asked of the levels above it, which it covers. Source: Java `Lookup
 local copies of files.
 """
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyroaring import BitMap
 
 from maintenance.format.binary_row import parse_row
 from maintenance.format.data_file import DataFileMeta
+from maintenance.format.system_fields import ROW_ID
 from maintenance.merge.sort_words import key_ranks
 from maintenance.predicate.tree import Compare, In, Predicate, conjunction
 from maintenance.read.data_file import DataFileReader
@@ -29,10 +32,14 @@ _KEYS_FIRST = 1 << 14
 
 @dataclass(frozen=True, slots=True)
 class OlderRecords:
-    """Records of one level. `rows`: with the columns that readers yield, among them rows of other keys."""
+    """Records of one level. `rows`: with the columns that readers yield, among them rows of other keys.
+
+    `places`: where the records of the keys asked for lie, row numbers by data file; of readers that yield row ids.
+    """
 
     level: int
     rows: pa.Table
+    places: Mapping[str, BitMap] = dataclasses.field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,20 +56,26 @@ class LookupLevels:
         """
         found = []
         for level in sorted({reader.file.level for reader in self.readers}):
-            rows = self._of_level([reader for reader in self.readers if reader.file.level == level], keys)
-            if rows is not None:
-                found.append(OlderRecords(level, rows))
-                keys = self._without(keys, rows)
+            parts = self._of_level([reader for reader in self.readers if reader.file.level == level], keys)
+            if parts:
+                rows = pa.concat_tables([part for _, part in parts])
+                asked, held = self._shared(keys, rows)
+                places = _places(parts, asked) if ROW_ID.name in rows.column_names else {}
+                rows = rows.drop_columns([ROW_ID.name]) if ROW_ID.name in rows.column_names else rows
+                found.append(OlderRecords(level, rows, places))
+                keys = keys.filter(pa.array(~held))
                 if not keys.num_rows:
                     break
         return found
 
-    def _of_level(self, readers: Sequence[DataFileReader], keys: pa.Table) -> pa.Table | None:
-        parts: list[pa.Table] = []
+    def _of_level(self, readers: Sequence[DataFileReader], keys: pa.Table) -> list[tuple[str, pa.Table]]:
+        """Rows with one of the keys, with the names of their files."""
+        parts: list[tuple[str, pa.Table]] = []
         for reader, (start, end) in zip(readers, self._ranges([r.file for r in readers], keys), strict=True):
             if end > start:
-                parts.extend(self._of_file(reader, keys.slice(start, end - start)))
-        return pa.concat_tables(parts) if parts else None
+                rows = self._of_file(reader, keys.slice(start, end - start))
+                parts.extend((reader.file.file_name, part) for part in rows)
+        return parts
 
     def _ranges(self, files: Sequence[DataFileMeta], keys: pa.Table) -> list[tuple[int, int]]:
         """Of each file the range of the keys that lie between its smallest and its largest."""
@@ -116,11 +129,23 @@ class LookupLevels:
             keep = known if keep is None else pc.and_(keep, known)
         return keep
 
-    def _without(self, keys: pa.Table, rows: pa.Table) -> pa.Table:
-        """The keys that are not among those of the rows."""
+    def _shared(self, keys: pa.Table, rows: pa.Table) -> tuple[np.ndarray, np.ndarray]:
+        """Which rows have one of the keys, and which keys one of the rows has."""
         names = [field.name for field in self.key_fields]
         columns = [
             pa.concat_arrays([keys.column(name).combine_chunks(), rows.column(name).combine_chunks()]) for name in names
         ]
         ranks = key_ranks(columns)
-        return keys.filter(pa.array(~np.isin(ranks[: keys.num_rows], ranks[keys.num_rows :])))
+        of_keys, of_rows = ranks[: keys.num_rows], ranks[keys.num_rows :]
+        return np.isin(of_rows, of_keys), np.isin(of_keys, of_rows)
+
+
+def _places(parts: Sequence[tuple[str, pa.Table]], asked: np.ndarray) -> dict[str, BitMap]:
+    found: dict[str, BitMap] = {}
+    start = 0
+    for name, rows in parts:
+        positions = rows.column(ROW_ID.name).to_numpy()[asked[start : start + rows.num_rows]]
+        if len(positions):
+            found.setdefault(name, BitMap()).update(positions)
+        start += rows.num_rows
+    return found

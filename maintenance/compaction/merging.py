@@ -6,10 +6,12 @@ first-row only asks whether there is anything. Source: Java `LookupChangelogMerg
 `FirstRowMergeFunctionWrapper`, `FullChangelogMergeFunctionWrapper`.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
+from pyroaring import BitMap
 
 from maintenance.compaction.lookup_levels import LookupLevels, OlderRecords
 from maintenance.merge.changelog import before_full_compaction, before_lookup, changelog
@@ -21,10 +23,15 @@ from maintenance.read.windows import Window
 
 @dataclass(frozen=True, slots=True)
 class MergedKeys:
-    """`results`: one record for each key that has one, retractions included; `changelog`: None if there is none."""
+    """What became of some keys.
+
+    Attributes: `results`: one record for each key that has one, retractions included; `changelog`: None if there is
+        none; `outdated`: older records that are deleted, row numbers by data file.
+    """
 
     results: pa.Table
     changelog: pa.Table | None = None
+    outdated: Mapping[str, BitMap] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +44,7 @@ class Merging:
         compared: see `changelog`.
         first_row: the merge engine is first-row.
         above: the levels above the output.
+        newest_wins: what is found there is deleted and of no other meaning: the newest record is the row.
     """
 
     engine: MergeEngine
@@ -46,6 +54,7 @@ class Merging:
     compared: tuple[str, ...] | None
     first_row: bool
     above: LookupLevels = field(default_factory=lambda: LookupLevels((), ()))
+    newest_wins: bool = False
 
     def merged(self, window: Window, run_levels: np.ndarray) -> MergedKeys:
         """Merge records, against the highest level if changelog is wanted. `run_levels`: the level of each run."""
@@ -63,13 +72,19 @@ class Merging:
         older = self._older(window, ~high)
         if self.first_row:
             return self._first_rows(window, high, older)
+        outdated: dict[str, BitMap] = {}
+        for found in older:
+            for name, places in found.places.items():
+                outdated.setdefault(name, BitMap()).update(places)
+        if self.newest_wins:
+            return MergedKeys(self.engine.merge(window.rows, window.groups, run_levels, lone_too=True), None, outdated)
         rows, groups = _together(window, older, len(run_levels), self.engine)
         run_levels = np.append(run_levels, [found.level for found in older]).astype(np.int64)
         results = self.engine.merge(rows, groups, run_levels, lone_too=True)
         if not self.produces:
-            return MergedKeys(results)
+            return MergedKeys(results, None, outdated)
         before = before_lookup(rows, groups, run_levels[rows.column(RUN_COLUMN).to_numpy()])
-        return MergedKeys(results, changelog(rows, results, before, same_is_no_change=self.compared))
+        return MergedKeys(results, changelog(rows, results, before, same_is_no_change=self.compared), outdated)
 
     def _older(self, window: Window, wanted: np.ndarray) -> list[OlderRecords]:
         """Older records of those keys of a window for which `wanted` holds."""

@@ -6,12 +6,13 @@ records, most files of level 0 must be rewritten, for what they get is merged wi
 `MergeTreeCompactTask`, `LookupMergeTreeCompactRewriter`.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from maintenance.compaction.universal import CompactUnit
 from maintenance.format.data_file import DataFileMeta
 from maintenance.merge.sections import Key, Section, partition_into_sections
+from maintenance.metadata.manifests import DeletionFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,8 @@ class BucketCompaction:
         changelog: produce a changelog.
         looks_up: records of level 0 are merged with the older ones that lie above, in `older` too.
         older: files of the levels above the output.
+        deletions: where the deletion vectors of input files and of those in `older` lie, by name.
+        marks: with `looks_up`, older records found above are deleted by deletion vectors.
     """
 
     partition: bytes
@@ -58,6 +61,8 @@ class BucketCompaction:
     reason: str
     looks_up: bool = False
     older: tuple[DataFileMeta, ...] = ()
+    deletions: Mapping[str, DeletionFile] = field(default_factory=dict)
+    marks: bool = False
 
     @property
     def input_files(self) -> tuple[DataFileMeta, ...]:
@@ -81,6 +86,7 @@ class CompactionRules:
         looks_up: older records of keys are looked up above.
         lifts_level_0: though they are, merging changes no record of level 0: the newest one is the row, whole.
         new_format: files of the output level have another format than those of level 0.
+        marks: older records are deleted by deletion vectors, so that no retraction need stay above level 0.
     """
 
     max_level: int
@@ -90,6 +96,7 @@ class CompactionRules:
     looks_up: bool = False
     lifts_level_0: bool = False
     new_format: bool = False
+    marks: bool = False
 
 
 def plan_steps(
@@ -128,14 +135,20 @@ def _upgrade(file: DataFileMeta, output_level: int, rules: CompactionRules) -> S
         return []
     if not rules.looks_up:
         return [UpgradeStep(file, rules.changelog)]
-    if file.level == 0 and (rules.new_format or not (output_level == rules.max_level or rules.lifts_level_0)):
+    if file.level == 0 and (
+        rules.new_format
+        or (rules.marks and holds_deletes)
+        or not (output_level == rules.max_level or rules.lifts_level_0)
+    ):
         return [RewriteStep((((file,),),))]
     return [UpgradeStep(file, rules.changelog and file.level == 0)]
 
 
-def drops_deletes(output_level: int, files: Sequence[DataFileMeta]) -> bool:
-    """Whether retractions may be dropped at that level. `files`: all of the bucket.
+def drops_deletes(output_level: int, files: Sequence[DataFileMeta], *, marks: bool = False) -> bool:
+    """Whether retractions may be dropped at that level.
+
+    Args: `files`: all of the bucket; `marks`: what they retract is deleted by deletion vectors.
 
     Source: Java `MergeTreeCompactManager`.
     """
-    return output_level != 0 and output_level >= max((file.level for file in files), default=0)
+    return output_level != 0 and (marks or output_level >= max((file.level for file in files), default=0))

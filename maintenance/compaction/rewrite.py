@@ -1,16 +1,17 @@
 """Carry out the compaction of one bucket: merge, write, and produce its changelog. Runs in a task."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
+from pyroaring import BitMap
 
 from maintenance.compaction.lookup_levels import LookupLevels
 from maintenance.compaction.merging import Merging
 from maintenance.compaction.plan import BucketCompaction, RewriteStep
 from maintenance.format.data_file import DataFileMeta, FileSource
-from maintenance.format.system_fields import SEQUENCE_NUMBER, VALUE_KIND
+from maintenance.format.system_fields import ROW_ID, SEQUENCE_NUMBER, VALUE_KIND
 from maintenance.merge.engine import MergeEngine
 from maintenance.merge.sections import Section, levels_apart
 from maintenance.options import table as table_options
@@ -36,17 +37,24 @@ class CompactionTask:
         """A reader of a file of the bucket. `context`: in the place of the task's own."""
         partition, bucket = self.compaction.partition, self.compaction.bucket
         path = self.write.paths.data_file(partition, bucket, file)
-        return DataFileReader(context or self.read, path, file, partition_values(self.write.schema, partition))
+        values = partition_values(self.write.schema, partition)
+        deletion = self.compaction.deletions.get(file.file_name)
+        return DataFileReader(context or self.read, path, file, values, deletion=deletion)
 
 
 @dataclass(frozen=True, slots=True)
 class CompactionResult:
-    """What a task did. `changelog_rows`: by kind text, in the order of the kinds."""
+    """What a task did.
+
+    Attributes: `changelog_rows`: by kind text, in the order of the kinds; `deleted`: rows that deletion vectors are to
+        delete, row numbers by data file.
+    """
 
     message: CommitMessage
     input_rows: int
     output_rows: int
     changelog_rows: tuple[int, ...] = (0, 0, 0, 0)
+    deleted: Mapping[str, BitMap] = field(default_factory=dict)
 
 
 def rewrite_bucket(task: CompactionTask) -> CompactionResult:
@@ -69,6 +77,7 @@ class _BucketRewrite:
         self._merging = _merging(task, self._engine)
         self._input_rows = 0
         self._output_rows = 0
+        self._deleted: dict[str, BitMap] = {}
 
     def run(self) -> CompactionResult:
         before: list[DataFileMeta] = []
@@ -85,7 +94,7 @@ class _BucketRewrite:
                 else:
                     before.append(step.file)
                     after.append(replace(step.file, level=self._plan.output_level))
-                    if step.changelog:
+                    if step.changelog or (self._plan.marks and step.file.level == 0):
                         self._merge(((step.file,),), write=False, looks_up=self._plan.looks_up)
             written = self._output.close()
             changelog = () if self._changelog is None else self._changelog.close()
@@ -102,7 +111,8 @@ class _BucketRewrite:
             compact_after=(*after, *written),
             compact_changelog=changelog,
         )
-        return CompactionResult(message, self._input_rows, self._output_rows, tuple(self._kinds.tolist()))
+        counts = self._input_rows, self._output_rows, tuple(self._kinds.tolist())
+        return CompactionResult(message, *counts, self._deleted)
 
     def _merge(self, section: Section, *, write: bool, looks_up: bool) -> None:
         runs = oldest_first(levels_apart(section) if self._plan.looks_up or self._changelog is not None else section)
@@ -111,6 +121,8 @@ class _BucketRewrite:
             self._input_rows += len(window.groups.order)
             merge = self._merging.looked_up if looks_up else self._merging.merged
             merged = merge(window, levels)
+            for name, places in merged.outdated.items():
+                self._deleted.setdefault(name, BitMap()).update(places)
             if self._changelog is not None and merged.changelog is not None:
                 kinds = merged.changelog.column(VALUE_KIND.name).to_numpy()
                 self._kinds += np.bincount(kinds, minlength=len(KIND_TEXTS))
@@ -134,10 +146,12 @@ class _BucketRewrite:
 def _merging(task: CompactionTask, engine: MergeEngine) -> Merging:
     plan, schema, options = task.compaction, task.write.schema, task.write.options
     first_row = table_options.MERGE_ENGINE.of(options) == "first-row"
-    # Whether a key is there is all that first-row asks.
-    fields = (SEQUENCE_NUMBER, VALUE_KIND, *schema.key_fields) if first_row else task.read.fields
-    context = replace(task.read, fields=tuple(fields))
-    readers = tuple(task.reader(file, context) for file in plan.older)
+    newest_wins = plan.marks and not plan.changelog and newest_is_the_row(options)
+    # Whether a key is there is all that first-row asks, and where it is all that deleting it does.
+    only_keys = first_row or newest_wins
+    fields = (SEQUENCE_NUMBER, VALUE_KIND, *schema.key_fields) if only_keys else task.read.fields
+    context = replace(task.read, fields=(*fields, ROW_ID) if plan.marks else tuple(fields))
+    readers = tuple(_numbered(task.reader(file, context)) for file in plan.older)
     return Merging(
         engine,
         plan.max_level,
@@ -146,7 +160,19 @@ def _merging(task: CompactionTask, engine: MergeEngine) -> Merging:
         compared=_compared(task),
         first_row=first_row,
         above=LookupLevels(readers, tuple(schema.key_fields)),
+        newest_wins=newest_wins,
     )
+
+
+def _numbered(reader: DataFileReader) -> DataFileReader:
+    """The reader, whose row ids are row numbers."""
+    return replace(reader, file=replace(reader.file, first_row_id=0))
+
+
+def newest_is_the_row(options: Mapping[str, str]) -> bool:
+    """Whether merging takes the newest record as it is, so that older ones need not be known."""
+    plain = table_options.MERGE_ENGINE.of(options) == "deduplicate"
+    return plain and not table_options.SEQUENCE_FIELD.of(options)
 
 
 def _compared(task: CompactionTask) -> tuple[str, ...] | None:

@@ -30,6 +30,7 @@ from maintenance.operations.compact_report import (
     CompactReport,
     Ledger,
 )
+from maintenance.operations.compact_vectors import with_vectors
 from maintenance.options import table as table_options
 from maintenance.read.data_file import ReadContext
 from maintenance.spark.tasks import TaskError, run_tasks
@@ -131,7 +132,17 @@ class _Compaction:
                 self._ledger.note(unit, FAILED, message=str(outcome.error))
             else:
                 finished.append(outcome)
-        return self._commit(finished, [result.message for result in finished], retried=retried)
+        return self._commit(finished, self._messages(plan, finished), retried=retried)
+
+    def _messages(self, plan: CompactionPlan, finished: Sequence[CompactionResult]) -> list[CommitMessage]:
+        messages = [result.message for result in finished]
+        if plan.snapshot is None or not table_options.DELETION_VECTORS_ENABLED.of(self._table.options):
+            return messages
+        try:
+            return with_vectors(self._table, plan.snapshot, finished)
+        except BaseException:
+            abort(self._table.commit_target(), messages)
+            raise
 
     def _commit(
         self, finished: Sequence[CompactionResult], messages: Sequence[CommitMessage], *, retried: bool

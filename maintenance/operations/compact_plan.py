@@ -5,20 +5,31 @@ from dataclasses import dataclass
 from functools import cache
 
 from maintenance.bucket.postpone import POSTPONE_BUCKET
-from maintenance.compaction.append import AppendCompaction, pack_in_order, pack_small_files
-from maintenance.compaction.levels import level_count, sorted_runs
-from maintenance.compaction.plan import BucketCompaction, CompactionRules, drops_deletes, plan_steps
+from maintenance.compaction.append import AppendCompaction, DeletedRows, pack_in_order, pack_with_deletions
+from maintenance.compaction.levels import SortedRun, level_count, sorted_runs
+from maintenance.compaction.plan import (
+    BucketCompaction,
+    CompactionRules,
+    RewriteStep,
+    UpgradeStep,
+    drops_deletes,
+    plan_steps,
+)
+from maintenance.compaction.rewrite import newest_is_the_row
 from maintenance.compaction.universal import CompactUnit, UniversalOptions, pick, pick_full
+from maintenance.format.data_file import DataFileMeta
 from maintenance.format.key import key_reader
 from maintenance.format.manifest import EntrySelection, ManifestEntry
 from maintenance.format.snapshot import Snapshot
+from maintenance.metadata.manifests import DeletionFile
 from maintenance.metadata.paths import matches_spec
 from maintenance.options import table as table_options
-from maintenance.scan.split import by_bucket
+from maintenance.scan.split import Deletions, by_bucket
 from maintenance.table.table import Table
 
 Group = tuple[bytes, int]
 Unit = BucketCompaction | AppendCompaction
+DELETED_ROWS = "deleted rows"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +82,16 @@ def plan_compaction(table: Table, scope: CompactionScope, *, now_millis: int) ->
     units: list[Unit] = []
     idle: dict[Group, int] = {}
     entries = table.manifests.live_entries(snapshot, scope.selection(table))
+    deletions: Deletions = {}
+    if entries and table_options.DELETION_VECTORS_ENABLED.of(table.options):
+        deletions = table.manifests.deletion_vectors(snapshot)
     for group, members in by_bucket(entries).items():
         if group[1] == POSTPONE_BUCKET:
             continue
         found = (
-            _plan_bucket(table, group, members, full=scope.full, now_millis=now_millis)
+            _plan_bucket(table, group, members, deletions.get(group, {}), full=scope.full, now_millis=now_millis)
             if table.is_primary_key_table
-            else _plan_append(table, group, members, full=scope.full)
+            else _plan_append(table, group, members, deletions.get(group, {}), full=scope.full)
         )
         units.extend(found)
         if not found:
@@ -86,7 +100,13 @@ def plan_compaction(table: Table, scope: CompactionScope, *, now_millis: int) ->
 
 
 def _plan_bucket(
-    table: Table, group: Group, members: Sequence[ManifestEntry], *, full: bool, now_millis: int
+    table: Table,
+    group: Group,
+    members: Sequence[ManifestEntry],
+    deletions: Mapping[str, DeletionFile],
+    *,
+    full: bool,
+    now_millis: int,
 ) -> list[Unit]:
     options = table.options
     files = [entry.file for entry in members]
@@ -96,7 +116,10 @@ def _plan_bucket(
     if not full:
         unit = pick(runs, max_level, UniversalOptions.of(options), now_millis=now_millis)
     if unit is None:
+        unit = _with_deleted_rows(runs, max_level, deletions) if full else None
+    if unit is None:
         return []
+    marks = table_options.DELETION_VECTORS_ENABLED.of(options)
     target = table_options.target_file_size(options, has_primary_key=True)
     produces = _produces_changelog(options, unit, max_level)
     looks_up = table_options.looks_up(options)
@@ -108,10 +131,14 @@ def _plan_bucket(
         changelog=produces,
         force_rewrite=full and table_options.COMPACTION_FORCE_REWRITE_ALL_FILES.of(options),
         looks_up=looks_up,
-        lifts_level_0=_newest_is_the_row(options),
+        lifts_level_0=newest_is_the_row(options),
         new_format=formats.get(0, of_table) != formats.get(unit.output_level, of_table),
+        marks=marks,
     )
-    steps = plan_steps(unit, rules, key_reader([field.type for field in table.schema.key_fields]))
+    if unit.reason == DELETED_ROWS:
+        steps: tuple[RewriteStep | UpgradeStep, ...] = tuple(RewriteStep((((file,),),)) for file in unit.files)
+    else:
+        steps = plan_steps(unit, rules, key_reader([field.type for field in table.schema.key_fields]))
     if not steps:
         return []
     return [
@@ -121,14 +148,26 @@ def _plan_bucket(
             total_buckets=members[0].total_buckets,
             output_level=unit.output_level,
             max_level=max_level,
-            drop_deletes=drops_deletes(unit.output_level, files),
+            drop_deletes=drops_deletes(unit.output_level, files, marks=marks),
             changelog=produces,
             steps=steps,
             reason=unit.reason,
             looks_up=looks_up,
             older=tuple(file for file in files if file.level > unit.output_level) if looks_up else (),
+            deletions=deletions,
+            marks=marks,
         )
     ]
+
+
+def _with_deleted_rows(
+    runs: Sequence[SortedRun], max_level: int, deletions: Mapping[str, DeletionFile]
+) -> CompactUnit | None:
+    """Files of a bucket that is compacted already whose deleted rows a full compaction drops."""
+    files = tuple(file for run in runs for file in run.files if file.file_name in deletions)
+    if len(runs) != 1 or runs[0].level != max_level or not files:
+        return None
+    return CompactUnit(max_level, files, DELETED_ROWS)
 
 
 def _produces_changelog(options: Mapping[str, str], unit: CompactUnit, max_level: int) -> bool:
@@ -141,19 +180,33 @@ def _produces_changelog(options: Mapping[str, str], unit: CompactUnit, max_level
     return False
 
 
-def _newest_is_the_row(options: Mapping[str, str]) -> bool:
-    plain = table_options.MERGE_ENGINE.of(options) == "deduplicate"
-    return plain and not table_options.SEQUENCE_FIELD.of(options)
-
-
-def _plan_append(table: Table, group: Group, members: Sequence[ManifestEntry], *, full: bool) -> list[Unit]:
+def _plan_append(
+    table: Table,
+    group: Group,
+    members: Sequence[ManifestEntry],
+    deletions: Mapping[str, DeletionFile],
+    *,
+    full: bool,
+) -> list[Unit]:
     options = table.options
     files = [entry.file for entry in members]
     target = table_options.target_file_size(options, has_primary_key=False)
     least = table_options.COMPACTION_MIN_FILE_NUM.of(options)
     if table_options.BUCKET.of(options) == -1:
+        deleted = DeletedRows(
+            {name: deletion.path for name, deletion in deletions.items()},
+            {name: deletion.range.cardinality for name, deletion in deletions.items()},
+            table_options.COMPACTION_DELETE_RATIO_THRESHOLD.of(options),
+        )
         ratio = table_options.COMPACTION_SMALL_FILE_RATIO.of(options)
-        packed = pack_small_files(files, target_size=target, small_ratio=ratio, min_files=least, all_leftovers=full)
+        packed = pack_with_deletions(
+            files, deleted, target_size=target, small_ratio=ratio, min_files=least, all_leftovers=full
+        )
     else:
-        packed = pack_in_order(files, target_size=target, min_files=least, full=full)
-    return [AppendCompaction(*group, members[0].total_buckets, chosen) for chosen in packed]
+        packed = pack_in_order(files, target_size=target, min_files=least, full=full, with_vectors=deletions)
+    total = members[0].total_buckets
+    return [AppendCompaction(*group, total, chosen, _of_files(deletions, chosen)) for chosen in packed]
+
+
+def _of_files(deletions: Mapping[str, DeletionFile], files: Sequence[DataFileMeta]) -> dict[str, DeletionFile]:
+    return {file.file_name: deletions[file.file_name] for file in files if file.file_name in deletions}

@@ -69,6 +69,9 @@ IGNORE_UPDATE_BEFORE = Option("ignore-update-before", boolean, False)
 SEQUENCE_SNAPSHOT_ORDERING = Option("sequence.snapshot-ordering", boolean, False)
 FORCE_LOOKUP = Option("force-lookup", boolean, False)
 DELETION_VECTORS_ENABLED = Option("deletion-vectors.enabled", boolean, False)
+DELETION_VECTORS_BITMAP64 = Option("deletion-vectors.bitmap64", boolean, False)
+DELETION_VECTOR_INDEX_FILE_TARGET_SIZE = Option("deletion-vector.index-file.target-size", memory_size, 2 << 20)
+DELETE_FORCE_PRODUCE_CHANGELOG = Option("delete.force-produce-changelog", boolean, False)
 DELETION_VECTORS_MERGE_ON_READ = Option("deletion-vectors.merge-on-read", boolean, False)
 ROW_TRACKING_ENABLED = Option("row-tracking.enabled", boolean, False)
 DATA_EVOLUTION_ENABLED = Option("data-evolution.enabled", boolean, False)
@@ -135,6 +138,7 @@ COMPACTION_FORCE_UP_LEVEL_0 = Option("compaction.force-up-level-0", boolean, Fal
 COMPACTION_FORCE_REWRITE_ALL_FILES = Option("compaction.force-rewrite-all-files", boolean, False)
 COMPACTION_MIN_FILE_NUM = Option("compaction.min.file-num", integer, 5)
 COMPACTION_SMALL_FILE_RATIO = Option("compaction.small-file-ratio", number, 0.7)
+COMPACTION_DELETE_RATIO_THRESHOLD = Option("compaction.delete-ratio-threshold", number, 0.2)
 
 SNAPSHOT_NUM_RETAINED_MIN = Option("snapshot.num-retained.min", integer, 10)
 SNAPSHOT_NUM_RETAINED_MAX = Option("snapshot.num-retained.max", integer, MAX_INT)
@@ -236,7 +240,6 @@ REFUSED: Mapping[str, _Accepts] = {
 }
 # Reading such tables is exact: none of these options changes what a batch read sees beyond what `scan` and `read` do.
 REFUSED_ON_WRITE: Mapping[str, _Accepts] = {
-    "deletion-vectors.enabled": _OFF,
     "row-tracking.enabled": _OFF,
     "data-evolution.enabled": _OFF,
     "sequence.snapshot-ordering": _OFF,

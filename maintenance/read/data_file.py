@@ -20,6 +20,7 @@ from maintenance.errors import CorruptFileError, DataError, UnsupportedError
 from maintenance.format.data_file import DataFileMeta, FileSource, written_fields
 from maintenance.format.data_format import DataReader, Wanted
 from maintenance.format.data_formats import open_data_file
+from maintenance.format.deletion_vector import DeletionVector
 from maintenance.format.schema import TableSchema
 from maintenance.format.system_fields import ROW_ID, SEQUENCE_NUMBER, SYSTEM_FIELDS, VALUE_KIND
 from maintenance.fs.file_io import FileIO
@@ -73,6 +74,7 @@ class DataFileReader:
         partition: partition columns and their values, from the manifest.
         predicate: over wanted columns; only prunes row groups, rows are not filtered.
         deletion: where the file's deletion vector lies, None without one.
+        vector: the file's deletion vector where it is at hand, in the place of `deletion`.
         indexed: leave out rows that the file index rules out, and do not open a file in which none is left. Not for
             files that are merged: an older version of a row would come back.
         only: numbers of the rows wanted, ascending and not deleted; None = all. Parts of the file without any are left
@@ -86,6 +88,7 @@ class DataFileReader:
     predicate: Predicate | None = None
     deletion: DeletionFile | None = None
     indexed: bool = False
+    vector: DeletionVector | None = None
     only: np.ndarray | None = None
 
     def positions(self) -> np.ndarray:
@@ -141,9 +144,12 @@ class DataFileReader:
         if self.only is not None:
             return self.only
         selected = self._selected()
-        if self.deletion is None:
+        vector = self.vector
+        if vector is None and self.deletion is not None:
+            vector = read_vector(self.context.file_io, self.deletion, self.file.row_count)
+        if vector is None:
             return None if selected is None else np.asarray(selected.to_array(), np.int64)
-        live = read_vector(self.context.file_io, self.deletion, self.file.row_count).kept(self.file.row_count)
+        live = vector.kept(self.file.row_count)
         if selected is not None:
             chosen = np.zeros(len(live), bool)
             chosen[np.asarray(selected.to_array(), np.int64)] = True

@@ -99,3 +99,15 @@ def _on_spark(spark: "SparkSession", function: Callable[[P], R], payloads: Seque
     frame = spark.range(0, len(payloads), 1, len(payloads)).mapInArrow(run, "outcome binary")
     indexed = [pickle.loads(bytes(row[0])) for row in frame.collect()]
     return [item.outcome for item in sorted(indexed, key=lambda item: item.index)]
+
+
+def all_done(outcomes: "Sequence[R | TaskError]", where: str) -> list[R]:
+    """Results of tasks. Raises: the error of the first that failed; one of another library names `where`."""
+    found: list[R] = []
+    for outcome in outcomes:
+        if isinstance(outcome, TaskError):
+            if isinstance(outcome.error, PaimonError):
+                raise outcome.error
+            raise PaimonError(f"a task failed: {outcome.error}", where, "See the log of the task.") from outcome.error
+        found.append(outcome)
+    return found

@@ -55,6 +55,8 @@ from maintenance.write.table_write import write_rows
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from maintenance.operations.row_changes import RowChangeReport
+
 
 # How often rows are written anew because of other writers.
 _ATTEMPTS = 5
@@ -355,6 +357,20 @@ class Table:
         table_options.check_writable(self.options, self.identifier)
         overwrite = Overwrite(partitions, dynamic=False)
         return overwrite_or_abort(self.commit_target(), (), self._identity(commit_user, None), overwrite)
+
+    def delete(self, where: str | None = None, *, spark: "SparkSession | None" = None) -> "RowChangeReport":
+        """Delete the rows for which a condition is true: see `operations.delete`."""
+        from maintenance.operations.delete import delete
+
+        return delete(spark, self, where)
+
+    def update(
+        self, assignments: Mapping[str, object], where: str | None = None, *, spark: "SparkSession | None" = None
+    ) -> "RowChangeReport":
+        """Give columns of the rows for which a condition is true new values: see `operations.update`."""
+        from maintenance.operations.update import update
+
+        return update(spark, self, assignments, where)
 
     def _identity(self, user: str | None, identifier: int | None) -> CommitIdentity:
         return CommitIdentity(

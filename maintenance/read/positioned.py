@@ -1,0 +1,70 @@
+"""Read rows of a table without a primary key together with where they lie: the data file and the row's number in it.
+
+That is what deleting rows needs. Row numbers come from the reader of a file, which counts them as if they were the row
+ids of row tracking, from 0 in each file.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from maintenance.format.system_fields import ROW_ID
+from maintenance.options.file_index import FILE_INDEX_READ_ENABLED
+from maintenance.predicate.arrow import mask
+from maintenance.predicate.tree import columns_of
+from maintenance.read.data_file import DataFileReader, ReadContext
+from maintenance.read.defaults import read_defaults, stored_predicate, with_defaults
+from maintenance.read.split_read import DEFAULT_BATCH_ROWS, SplitRead, partition_values
+from maintenance.scan.split import AnySplit, Split
+from maintenance.types.data_type import MAX_LENGTH, DataField, DataType
+
+FILE = DataField(ROW_ID.id - 1, "_paimon_file", DataType("VARCHAR", nullable=False, length=MAX_LENGTH))
+POSITION = DataField(ROW_ID.id - 2, "_paimon_position", DataType("BIGINT", nullable=False))
+
+
+@dataclass(frozen=True, slots=True)
+class PositionedRead:
+    """How to read such rows; travels to Spark's tasks. `read`: which columns and rows, of the table's own columns."""
+
+    read: SplitRead
+
+    @property
+    def columns(self) -> tuple[DataField, ...]:
+        return (*self.read.columns, FILE, POSITION)
+
+    def tables(self, split: AnySplit) -> Iterator[pa.Table]:
+        """Rows of the split, in tables of bounded size."""
+        assert isinstance(split, Split)
+        for file in split.files:
+            partition = partition_values(self.read.schema, split.partition)
+            reader = DataFileReader(
+                self._context(),
+                self.read.paths.data_file(split.partition, split.bucket, file),
+                replace(file, first_row_id=0),
+                partition,
+                stored_predicate(self.read.predicate, self.read.schema, self.read.options),
+                split.deletions.get(file.file_name),
+                indexed=FILE_INDEX_READ_ENABLED.of(self.read.options),
+            )
+            for rows in reader.batches(DEFAULT_BATCH_ROWS):
+                yield from self._selected(rows, file.file_name)
+
+    def _context(self) -> ReadContext:
+        names = {field.name for field in self.read.columns}
+        if self.read.predicate is not None:
+            names |= columns_of(self.read.predicate)
+        fields = [field for field in self.read.schema.fields if field.name in names]
+        return ReadContext(
+            self.read.file_io, self.read.schemas, (*fields, ROW_ID), self.read.schema.partition_keys, keyed=False
+        )
+
+    def _selected(self, rows: pa.Table, file_name: str) -> Iterator[pa.Table]:
+        rows = with_defaults(rows, read_defaults(self.read.schema, self.read.options))
+        if self.read.predicate is not None:
+            rows = rows.filter(mask(self.read.predicate, rows))
+        if not rows.num_rows:
+            return
+        names = pa.repeat(pa.scalar(file_name), rows.num_rows)
+        kept = rows.select([field.name for field in self.read.columns])
+        yield kept.append_column(FILE.name, names).append_column(POSITION.name, rows.column(ROW_ID.name))
