@@ -32,11 +32,12 @@ from maintenance.read.positioned import FILE, POSITION, PositionedRead
 from maintenance.read.split_read import SplitRead
 from maintenance.scan.plan import plan_scan
 from maintenance.scan.split import Split
-from maintenance.scan.time_travel import FullState
+from maintenance.scan.target import FullState
 from maintenance.spark.tasks import all_done, run_tasks
 from maintenance.spark.write import FrameWrite, write_frame
 from maintenance.table.planning import branches_of
-from maintenance.table.table import Table, new_commit_user, splits_to_spark
+from maintenance.table.rows import splits_to_spark
+from maintenance.table.table import Table, new_commit_user
 from maintenance.types.data_type import DataField
 from maintenance.write.deletion_vectors import BucketVectors
 from maintenance.write.message import CommitMessage

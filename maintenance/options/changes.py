@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from maintenance.options.table import IMMUTABLE
+from maintenance.options.table import DELETION_VECTORS_MODIFIABLE, IMMUTABLE
 
 _NEVER = frozenset({"type", "path"})
 _ONE_WAY = frozenset({"ignore-delete", "ignore-update-before"})
@@ -20,7 +20,7 @@ def may_change_option(key: str, new: str | None, options: Mapping[str, str], *, 
     if key == "bucket":
         return new is not None and "-1" not in (new.strip(), (old or "-1").strip())
     if key == "deletion-vectors.enabled":
-        return _is_true(options.get("deletion-vectors.modifiable")) or _is_true(old) == _is_true(new)
+        return DELETION_VECTORS_MODIFIABLE.of(options) or _is_true(old) == _is_true(new)
     # Unsetting them is allowed, though it does the same.
     return not (key in _ONE_WAY and _is_true(old) and new is not None and not _is_true(new))
 
