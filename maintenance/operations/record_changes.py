@@ -15,9 +15,9 @@ from maintenance.options import table as table_options
 from maintenance.spark.tasks import all_done
 from maintenance.spark.write import FrameWrite, write_frame
 from maintenance.table.table import Table, new_commit_user
-from maintenance.write.hash_index import HashFiles
 from maintenance.write.message import CommitMessage
-from maintenance.write.table_write import Sequences, write_rows
+from maintenance.write.state import WriteState
+from maintenance.write.table_write import write_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -86,10 +86,10 @@ def write_records(
         data = _with_kind(data, kind)
     identity = CommitIdentity(new_commit_user(table.options), properties={OPERATION_PROPERTY: operation})
 
-    def write(sequences: Sequences, hash_files: HashFiles | None) -> Sequence[CommitMessage]:
-        write = FrameWrite(table.write_context(), sequences, KIND, hash_files)
+    def write(state: WriteState) -> Sequence[CommitMessage]:
+        write = FrameWrite(table.write_context(), state, KIND)
         if isinstance(data, pa.Table):
-            return write_rows(write.context, sequences, write.conformed(data), hash_files)
+            return write_rows(write.context, state, write.conformed(data))
         done = write_frame(data, write)
         try:
             return all_done(done, f"table {table.identifier}")

@@ -222,10 +222,10 @@ def _by_rewriting(spark: "SparkSession | None", state: TargetState, positions: P
 
 def new_rows(spark: "SparkSession | None", table: Table, data: "DataFrame | pa.Table") -> list[CommitMessage]:
     """Write rows to append. On an error nothing of what was written stays."""
-    context, last = table.write_context(), table.last_sequences()
+    context, state = table.write_context(), table.write_state(new_commit_user(table.options))
     if isinstance(data, pa.Table):
-        return write_rows(context, last, conform(data, None, context))
-    done = write_frame(data, FrameWrite(context, last))
+        return write_rows(context, state, conform(data, None, context))
+    done = write_frame(data, FrameWrite(context, state))
     try:
         return all_done(done, table.identifier)
     except PaimonError:

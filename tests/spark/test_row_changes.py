@@ -22,7 +22,7 @@ APPEND: Mapping[str, Mapping[str, str]] = {
 def filled(folder: Path, options: Mapping[str, str], keys: tuple[str, ...] = ()) -> Table:
     table = create_table(folder, primary_keys=keys, options=options)
     table.write_arrow(keyed({number: f"v{number}" for number in range(10)}))
-    table.write_arrow(keyed({number: None for number in range(10, 20)}))
+    table.write_arrow(keyed(dict.fromkeys(range(10, 20))))
     if keys and "deletion-vectors.enabled" in options:
         compact(None, table)
     return table
