@@ -9,6 +9,7 @@ from typing import Any
 import dagster as dg
 
 from assets import keys
+from assets.checks import CHANGELOG_HOLDS
 from assets.config import TableConfig
 from assets.tables import TableSteps, chain
 
@@ -31,7 +32,7 @@ def audit_job(table: TableConfig) -> Any:
     """Check the table's changelog."""
     return dg.define_asset_job(
         keys.job("audit", table.identifier),
-        selection=dg.AssetSelection.checks_for_assets(keys.asset_key(table.identifier)),
+        selection=dg.AssetSelection.checks(dg.AssetCheckKey(keys.asset_key(table.identifier), CHANGELOG_HOLDS)),
         description=f"Prove that the changelog of {table.identifier} turns one state into the next.",
         tags={"paimon/table": table.identifier, "paimon/action": "audit"},
         executor_def=dg.in_process_executor,
