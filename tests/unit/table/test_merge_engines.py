@@ -299,8 +299,7 @@ CUT = {
         **PARTIAL,
         "fields.s.sequence-group": "a,b,c",
         "fields.a.aggregate-function": "sum",
-        "fields.c.aggregate-function": "listagg",
-        "fields.c.ignore-retract": "true",
+        "fields.c.aggregate-function": "max",
     },
     "aggregation": {
         "merge-engine": "aggregation",
