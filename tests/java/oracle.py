@@ -114,6 +114,34 @@ class Oracle:
             found.append(values)
         return found
 
+    def stream(
+        self, warehouse: str, identifier: str, options: Mapping[str, str], next_snapshot: int | None = None
+    ) -> tuple[list[Row], int | None]:
+        """Rows that a stream brings until it waits, and the snapshot it waits for.
+
+        `next_snapshot`: where it goes on, None = where the options let it start.
+        """
+        table = self._table(warehouse, identifier, options)
+        getters = [getter(data_type) for data_type in table.rowType().getFieldTypes()]
+        found: list[Row] = []
+
+        def take(row: Any) -> None:
+            found.append(tuple(read(row, i) for i, read in enumerate(getters)))
+
+        builder = table.newReadBuilder()
+        scan, read = builder.newStreamScan(), builder.newRead()
+        if next_snapshot is not None:
+            scan.restore(jpype.JLong(next_snapshot))
+        consumer = jpype.JProxy("java.util.function.Consumer", dict={"accept": take})
+        waited = 0
+        while waited < 3:
+            splits = scan.plan().splits()
+            waited = 0 if len(splits) else waited + 1
+            for split in splits:
+                read.createReader(split).forEachRemaining(consumer)
+        checkpoint = scan.checkpoint()
+        return found, None if checkpoint is None else int(checkpoint)
+
     def _each_row(self, reader: Any, take: Callable[[Any], None]) -> None:
         """Hand over the rows, of which a reader may use one object for all."""
         read = reader.newRead().executeFilter()

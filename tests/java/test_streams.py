@@ -1,0 +1,122 @@
+"""Streams bring what the Java core's bring, from every start, and on tables of both engines."""
+
+import random
+from collections.abc import Mapping
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from maintenance.operations.expire_snapshots import expire_snapshots
+from maintenance.operations.produce_changelog import produce_changelog
+from maintenance.scan.stream_position import Limits, Position
+from maintenance.table.stream import TableStream
+from maintenance.table.table import Table
+from maintenance.types.row_kind import texts_of_kinds
+from tests.java.process import JavaProcess
+from tests.java.samples import Row, arrow_of, comparable, rows_in, table_of
+
+COLUMNS = (("id", "BIGINT NOT NULL"), ("v", "STRING"))
+PRODUCERS = ("none", "input", "lookup", "full-compaction")
+STARTS: tuple[Mapping[str, str], ...] = (
+    {},
+    {"scan.mode": "latest"},
+    {"scan.mode": "compacted-full"},
+    {"scan.snapshot-id": "1"},
+    {"scan.snapshot-id": "5"},
+    {"scan.mode": "from-snapshot-full", "scan.snapshot-id": "4"},
+    {"scan.timestamp-millis": "0"},
+)
+
+
+def followed(table: Table, *, with_kind: bool = False, start: Position | None = None) -> tuple[list[Row], int]:
+    """Rows that a stream brings until it waits, and the snapshot it waits for."""
+    stream = TableStream(table)
+    first = stream.start() if start is None else start
+    end, _ = stream.advance(first, stream.end(), Limits())
+    read = stream.read(first, end, with_kind=with_kind)
+    parts = [part for split in stream.between(first, end) for part in read.tables(split)]
+    if not parts:
+        return [], end.snapshot_id
+    rows = pa.concat_tables(parts)
+    if with_kind:
+        rows = rows.set_column(0, "rowkind", texts_of_kinds(rows.column(0).combine_chunks()))
+    return rows_in(rows), end.snapshot_id
+
+
+def written(java: JavaProcess, warehouse: str, producer: str, commits: int, seed: str) -> None:
+    """Changes of both engines in turn, compacted now and then; each engine has its own word for what comes from it."""
+    dice = random.Random(seed)
+    for number in range(commits):
+        count = dice.randint(1, 6)
+        rows: list[Row] = [(dice.randint(0, 7), f"{seed} {number}") for _ in range(count)]
+        kinds = [dice.choice(["+I", "+U", "-D"]) for _ in range(count)]
+        if number % 2 or producer in ("lookup", "full-compaction"):
+            table_of(warehouse).write_arrow(arrow_of(rows, COLUMNS), kinds)
+        else:
+            java.write(warehouse, "db.t", rows, kinds)
+        if number % 3 == 2 and producer in ("lookup", "full-compaction"):
+            produce_changelog(None, table_of(warehouse))
+        elif number == 4:
+            java.compact(warehouse, "db.t")
+
+
+@pytest.mark.parametrize("producer", PRODUCERS)
+def test_every_start_brings_what_java_brings(java: JavaProcess, tmp_path: Path, producer: str) -> None:
+    warehouse = str(tmp_path)
+    options = {"bucket": "2", "write-only": "true", "changelog-producer": producer}
+    java.create_table(warehouse, "db.t", COLUMNS, (["id"], []), options)
+    written(java, warehouse, producer, 8, "first")
+    waits = {}
+    for start in STARTS:
+        found, following = followed(table_of(warehouse).copy(start))
+        wanted, expected = java.stream(warehouse, "db.t", start)
+        assert (comparable(found), following) == (comparable(wanted), expected), start
+        waits[tuple(start.items())] = following
+    assert len(set(waits.values())) == 1
+    (following,) = set(waits.values())
+    written(java, warehouse, producer, 5, "then")
+    found, ours = followed(table_of(warehouse), with_kind=True, start=Position(following))
+    wanted, theirs = java.stream(warehouse, "db.t$audit_log", {}, following)
+    assert (comparable(found), ours) == (comparable(wanted), theirs)
+    assert found
+
+
+def test_a_consumer_of_ours_is_one_of_javas(java: JavaProcess, tmp_path: Path) -> None:
+    warehouse = str(tmp_path)
+    java.create_table(
+        warehouse, "db.t", COLUMNS, (["id"], []), {"bucket": "1", "write-only": "true", "changelog-producer": "input"}
+    )
+    written(java, warehouse, "input", 4, "a")
+    stream = TableStream(table_of(warehouse).copy({"consumer-id": "both"}))
+    end, _ = stream.advance(stream.start(), stream.end(), Limits())
+    stream.progress(end)
+    written(java, warehouse, "input", 3, "b")
+    assert java.expire(warehouse, "db.t", 1) == end.snapshot_id - 1
+    wanted, _ = java.stream(warehouse, "db.t", {"consumer-id": "both"})
+    found, _ = followed(table_of(warehouse).copy({"consumer-id": "both"}))
+    assert comparable(found) == comparable(wanted) != []
+
+
+def test_changes_of_expired_snapshots_that_java_kept(java: JavaProcess, tmp_path: Path) -> None:
+    for producer in ("none", "input"):
+        warehouse = str(tmp_path / producer)
+        options = {
+            "bucket": "1",
+            "changelog-producer": producer,
+            "num-sorted-run.compaction-trigger": "3",
+            "snapshot.num-retained.min": "1",
+            "snapshot.num-retained.max": "2",
+            "changelog.num-retained.min": "1",
+            "changelog.num-retained.max": "100",
+        }
+        java.create_table(warehouse, "db.t", COLUMNS, (["id"], []), options)
+        for number in range(6):
+            java.write(warehouse, "db.t", [(number % 4, f"{number}")])
+        assert len(table_of(warehouse).snapshots.list_ids()) <= 2
+        expire_snapshots(table_of(warehouse))
+        start = {"scan.snapshot-id": "1"}
+        found, _ = followed(table_of(warehouse).copy(start))
+        assert comparable(found) == comparable([(number % 4, f"{number}") for number in range(6)])
+        wanted, _ = java.stream(warehouse, "db.t", start)
+        assert comparable(found) == comparable(wanted)
