@@ -356,27 +356,35 @@ def test_where_the_order_of_merging_shows(java: JavaProcess, tmp_path: Path, nam
     assert ours(case, by_us) == theirs(java, case, by_us) == theirs(java, case, by_java) == expected
 
 
-@pytest.mark.parametrize(("commits", "text"), [([[0], [1], [2]], "l,m,w"), ([[0], [1, 2]], "m,l,w")])
-def test_late_records_are_late_against_what_they_meet(
-    java: JavaProcess, tmp_path: Path, commits: list[list[int]], text: str
-) -> None:
-    late = [(1, 5, "w"), (1, 0, "m"), (1, 1, "l")]
-    case = Case(
-        {"g": ("INT", SEQUENCE), "v": ("STRING", LISTED)},
-        {**PARTIAL, "fields.g.sequence-group": "v", **functions(v="listagg")},
-    )
+LATE = Case(
+    {"g": ("INT", SEQUENCE), "v": ("STRING", LISTED)},
+    {**PARTIAL, "fields.g.sequence-group": "v", **functions(v="listagg")},
+)
+UNORDERED = Case({"s": ("INT", SEQUENCE), "v": ("STRING", LISTED)}, {**PARTIAL, "sequence.field": "s"})
+# A table, commits of (sequence, value) of key 1, and the row in the end.
+ARRIVALS: Mapping[str, tuple[Case, Sequence[Sequence[tuple[int, str | None]]], tuple[int, str]]] = {
+    "late one by one": (LATE, [[(5, "w")], [(0, "m")], [(1, "l")]], (5, "l,m,w")),
+    "late together": (LATE, [[(5, "w")], [(0, "m"), (1, "l")]], (5, "m,l,w")),
+    "ordered together": (UNORDERED, [[(1, "x"), (3, None), (2, "y")]], (3, "y")),
+    "ordered in parts": (UNORDERED, [[(1, "x"), (3, None)], [(2, "y")]], (3, "x")),
+}
+
+
+@pytest.mark.parametrize("name", ARRIVALS)
+def test_records_are_ordered_against_what_they_meet(java: JavaProcess, tmp_path: Path, name: str) -> None:
+    """What one batch has merged counts as one record, at the place of its newest."""
+    case, commits, row = ARRIVALS[name]
     by_us, by_java = str(tmp_path / "us"), str(tmp_path / "java")
     for warehouse in (by_us, by_java):
         java.create_table(
             warehouse, "db.t", columns_of(case), (["k"], []), {**case.options, "bucket": "1", "write-only": "true"}
         )
     for commit in commits:
-        rows = [late[number] for number in commit]
+        rows = [(1, *values) for values in commit]
         table_of(by_us).write_arrow(arrow_of(case, rows))
         java.write(by_java, "db.t", rows)
-    assert (
-        ours(case, by_us) == theirs(java, case, by_us) == theirs(java, case, by_java) == text_of(case, [(1, 5, text)])
-    )
+    assert ours(case, by_us) == theirs(java, case, by_us) == theirs(java, case, by_java)
+    assert ours(case, by_us) == text_of(case, [(1, *row)])
 
 
 def test_a_projection_does_not_bring_back_removed_rows(java: JavaProcess, tmp_path: Path) -> None:

@@ -304,7 +304,7 @@ CUT = {
     "aggregation": {
         "merge-engine": "aggregation",
         "fields.a.aggregate-function": "sum",
-        "fields.b.aggregate-function": "last_non_null_value",
+        "fields.b.aggregate-function": "last_value",
         "fields.c.aggregate-function": "max",
         "sequence.field": "s",
     },
