@@ -4,13 +4,14 @@ from zoneinfo import ZoneInfo
 
 import dagster as dg
 
-from assets.checks import changelog_check
+from assets.checks import changelog_check, fsck_check
 from assets.config import Project, project_of_environment
+from assets.discovery import discover
 from assets.judgements import table_checks
 from assets.progress import progress_logger
 from assets.resources import PaimonCatalog, Spark
 from assets.tables import TableSteps, table_asset
-from jobs.jobs import audit_job, compact_job, expire_job, maintain_job
+from jobs.jobs import audit_job, compact_job, expire_job, fsck_job, maintain_job
 from jobs.schedules import daily_expiry
 from sensors.alerts import alert_sensor
 from sensors.latest import latest_sensor
@@ -20,7 +21,9 @@ LOGGERS = {"console": dg.colored_console_logger, "progress": progress_logger}
 
 
 def build_definitions(project: Project) -> dg.Definitions:
-    """Assets, jobs, a schedule and a sensor for the tables of `project`."""
+    """Assets, checks, jobs, schedules and sensors for the tables of `project` and those that its patterns find."""
+    catalog = PaimonCatalog(warehouse=project.warehouse, options=project.catalog, history=project.history)
+    project = discover(project, catalog)
     zone = ZoneInfo(project.expiry.time_zone)
     tables = [TableSteps.of(table, zone) for table in project.tables]
     compact_jobs = [compact_job(steps, LOGGERS) for steps in tables]
@@ -31,17 +34,19 @@ def build_definitions(project: Project) -> dg.Definitions:
         asset_checks=[
             *(table_checks(table) for table in project.tables),
             *(changelog_check(table) for table in audited),
+            *(fsck_check(table) for table in project.tables),
         ],
         jobs=[
-            *(maintain_job(steps) for steps in tables),
+            *(maintain_job(steps, LOGGERS) for steps in tables),
             *compact_jobs,
             *(audit_job(table) for table in audited),
+            *(fsck_job(table) for table in project.tables),
             expire,
         ],
         schedules=[daily_expiry(expire, project.expiry)],
         sensors=[latest_sensor(project.tables, compact_jobs), radar_sensor(project.tables), alert_sensor(project)],
         resources={
-            "catalog": PaimonCatalog(warehouse=project.warehouse, options=project.catalog),
+            "catalog": catalog,
             "spark": Spark(master=project.spark.master, remote=project.spark.remote, options=project.spark.options),
         },
         executor=dg.in_process_executor,

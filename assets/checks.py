@@ -8,10 +8,15 @@ from assets import keys
 from assets.config import TableConfig
 from assets.failures import told_as_failure
 from assets.resources import PaimonCatalog, Spark
-from assets.step_config import AuditConfig
+from assets.step_config import AuditConfig, FsckConfig
 from maintenance.operations.audit_changelog import AuditReport, audit_changelog
+from maintenance.operations.faults import FaultKind
+from maintenance.operations.fsck import FsckReport, fsck
 
 CHANGELOG_HOLDS = "changelog_holds"
+FSCK = "fsck"
+_FAULTS_SHOWN = 1000
+_HARMLESS = (FaultKind.HINT, FaultKind.STRAY, FaultKind.UNSUPPORTED)
 
 
 def changelog_check(table: TableConfig) -> dg.AssetChecksDefinition:
@@ -57,4 +62,61 @@ def _metadata(report: AuditReport) -> dict[str, Any]:
             for e in report.examples
         ]
         found["examples"] = dg.MetadataValue.table(rows)
+    return found
+
+
+def fsck_check(table: TableConfig) -> dg.AssetChecksDefinition:
+    """Whether everything that the table's metadata names is there and whole; changes nothing."""
+
+    @dg.asset_check(
+        asset=keys.asset_key(table.identifier),
+        name=FSCK,
+        description="Hints, snapshots, manifests and files are there and fit together; deep: every file can be read.",
+        pool=keys.pool(table.identifier),  # an expiry meanwhile would look like loss
+    )
+    def fsck_holds(
+        context: dg.AssetCheckExecutionContext, config: FsckConfig, catalog: PaimonCatalog, spark: Spark
+    ) -> dg.AssetCheckResult:
+        with told_as_failure():
+            file_io, location = catalog.place_of(table.identifier)
+            session = spark.session() if config.deep else None
+            report = fsck(file_io, location, deep=config.deep, spark=session, progress=context.log.info)
+            return dg.AssetCheckResult(
+                passed=report.healthy,
+                severity=_severity(report),
+                description=_fsck_told(report),
+                metadata=_fsck_metadata(report),
+            )
+
+    return fsck_holds
+
+
+def _severity(report: FsckReport) -> dg.AssetCheckSeverity:
+    harmless = all(fault.kind in _HARMLESS for fault in report.faults)
+    return dg.AssetCheckSeverity.WARN if harmless else dg.AssetCheckSeverity.ERROR
+
+
+def _fsck_told(report: FsckReport) -> str:
+    if report.healthy:
+        return f"{report.states} states and {report.data_files} data files are whole."
+    first = report.faults[0]
+    return f"{len(report.faults)} faults, the first: {first.object}: {first.detail}. Next step: {first.fix}"
+
+
+def _fsck_metadata(report: FsckReport) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "faults": len(report.faults),
+        "states": report.states,
+        "manifests": report.manifests,
+        "index files": report.index_files,
+        "data files": report.data_files,
+        "data files read": report.read_files,
+        "seconds": round(report.seconds, 3),
+    }
+    if report.faults:
+        rows = [
+            dg.TableRecord({"kind": f.kind.value, "object": f.object, "detail": f.detail, "fix": f.fix})
+            for f in report.faults[:_FAULTS_SHOWN]
+        ]
+        found["table of faults"] = dg.MetadataValue.table(rows)
     return found

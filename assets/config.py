@@ -1,61 +1,36 @@
 """tables.yaml: the tables this project maintains, read into frozen models.
 
-A mistake in the file is told with its line, as an OptionError; an unknown or repeated key is a mistake.
+A mistake in the file is told with its line, as an OptionError; an unknown or repeated key is a mistake. An entry of
+`patterns` holds settings for every table of the catalog that it matches; where several speak of one table, the later
+entry wins, and the table's own entry over all of them, setting by setting.
 """
 
 import os
-from collections.abc import Sequence
-from datetime import timedelta
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, Literal
-from zoneinfo import ZoneInfo
+from typing import Any
 
-import yaml
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    Field,
-    ValidationError,
-    field_validator,
-    model_validator,
+from pydantic import Field, field_validator, model_validator
+
+from assets.policies import (
+    Alerts,
+    ChecksPolicy,
+    CompactionPolicy,
+    Entry,
+    IndexColumns,
+    Options,
+    PartitionsPolicy,
+    RetentionPolicy,
+    TagPolicy,
+    TypeText,
+    ZoneName,
 )
-
-from maintenance.errors import OptionError, PaimonError
-from maintenance.monitor.backlog import BacklogLimits
-from maintenance.options.option import duration
-from maintenance.types.data_type import parse_type
+from assets.yaml_file import parse_yaml
+from maintenance.operations.history import HISTORY_TABLE
 
 FOLDER = Path(__file__).resolve().parent.parent
-
-
-def _type_text(text: str) -> str:
-    try:
-        parse_type(text)
-    except PaimonError as error:
-        raise ValueError(error.found) from error
-    return text
-
-
-def _duration_text(text: str) -> str:
-    duration(text)
-    return text
-
-
-def _texts(options: Any) -> Any:
-    """YAML's true, 2 and 0.1 in the form in which Paimon and Spark take options: text."""
-    if not isinstance(options, dict):
-        return options
-    return {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in options.items()}
-
-
-Options = Annotated[dict[str, str], BeforeValidator(_texts)]
-TypeText = Annotated[str, AfterValidator(_type_text)]
-DurationText = Annotated[str, AfterValidator(_duration_text)]
-
-
-class Entry(BaseModel, frozen=True, extra="forbid"):
-    """A part of tables.yaml: read once, never changed, and only with the keys that are known."""
 
 
 class Landing(Entry):
@@ -70,72 +45,34 @@ class Landing(Entry):
     row_kind_column: str | None = Field(default=None, description="Column with +I, -U, +U or -D; absent: all are +I.")
 
 
-class TagPolicy(Entry):
-    """The tag that is created before each expiry, so that a known state outlives it."""
+class TableSettings(Entry):
+    """How a table is kept: what a pattern may say as well as a table's own entry."""
 
-    name: str = Field(default="{date}", description="{date} is today in the schedule's time zone, {snapshot} the id.")
-    time_retained: DurationText = Field(default="90 d", description="How long the tag lives, as Paimon writes it.")
-
-    @property
-    def lifetime(self) -> timedelta:
-        return duration(self.time_retained)
-
-
-class ChecksPolicy(Entry):
-    """When the checks of a table fail. What is left empty has the engine's own limit."""
-
-    max_age: DurationText | None = Field(default=None, description="Of the newest snapshot; absent: any age is well.")
-    max_level0_files: int | None = Field(default=None, ge=1, description="In one bucket; absent: twice the trigger.")
-    max_small_share: float = Field(default=0.8, ge=0, le=1, description="Of all files, once there are 50.")
-    max_changelog_lag: int = Field(default=20, ge=0, description="Commits that no changelog has yet.")
-    max_held: DurationText | None = Field(
-        default=None, description="How old a state may be that a consumer or tag holds; absent: retention plus a week."
-    )
-
-    @property
-    def limits(self) -> BacklogLimits:
-        return BacklogLimits(
-            max_age=duration(self.max_age) if self.max_age else None,
-            max_level0_files=self.max_level0_files,
-            max_small_share=self.max_small_share,
-            max_changelog_lag=self.max_changelog_lag,
-        )
+    description: str = ""
+    owners: tuple[str, ...] = Field(default=(), description="E-mail addresses or team:<name>, as Dagster wants them.")
+    tag: TagPolicy = TagPolicy()
+    checks: ChecksPolicy = ChecksPolicy()
+    compaction: CompactionPolicy = CompactionPolicy()
+    retention: RetentionPolicy = RetentionPolicy()
+    partitions: PartitionsPolicy = PartitionsPolicy()
+    index_columns: IndexColumns = IndexColumns()
 
 
-class Webhook(Entry):
-    """Alerts as an HTTP POST. A text of the form ${NAME} is read from the environment when it is needed."""
+class TablePattern(TableSettings):
+    """Settings for every table of the catalog whose name matches."""
 
-    kind: Literal["webhook"]
-    url: str
-    format: Literal["json", "slack"] = Field(default="json", description="Generic JSON, or Slack's blocks.")
+    pattern: str = Field(pattern=r"^[\w*?\[\]!-]+\.[\w*?\[\]!-]+$", description="database.table with *, ? or [abc].")
+    without: tuple[str, ...] = Field(default=(), description="Patterns of tables that this entry is not about.")
 
-
-class Email(Entry):
-    """Alerts by e-mail. A text of the form ${NAME} is read from the environment when it is needed."""
-
-    kind: Literal["email"]
-    host: str
-    port: int = 25
-    sender: str
-    to: tuple[str, ...]
-    user: str | None = None
-    password: str | None = None
-    starttls: bool = False
+    def matches(self, identifier: str) -> bool:
+        """Whether this entry is about the table; upper and lower case differ."""
+        return fnmatchcase(identifier, self.pattern) and not any(fnmatchcase(identifier, no) for no in self.without)
 
 
-class Alerts(Entry):
-    """Who is told of failed runs and checks: once per fault, and again when it is over."""
-
-    url: str = Field(default="http://localhost:3000", description="Where Dagster's web server is, for links.")
-    targets: tuple[Annotated[Webhook | Email, Field(discriminator="kind")], ...] = ()
-
-
-class TableConfig(Entry):
+class TableConfig(TableSettings):
     """One table: what it is called, how it is created if it does not exist, where its rows come from."""
 
     identifier: str = Field(pattern=r"^\w+\.\w+$", description="database.table")
-    description: str = ""
-    owners: tuple[str, ...] = Field(default=(), description="E-mail addresses or team:<name>, as Dagster wants them.")
     columns: dict[str, TypeText] = Field(
         default={}, description="Column -> Paimon type; empty: the table exists already."
     )
@@ -143,8 +80,6 @@ class TableConfig(Entry):
     partition_keys: tuple[str, ...] = ()
     options: Options = Field(default={}, description="Paimon's table options, used when the table is created.")
     landing: Landing | None = Field(default=None, description="Absent: someone else writes this table.")
-    tag: TagPolicy = TagPolicy()
-    checks: ChecksPolicy = ChecksPolicy()
 
     @model_validator(mode="after")
     def keys_are_columns(self) -> "TableConfig":
@@ -163,24 +98,22 @@ class TableConfig(Entry):
         return self.options.get("changelog-producer") in ("lookup", "full-compaction")
 
     @property
+    def is_external(self) -> bool:
+        """Whether someone else writes the table: then its asset shows what they commit."""
+        return self.landing is None
+
+    @property
     def has_file_index(self) -> bool:
-        return any(key.startswith("file-index.") and key.endswith(".columns") for key in self.options)
+        return bool(self.index_columns.options({})) or any(
+            key.startswith("file-index.") and key.endswith(".columns") for key in self.options
+        )
 
 
 class Expiry(Entry):
     """When the daily expiry runs."""
 
     cron: str = "0 3 * * *"
-    time_zone: str = Field(default="UTC", description="An IANA name; days and hours of the schedule are counted in it.")
-
-    @field_validator("time_zone")
-    @classmethod
-    def is_known(cls, name: str) -> str:
-        try:
-            ZoneInfo(name)
-        except (KeyError, ValueError, OSError):
-            raise ValueError(f"'{name}' is not a time zone") from None
-        return name
+    time_zone: ZoneName = Field(default="UTC", description="An IANA name; days and hours of the schedule are in it.")
 
 
 class SparkConfig(Entry):
@@ -199,16 +132,56 @@ class Project(Entry):
     spark: SparkConfig = SparkConfig()
     expiry: Expiry = Expiry()
     alerts: Alerts = Alerts()
-    tables: tuple[TableConfig, ...]
+    history: str | None = Field(
+        default=HISTORY_TABLE, pattern=r"^\w+$", description="Table in each database for what was done; null: none."
+    )
+    patterns: tuple[TablePattern, ...] = ()
+    tables: tuple[TableConfig, ...] = ()
 
     @field_validator("tables")
     @classmethod
     def are_different(cls, tables: tuple[TableConfig, ...]) -> tuple[TableConfig, ...]:
-        names = [table.identifier for table in tables]
-        for name in names:
-            if names.count(name) > 1:
-                raise ValueError(f"the table '{name}' is described twice")
+        seen: dict[str, str] = {}
+        for name in (table.identifier for table in tables):
+            other = seen.setdefault(name.replace(".", "_"), name)
+            if other != name:
+                raise ValueError(f"'{other}' and '{name}' would have the same names in Dagster; leave one out")
+        if len(seen) < len(tables):
+            names = sorted(table.identifier for table in tables)
+            twice = next(name for name, other in pairwise(names) if name == other)
+            raise ValueError(f"the table '{twice}' is described twice")
         return tables
+
+    @model_validator(mode="after")
+    def is_about_something(self) -> "Project":
+        if not self.patterns and not self.tables:
+            raise ValueError("neither tables nor patterns are described")
+        return self
+
+    def with_patterns(self, found: Sequence[str]) -> "Project":
+        """Every table described here or found in the catalog under a pattern, with what the patterns say of it."""
+        described = {table.identifier: table for table in self.tables}
+        more = [name for name in found if name not in described and any(p.matches(name) for p in self.patterns)]
+        entries = [*self.tables, *(TableConfig(identifier=name) for name in more)]
+        return self.model_copy(update={"tables": self.are_different(tuple(self._merged(table) for table in entries))})
+
+    def _merged(self, table: TableConfig) -> TableConfig:
+        matching = [pattern for pattern in self.patterns if pattern.matches(table.identifier)]
+        if not matching:
+            return table
+        settings: dict[str, Any] = {}
+        for pattern in matching:
+            settings = _over(settings, pattern.model_dump(exclude_unset=True, exclude={"pattern", "without"}))
+        return TableConfig.model_validate(_over(settings, table.model_dump(exclude_unset=True)))
+
+
+def _over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Two sets of settings as one; what both say is said by `above`."""
+    merged = dict(below)
+    for key, value in above.items():
+        under = merged.get(key)
+        merged[key] = _over(under, value) if isinstance(under, Mapping) and isinstance(value, Mapping) else value
+    return merged
 
 
 def project_of_environment() -> Project:
@@ -218,7 +191,11 @@ def project_of_environment() -> Project:
 
 def load_project(path: Path, folder: Path) -> Project:
     """Read tables.yaml; relative paths in it start at `folder`. Raises OptionError, with the line of the mistake."""
-    project = parse_project(path)
+    return rooted(parse_project(path), folder)
+
+
+def rooted(project: Project, folder: Path) -> Project:
+    """The project with its relative paths starting at `folder`."""
     tables = tuple(
         table.model_copy(
             update={"landing": table.landing.model_copy(update={"path": _from(folder, table.landing.path)})}
@@ -236,55 +213,4 @@ def _from(folder: Path, path: str) -> str:
 
 def parse_project(path: Path) -> Project:
     """tables.yaml as it is written. Raises OptionError, with the line of the mistake."""
-    try:
-        root = yaml.compose(path.read_text(encoding="utf-8"), yaml.SafeLoader)
-    except FileNotFoundError as error:
-        raise OptionError("the file does not exist", str(path), "Write it, or name another one.") from error
-    except yaml.MarkedYAMLError as error:
-        raise _mistake(path, error.problem_mark, f"this is not YAML: {error.problem}") from error
-    if root is None:
-        raise OptionError("the file is empty", str(path), "Describe a warehouse and its tables in it.")
-    _forbid_repeated_keys(root, path)
-    try:
-        return Project.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
-    except ValidationError as error:
-        first = error.errors()[0]
-        mark = _node_at(root, first["loc"]).start_mark
-        place = ".".join(str(part) for part in first["loc"])
-        raise _mistake(path, mark, f"{place}: {first['msg']}" if place else first["msg"]) from error
-
-
-def _mistake(path: Path, mark: yaml.Mark | None, found: str) -> OptionError:
-    where = f"{path}, line {mark.line + 1}" if mark else str(path)
-    return OptionError(found, where, "Correct this line.")
-
-
-def _forbid_repeated_keys(node: yaml.Node, path: Path) -> None:
-    """YAML lets the last of several equal keys win without a word: a setting would be lost."""
-    if isinstance(node, yaml.SequenceNode):
-        for child in node.value:
-            _forbid_repeated_keys(child, path)
-    if not isinstance(node, yaml.MappingNode):
-        return
-    seen: set[str] = set()
-    for key, value in node.value:
-        if key.value in seen:
-            raise _mistake(path, key.start_mark, f"the key '{key.value}' stands here a second time")
-        seen.add(key.value)
-        _forbid_repeated_keys(value, path)
-
-
-def _node_at(node: yaml.Node, location: Sequence[int | str]) -> yaml.Node:
-    """Where to point for a pydantic location: the value if it is a scalar, else its key, or what encloses it."""
-    shown = node
-    for part in location:
-        if isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
-            shown = node = node.value[part]
-            continue
-        entries = node.value if isinstance(node, yaml.MappingNode) else []
-        entry = next(((key, value) for key, value in entries if key.value == str(part)), None)
-        if entry is None:
-            break
-        key, node = entry
-        shown = node if isinstance(node, yaml.ScalarNode) else key
-    return shown
+    return parse_yaml(path, Project)

@@ -4,8 +4,9 @@ The ops of a table form a chain. Along it goes an account: step -> the numbers t
 show. Each op of a table has a name and the pool of its own table, so the ops are made per table.
 """
 
-from collections.abc import Callable
-from datetime import datetime
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -14,6 +15,7 @@ import dagster as dg
 from assets import keys
 from assets.config import TableConfig
 from assets.failures import AFTER_ANY_TROUBLE, AFTER_CONFLICT, ONCE_MORE, failed_groups, told_as_failure
+from assets.history import keep_account, keep_failure
 from assets.ingestion import ingest_landed
 from assets.metadata import before_and_after, closing_metadata, report_metadata, report_numbers, shape_numbers
 from assets.resources import PaimonCatalog, Spark
@@ -55,6 +57,17 @@ def _step(
     )
 
 
+@contextmanager
+def step_of(context: dg.OpExecutionContext, catalog: PaimonCatalog, table: TableConfig, step: str) -> Iterator[None]:
+    """A step's failure is told in one form, and written into the history."""
+    try:
+        with told_as_failure():
+            yield
+    except dg.Failure as failure:
+        keep_failure(context, catalog, table.identifier, step, failure)
+        raise
+
+
 def _told(context: dg.OpExecutionContext, account: Account, step: str, report: Any) -> Account:
     """Show `report` on the step's output, and add its numbers to the account."""
     context.add_output_metadata(report_metadata(report))
@@ -72,7 +85,8 @@ def _told_compaction(context: dg.OpExecutionContext, account: Account, step: str
     if failed:
         raise failed_groups(failed)
     context.add_output_metadata({**report_metadata(report), "before and after": before_and_after(before, after)})
-    return {"before": before, **account, step: {**report_numbers(report), "before": before, "after": after}}
+    numbers = {**report_numbers(report), "input_bytes": sum(group.input_bytes for group in report.groups)}
+    return {"before": before, **account, step: {**numbers, "before": before, "after": after}}
 
 
 def ingest_op(table: TableConfig) -> dg.OpDefinition:
@@ -83,9 +97,13 @@ def ingest_op(table: TableConfig) -> dg.OpDefinition:
     def ingest(
         context: dg.OpExecutionContext, account: Account, config: IngestConfig, catalog: PaimonCatalog, spark: Spark
     ) -> Account:
-        with told_as_failure():
+        with step_of(context, catalog, table, "ingest"):
             report = ingest_landed(
-                spark.session, catalog.get_or_create(table), table, config=config, progress=context.log.info
+                spark.session,
+                catalog.get_or_create(table).of_run(context.run_id),
+                table,
+                config=config,
+                progress=context.log.info,
             )
             return _told(context, account, "ingest", report)
 
@@ -102,8 +120,8 @@ def compact_op(table: TableConfig) -> dg.OpDefinition:
     def compact_table(
         context: dg.OpExecutionContext, account: Account, config: CompactConfig, catalog: PaimonCatalog, spark: Spark
     ) -> Account:
-        with told_as_failure():
-            opened = catalog.get_table(table.identifier)  # before Spark is started for nothing
+        with step_of(context, catalog, table, "compact"):
+            opened = catalog.get_table(table.identifier).of_run(context.run_id)  # before Spark is started for nothing
             report = compact(
                 spark.session(),
                 opened,
@@ -126,8 +144,8 @@ def changelog_op(table: TableConfig) -> dg.OpDefinition:
     def changelog(
         context: dg.OpExecutionContext, account: Account, config: ChangelogConfig, catalog: PaimonCatalog, spark: Spark
     ) -> Account:
-        with told_as_failure():
-            opened = catalog.get_table(table.identifier)  # before Spark is started for nothing
+        with step_of(context, catalog, table, "changelog"):
+            opened = catalog.get_table(table.identifier).of_run(context.run_id)  # before Spark is started for nothing
             report = produce_changelog(
                 spark.session(),
                 opened,
@@ -147,11 +165,11 @@ def file_index_op(table: TableConfig) -> dg.OpDefinition:
     def file_index(
         context: dg.OpExecutionContext, account: Account, config: FileIndexConfig, catalog: PaimonCatalog, spark: Spark
     ) -> Account:
-        with told_as_failure():
-            opened = catalog.get_table(table.identifier)  # before Spark is started for nothing
+        with step_of(context, catalog, table, "file_index"):
+            opened = catalog.get_table(table.identifier).of_run(context.run_id)  # before Spark is started for nothing
             report = rewrite_file_index(
                 spark.session(),
-                opened,
+                opened.copy(table.index_columns.options(opened.options)),
                 where=config.where,
                 rebuild=config.rebuild,
                 dry_run=config.dry_run,
@@ -168,8 +186,8 @@ def tag_op(table: TableConfig, zone: ZoneInfo) -> dg.OpDefinition:
 
     @_step(table, "tag", description, ONCE_MORE)
     def tag(context: dg.OpExecutionContext, account: Account, config: TagConfig, catalog: PaimonCatalog) -> Account:
-        with told_as_failure():
-            opened = catalog.get_table(table.identifier)
+        with step_of(context, catalog, table, "tag"):
+            opened = catalog.get_table(table.identifier).of_run(context.run_id)
             snapshot = config.snapshot_id or opened.snapshots.latest_id()
             if snapshot is None:
                 context.log.info("Nothing to tag: the table has no snapshot yet.")
@@ -182,20 +200,21 @@ def tag_op(table: TableConfig, zone: ZoneInfo) -> dg.OpDefinition:
     return tag
 
 
-def expire_snapshots_op(table: TableConfig) -> dg.OpDefinition:
-    """Expire snapshots by the table's retention, and delete the files that only they used."""
+def expire_snapshots_op(table: TableConfig, zone: ZoneInfo) -> dg.OpDefinition:
+    """Expire snapshots by the retention, and delete the files that only they used; `zone`: the schedule's."""
     description = "Expires snapshots and deletes what only they used; tags and consumers keep theirs."
 
     @_step(table, "expire_snapshots", description, ONCE_MORE)
     def expire_old_snapshots(
         context: dg.OpExecutionContext, account: Account, config: ExpireSnapshotsConfig, catalog: PaimonCatalog
     ) -> Account:
-        with told_as_failure():
+        with step_of(context, catalog, table, "expire_snapshots"):
+            kept = table.retention
             report = expire_snapshots(
-                catalog.get_table(table.identifier),
-                retain_max=config.retain_max,
-                retain_min=config.retain_min,
-                older_than=_instant(config.older_than),
+                catalog.get_table(table.identifier).of_run(context.run_id),
+                retain_max=config.retain_max or kept.keep_at_most,
+                retain_min=config.retain_min or kept.keep_at_least,
+                older_than=_instant(config.older_than) or kept.older_than(datetime.now(UTC), zone),
                 max_deletes=config.max_deletes,
                 dry_run=config.dry_run,
                 progress=context.log.info,
@@ -213,9 +232,9 @@ def expire_tags_op(table: TableConfig) -> dg.OpDefinition:
     def expire_old_tags(
         context: dg.OpExecutionContext, account: Account, config: ExpireTagsConfig, catalog: PaimonCatalog
     ) -> Account:
-        with told_as_failure():
+        with step_of(context, catalog, table, "expire_tags"):
             report = expire_tags(
-                catalog.get_table(table.identifier),
+                catalog.get_table(table.identifier).of_run(context.run_id),
                 older_than=_instant(config.older_than),
                 dry_run=config.dry_run,
                 progress=context.log.info,
@@ -230,9 +249,10 @@ def describe_op(table: TableConfig) -> dg.OpDefinition:
 
     @_step(table, "describe", "Reads the table's metadata and records it with the asset.", ONCE_MORE)
     def describe(context: dg.OpExecutionContext, account: Account, catalog: PaimonCatalog) -> dg.Output[Account]:
-        with told_as_failure():
-            opened = catalog.get_table(table.identifier)
+        with step_of(context, catalog, table, "describe"):
+            opened = catalog.get_table(table.identifier).of_run(context.run_id)
             shape = table_shape(opened)
+            keep_account(context, catalog, table.identifier, shape, account)
             version = dg.DataVersion(str(shape.snapshot_id or 0))
             return dg.Output(account, metadata=closing_metadata(opened, shape, account), data_version=version)
 
@@ -244,9 +264,10 @@ def record_op(table: TableConfig) -> dg.OpDefinition:
 
     @_step(table, "record", "Reports the table's new state to its asset.", ONCE_MORE)
     def record(context: dg.OpExecutionContext, account: Account, catalog: PaimonCatalog) -> Account:
-        with told_as_failure():
-            opened = catalog.get_table(table.identifier)
+        with step_of(context, catalog, table, "record"):
+            opened = catalog.get_table(table.identifier).of_run(context.run_id)
             shape = table_shape(opened)
+            keep_account(context, catalog, table.identifier, shape, account)
             context.log_event(
                 dg.AssetMaterialization(
                     asset_key=keys.asset_key(table.identifier),

@@ -10,7 +10,10 @@ from pydantic import Field
 
 from assets.config import TableConfig
 from maintenance.catalog import Catalog, Schema, open_catalog
-from maintenance.errors import SchemaError
+from maintenance.catalog.filesystem import FilesystemCatalog
+from maintenance.catalog.identifier import Identifier
+from maintenance.errors import CorruptFileError, SchemaError
+from maintenance.fs.file_io import FileIO
 from maintenance.table.table import Table
 
 _LOG4J = Path(__file__).resolve().parent / "log4j2.properties"
@@ -22,6 +25,14 @@ class PaimonCatalog(dg.ConfigurableResource):
 
     warehouse: str = Field(description="Root path or URI, for example s3://lake/warehouse.")
     options: dict[str, str] = Field(default={}, description="More of Paimon's catalog options.")
+    history: str | None = Field(
+        default=None, description="Name of the table, in each database, that keeps the history."
+    )
+
+    def history_of(self, identifier: str) -> str | None:
+        """The history table for what is done to a table; None if none is kept, as for the history table itself."""
+        database, _, name = identifier.partition(".")
+        return None if self.history in (None, name) else f"{database}.{self.history}"
 
     def open(self) -> Catalog:
         """The catalog itself."""
@@ -33,6 +44,17 @@ class PaimonCatalog(dg.ConfigurableResource):
         if not isinstance(table, Table):
             raise SchemaError(f"'{identifier}' is a system table", self.warehouse, "Name the table itself.")
         return table
+
+    def place_of(self, identifier: str) -> tuple[FileIO, str]:
+        """Where a table lies, one that is too damaged to be opened, too. Raises: NotFoundError."""
+        catalog = self.open()
+        try:
+            table = self.get_table(identifier)
+        except CorruptFileError:
+            if isinstance(catalog, FilesystemCatalog):
+                return catalog.file_io, catalog.location(Identifier.parse(identifier))
+            raise
+        return table.file_io, table.location
 
     def get_or_create(self, table: TableConfig) -> Table:
         """The table, created from its description if it does not exist. Raises NotFoundError if it has none."""

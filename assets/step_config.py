@@ -38,6 +38,12 @@ class AuditConfig(dg.Config):
     end: int | None = Field(default=None, ge=1, description="Snapshot to go up to; empty: the newest.")
 
 
+class FsckConfig(dg.Config):
+    """Examination of a table's files."""
+
+    deep: bool = Field(default=False, description="Read every data file to its last row, in Spark tasks.")
+
+
 class FileIndexConfig(dg.Config):
     """Rewriting of file indexes."""
 

@@ -2,6 +2,9 @@
 
 ingestion -> compaction -> changelog -> file index -> tag -> snapshot expiry -> tag expiry -> closing description
 
+The asset of a table that others write, one without a landing folder, is no graph but external: the sensor reports each
+new snapshot to it, and the jobs do the maintenance.
+
 A step that does not apply to a table is left out: no landing folder, no ingestion; no changelog producer, no changelog;
 no indexed columns, no file index.
 """
@@ -45,7 +48,7 @@ class TableSteps:
             compaction=tuple(compaction),
             expiry=(
                 ("tag", ops.tag_op(table, zone)),
-                ("expire_snapshots", ops.expire_snapshots_op(table)),
+                ("expire_snapshots", ops.expire_snapshots_op(table, zone)),
                 ("expire_tags", ops.expire_tags_op(table)),
             ),
             describe=("describe", ops.describe_op(table)),
@@ -62,17 +65,27 @@ def chain(steps: Sequence[Step]) -> Any:
     return account
 
 
-def table_asset(steps: TableSteps) -> dg.AssetsDefinition:
-    """The asset of a table; materialising it runs the whole chain."""
+def table_asset(steps: TableSteps) -> dg.AssetsDefinition | dg.AssetSpec:
+    """The asset of a table. Materialising it runs the whole chain; that of a table which others write only shows it."""
     table = steps.table
     key = keys.asset_key(table.identifier)
+    description, owners = table.description or None, list(table.owners) or None
+    if table.is_external:
+        return dg.AssetSpec(
+            key,
+            description=description,
+            group_name=key.path[0],
+            owners=owners,
+            metadata=standing_metadata(table),
+            kinds={"paimon"},
+        )
 
     @dg.graph_asset(
         name=key.path[-1],
         key_prefix=key.path[:-1],
-        description=table.description or None,
+        description=description,
         group_name=key.path[0],
-        owners=list(table.owners) or None,
+        owners=owners,
         metadata=standing_metadata(table),
         kinds={"paimon", "spark"},
     )

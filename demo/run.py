@@ -24,6 +24,7 @@ from demo import flights, routes, weather
 from demo.feed import FLIGHT_ROUNDS, WEATHER_ROUNDS, Delivery, deliver, deliveries
 from demo.report import Change, Check, Measured, RoundResult, changelog_report, check_report, table_report
 from maintenance.catalog import Catalog, SetOption
+from maintenance.operations.history import HISTORY_TABLE
 from maintenance.table.shape import TableShape, table_shape
 from maintenance.table.table import Table
 
@@ -176,6 +177,7 @@ def clear(project: Project, instance: dg.DagsterInstance) -> None:
             # A demo that was killed still holds the table's pool.
             instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
             instance.delete_run(run.run_id)
+        shutil.rmtree(Path(project.warehouse) / f"{database}.db" / HISTORY_TABLE, ignore_errors=True)
     instance.wipe_assets([keys.asset_key(table.identifier) for table in project.tables])
 
 

@@ -9,22 +9,35 @@ from typing import Any
 import dagster as dg
 
 from assets import keys
-from assets.checks import CHANGELOG_HOLDS
+from assets.checks import CHANGELOG_HOLDS, FSCK
 from assets.config import TableConfig
 from assets.tables import TableSteps, chain
 
 EXPIRE = "expire"
 
 
-def maintain_job(steps: TableSteps) -> Any:
-    """Materialise the table's asset: ingestion to expiry."""
+def maintain_job(steps: TableSteps, loggers: Mapping[str, dg.LoggerDefinition]) -> Any:
+    """Run the whole chain of a table: materialise its asset, or, of a table that others write, compact and expire."""
     table = steps.table
-    return dg.define_asset_job(
-        keys.job("maintain", table.identifier),
-        selection=dg.AssetSelection.assets(keys.asset_key(table.identifier)).without_checks(),
-        description=f"Ingest, compact, index and expire {table.identifier}.",
-        tags={"paimon/table": table.identifier, "paimon/action": "maintain"},
+    name, tags = keys.job("maintain", table.identifier), {"paimon/table": table.identifier, "paimon/action": "maintain"}
+    if not table.is_external:
+        return dg.define_asset_job(
+            name,
+            selection=dg.AssetSelection.assets(keys.asset_key(table.identifier)).without_checks(),
+            description=f"Ingest, compact, index and expire {table.identifier}.",
+            tags=tags,
+            executor_def=dg.in_process_executor,
+        )
+
+    @dg.graph(name=name)
+    def maintain() -> None:
+        chain([*steps.compaction, *steps.expiry, steps.record])
+
+    return maintain.to_job(
+        description=f"Compact, index and expire {table.identifier}, which others write.",
+        tags=tags,
         executor_def=dg.in_process_executor,
+        logger_defs=loggers,
     )
 
 
@@ -35,6 +48,17 @@ def audit_job(table: TableConfig) -> Any:
         selection=dg.AssetSelection.checks(dg.AssetCheckKey(keys.asset_key(table.identifier), CHANGELOG_HOLDS)),
         description=f"Prove that the changelog of {table.identifier} turns one state into the next.",
         tags={"paimon/table": table.identifier, "paimon/action": "audit"},
+        executor_def=dg.in_process_executor,
+    )
+
+
+def fsck_job(table: TableConfig) -> Any:
+    """Examine the table's files."""
+    return dg.define_asset_job(
+        keys.job("fsck", table.identifier),
+        selection=dg.AssetSelection.checks(dg.AssetCheckKey(keys.asset_key(table.identifier), FSCK)),
+        description=f"Examine everything that {table.identifier} is made of; changes nothing.",
+        tags={"paimon/table": table.identifier, "paimon/action": "fsck"},
         executor_def=dg.in_process_executor,
     )
 

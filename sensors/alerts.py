@@ -13,8 +13,9 @@ from dagster import AssetCheckKey, DagsterInstance, DagsterRunStatus, RunsFilter
 from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecordStatus
 
 from assets import keys
-from assets.config import Alerts, Project, TableConfig
+from assets.config import Project, TableConfig
 from assets.judgements import DESCRIPTIONS
+from assets.policies import Alerts
 from sensors.targets.alert import Alert
 from sensors.targets.registry import send
 

@@ -1,24 +1,35 @@
-"""Watches the tables' newest snapshots and asks for compaction where a table needs it.
+"""Watches the tables' newest snapshots: asks for compaction where one is needed, reports what others committed.
 
 A table's LATEST file is a hint that may be torn, stale or missing; the engine confirms it against the snapshot files.
 The cursor holds, for each table, the snapshot that was last judged: a table without a new snapshot is not looked at
 again. A table that cannot be read keeps its place in the cursor, so that it is judged once it can be read; so does one
-that a run is just maintaining, since that run may compact it itself.
+that a run is just maintaining, since that run may compact it itself, one whose last runs failed, until their pause is
+over, and one for which this tick has no request left.
 """
 
 import json
-from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 
 import dagster as dg
+from dagster import DagsterInstance
 
 from assets import keys
 from assets.config import TableConfig
+from assets.metadata import commit_materialization
 from assets.resources import PaimonCatalog
+from maintenance.commit.commit import RUN_PROPERTY
 from maintenance.errors import NotFoundError
-from maintenance.monitor.triggers import compaction_need
+from maintenance.format.snapshot import Snapshot
+from maintenance.monitor.triggers import judge
+from maintenance.table.shape import table_shape
+from sensors.turns import Trouble, Turn, Turns, pause
 
 INTERVAL_SECONDS = 30
+# A tick asks for no more runs than this, so that it stays quick; the rest follows tick by tick.
+_REQUESTS = 100
+_RUNS_LOOKED_AT = 10
 _UNFINISHED = (
     dg.DagsterRunStatus.QUEUED,
     dg.DagsterRunStatus.NOT_STARTED,
@@ -29,11 +40,39 @@ _UNFINISHED = (
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """A table at its newest snapshot, as the sensor found it."""
+    """A table at its newest snapshot. `committed`: that snapshot, where the sensor is to report it."""
 
     snapshot_id: int
     due: bool
     reason: str
+    time_millis: int = 0
+    committed: Snapshot | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """What a tick leaves to the next. `first`: the table to begin with; `judged`: snapshot last judged, by table."""
+
+    first: str = ""
+    judged: Mapping[str, int] = field(default_factory=dict)
+    troubles: Mapping[str, Trouble] = field(default_factory=dict)
+
+    @classmethod
+    def parse(cls, text: str | None) -> "Cursor":
+        """The cursor of a text; one that makes no sense counts as none: every table is judged anew."""
+        try:
+            found = json.loads(text or "{}")
+            return cls(
+                str(found.get("first", "")),
+                {str(name): int(snapshot) for name, snapshot in found.get("judged", {}).items()},
+                {n: Trouble(int(of["times"]), float(of["again"])) for n, of in found.get("troubles", {}).items()},
+            )
+        except (ValueError, TypeError, KeyError, AttributeError):
+            return cls()
+
+    def serialize(self) -> str:
+        troubles = {name: asdict(trouble) for name, trouble in self.troubles.items()}
+        return json.dumps({"first": self.first, "judged": dict(self.judged), "troubles": troubles}, sort_keys=True)
 
 
 def due(sightings: Mapping[str, Sighting]) -> dict[str, Sighting]:
@@ -41,33 +80,48 @@ def due(sightings: Mapping[str, Sighting]) -> dict[str, Sighting]:
     return {table: sighting for table, sighting in sightings.items() if sighting.due}
 
 
-def look(catalog: PaimonCatalog, identifier: str, judged: int | None) -> Sighting | None:
+def look(catalog: PaimonCatalog, config: TableConfig, judged: int | None) -> Sighting | None:
     """The table's state, or None if there is nothing new since snapshot `judged`: no table, or no later snapshot.
 
     An id below `judged` is new too: after a rollback, or when the table was created again.
     """
     try:
-        table = catalog.get_table(identifier)
+        table = catalog.get_table(config.identifier)
     except NotFoundError:
         return None  # described in tables.yaml, but not ingested into yet
     snapshot_id = table.snapshots.latest_id()
     if snapshot_id is None or snapshot_id == judged:
         return None
-    need = compaction_need(table)
-    return Sighting(need.snapshot_id or snapshot_id, need.due, need.reason)
+    need = judge(table, table_shape(table), config.compaction.trigger)
+    snapshot = table.snapshots.get(need.snapshot_id or snapshot_id)
+    # What our own runs commit, these runs report, with more to tell.
+    others = config.is_external and RUN_PROPERTY not in (snapshot.properties or {})
+    wanted = need.due and config.compaction.automatic
+    reason = need.reason if config.compaction.automatic else f"{need.reason}, and its compaction is not automatic"
+    return Sighting(snapshot.id, wanted, reason, snapshot.time_millis, snapshot if others else None)
 
 
-def in_progress(instance: dg.DagsterInstance, tables: Sequence[TableConfig]) -> set[str]:
+def in_progress(instance: DagsterInstance, tables: Sequence[TableConfig]) -> set[str]:
     """The tables that an unfinished run maintains or compacts, whether launched as a job or from the asset's page."""
+    names = {table.identifier for table in tables}
+    by_key = {keys.asset_key(name): name for name in names}
     busy: set[str] = set()
     for run in instance.get_runs(dg.RunsFilter(statuses=_UNFINISHED)):
-        selected = run.asset_selection or frozenset()
-        busy |= {
-            table.identifier
-            for table in tables
-            if run.tags.get("paimon/table") == table.identifier or keys.asset_key(table.identifier) in selected
-        }
+        busy |= {by_key[key] for key in run.asset_selection or () if key in by_key}
+        busy |= {run.tags.get("paimon/table", "")} & names
     return busy
+
+
+def pausing(instance: DagsterInstance, table: str, now: float) -> bool:
+    """Whether the last compactions of a table failed so lately that another would only fail, too."""
+    wanted = dg.RunsFilter(tags={"paimon/table": table, "paimon/action": "compact"})
+    records = instance.get_run_records(wanted, limit=_RUNS_LOOKED_AT)
+    failures = 0
+    for record in records:
+        if record.dagster_run.status != dg.DagsterRunStatus.FAILURE:
+            break
+        failures += 1
+    return failures > 0 and now < (records[0].end_time or 0.0) + pause(failures)
 
 
 def latest_sensor(tables: Sequence[TableConfig], jobs: Sequence[dg.JobDefinition]) -> dg.SensorDefinition:
@@ -77,60 +131,50 @@ def latest_sensor(tables: Sequence[TableConfig], jobs: Sequence[dg.JobDefinition
         name="latest_snapshots",
         jobs=jobs,
         minimum_interval_seconds=INTERVAL_SECONDS,
-        description="Requests compaction of a table whose newest snapshot needs it.",
+        description="Requests compaction where a new snapshot needs it; reports the commits of others to their assets.",
     )
     def latest_snapshots(context: dg.SensorEvaluationContext, catalog: PaimonCatalog) -> dg.SensorResult:
-        judged = parse_cursor(context.cursor)
-        sightings: dict[str, Sighting] = {}
-        errors: dict[str, Exception] = {}
+        now = time.time()
+        cursor = Cursor.parse(context.cursor)
         busy = in_progress(context.instance, tables)
-        for table in tables:
-            if table.identifier in busy:
-                continue
-            try:
-                sighting = look(catalog, table.identifier, judged.get(table.identifier))
-            except Exception as error:  # one broken table must not blind the sensor for the others
-                context.log.exception(f"{table.identifier} cannot be read; it will be looked at again")
-                errors[table.identifier] = error
-            else:
-                if sighting:
-                    sightings[table.identifier] = sighting
-        requests = [_request(table, sighting) for table, sighting in due(sightings).items()]
-        if errors and not requests:
-            raise dg.DagsterError(_told(errors)) from next(iter(errors.values()))
-        cursor = {**judged, **{table: sighting.snapshot_id for table, sighting in sightings.items()}}
+        turns = Turns(lambda table: look(catalog, table, cursor.judged.get(table.identifier)), now,
+                      troubles=cursor.troubles)  # fmt: skip
+        turn = turns.take([table for table in tables if table.identifier not in busy], cursor.first)
+        for table, error in turn.errors.items():
+            context.log.error(f"{table} cannot be read; it will be looked at again: {error}")
+        wanted = due(turn.found)
+        paused = {table for table in wanted if pausing(context.instance, table, now)}
+        chosen = [table for table in wanted if table not in paused][:_REQUESTS]
+        left = wanted.keys() - set(chosen)
+        sightings = {table: sighting for table, sighting in turn.found.items() if table not in left}
+        events = [commit_materialization(t, s.committed) for t, s in sightings.items() if s.committed is not None]
+        if turn.errors and not chosen and not events:
+            raise dg.DagsterError(_told(turn.errors)) from next(iter(turn.errors.values()))
+        judged = {**cursor.judged, **{table: sighting.snapshot_id for table, sighting in sightings.items()}}
         return dg.SensorResult(
-            run_requests=requests,
-            skip_reason=None if requests else _silence(sightings, busy),
-            cursor=json.dumps(cursor, sort_keys=True),
+            run_requests=[_request(table, wanted[table]) for table in chosen],
+            asset_events=events,
+            skip_reason=None if chosen else _silence(turn, busy, paused),
+            cursor=Cursor(turn.first, judged, turn.troubles).serialize(),
         )
 
     return latest_snapshots
 
 
-def parse_cursor(text: str | None) -> dict[str, int]:
-    """Table -> snapshot id last judged. A cursor that makes no sense counts as none: every table is judged anew."""
-    try:
-        cursor = json.loads(text or "{}")
-    except ValueError:
-        return {}
-    if not isinstance(cursor, dict):
-        return {}
-    return {table: snapshot for table, snapshot in cursor.items() if isinstance(snapshot, int)}
-
-
 def _request(table: str, sighting: Sighting) -> dg.RunRequest:
+    # After a rollback the same id is another state: the time of the commit tells them apart.
     return dg.RunRequest(
-        run_key=f"{table}@{sighting.snapshot_id}",
+        run_key=f"{table}@{sighting.snapshot_id}-{sighting.time_millis}",
         job_name=keys.job("compact", table),
         tags={"paimon/base_snapshot": str(sighting.snapshot_id), "paimon/reason": sighting.reason},
     )
 
 
-def _silence(sightings: Mapping[str, Sighting], busy: Set[str]) -> str:
-    reasons = [f"{table}: {sighting.reason}" for table, sighting in sightings.items()]
+def _silence(turn: Turn[Sighting], busy: set[str], paused: set[str]) -> str:
+    reasons = [f"{table}: {sighting.reason}" for table, sighting in turn.found.items() if table not in paused]
     reasons += [f"{table}: a run is at work on it" for table in sorted(busy)]
-    return "; ".join(reasons) or "No table has a new snapshot."
+    reasons += [f"{table}: its last compactions failed, the next one waits" for table in sorted(paused)]
+    return "; ".join(reasons[:_REQUESTS]) or "No table has a new snapshot."
 
 
 def _told(errors: Mapping[str, Exception]) -> str:

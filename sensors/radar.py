@@ -7,9 +7,8 @@ side by side and in turn: a tick that comes near the time limit leaves the rest 
 
 import json
 import time
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 
 import dagster as dg
@@ -19,10 +18,9 @@ from assets.judgements import evaluation, judge
 from assets.resources import PaimonCatalog
 from maintenance.errors import NotFoundError
 from maintenance.monitor.judgement import Judgement
+from sensors.turns import Trouble, Turns
 
 INTERVAL_SECONDS = 30
-_SECONDS = 40.0  # of the 60 that the code server allows a tick
-_READERS = 8
 # How often a table without a new snapshot is judged all the same.
 _AGAIN_SECONDS = 300
 
@@ -41,7 +39,8 @@ class Radar:
     """The cursor. `first`: the table that the next tick begins with."""
 
     first: str
-    tables: dict[str, Judged]
+    tables: Mapping[str, Judged]
+    troubles: Mapping[str, Trouble] = field(default_factory=dict)
 
     @classmethod
     def parse(cls, text: str | None) -> "Radar":
@@ -52,21 +51,15 @@ class Radar:
                 name: Judged(int(of["snapshot"]), float(of["at"]), tuple(of["failing"]))
                 for name, of in found.get("tables", {}).items()
             }
-            return cls(str(found.get("first", "")), tables)
+            troubles = {n: Trouble(int(of["times"]), float(of["again"])) for n, of in found.get("troubles", {}).items()}
+            return cls(str(found.get("first", "")), tables, troubles)
         except (ValueError, TypeError, KeyError, AttributeError):
             return cls("", {})
 
     def serialize(self) -> str:
-        return json.dumps(
-            {"first": self.first, "tables": {n: asdict(j) for n, j in self.tables.items()}}, sort_keys=True
-        )
-
-
-def in_turn(tables: Sequence[TableConfig], first: str) -> list[TableConfig]:
-    """The tables, beginning with the one named."""
-    names = [table.identifier for table in tables]
-    start = names.index(first) if first in names else 0
-    return [*tables[start:], *tables[:start]]
+        tables = {name: asdict(judged) for name, judged in self.tables.items()}
+        troubles = {name: asdict(trouble) for name, trouble in self.troubles.items()}
+        return json.dumps({"first": self.first, "tables": tables, "troubles": troubles}, sort_keys=True)
 
 
 def look(
@@ -97,36 +90,21 @@ def radar_sensor(tables: Sequence[TableConfig]) -> dg.SensorDefinition:
         description="Judges each new snapshot: conflicting writers, gaps, backlogs. Reports checks, starts no run.",
     )
     def check_radar(context: dg.SensorEvaluationContext, catalog: PaimonCatalog) -> dg.SensorResult:
-        started = time.monotonic()
         radar = Radar.parse(context.cursor)
-        queue = in_turn(tables, radar.first)
-        known = dict(radar.tables)
-        events: list[dg.AssetCheckEvaluation] = []
-        errors: dict[str, Exception] = {}
-        looked = 0
-        with ThreadPoolExecutor(_READERS) as pool:
-            while looked < len(queue) and time.monotonic() - started < _SECONDS:
-                some = queue[looked : looked + 8 * _READERS]
-                seen = [pool.submit(look, catalog, table, known.get(table.identifier)) for table in some]
-                for table, future in zip(some, seen, strict=True):
-                    try:
-                        found = future.result()
-                    except Exception as error:  # one broken table must not blind the sensor for the others
-                        context.log.exception(f"{table.identifier} cannot be read; it will be looked at again")
-                        errors[table.identifier] = error
-                        continue
-                    if found is not None:
-                        known[table.identifier], judgements = found
-                        events += [evaluation(table.identifier, judgement) for judgement in judgements]
-                looked += len(some)
-        if errors and not events:
-            told = "; ".join(f"{table}: {error}" for table, error in errors.items())
-            raise dg.DagsterError(f"Cannot read {len(errors)} of the tables. {told}") from next(iter(errors.values()))
-        first = queue[looked % len(queue)].identifier if queue else ""
+        turn = Turns(lambda table: look(catalog, table, radar.tables.get(table.identifier)), time.time(),
+                     troubles=radar.troubles).take(tables, radar.first)  # fmt: skip
+        known = {**radar.tables, **{name: judged for name, (judged, _) in turn.found.items()}}
+        events = [evaluation(name, judgement) for name, (_, found) in turn.found.items() for judgement in found]
+        for table, error in turn.errors.items():
+            context.log.error(f"{table} cannot be read; it will be looked at again: {error}")
+        if turn.errors and not events:
+            told = "; ".join(f"{table}: {error}" for table, error in turn.errors.items())
+            text = f"Cannot read {len(turn.errors)} of the tables. {told}"
+            raise dg.DagsterError(text) from next(iter(turn.errors.values()))
         failing = [f"{name}: {', '.join(of.failing)}" for name, of in known.items() if of.failing]
         return dg.SensorResult(
             asset_events=events,
-            cursor=Radar(first, known).serialize(),
+            cursor=Radar(turn.first, known, turn.troubles).serialize(),
             skip_reason=f"{len(events)} checks reported. " + ("; ".join(failing) or "All is well."),
         )
 

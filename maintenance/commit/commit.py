@@ -39,17 +39,20 @@ from maintenance.write.message import CommitMessage
 BATCH_IDENTIFIER = 2**63 - 1
 # The property of a snapshot that says which of this project's operations made it; its users change with every run.
 OPERATION_PROPERTY = "paimon-maintenance.operation"
+# The property that says which run, for example of Dagster, committed a snapshot: from there its log can be found.
+RUN_PROPERTY = "paimon-maintenance.run"
 
 
 @dataclass(frozen=True, slots=True)
 class CommitTarget:
-    """The table that is committed to."""
+    """The table that is committed to. `properties`: of every snapshot committed, on top of those of the identity."""
 
     name: str
     file_io: FileIO
     paths: TablePaths
     schema: TableSchema
     options: Mapping[str, str]
+    properties: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def snapshots(self) -> Snapshots:
@@ -404,7 +407,7 @@ def _snapshot(
         total_record_count=(latest.total_record_count or 0 if latest else 0) + rows,
         delta_record_count=rows,
         watermark=_watermark(latest, identity.watermark),
-        properties=dict(identity.properties) or None,
+        properties={**target.properties, **identity.properties} or None,
     )
     if latest is not None:
         statistics = latest.statistics if latest.schema_id == schema_id else None

@@ -23,13 +23,13 @@ def compaction_need(table: Table) -> CompactionNeed:
     return judge(table, table_shape(table))
 
 
-def judge(table: Table, shape: TableShape) -> CompactionNeed:
-    """The same from a shape that is known."""
+def judge(table: Table, shape: TableShape, wanted: int | None = None) -> CompactionNeed:
+    """The same from a shape that is known. `wanted`: a trigger in place of the table's."""
     if table.is_primary_key_table:
-        trigger = table_options.NUM_SORTED_RUN_COMPACTION_TRIGGER.of(table.options)
+        trigger = wanted or table_options.NUM_SORTED_RUN_COMPACTION_TRIGGER.of(table.options)
         unit = "sorted runs"
     else:
-        trigger = table_options.COMPACTION_MIN_FILE_NUM.of(table.options)
+        trigger = wanted or table_options.COMPACTION_MIN_FILE_NUM.of(table.options)
         unit = "files"
     most = shape.sorted_runs_max
     due = most >= trigger

@@ -10,6 +10,7 @@ import pyarrow as pa
 from maintenance.bucket.postpone import is_postponed
 from maintenance.commit.commit import (
     BATCH_IDENTIFIER,
+    RUN_PROPERTY,
     CommitIdentity,
     CommitTarget,
     already_committed,
@@ -71,6 +72,7 @@ class Table:
         location: path of the table's root.
         dynamic_options: those of `copy`, on top of the schema's.
         read_optimized: reads see the highest level alone, which needs no merging: `t$ro`.
+        run: committed with every snapshot, so that the run that made it can be found; None = nothing is.
     """
 
     identifier: str
@@ -80,6 +82,7 @@ class Table:
     branch: str = "main"
     dynamic_options: Mapping[str, str] = field(default_factory=dict)
     read_optimized: bool = False
+    run: str | None = None
 
     @property
     def options(self) -> Mapping[str, str]:
@@ -252,7 +255,12 @@ class Table:
         return WriteContext(self.identifier, self.file_io, self.paths, self.schema, self.options)
 
     def commit_target(self) -> CommitTarget:
-        return CommitTarget(self.identifier, self.file_io, self.paths, self.schema, self.options)
+        properties = {} if self.run is None else {RUN_PROPERTY: self.run}
+        return CommitTarget(self.identifier, self.file_io, self.paths, self.schema, self.options, properties)
+
+    def of_run(self, run: str) -> "Table":
+        """This table; what is committed through it names the run in its snapshot's properties."""
+        return replace(self, run=run)
 
     def write_state(self, user: str) -> WriteState:
         """The state that rows are written upon. `user`: who will commit them."""

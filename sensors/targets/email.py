@@ -3,7 +3,7 @@
 import smtplib
 from email.message import EmailMessage
 
-from assets.config import Email
+from assets.policies import Email
 from sensors.targets.alert import Alert, from_environment
 
 _TIMEOUT_SECONDS = 10

@@ -1,9 +1,9 @@
-"""All kinds of targets. A new one is a module, a model in assets/config.py and a line here."""
+"""All kinds of targets. A new one is a module, a model in assets/policies.py and a line here."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from assets.config import Email, Webhook
+from assets.policies import Email, Webhook
 from sensors.targets import email, webhook
 from sensors.targets.alert import Alert
 

@@ -5,7 +5,7 @@ import urllib.request
 from dataclasses import asdict
 from typing import Any
 
-from assets.config import Webhook
+from assets.policies import Webhook
 from sensors.targets.alert import Alert, from_environment
 
 _TIMEOUT_SECONDS = 10

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
+import pyarrow as pa
 
 from assets.config import Project
 from assets.resources import PaimonCatalog
@@ -25,7 +26,6 @@ def evaluation(result: Any) -> Any:
 def test_the_changelog_is_checked(project: Project, instance: dg.DagsterInstance) -> None:
     catalog = PaimonCatalog(warehouse=project.warehouse)
     table = catalog.get_or_create(project.tables[0])
-    import pyarrow as pa
 
     def put(status: str) -> None:
         rows = pa.table({"id": pa.array([1, 2], pa.int64()), "status": [status, "same"]})
@@ -47,3 +47,39 @@ def test_the_changelog_is_checked(project: Project, instance: dg.DagsterInstance
     Path(table.paths.data_file(entry.partition, entry.bucket, entry.file)).unlink()
     assert not audit(project, instance).success
     assert evaluation(audit(project, instance, {"start": 0, "end": 2})).passed
+
+
+def examine(project: Project, instance: dg.DagsterInstance, *, deep: bool = False) -> Any:
+    job = build_definitions(project).resolve_job_def("fsck_shop_visits")
+    config = {"ops": {"shop__visits_fsck": {"config": {"deep": deep}}}}
+    result = job.execute_in_process(run_config=config, instance=instance, raise_on_error=False)
+    return result, [found for found in result.get_asset_check_evaluations() if found.check_name == "fsck"]
+
+
+def test_a_whole_table_passes_and_a_damaged_one_is_told(project: Project, instance: dg.DagsterInstance) -> None:
+    table = PaimonCatalog(warehouse=project.warehouse).get_or_create(project.tables[1])
+    for page in ("a", "b"):
+        table.write_arrow(pa.table({"page": [page], "seconds": pa.array([1], pa.int32())}))
+    _, (found,) = examine(project, instance)
+    assert found.passed
+    assert found.metadata["data files"].value == 2
+    file = next(Path(table.location).glob("bucket-0/data-*"))
+    file.unlink()
+    _, (found,) = examine(project, instance)
+    assert not found.passed
+    assert found.severity == dg.AssetCheckSeverity.ERROR
+    assert file.name in found.description
+    (row, *_) = found.metadata["table of faults"].records
+    assert row.data["kind"] == "missing"
+    for schema in (Path(table.location) / "schema").iterdir():
+        schema.write_text("{")
+    result, (found,) = examine(project, instance)
+    assert result.success, "a table that cannot be opened is examined all the same"
+    assert not found.passed
+
+
+def test_a_deep_examination_reads_the_files(project: Project, instance: dg.DagsterInstance) -> None:
+    table = PaimonCatalog(warehouse=project.warehouse).get_or_create(project.tables[1])
+    table.write_arrow(pa.table({"page": ["a"], "seconds": pa.array([1], pa.int32())}))
+    _, (found,) = examine(project, instance, deep=True)
+    assert found.metadata["data files read"].value == 1

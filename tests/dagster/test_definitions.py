@@ -28,7 +28,7 @@ def test_each_table_has_its_jobs(definitions: dg.Definitions) -> None:
     assert names == {
         "expire",
         "audit_shop_orders",
-        *(f"{action}_{table}" for action in ("maintain", "compact") for table in tables),
+        *(f"{action}_{table}" for action in ("maintain", "compact", "fsck") for table in tables),
     }
 
 
@@ -50,13 +50,17 @@ def asset_ops(definitions: dg.Definitions, table: str) -> dict[str, dg.OpDefinit
 def test_an_assets_steps_are_ops_in_this_order(definitions: dg.Definitions) -> None:
     expected = ["ingest", "compact", "changelog", "file_index", "tag", "expire_snapshots", "expire_tags", "describe"]
     assert list(asset_ops(definitions, "shop.orders")) == expected
-    assert list(asset_ops(definitions, "shop.visits")) == [expected[1], *expected[4:]]
 
 
-@pytest.mark.parametrize("table", ["shop.orders", "shop.visits"])
-def test_every_step_has_its_tables_pool_and_a_retry_policy(table: str, definitions: dg.Definitions) -> None:
-    for name, op in asset_ops(definitions, table).items():
-        assert op.pool == f"paimon/{table}", name
+def test_a_table_that_others_write_is_shown_and_maintained_by_jobs(definitions: dg.Definitions) -> None:
+    key = keys.asset_key("shop.visits")
+    assert not definitions.resolve_asset_graph().get(key).is_executable
+    assert steps(definitions, "maintain_shop_visits") == ["compact", "tag", "expire_snapshots", "expire_tags", "record"]
+
+
+def test_every_step_has_its_tables_pool_and_a_retry_policy(definitions: dg.Definitions) -> None:
+    for name, op in asset_ops(definitions, "shop.orders").items():
+        assert op.pool == "paimon/shop.orders", name
         assert op.retry_policy is not None, name
 
 

@@ -1,5 +1,6 @@
 """The jobs on a real table: what they do to it, what they record, and how they fail."""
 
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
@@ -10,6 +11,7 @@ from assets import keys
 from assets.config import Project
 from assets.resources import PaimonCatalog
 from definitions import build_definitions
+from maintenance.operations.history import estimated_seconds, read_history
 from maintenance.table.table import Table
 from tests.dagster.conftest import land
 
@@ -149,3 +151,44 @@ def test_a_time_without_an_offset_is_refused(landed: Project, instance: dg.Dagst
     assert failure is not None
     assert failure.user_failure_data is not None
     assert "is not a time with an offset" in failure.user_failure_data.description
+
+
+def history(project: Project) -> list[dict[str, Any]]:
+    table = PaimonCatalog(warehouse=project.warehouse).get_table("shop.maintenance_history")
+    return table.to_arrow().sort_by("finished_at").to_pylist()
+
+
+def test_a_run_can_be_found_from_its_snapshots_and_in_the_history(
+    landed: Project, instance: dg.DagsterInstance
+) -> None:
+    result = launch(landed, instance, "maintain_shop_orders")
+    assert result.success
+    latest = orders(landed).latest_snapshot()
+    assert latest is not None
+    assert (latest.properties or {})["paimon-maintenance.run"] == result.run_id
+    rows = {row["operation"]: row for row in history(landed)}
+    assert rows.keys() == {"ingest", "compact", "changelog", "file_index", "tag", "expire_snapshots", "expire_tags"}
+    assert {(row["table_name"], row["run_id"], row["outcome"]) for row in rows.values()} == {
+        ("shop.orders", result.run_id, "succeeded")
+    }
+    merged = rows["compact"] if rows["compact"]["input_bytes"] else rows["changelog"]
+    assert (merged["files_before"], merged["files_after"]) == (3, 1)
+    assert merged["seconds"] > 0
+    catalog = PaimonCatalog(warehouse=landed.warehouse).open()
+    past = read_history(catalog, "shop.maintenance_history", "shop.orders", merged["operation"])
+    assert estimated_seconds(past, 2 * merged["input_bytes"]) == pytest.approx(2 * merged["seconds"])
+
+
+def test_a_failed_step_stands_in_the_history_too(landed: Project, instance: dg.DagsterInstance) -> None:
+    config = in_asset(expire_snapshots={"older_than": "2026-01-31T00:00:00"})
+    result = launch(landed, instance, "maintain_shop_orders", config)
+    (row,) = history(landed)
+    assert (row["operation"], row["outcome"], row["run_id"]) == ("expire_snapshots", "failed", result.run_id)
+    assert "is not a time with an offset" in row["details"]
+
+
+def test_a_history_that_cannot_be_written_fails_no_run(landed: Project, instance: dg.DagsterInstance) -> None:
+    folder = Path(landed.warehouse) / "shop.db" / "maintenance_history" / "schema"
+    folder.mkdir(parents=True)
+    (folder / "schema-0").write_text("{")
+    assert launch(landed, instance, "maintain_shop_orders").success

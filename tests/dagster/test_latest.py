@@ -1,6 +1,6 @@
 """The sensor on real tables: when it asks for compaction, when it is silent, and what it does with broken hints."""
 
-import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +9,12 @@ import pyarrow as pa
 import pytest
 
 from assets.config import Project
+from assets.policies import CompactionPolicy
 from assets.resources import PaimonCatalog
 from definitions import build_definitions
 from maintenance.table.table import Table
-from sensors.latest import Sighting, due, parse_cursor
+from sensors.latest import Cursor, Sighting, due, pausing
+from sensors.turns import Trouble
 
 
 @pytest.fixture
@@ -50,8 +52,9 @@ def test_it_requests_compaction_once_for_a_snapshot(
     commit_orders(catalog, 3)
     data = tick(project, instance)
     (request,) = data.run_requests
-    assert (request.run_key, request.job_name) == ("shop.orders@3", "compact_shop_orders")
-    assert json.loads(data.cursor or "") == {"shop.orders": 3}
+    assert request.job_name == "compact_shop_orders"
+    assert request.run_key.startswith("shop.orders@3-")
+    assert Cursor.parse(data.cursor).judged == {"shop.orders": 3}
     assert not tick(project, instance, data.cursor).run_requests
 
 
@@ -62,7 +65,7 @@ def test_it_is_silent_while_a_table_needs_nothing(
     data = tick(project, instance)
     assert not data.run_requests
     assert data.skip_message == "shop.orders: a bucket has 2 sorted runs, the trigger is 3"
-    assert json.loads(data.cursor or "") == {"shop.orders": 2}
+    assert Cursor.parse(data.cursor).judged == {"shop.orders": 2}
 
 
 @pytest.mark.parametrize("status", [dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.SUCCESS])
@@ -81,7 +84,7 @@ def test_it_waits_while_a_run_is_at_work_on_the_table(
     if status == dg.DagsterRunStatus.STARTED:
         assert not data.run_requests
         assert data.skip_message == "shop.orders: a run is at work on it"
-        assert json.loads(data.cursor or "") == {}
+        assert Cursor.parse(data.cursor).judged == {}
     else:
         assert len(data.run_requests) == 1
 
@@ -95,7 +98,7 @@ def test_a_torn_stale_or_missing_hint_changes_nothing(
     if hint is not None:
         latest.write_bytes(hint)
     (request,) = tick(project, instance).run_requests
-    assert request.run_key == "shop.orders@3"
+    assert request.run_key.startswith("shop.orders@3-")
 
 
 def test_a_table_that_cannot_be_read_keeps_its_place_and_shows_in_the_tick(
@@ -105,11 +108,12 @@ def test_a_table_that_cannot_be_read_keeps_its_place_and_shows_in_the_tick(
     snapshot = Path(table.location) / "snapshot" / "snapshot-3"
     whole = snapshot.read_bytes()
     snapshot.write_bytes(whole[: len(whole) // 2])
+    cursor = Cursor(judged={"shop.orders": 2}).serialize()
     with pytest.raises(dg.DagsterError, match=r"Cannot read 1 of the tables\. shop\.orders: .*snapshot-3"):
-        tick(project, instance, json.dumps({"shop.orders": 2}))
+        tick(project, instance, cursor)
     snapshot.write_bytes(whole)
-    (request,) = tick(project, instance, json.dumps({"shop.orders": 2})).run_requests
-    assert request.run_key == "shop.orders@3"
+    (request,) = tick(project, instance, cursor).run_requests
+    assert request.run_key.startswith("shop.orders@3-")
 
 
 def test_a_broken_table_does_not_hide_another(
@@ -119,10 +123,12 @@ def test_a_broken_table_does_not_hide_another(
     visits = catalog.get_table("shop.visits")
     visits.write_arrow(pa.table({"page": ["a"], "seconds": pa.array([1], pa.int32())}))
     (Path(visits.location) / "snapshot" / "snapshot-1").write_text("{")
-    data = tick(project, instance, json.dumps({"shop.visits": 0}))
+    data = tick(project, instance, Cursor(judged={"shop.visits": 0}).serialize())
     (request,) = data.run_requests
-    assert request.run_key == "shop.orders@3"
-    assert json.loads(data.cursor or "") == {"shop.orders": 3, "shop.visits": 0}
+    assert request.run_key.startswith("shop.orders@3-")
+    cursor = Cursor.parse(data.cursor)
+    assert cursor.judged == {"shop.orders": 3, "shop.visits": 0}
+    assert cursor.troubles["shop.visits"].times == 1
 
 
 def test_due_picks_the_tables_that_need_it() -> None:
@@ -130,6 +136,58 @@ def test_due_picks_the_tables_that_need_it() -> None:
     assert due(sightings) == {"db.a": sightings["db.a"]}
 
 
-@pytest.mark.parametrize("text", [None, "", "not json", "[1]", "3"])
+@pytest.mark.parametrize("text", [None, "", "not json", "[1]", "3", '{"judged": {"a": "x"}}', '{"troubles": {"a": 1}}'])
 def test_a_cursor_that_makes_no_sense_counts_as_none(text: str | None) -> None:
-    assert parse_cursor(text) == {}
+    assert Cursor.parse(text) == Cursor()
+
+
+def test_a_cursor_survives_its_text() -> None:
+    cursor = Cursor("db.b", {"db.a": 4}, {"db.c": Trouble(2, 10.5)})
+    assert Cursor.parse(cursor.serialize()) == cursor
+
+
+def visit(catalog: PaimonCatalog, page: str) -> None:
+    visits = catalog.get_table("shop.visits")
+    visits.write_arrow(pa.table({"page": [page], "seconds": pa.array([1], pa.int32())}))
+
+
+def test_what_others_commit_is_reported_to_the_asset_without_a_run(
+    project: Project, instance: dg.DagsterInstance, catalog: PaimonCatalog
+) -> None:
+    visit(catalog, "a")
+    visit(catalog, "b")
+    data = tick(project, instance)
+    (event,) = data.asset_events
+    assert event.asset_key == dg.AssetKey(["shop", "visits"])
+    assert event.tags["dagster/data_version"] == "2"
+    assert event.metadata["records"].value == 2
+    assert not data.run_requests
+    assert not tick(project, instance, data.cursor).asset_events
+    catalog.get_table("shop.visits").of_run("some-run").truncate()
+    assert not tick(project, instance, data.cursor).asset_events, "a run of our own reports its work itself"
+
+
+def test_a_failed_compaction_is_asked_for_again_only_after_a_pause(
+    project: Project, instance: dg.DagsterInstance, catalog: PaimonCatalog
+) -> None:
+    commit_orders(catalog, 3)
+    definition = build_definitions(project).resolve_job_def("compact_shop_orders")
+    run = instance.create_run_for_job(definition, tags=definition.run_tags)
+    instance.report_run_failed(run)
+    data = tick(project, instance)
+    assert not data.run_requests
+    assert data.skip_message == "shop.orders: its last compactions failed, the next one waits"
+    assert Cursor.parse(data.cursor).judged == {}
+    assert not pausing(instance, "shop.orders", time.time() + 31)
+
+
+def test_the_projects_trigger_goes_before_the_tables(
+    project: Project, instance: dg.DagsterInstance, catalog: PaimonCatalog
+) -> None:
+    commit_orders(catalog, 2)
+    earlier = {"compaction": CompactionPolicy(trigger=2)}
+    sooner = project.model_copy(update={"tables": (project.tables[0].model_copy(update=earlier),)})
+    assert len(tick(sooner, instance).run_requests) == 1
+    never = {"compaction": CompactionPolicy(trigger=2, automatic=False)}
+    silent = project.model_copy(update={"tables": (project.tables[0].model_copy(update=never),)})
+    assert not tick(silent, instance).run_requests

@@ -15,8 +15,9 @@ import pytest
 from aiosmtpd.controller import Controller
 
 from assets import keys
-from assets.config import Alerts, Email, Project, Webhook
+from assets.config import Project
 from assets.judgements import DESCRIPTIONS
+from assets.policies import Alerts, Email, Webhook
 from assets.resources import PaimonCatalog
 from definitions import build_definitions
 from maintenance.errors import OptionError

@@ -1,0 +1,179 @@
+"""The parts of tables.yaml that say how tables are kept: frozen models, each refusing what it does not know."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any, Literal, Self
+from zoneinfo import ZoneInfo
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, model_validator
+
+from maintenance.errors import PaimonError
+from maintenance.monitor.backlog import BacklogLimits
+from maintenance.options.option import duration
+from maintenance.types.data_type import parse_type
+
+
+def _type_text(text: str) -> str:
+    try:
+        parse_type(text)
+    except PaimonError as error:
+        raise ValueError(error.found) from error
+    return text
+
+
+def _duration_text(text: str) -> str:
+    duration(text)
+    return text
+
+
+def _texts(options: Any) -> Any:
+    """YAML's true, 2 and 0.1 in the form in which Paimon and Spark take options: text."""
+    if not isinstance(options, dict):
+        return options
+    return {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in options.items()}
+
+
+def _zone_text(name: str) -> str:
+    try:
+        ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        raise ValueError(f"'{name}' is not a time zone") from None
+    return name
+
+
+Options = Annotated[dict[str, str], BeforeValidator(_texts)]
+TypeText = Annotated[str, AfterValidator(_type_text)]
+DurationText = Annotated[str, AfterValidator(_duration_text)]
+ZoneName = Annotated[str, AfterValidator(_zone_text)]
+
+
+class Entry(BaseModel, frozen=True, extra="forbid"):
+    """A part of tables.yaml: read once, never changed, and only with the keys that are known."""
+
+
+class TagPolicy(Entry):
+    """The tag that is created before each expiry, so that a known state outlives it."""
+
+    name: str = Field(default="{date}", description="{date} is today in the schedule's time zone, {snapshot} the id.")
+    time_retained: DurationText = Field(default="90 d", description="How long the tag lives, as Paimon writes it.")
+
+    @property
+    def lifetime(self) -> timedelta:
+        return duration(self.time_retained)
+
+
+class ChecksPolicy(Entry):
+    """When the checks of a table fail. What is left empty has the engine's own limit."""
+
+    max_age: DurationText | None = Field(default=None, description="Of the newest snapshot; absent: any age is well.")
+    max_level0_files: int | None = Field(default=None, ge=1, description="In one bucket; absent: twice the trigger.")
+    max_small_share: float = Field(default=0.8, ge=0, le=1, description="Of all files, once there are 50.")
+    max_changelog_lag: int = Field(default=20, ge=0, description="Commits that no changelog has yet.")
+    max_held: DurationText | None = Field(
+        default=None, description="How old a state may be that a consumer or tag holds; absent: retention plus a week."
+    )
+
+    @property
+    def limits(self) -> BacklogLimits:
+        return BacklogLimits(
+            max_age=duration(self.max_age) if self.max_age else None,
+            max_level0_files=self.max_level0_files,
+            max_small_share=self.max_small_share,
+            max_changelog_lag=self.max_changelog_lag,
+        )
+
+
+class CompactionPolicy(Entry):
+    """When the sensor asks for the compaction of a table."""
+
+    automatic: bool = Field(default=True, description="Off: only a person or a backfill compacts this table.")
+    trigger: int | None = Field(
+        default=None, ge=2, description="Sorted runs, or files without a primary key, in one bucket; absent: Paimon's."
+    )
+
+
+class RetentionPolicy(Entry):
+    """What the expiry of snapshots keeps. What is left empty comes from the table's own options."""
+
+    keep_at_least: int | None = Field(default=None, ge=1, description="Snapshots, whatever their age.")
+    keep_at_most: int | None = Field(default=None, ge=1, description="Snapshots, however young.")
+    time_retained: DurationText | None = Field(default=None, description="Those replaced no longer ago stay.")
+    full_days: bool = Field(default=False, description="Count from midnight: what the day before the limit saw, stays.")
+    time_zone: ZoneName | None = Field(default=None, description="Where midnight is; absent: the expiry's zone.")
+
+    @model_validator(mode="after")
+    def fits(self) -> Self:
+        if self.keep_at_least and self.keep_at_most and self.keep_at_least > self.keep_at_most:
+            raise ValueError(f"keep_at_least {self.keep_at_least} is more than keep_at_most {self.keep_at_most}")
+        if self.full_days and self.time_retained is None:
+            raise ValueError("full_days needs time_retained")
+        return self
+
+    def older_than(self, now: datetime, zone: ZoneInfo) -> datetime | None:
+        """The moment before which snapshots must have been replaced to go; None: the table's options decide.
+
+        Args: `now`: with a time zone; `zone`: of the schedule, used where the policy names none.
+        """
+        if self.time_retained is None:
+            return None
+        # Elapsed time is counted in UTC: a day with 23 or 25 hours keeps neither less nor more.
+        limit = now.astimezone(UTC) - duration(self.time_retained)
+        if not self.full_days:
+            return limit
+        local = limit.astimezone(ZoneInfo(self.time_zone) if self.time_zone else zone)
+        return local.replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
+
+
+class PartitionsPolicy(Entry):
+    """How the partitions of a table are mirrored in Dagster."""
+
+    max_keys: int = Field(default=1000, ge=1, le=5000, description="The newest partitions only; Dagster slows beyond.")
+
+
+class IndexColumns(Entry):
+    """Columns whose file indexes are built besides those that the table's own options ask for."""
+
+    bloom_filter: tuple[str, ...] = ()
+    bitmap: tuple[str, ...] = ()
+    bsi: tuple[str, ...] = ()
+    range_bitmap: tuple[str, ...] = ()
+
+    def options(self, given: Mapping[str, str]) -> dict[str, str]:
+        """Paimon's table options for these and the columns that `given` options name; empty if there are none."""
+        chosen = {"bloom-filter": self.bloom_filter, "bitmap": self.bitmap, "bsi": self.bsi}
+        chosen["range-bitmap"] = self.range_bitmap
+        found: dict[str, str] = {}
+        for kind, columns in chosen.items():
+            key = f"file-index.{kind}.columns"
+            named = [name.strip() for name in given.get(key, "").split(",") if name.strip()]
+            if columns:
+                found[key] = ",".join(dict.fromkeys([*named, *columns]))
+        return found
+
+
+class Webhook(Entry):
+    """Alerts as an HTTP POST. A text of the form ${NAME} is read from the environment when it is needed."""
+
+    kind: Literal["webhook"]
+    url: str
+    format: Literal["json", "slack"] = Field(default="json", description="Generic JSON, or Slack's blocks.")
+
+
+class Email(Entry):
+    """Alerts by e-mail. A text of the form ${NAME} is read from the environment when it is needed."""
+
+    kind: Literal["email"]
+    host: str
+    port: int = 25
+    sender: str
+    to: tuple[str, ...]
+    user: str | None = None
+    password: str | None = None
+    starttls: bool = False
+
+
+class Alerts(Entry):
+    """Who is told of failed runs and checks: once per fault, and again when it is over."""
+
+    url: str = Field(default="http://localhost:3000", description="Where Dagster's web server is, for links.")
+    targets: tuple[Annotated[Webhook | Email, Field(discriminator="kind")], ...] = ()

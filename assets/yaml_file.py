@@ -1,0 +1,68 @@
+"""A YAML file read into a pydantic model; a mistake is told with its line."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from maintenance.errors import OptionError
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def parse_yaml(path: Path, model: type[Model]) -> Model:
+    """The file as a model. Raises OptionError, with the line of the mistake."""
+    try:
+        root = yaml.compose(path.read_text(encoding="utf-8"), yaml.SafeLoader)
+    except FileNotFoundError as error:
+        raise OptionError("the file does not exist", str(path), "Write it, or name another one.") from error
+    except yaml.MarkedYAMLError as error:
+        raise _mistake(path, error.problem_mark, f"this is not YAML: {error.problem}") from error
+    if root is None:
+        raise OptionError("the file is empty", str(path), "Describe a warehouse and its tables in it.")
+    _forbid_repeated_keys(root, path)
+    try:
+        return model.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+    except ValidationError as error:
+        first = error.errors()[0]
+        mark = _node_at(root, first["loc"]).start_mark
+        place = ".".join(str(part) for part in first["loc"])
+        raise _mistake(path, mark, f"{place}: {first['msg']}" if place else first["msg"]) from error
+
+
+def _mistake(path: Path, mark: yaml.Mark | None, found: str) -> OptionError:
+    where = f"{path}, line {mark.line + 1}" if mark else str(path)
+    return OptionError(found, where, "Correct this line.")
+
+
+def _forbid_repeated_keys(node: yaml.Node, path: Path) -> None:
+    """YAML lets the last of several equal keys win without a word: a setting would be lost."""
+    if isinstance(node, yaml.SequenceNode):
+        for child in node.value:
+            _forbid_repeated_keys(child, path)
+    if not isinstance(node, yaml.MappingNode):
+        return
+    seen: set[str] = set()
+    for key, value in node.value:
+        if key.value in seen:
+            raise _mistake(path, key.start_mark, f"the key '{key.value}' stands here a second time")
+        seen.add(key.value)
+        _forbid_repeated_keys(value, path)
+
+
+def _node_at(node: yaml.Node, location: Sequence[int | str]) -> yaml.Node:
+    """Where to point for a pydantic location: the value if it is a scalar, else its key, or what encloses it."""
+    shown = node
+    for part in location:
+        if isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
+            shown = node = node.value[part]
+            continue
+        entries = node.value if isinstance(node, yaml.MappingNode) else []
+        entry = next(((key, value) for key, value in entries if key.value == str(part)), None)
+        if entry is None:
+            continue  # pydantic names the kind of an entry in between, where there are several
+        key, node = entry
+        shown = node if isinstance(node, yaml.ScalarNode) else key
+    return shown

@@ -1,0 +1,108 @@
+"""What maintenance did, kept in the lake itself: a Paimon table `<database>.maintenance_history` beside the tables.
+
+One row for each operation of a run, failed ones too. Any reader of Paimon can query it, and plans are estimated by it.
+It is an append table without buckets, so that runs write it side by side; it needs maintenance like any other.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import pyarrow as pa
+
+from maintenance.catalog.catalog import Catalog
+from maintenance.catalog.schema import Schema
+from maintenance.errors import NotFoundError, SchemaError
+from maintenance.table.table import Table
+
+HISTORY_TABLE = "maintenance_history"
+SUCCEEDED = "succeeded"
+FAILED = "failed"
+_ROWS_LOOKED_AT = 20
+_COLUMNS = (
+    ("finished_at", "TIMESTAMP(3) WITH LOCAL TIME ZONE NOT NULL", pa.timestamp("ms", "UTC")),
+    ("table_name", "STRING NOT NULL", pa.string()),
+    ("operation", "STRING NOT NULL", pa.string()),
+    ("outcome", "STRING NOT NULL", pa.string()),
+    ("run_id", "STRING", pa.string()),
+    ("seconds", "DOUBLE", pa.float64()),
+    ("snapshot_id", "BIGINT", pa.int64()),
+    ("input_bytes", "BIGINT", pa.int64()),
+    ("files_before", "BIGINT", pa.int64()),
+    ("files_after", "BIGINT", pa.int64()),
+    ("bytes_before", "BIGINT", pa.int64()),
+    ("bytes_after", "BIGINT", pa.int64()),
+    ("details", "STRING", pa.string()),
+)
+_OPTIONS = {"bucket": "-1", "compaction.min.file-num": "10", "snapshot.num-retained.max": "20"}
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryEntry:
+    """One operation of one run.
+
+    Attributes:
+        finished_at: with a time zone. outcome: ``succeeded`` or ``failed``.
+        snapshot_id: the table's newest afterwards. seconds, *_bytes: None where unknown.
+        files_*, bytes_*: of the table, before and after.
+        details: more numbers of the operation's report; of a failure, what was found, where and the next step.
+    """
+
+    finished_at: datetime
+    table_name: str
+    operation: str
+    outcome: str = SUCCEEDED
+    run_id: str | None = None
+    seconds: float | None = None
+    snapshot_id: int | None = None
+    input_bytes: int | None = None
+    files_before: int | None = None
+    files_after: int | None = None
+    bytes_before: int | None = None
+    bytes_after: int | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+def write_history(catalog: Catalog, history: str, entries: Sequence[HistoryEntry]) -> None:
+    """Append entries to the history table, as one commit; it is created if it does not exist.
+
+    Raises: what writing and committing raise.
+    """
+    if not entries:
+        return
+    columns = [pa.array([_value(entry, name) for entry in entries], arrow_type) for name, _, arrow_type in _COLUMNS]
+    rows = pa.table(dict(zip((name for name, _, _ in _COLUMNS), columns, strict=True)))
+    try:
+        table = catalog.get_table(history)
+    except NotFoundError:
+        schema = Schema([(name, text) for name, text, _ in _COLUMNS], options=_OPTIONS, comment=__doc__.split("\n")[0])
+        catalog.create_table(history, schema, ignore_if_exists=True)
+        table = catalog.get_table(history)
+    if not isinstance(table, Table):
+        raise SchemaError(f"'{history}' is a system table", "history", "Choose another name.")
+    table.write_arrow(rows)
+
+
+def read_history(catalog: Catalog, history: str, table_name: str, operation: str | None = None) -> list[dict[str, Any]]:
+    """The newest entries about a table, newest first, a few of them; none where there is no history yet."""
+    try:
+        table = catalog.get_table(history)
+    except NotFoundError:
+        return []
+    where = f"table_name = '{table_name}'" + (f" AND operation = '{operation}'" if operation else "")
+    rows = table.to_arrow(where=where).sort_by([("finished_at", "descending")])
+    return rows.slice(0, _ROWS_LOOKED_AT).to_pylist()
+
+
+def estimated_seconds(past: Sequence[Mapping[str, Any]], input_bytes: int) -> float | None:
+    """How long an operation may take on so many bytes, by the speed of those that succeeded; None if unknown."""
+    known = [row for row in past if row["outcome"] == SUCCEEDED and row["input_bytes"] and row["seconds"]]
+    done = sum(row["input_bytes"] for row in known)
+    return input_bytes * sum(row["seconds"] for row in known) / done if done else None
+
+
+def _value(entry: HistoryEntry, name: str) -> Any:
+    value = getattr(entry, name)
+    return json.dumps(value, sort_keys=True, default=str) if name == "details" else value
