@@ -57,9 +57,8 @@ class PartitionBuckets:
         self, buckets: Mapping[int, np.ndarray], options: DynamicBucketOptions, assigner: Assigner = ALONE
     ) -> None:
         """`buckets`: the hashes that each bucket of the partition holds, int32."""
-        self._options = options
-        self._assigner = assigner
-        self._counts = {bucket: len(hashes) for bucket, hashes in buckets.items()}
+        counts = {bucket: len(hashes) for bucket, hashes in buckets.items()}
+        self._filling = BucketFilling(counts, options, assigner)
         hashes = np.concatenate([np.empty(0, np.int32), *buckets.values()])
         owners = np.concatenate([np.empty(0, np.int32), *(np.full(len(h), b, np.int32) for b, h in buckets.items())])
         mine = assigner_of(hashes, assigner.count) == assigner.number
@@ -79,14 +78,26 @@ class PartitionBuckets:
         new = np.flatnonzero(~found)
         if len(new):
             new = new[np.argsort(first[new], kind="stable")]
-            owners[new] = self._filled(distinct[new])
+            owners[new] = self._filling.take(distinct[new])
             known = np.concatenate([self._known, distinct[new]])
             order = np.argsort(known, kind="stable")
             self._known, self._owners = known[order], np.concatenate([self._owners, owners[new]])[order]
         return owners[inverse]
 
-    def _filled(self, hashes: np.ndarray) -> np.ndarray:
-        """Buckets for new keys, which are counted."""
+
+class BucketFilling:
+    """How full the buckets of one partition are, and where further keys go. `counts`: keys of each bucket."""
+
+    def __init__(self, counts: Mapping[int, int], options: DynamicBucketOptions, assigner: Assigner = ALONE) -> None:
+        self._counts = dict(counts)
+        self._options = options
+        self._assigner = assigner
+
+    def take(self, hashes: np.ndarray) -> np.ndarray:
+        """Buckets for new keys, which are counted, int32, shape (n,). `hashes`: of the keys.
+
+        Raises: OptionError: no bucket id is left.
+        """
         result = np.empty(len(hashes), np.int32)
         done = 0
         while done < len(hashes):
@@ -96,7 +107,8 @@ class PartitionBuckets:
                 existing = np.array(sorted(self._counts), np.int32)
                 result[done:] = existing[np.abs(hashes[done:].astype(np.int64)) % len(existing)]
                 break
-            count = min(len(hashes) - done, self._options.target_rows - self._counts.setdefault(bucket, 0))
+            room = self._options.target_rows - self._counts.setdefault(bucket, 0)
+            count = min(len(hashes) - done, max(1, room))
             result[done : done + count] = bucket
             self._counts[bucket] += count
             done += count

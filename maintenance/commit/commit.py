@@ -17,7 +17,7 @@ from maintenance.bucket.postpone import POSTPONE_BUCKET, is_postponed
 from maintenance.commit.conflicts import Conflict, Group, bucket_mismatch, find_conflict
 from maintenance.commit.manifest_merge import ManifestMergeOptions, merge_manifests
 from maintenance.commit.vectors import check_vectors, vectors_after
-from maintenance.errors import CommitError, ConflictError
+from maintenance.errors import CommitError, ConflictError, NotFoundError
 from maintenance.format.avro_codec import codec_of
 from maintenance.format.data_file import DataFileMeta
 from maintenance.format.data_format import FileSettings
@@ -35,6 +35,7 @@ from maintenance.metadata.snapshots import Snapshots
 from maintenance.options import table as table_options
 from maintenance.write.hash_index import HashFiles
 from maintenance.write.message import CommitMessage
+from maintenance.write.state import WriteState
 
 BATCH_IDENTIFIER = 2**63 - 1
 # The property of a snapshot that says which of this project's operations made it; its users change with every run.
@@ -108,6 +109,8 @@ class Changes:
         return frozenset(e.identity for e in added if (e.file.file_name, e.file.level) in left)
 
 
+# Snapshots that leave every key where it is.
+_KEEP_KEYS = (CommitKind.COMPACT, CommitKind.ANALYZE)
 Check = Callable[[CommitTarget, Changes, Snapshot | None], Conflict | None]
 
 
@@ -127,13 +130,13 @@ def commit_append(
     identity: CommitIdentity,
     *,
     force: bool = False,
-    hash_files: HashFiles | None = None,
+    state: WriteState | None = None,
 ) -> tuple[int, ...]:
     """Publish new files. Returns the new snapshot's id, nothing if there is nothing to commit and not `force`.
 
-    Args: `hash_files`: of a table with dynamic buckets, those by which the rows were given their buckets.
+    Args: `state`: by which the rows were given their buckets.
     Raises: CommitError: other writers kept publishing first; ConflictError: a partition has another number of buckets
-        than these files, or another writer gave keys of it their buckets meanwhile. Nothing is published, the files of
+        than these files, or another writer gave keys of it their places meanwhile. Nothing is published, the files of
         the messages stay: retry, or `abort`.
     """
     entries = entries_of_messages(messages, lambda m: [(FileKind.ADD, m.new_files)])
@@ -145,8 +148,10 @@ def commit_append(
 
     def check(target: CommitTarget, changes: Changes, latest: Snapshot | None) -> Conflict | None:
         conflict = _check_bucket_number(target, changes, latest)
-        if conflict is None and hash_files is not None:
-            conflict = _check_hash_files(target, changes, latest, hash_files)
+        if conflict is None and state is not None and state.hash_files is not None:
+            conflict = _check_hash_files(target, changes, latest, state.hash_files)
+        if conflict is None and state is not None and state.key_index is not None:
+            conflict = _check_keys_stayed(target, changes, latest, state.key_index.snapshot)
         return conflict
 
     snapshot, conflict, _ = publish(target, changes, identity, check)
@@ -160,11 +165,11 @@ def append_or_abort(
     messages: Sequence[CommitMessage],
     identity: CommitIdentity,
     *,
-    hash_files: HashFiles | None = None,
+    state: WriteState | None = None,
 ) -> tuple[int, ...]:
     """As `commit_append`; when it is certain that nothing was published, the files of the messages are deleted."""
     try:
-        return commit_append(target, messages, identity, hash_files=hash_files)
+        return commit_append(target, messages, identity, state=state)
     except (CommitError, ConflictError):
         # After any other error the snapshot may be there and need its files.
         abort(target, messages)
@@ -366,6 +371,24 @@ def _check_hash_files(
         return None
     moved = {key for key in before.keys() | after.keys() if before.get(key) != after.get(key)}
     return Conflict("another writer gave keys of the same partition their buckets meanwhile", frozenset(moved))
+
+
+def _check_keys_stayed(
+    target: CommitTarget, changes: Changes, latest: Snapshot | None, before: Snapshot | None
+) -> Conflict | None:
+    """Records were given their partitions by the keys of one snapshot: since then only compactions may have come."""
+    first = 1 if before is None else before.id
+    last = 0 if latest is None else latest.id
+    try:
+        since = [target.snapshots.get(snapshot_id) for snapshot_id in range(first, last + 1)]
+    except NotFoundError:
+        since = []
+    untouched = before is None or (bool(since) and since[0] == before)
+    later = since if before is None else since[1:]
+    if untouched and len(since) == last - first + 1 and all(s.commit_kind in _KEEP_KEYS for s in later):
+        return None
+    groups = frozenset((entry.partition, entry.bucket) for entry in changes.entries)
+    return Conflict("another writer changed which keys there are meanwhile", groups)
 
 
 def _snapshot(

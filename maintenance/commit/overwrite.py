@@ -19,7 +19,7 @@ from maintenance.commit.commit import (
     entries_of_messages,
     publish,
 )
-from maintenance.errors import CommitError, ConflictError, DataError
+from maintenance.errors import CommitError, ConflictError, DataError, UnsupportedError
 from maintenance.format.index_manifest import IndexManifestEntry
 from maintenance.format.key import key_reader
 from maintenance.format.manifest import EntrySelection, FileKind, ManifestEntry
@@ -48,10 +48,12 @@ class Overwrite:
     def replaces(self, target: CommitTarget, messages: Sequence[CommitMessage]) -> Replaces | None:
         """Which partitions the files of these messages replace; None = there is nothing to do.
 
-        Raises: DataError: new files lie outside, or a partition names no partition column.
+        Raises: DataError: new files lie outside, or a partition names no partition column; UnsupportedError: keys may
+            move between partitions, and not all of them are replaced.
         """
         self._check(target)
         written = {message.partition for message in messages if message.new_files}
+        self._check_keys(target, written)
 
         def covered(partition: bytes) -> bool:
             return self.partitions is None or matches_spec(target.paths.spec_of(partition), self.partitions)
@@ -63,10 +65,22 @@ class Overwrite:
                 f"table {target.name}",
                 "Leave these rows out, or overwrite without a partition.",
             )
-        dynamic = table_options.DYNAMIC_PARTITION_OVERWRITE.of(target.options) if self.dynamic is None else self.dynamic
-        if dynamic and target.schema.partition_keys:
+        if self._is_dynamic(target) and target.schema.partition_keys:
             return written.__contains__ if written else None
         return covered
+
+    def _check_keys(self, target: CommitTarget, written: set[bytes]) -> None:
+        """Keys of the new rows may be in the partitions that stay."""
+        moves = target.schema.is_cross_partition and table_options.BUCKET.of(target.options) == -1
+        if moves and written and (self.partitions is not None or self._is_dynamic(target)):
+            raise UnsupportedError(
+                "single partitions of a table whose keys move from one to another cannot be overwritten",
+                f"table {target.name}",
+                "Overwrite the whole table, with dynamic=False, or write the rows.",
+            )
+
+    def _is_dynamic(self, target: CommitTarget) -> bool:
+        return table_options.DYNAMIC_PARTITION_OVERWRITE.of(target.options) if self.dynamic is None else self.dynamic
 
     def _check(self, target: CommitTarget) -> None:
         for spec in self.partitions or ():
@@ -89,7 +103,7 @@ def overwrite_or_abort(
     """
     try:
         replaces = overwrite.replaces(target, messages)
-    except DataError:
+    except (DataError, UnsupportedError):
         abort(target, messages)
         raise
     if replaces is None:

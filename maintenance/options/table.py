@@ -39,6 +39,7 @@ DYNAMIC_BUCKET_TARGET_ROW_NUM = Option("dynamic-bucket.target-row-num", integer,
 DYNAMIC_BUCKET_INITIAL_BUCKETS: Option[int | None] = Option("dynamic-bucket.initial-buckets", integer, None)
 DYNAMIC_BUCKET_MAX_BUCKETS = Option("dynamic-bucket.max-buckets", integer, -1)
 DYNAMIC_BUCKET_ASSIGNER_PARALLELISM: Option[int | None] = Option("dynamic-bucket.assigner-parallelism", integer, None)
+CROSS_PARTITION_UPSERT_INDEX_TTL: Option[timedelta | None] = Option("cross-partition-upsert.index-ttl", duration, None)
 POSTPONE_BATCH_WRITE_FIXED_BUCKET = Option("postpone.batch-write-fixed-bucket", boolean, True)
 POSTPONE_BATCH_WRITE_FIXED_BUCKET_MAX_PARALLELISM = Option(
     "postpone.batch-write-fixed-bucket.max-parallelism", positive, 2048

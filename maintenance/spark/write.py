@@ -7,7 +7,7 @@ unaware append table are written where they are.
 
 import pickle
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,10 +17,10 @@ from maintenance.bucket.dynamic import Assigner, assigner_of
 from maintenance.bucket.postpone import is_postponed, waits
 from maintenance.errors import DataError
 from maintenance.options import table as table_options
+from maintenance.spark.cross_partition import placed_frame, placed_rows
+from maintenance.spark.frame_write import ASSIGNER_COLUMN, BUCKET_COLUMN, ORDER_COLUMN, FrameWrite
 from maintenance.spark.tasks import TaskError, portable
-from maintenance.types.row_kind import kinds_of_texts
-from maintenance.write.buckets import buckets_of, check_bucket_mode, has_dynamic_buckets
-from maintenance.write.context import WriteContext
+from maintenance.write.buckets import buckets_of, check_bucket_mode, has_dynamic_buckets, moves_keys
 from maintenance.write.hash_index import BucketAssigner, key_hashes
 from maintenance.write.message import CommitMessage
 from maintenance.write.postpone import (
@@ -31,50 +31,14 @@ from maintenance.write.postpone import (
     with_buckets,
     with_numbers,
 )
-from maintenance.write.rows import conform
-from maintenance.write.state import WriteState
 from maintenance.write.table_write import TableWrite
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
-BUCKET_COLUMN = "_paimon_bucket"
-ORDER_COLUMN = "_paimon_order"
-ASSIGNER_COLUMN = "_paimon_assigner"
 # Writers of rows that wait in the postpone bucket, for each partition.
 _WAITING_WRITERS = 8
-_OWN_COLUMNS = (BUCKET_COLUMN, ORDER_COLUMN, ASSIGNER_COLUMN)
-
-
-@dataclass(frozen=True, slots=True)
-class FrameWrite:
-    """How to write a DataFrame.
-
-    Attributes:
-        state: of the table, see `TableWrite`.
-        row_kind_column: a column of ``+I`` … that is not stored; None = all ``+I``.
-    """
-
-    context: WriteContext
-    state: WriteState
-    row_kind_column: str | None = None
-
-    def conformed(self, rows: pa.Table) -> pa.Table:
-        """Rows of the DataFrame as writers take them."""
-        rows = rows.drop_columns([c for c in _OWN_COLUMNS if c in rows.column_names])
-        kinds = None
-        if self.row_kind_column is not None:
-            kinds = kinds_of_texts(rows.column(self.row_kind_column))
-            rows = rows.drop_columns([self.row_kind_column])
-        return conform(rows, kinds, self.context)
-
-    def keys_of(self, rows: pa.Table) -> pa.Table:
-        """The same with every row there: ignored retractions have a bucket too."""
-        if self.row_kind_column is not None:
-            rows = rows.drop_columns([self.row_kind_column])
-        rows = rows.drop_columns([c for c in _OWN_COLUMNS if c in rows.column_names])
-        return conform(rows, None, self.context, keep_ignored=True)
 
 
 def write_frame(frame: "DataFrame", write: FrameWrite) -> "list[CommitMessage | TaskError]":
@@ -88,7 +52,9 @@ def write_frame(frame: "DataFrame", write: FrameWrite) -> "list[CommitMessage | 
         )
     if needs_sizes(write.context):
         write = replace(write, state=with_numbers(write.state, _partition_sizes(frame, write), write.context))
-    if has_dynamic_buckets(write.context):
+    if moves_keys(write.context):
+        frame = placed_frame(frame, write, _assigners(frame, write.context.options))
+    elif has_dynamic_buckets(write.context):
         frame = _given_buckets(frame, write)
     elif table_options.BUCKET.of(write.context.options) != -1:
         frame = _brought_together(frame, write)
@@ -206,6 +172,9 @@ def _write(batches: Iterator[pa.RecordBatch], write: FrameWrite) -> "list[Commit
     try:
         for batch in batches:
             rows = pa.Table.from_batches([batch])
+            if moves_keys(write.context):
+                writer.write(*placed_rows(rows, write))
+                continue
             if not dynamic:
                 writer.write(write.conformed(rows))
                 continue

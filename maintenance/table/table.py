@@ -40,14 +40,16 @@ from maintenance.scan.plan import ScanPlan, ScanSource
 from maintenance.scan.startup import startup_of
 from maintenance.scan.target import FullState, ScanTarget
 from maintenance.scan.time_travel import scan_target
+from maintenance.table.key_index import key_index
 from maintenance.table.planning import Wanted, plan_read
 from maintenance.table.rows import WHOLE_TABLE_MEMORY, read_splits, splits_to_spark
 from maintenance.types.arrow import arrow_type
 from maintenance.types.data_type import DataField
 from maintenance.types.row_kind import kinds_of_texts
-from maintenance.write.buckets import has_dynamic_buckets
+from maintenance.write.buckets import has_dynamic_buckets, moves_keys
 from maintenance.write.context import WriteContext
 from maintenance.write.hash_index import HashFiles
+from maintenance.write.key_index import KeyIndex
 from maintenance.write.message import CommitMessage
 from maintenance.write.rows import conform
 from maintenance.write.state import WriteState
@@ -267,7 +269,7 @@ class Table:
         hash_files = self.hash_files()
         snapshot = self.latest_snapshot()
         if snapshot is None or not (self.is_primary_key_table or table_options.BUCKET.of(self.options) > 0):
-            return WriteState(hash_files=hash_files, user=user)
+            return WriteState(hash_files=hash_files, user=user, key_index=self._key_index(snapshot))
         last: dict[tuple[bytes, int], int] = {}
         numbers: dict[bytes, int] = {}
         for entry in self.manifests.live_entries(snapshot):
@@ -275,7 +277,10 @@ class Table:
             last[key] = max(last.get(key, -1), entry.file.max_sequence_number)
             if entry.total_buckets > 0:
                 numbers[entry.partition] = entry.total_buckets
-        return WriteState(last, hash_files, numbers, user)
+        return WriteState(last, hash_files, numbers, user, self._key_index(snapshot))
+
+    def _key_index(self, snapshot: Snapshot | None) -> KeyIndex | None:
+        return key_index(self, snapshot) if moves_keys(self.write_context()) else None
 
     def hash_files(self) -> HashFiles | None:
         """The HASH index files of each (partition, bucket) of a table with dynamic buckets, None for any other."""
@@ -313,8 +318,8 @@ class Table:
     def append(
         self, write: Callable[[WriteState], Sequence[CommitMessage]], identity: CommitIdentity
     ) -> tuple[tuple[int, ...], Sequence[CommitMessage]]:
-        """Write and commit. Rows are written anew when another writer gave keys their buckets meanwhile, or partitions
-        the number of theirs.
+        """Write and commit. Rows are written anew when another writer gave keys their places meanwhile, or partitions
+        the number of their buckets.
 
         Args: `write`: writes the rows on the state it is given.
         Returns: the new snapshot ids, and what was written. Raises: as `write_arrow`.
@@ -324,10 +329,10 @@ class Table:
             state = self.write_state(identity.user)
             messages = write(state)
             try:
-                return append_or_abort(self.commit_target(), messages, identity, hash_files=state.hash_files), messages
+                return append_or_abort(self.commit_target(), messages, identity, state=state), messages
             except ConflictError:
                 attempt += 1
-                if attempt > _ATTEMPTS or (state.hash_files is None and not is_postponed(self.options)):
+                if attempt > _ATTEMPTS or not (state.gives_places or is_postponed(self.options)):
                     raise
 
     def overwrite_arrow(

@@ -23,19 +23,24 @@ class BucketRows:
 
 
 def check_bucket_mode(context: WriteContext) -> None:
-    """Refuse bucket modes that cannot be written yet. Raises: UnsupportedError."""
-    crosses = not set(context.schema.partition_keys) <= set(context.schema.primary_keys)
-    if has_dynamic_buckets(context) and crosses:
+    """Refuse what would leave a key in two partitions. Raises: UnsupportedError."""
+    deletes = table_options.MERGE_ENGINE.of(context.options) == "deduplicate"
+    if moves_keys(context) and deletes and table_options.IGNORE_DELETE.of(context.options):
         raise UnsupportedError(
-            f"option 'bucket' = '{context.total_buckets}' with a primary key across partitions is not supported yet",
+            "option 'ignore-delete' where keys move from one partition to another",
             f"table {context.name}",
-            "Use a fixed number of buckets.",
+            "Unset it: a key that moves is deleted where it was.",
         )
+
+
+def moves_keys(context: WriteContext) -> bool:
+    """Whether keys may change their partition, so that where each one is must be known."""
+    return context.schema.is_cross_partition and context.total_buckets == -1
 
 
 def has_dynamic_buckets(context: WriteContext) -> bool:
     """Whether each new key is given a bucket that it keeps, which HASH index files remember."""
-    return context.has_primary_key and context.total_buckets == -1
+    return context.has_primary_key and context.total_buckets == -1 and not moves_keys(context)
 
 
 def buckets_of(rows: pa.Table, context: WriteContext) -> np.ndarray:

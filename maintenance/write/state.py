@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from maintenance.write.hash_index import HashFiles
+from maintenance.write.key_index import KeyIndex
 
 Sequences = Mapping[tuple[bytes, int], int]
 BucketNumbers = Mapping[bytes, int]
@@ -17,6 +18,7 @@ class WriteState:
         sequences: largest sequence number of the live files of each (partition, bucket); numbering goes on from there.
         hash_files: HASH index files by (partition, bucket) of a table with dynamic buckets, None for any other.
         bucket_numbers: how many buckets the partitions of a table with postponed buckets have.
+        key_index: where the keys are of a table whose keys may change their partition, None for any other.
         user: who will commit; part of the names of files that wait in the postpone bucket.
     """
 
@@ -24,3 +26,9 @@ class WriteState:
     hash_files: HashFiles | None = None
     bucket_numbers: BucketNumbers = field(default_factory=dict)
     user: str = ""
+    key_index: KeyIndex | None = None
+
+    @property
+    def gives_places(self) -> bool:
+        """Whether the buckets or partitions of rows follow from the keys that are there."""
+        return self.hash_files is not None or self.key_index is not None

@@ -5,9 +5,10 @@ import pyarrow as pa
 
 from maintenance.bucket.postpone import POSTPONE_BUCKET, is_postponed, waits
 from maintenance.write.bucket_writer import BucketWriter
-from maintenance.write.buckets import buckets_of, check_bucket_mode, has_dynamic_buckets, split_by_bucket
+from maintenance.write.buckets import buckets_of, check_bucket_mode, has_dynamic_buckets, moves_keys, split_by_bucket
 from maintenance.write.context import WriteContext
 from maintenance.write.hash_index import BucketAssigner, HashIndexWriter
+from maintenance.write.key_index import KeyIndex, KeyPlacer, moved, records_of, with_known
 from maintenance.write.message import CommitMessage
 from maintenance.write.postpone import (
     needs_sizes,
@@ -87,12 +88,25 @@ class TableWrite:
 
 def write_rows(context: WriteContext, state: WriteState, rows: pa.Table) -> list[CommitMessage]:
     """Write rows as `conform` returns them, all at once. On an error nothing of what was written stays."""
+    buckets = None
     if needs_sizes(context):
         state = with_numbers(state, dict(partition_sizes(rows, context)), context)
+    if moves_keys(context):
+        rows, buckets = _placed(rows, context, state.key_index)
     writer = TableWrite(context, state)
     try:
-        writer.write(rows)
+        writer.write(rows, buckets)
     except BaseException:
         writer.abort()
         raise
     return writer.finish()
+
+
+def _placed(rows: pa.Table, context: WriteContext, index: KeyIndex | None) -> tuple[pa.Table, np.ndarray]:
+    """What to write of rows whose keys may be in other partitions, and into which buckets."""
+    records = records_of(rows, context)
+    if index is not None:
+        records = with_known(records, index, context)
+    placed = KeyPlacer(context, {} if index is None else index.counts).place(records)
+    made_of = rows.take(pa.array(placed.rows - (len(records.keys) - rows.num_rows)))
+    return moved(made_of, placed, context), placed.buckets

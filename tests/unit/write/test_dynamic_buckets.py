@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from maintenance.errors import CorruptFileError, UnsupportedError
+from maintenance.errors import CorruptFileError
 from maintenance.format.hash_index import parse_hash_index, serialize_hash_index
 from maintenance.operations.compact import compact
 from maintenance.operations.expire_snapshots import expire_snapshots
@@ -96,11 +96,3 @@ def test_expiry_takes_replaced_index_files_along(tmp_path: Path) -> None:
         table.write_arrow(keyed({i: "a"}))
     expire_snapshots(table.copy({"snapshot.time-retained": "0 s"}), retain_min=1, retain_max=1)
     assert len(list((Path(table.location) / "index").iterdir())) == len(table.hash_files() or {}) == 2
-
-
-def test_across_partitions_is_refused(tmp_path: Path) -> None:
-    fields = (("id", "INT NOT NULL"), ("day", "STRING NOT NULL"))
-    with pytest.raises(UnsupportedError, match="across partitions"):
-        create_table(tmp_path, fields, ("id",), OPTIONS, partition_keys=("day",)).write_arrow(
-            pa.table({"id": pa.array([1], pa.int32()), "day": ["a"]})
-        )
