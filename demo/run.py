@@ -24,14 +24,24 @@ from demo import flights, routes, weather
 from demo.feed import FLIGHT_ROUNDS, WEATHER_ROUNDS, Delivery, deliver, deliveries
 from demo.report import Change, Check, Measured, RoundResult, changelog_report, check_report, table_report
 from maintenance.catalog import Catalog, SetOption
+from maintenance.operations.explain_scan import explain_scan
 from maintenance.operations.history import HISTORY_TABLE
+from maintenance.scan.explain import INDEX
 from maintenance.table.shape import TableShape, table_shape
 from maintenance.table.table import Table
 
 FLIGHTS, WEATHER, ROUTE_DAY = "demo.flights", "demo.weather", "demo.route_day"
 HONOLULU = "month = 7 AND time_hour = TIMESTAMP '2013-07-11T14:00:00Z' AND carrier = 'HA' AND flight = 51"
 HONOLULU_NAME = "Hawaiian Airlines 51, New York JFK to Honolulu, 11 July 2013 (demo.flights)"
-INDEX_QUERIES = {FLIGHTS: "dest = 'LEX'", WEATHER: "origin = 'KHN'"}
+INDEX_QUERIES = {
+    FLIGHTS: ("dest = 'LEX'",),
+    WEATHER: ("precip BETWEEN 0.41 AND 0.42", "wind_dir = 30 AND precip >= 0.2"),
+}
+# Indexes that are asked for when there are files without.
+LATE_INDEXES = {
+    FLIGHTS: {"file-index.bloom-filter.columns": "tailnum,dest", "file-index.bloom-filter.dest.items": "200"},
+    WEATHER: {"file-index.bitmap.columns": "wind_dir", "file-index.bsi.columns": "precip"},
+}
 QUERIES = {
     FLIGHTS: "origin = 'JFK' AND dep_delay > 60",
     WEATHER: "origin = 'JFK' AND visib < 1",
@@ -151,18 +161,21 @@ def query_seconds(table: Table, options: dict[str, str]) -> float:
     return min(times)
 
 
-def declare_index(catalog: PaimonCatalog) -> None:
-    """Ask for one more file index, as a person would with ALTER TABLE: older files get it from the file-index step."""
-    options = {"file-index.bloom-filter.columns": "tailnum,dest", "file-index.bloom-filter.dest.items": "200"}
-    catalog.open().alter_table(FLIGHTS, [SetOption(key, value) for key, value in options.items()])
-    _say("ALTER TABLE demo.flights: from now on a bloom filter on dest, too; older files lack it")
+def declare_indexes(catalog: PaimonCatalog, identifier: str) -> None:
+    """Ask for more file indexes, as a person would with ALTER TABLE: older files get them from the file-index step."""
+    options = LATE_INDEXES[identifier]
+    catalog.open().alter_table(identifier, [SetOption(key, value) for key, value in options.items()])
+    settings = ", ".join(f"'{key}' = '{value}'" for key, value in options.items())
+    _say(f"ALTER TABLE {identifier} SET ({settings}): older files lack these indexes")
 
 
 def index_report(table: Table, query: str) -> str:
-    """How many files a query for a rare value need not read."""
-    plan, _ = table.plan(None, table.predicate(query))
-    skipped = plan.skipped_by_stats + plan.skipped_by_index
-    return f"  {query}: {skipped} of {plan.live_files} files skipped, {plan.skipped_by_index} by the file index"
+    """How many files a query for rare values need not read."""
+    found = explain_scan(table, query)
+    skipped = len(found.files) - found.kept
+    by_index = found.skipped.get(INDEX, 0)
+    rows = f"{found.rows} rows left by them" if found.kept else "nothing left"
+    return f"  {query}: {skipped} of {len(found.files)} files skipped, {by_index} by file indexes, {rows}"
 
 
 def clear(project: Project, instance: dg.DagsterInstance) -> None:
@@ -217,8 +230,8 @@ def main() -> int:
                 batches = feed[identifier][number - 1]
                 _say(f"Run {number} of {len(FLIGHT_ROUNDS)}, {identifier}: {len(batches)} micro-batches have landed")
                 deliver(batches, landings[identifier])
-                if identifier == FLIGHTS and number == len(FLIGHT_ROUNDS):
-                    declare_index(catalog)
+                if number == len(FLIGHT_ROUNDS):
+                    declare_indexes(catalog, identifier)
                 results[identifier].append(demo.run(identifier, number))
             _say(f"Run {number} of {len(FLIGHT_ROUNDS)}, {ROUTE_DAY}: the changes of the flights have landed")
             deliver([Delivery(number, number, demo.route_changes())], landings[ROUTE_DAY])
@@ -237,8 +250,8 @@ def _report(
     print()
     for identifier, rounds in results.items():
         print("\n".join(table_report(identifier, QUERIES[identifier], rounds)))
-        if identifier in INDEX_QUERIES:
-            print(index_report(catalog.get_table(identifier), INDEX_QUERIES[identifier]))
+        for query in INDEX_QUERIES.get(identifier, ()):
+            print(index_report(catalog.get_table(identifier), query))
         print()
     print("\n".join(changelog_report(HONOLULU_NAME, changes)), end="\n\n")
     checked = checks(catalog.get_table(FLIGHTS).to_arrow(), catalog.get_table(ROUTE_DAY).to_arrow())
