@@ -19,6 +19,13 @@ class CompactConfig(dg.Config):
 
     full: bool = Field(default=False, description="Merge every bucket into its top level, whatever its sorted runs.")
     partitions: list[dict[str, str]] = Field(default=[], description="Only these, e.g. [{month: '7'}]; empty: all.")
+    where: str | None = Field(default=None, description="Only partitions that match, in Spark SQL, e.g. month = 7.")
+    partition_idle_time: str | None = Field(
+        default=None, description="Only partitions that were not written to for so long, e.g. 1 h."
+    )
+    groups_per_commit: int | None = Field(
+        default=None, ge=1, description="Commit after so many buckets; empty: all in one snapshot."
+    )
     max_retries: int = Field(
         default=5, ge=0, description="How often a group that lost against a writer is planned anew."
     )

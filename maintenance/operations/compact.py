@@ -9,8 +9,9 @@ first. Source: seed 002 (dedicated compaction), Java `CompactProcedure`.
 
 import random
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from maintenance.bucket.postpone import POSTPONE_BUCKET
@@ -20,7 +21,7 @@ from maintenance.compaction.postpone import PostponeTask, distribute
 from maintenance.compaction.rewrite import CompactionResult, CompactionTask, rewrite_bucket
 from maintenance.errors import CommitError, ConflictError
 from maintenance.format.data_file import DataFileMeta
-from maintenance.operations.compact_plan import CompactionPlan, CompactionScope, Group, Unit, plan_compaction
+from maintenance.operations.compact_plan import CompactionPlan, CompactionScope, Group, Unit, plan_compaction, scope_of
 from maintenance.operations.compact_postponed import PostponedPlan, leaving, plan_postponed
 from maintenance.operations.compact_report import (
     COMMITTED,
@@ -51,6 +52,9 @@ def compact(
     *,
     full: bool = False,
     partitions: Sequence[Mapping[str, str]] | None = None,
+    where: str | None = None,
+    partition_idle_time: timedelta | None = None,
+    groups_per_commit: int | None = None,
     dry_run: bool = False,
     max_retries: int = 5,
     progress: Progress | None = None,
@@ -61,15 +65,21 @@ def compact(
         spark: session whose tasks do the work; None = threads of this process.
         full: everything into the highest level, instead of what the universal rules pick.
         partitions: only these; each maps partition columns to value texts, as directories show them.
+        where: only partitions that match, in Spark's SQL dialect; not together with `partitions`.
+        partition_idle_time: only partitions whose newest file is older.
+        groups_per_commit: groups after which the work is committed; None = all in one snapshot. What is committed stays
+            when later work fails.
         dry_run: plan and report, change nothing.
         max_retries: how often a group is planned anew after another writer won.
         progress: told what goes on, a line at a time.
-    Raises: UnsupportedError: the table has an option that is not supported; errors of reading the metadata. What goes
+    Raises: UnsupportedError: the table has an option that is not supported; OptionError, PredicateError: the scope does
+        not fit the table; errors of reading the metadata. What goes
         wrong in single groups stands in the report.
     """
     table_options.check_writable(table.options, table.identifier)
-    run = _Compaction(spark, table, CompactionScope(full, partitions), progress or (lambda _: None))
-    return run.dry() if dry_run else run.run(max_retries)
+    scope = scope_of(table, full=full, partitions=partitions, where=where, idle_time=partition_idle_time)
+    run = _Compaction(spark, table, scope, progress or (lambda _: None))
+    return run.dry() if dry_run else run.run(max_retries, groups_per_commit)
 
 
 class _Compaction:
@@ -91,14 +101,16 @@ class _Compaction:
             self._ledger.note(unit, PLANNED)
         return self._ledger.report(plan.snapshot, shape, shape, dry_run=True)
 
-    def run(self, max_retries: int) -> CompactReport:
+    def run(self, max_retries: int, groups_per_commit: int | None) -> CompactReport:
         before = table_shape(self._table)
         self._distribute(max_retries)
         first = plan = self._plan(self._scope)
         for attempt in range(max_retries + 1):
             if not plan.units:
                 break
-            lost = self._attempt(plan, retried=attempt > 0)
+            lost: dict[Group, str] = {}
+            for batch in _batches(plan, groups_per_commit):
+                lost |= self._attempt(batch, retried=attempt > 0)
             if not lost:
                 break
             self._progress(f"{len(lost)} groups were changed by another writer: they are planned anew")
@@ -117,6 +129,8 @@ class _Compaction:
         for group, files in plan.idle.items():
             if not self._ledger.knows(group):
                 self._ledger.idle(group, files=files)
+        for group, reason in plan.skipped.items():
+            self._ledger.skip(group, reason)
         if plan.units:
             files, size = _totals(plan.units)
             self._progress(f"{len(plan.units)} groups to compact: {files} files, {size / 2**20:.1f} MiB")
@@ -159,6 +173,9 @@ class _Compaction:
         if committed.snapshot_id is not None:
             self._ledger.snapshot_ids.append(committed.snapshot_id)
             self._progress(f"snapshot {committed.snapshot_id} committed")
+        if committed.snapshot_id is None and not committed.lost:
+            self._ledger.fail(map(_group, messages), "work was planned, and there was nothing to commit after it")
+            return {}
         for result in finished:
             if _group(result.message) not in committed.lost:
                 self._ledger.finish(result, CONFLICT_RETRIED if retried else COMMITTED)
@@ -167,7 +184,7 @@ class _Compaction:
     # Rows that wait in the postpone bucket
 
     def _plan_postponed(self) -> PostponedPlan:
-        return plan_postponed(self._table, replace(self._scope, groups=None).selection(self._table))
+        return plan_postponed(self._table, self._scope, now_millis=wall_clock_millis())
 
     def _distribute(self, max_retries: int) -> None:
         """Give the rows that wait their buckets. What another writer changed is planned anew, as far as it is left."""
@@ -241,6 +258,17 @@ def run_unit(task: CompactionTask | AppendCompactionTask) -> CompactionResult:
 
 def _group(message: CommitMessage) -> Group:
     return message.partition, message.bucket
+
+
+def _batches(plan: CompactionPlan, groups: int | None) -> Iterator[CompactionPlan]:
+    """The plan in parts of so many groups; the units of a group stay together."""
+    by_group: dict[Group, list[Unit]] = {}
+    for unit in plan.units:
+        by_group.setdefault((unit.partition, unit.bucket), []).append(unit)
+    size = max(1, groups or len(by_group))
+    for start in range(0, len(by_group), size):
+        chosen = list(by_group.values())[start : start + size]
+        yield replace(plan, units=tuple(unit for units in chosen for unit in units))
 
 
 def _pause(attempt: int) -> None:

@@ -1,7 +1,8 @@
 """Plan the compaction of a table: one unit of work for each (partition, bucket), from the metadata of one snapshot."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import timedelta
 from functools import cache
 
 from maintenance.bucket.postpone import POSTPONE_BUCKET
@@ -17,6 +18,7 @@ from maintenance.compaction.plan import (
 )
 from maintenance.compaction.rewrite import newest_is_the_row
 from maintenance.compaction.universal import CompactUnit, UniversalOptions, pick, pick_full
+from maintenance.errors import OptionError
 from maintenance.format.data_file import DataFileMeta
 from maintenance.format.key import key_reader
 from maintenance.format.manifest import EntrySelection, ManifestEntry
@@ -24,6 +26,8 @@ from maintenance.format.snapshot import Snapshot
 from maintenance.metadata.manifests import DeletionFile
 from maintenance.metadata.paths import matches_spec
 from maintenance.options import table as table_options
+from maintenance.predicate.tree import Predicate, columns_of
+from maintenance.scan.pruning import Pruning
 from maintenance.scan.split import Deletions, by_bucket
 from maintenance.table.table import Table
 
@@ -39,36 +43,91 @@ class CompactionPlan:
     Attributes:
         units: what to do; an append bucket may have several.
         idle: groups looked at that need nothing, with their number of files.
+        skipped: groups in the scope that are left alone, and why.
     """
 
     snapshot: Snapshot | None
     units: tuple[Unit, ...]
     idle: Mapping[Group, int]
+    skipped: Mapping[Group, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class CompactionScope:
-    """Which groups to look at. `partitions`: specs, column to text; None = all. `groups`: None = all."""
+    """Which groups to look at.
+
+    Attributes:
+        partitions: specs, column to text; None = all.
+        groups: None = all.
+        predicate: over partition columns; None = all.
+        idle_time: only partitions whose newest file is older; None = all.
+    """
 
     full: bool = False
     partitions: Sequence[Mapping[str, str]] | None = None
     groups: frozenset[Group] | None = None
+    predicate: Predicate | None = None
+    idle_time: timedelta | None = None
 
     def selection(self, table: Table) -> EntrySelection:
         """The entries of these groups."""
         paths, specs, groups = table.paths, self.partitions, self.groups
+        pruning = None if self.predicate is None else Pruning(table.schema, {}, self.predicate)
         wanted = None if groups is None else {partition for partition, _ in groups}
 
         @cache
         def covers(partition: bytes) -> bool:
             if wanted is not None and partition not in wanted:
                 return False
+            if pruning is not None and not pruning.keeps_partition(partition):
+                return False
             return specs is None or matches_spec(paths.spec_of(partition), specs)
 
         return EntrySelection(
-            partition=None if groups is None and specs is None else covers,
+            partition=None if groups is None and specs is None and pruning is None else covers,
             test=None if groups is None else lambda entry: (entry.partition, entry.bucket) in groups,
         )
+
+    def busy(self, entries: Sequence[ManifestEntry], now_millis: int) -> dict[bytes, str]:
+        """Partitions that were written to too lately, and when. `now_millis`: local wall clock as if UTC."""
+        if self.idle_time is None:
+            return {}
+        newest: dict[bytes, int] = {}
+        for entry in entries:
+            newest[entry.partition] = max(newest.get(entry.partition, 0), entry.file.creation_time or now_millis)
+        limit = now_millis - self.idle_time // timedelta(milliseconds=1)
+        return {p: _written_ago(now_millis - made, self.idle_time) for p, made in newest.items() if made > limit}
+
+
+def _written_ago(millis: int, idle_time: timedelta) -> str:
+    return f"written to {max(0, millis) / 1000:.0f} s ago, and only what is idle for {idle_time} is asked for"
+
+
+def scope_of(
+    table: Table,
+    *,
+    full: bool = False,
+    partitions: Sequence[Mapping[str, str]] | None = None,
+    where: str | None = None,
+    idle_time: timedelta | None = None,
+) -> CompactionScope:
+    """A scope that fits the table. Raises: OptionError: it does not; PredicateError: `where` is no filter of it."""
+    known = table.schema.partition_keys
+    predicate = table.predicate(where)
+    named = {name for spec in partitions or () for name in spec} | set(
+        () if predicate is None else columns_of(predicate)
+    )
+    if not named <= set(known):
+        raise OptionError(
+            f"{', '.join(sorted(named - set(known)))} is no partition column",
+            f"compaction of {table.identifier}",
+            f"Partition columns are: {', '.join(known) or 'none'}.",
+        )
+    if partitions is not None and where is not None:
+        raise OptionError(
+            "'partitions' and 'where' are both given", f"compaction of {table.identifier}", "Give one of them."
+        )
+    return CompactionScope(full, partitions, None, predicate, idle_time)
 
 
 def plan_compaction(table: Table, scope: CompactionScope, *, now_millis: int) -> CompactionPlan:
@@ -82,6 +141,9 @@ def plan_compaction(table: Table, scope: CompactionScope, *, now_millis: int) ->
     units: list[Unit] = []
     idle: dict[Group, int] = {}
     entries = table.manifests.live_entries(snapshot, scope.selection(table))
+    busy = scope.busy(entries, now_millis)
+    skipped = {(entry.partition, entry.bucket): busy[entry.partition] for entry in entries if entry.partition in busy}
+    entries = [entry for entry in entries if entry.partition not in busy]
     deletions: Deletions = {}
     if entries and table_options.DELETION_VECTORS_ENABLED.of(table.options):
         deletions = table.manifests.deletion_vectors(snapshot)
@@ -96,7 +158,7 @@ def plan_compaction(table: Table, scope: CompactionScope, *, now_millis: int) ->
         units.extend(found)
         if not found:
             idle[group] = len(members)
-    return CompactionPlan(snapshot, tuple(units), idle)
+    return CompactionPlan(snapshot, tuple(units), idle, skipped)
 
 
 def _plan_bucket(

@@ -5,12 +5,13 @@ The second part is an ordinary compaction of the real buckets. Source: data sect
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from maintenance.bucket.postpone import POSTPONE_BUCKET, PostponeOptions
 from maintenance.compaction.postpone import PostponeCompaction, in_order
 from maintenance.format.manifest import EntrySelection, FileKind, ManifestEntry
 from maintenance.format.snapshot import Snapshot
+from maintenance.operations.compact_plan import CompactionScope
 from maintenance.scan.split import by_bucket
 from maintenance.table.table import Table
 from maintenance.write.message import CommitMessage
@@ -26,19 +27,21 @@ class PostponedPlan:
     units: tuple[PostponeCompaction, ...]
 
 
-def plan_postponed(table: Table, selection: EntrySelection) -> PostponedPlan:
-    """The plan on the latest snapshot. `selection`: the partitions to look at."""
+def plan_postponed(table: Table, scope: CompactionScope, *, now_millis: int) -> PostponedPlan:
+    """The plan on the latest snapshot. `now_millis`: local wall clock as if UTC."""
     snapshot = table.latest_snapshot()
     if snapshot is None:
         return PostponedPlan(None, ())
-    groups = by_bucket(table.manifests.live_entries(snapshot, selection))
-    waiting = {partition: entries for (partition, bucket), entries in groups.items() if bucket == POSTPONE_BUCKET}
-    commits = _commits(table, snapshot, {entry.file.file_name for entries in waiting.values() for entry in entries})
+    entries = table.manifests.live_entries(snapshot, replace(scope, groups=None).selection(table))
+    busy = scope.busy(entries, now_millis)
+    groups = by_bucket([entry for entry in entries if entry.partition not in busy])
+    waiting = {partition: found for (partition, bucket), found in groups.items() if bucket == POSTPONE_BUCKET}
+    commits = _commits(table, snapshot, {entry.file.file_name for found in waiting.values() for entry in found})
     options = PostponeOptions.of(table.options)
     units: list[PostponeCompaction] = []
-    for partition, entries in waiting.items():
+    for partition, files in waiting.items():
         real = {bucket: found for (p, bucket), found in groups.items() if p == partition and bucket >= 0}
-        units += _units(partition, entries, real, commits, options)
+        units += _units(partition, files, real, commits, options)
     return PostponedPlan(snapshot, tuple(units))
 
 

@@ -1,7 +1,7 @@
 """What a compaction did, group by group, and the ledger that a running one keeps."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from maintenance.compaction.plan import BucketCompaction
@@ -19,6 +19,7 @@ COMMITTED = "committed"
 NOTHING_TO_DO = "nothing_to_do"
 CONFLICT_RETRIED = "conflict_retried"
 FAILED = "failed"
+SKIPPED = "skipped"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class GroupResult:
     Attributes:
         bucket: -2 for the rows that wait in the postpone bucket.
         outcome: ``planned`` (dry run), ``committed``, ``conflict_retried`` (committed after another writer won once or
-            more), ``nothing_to_do`` or ``failed``.
+            more), ``nothing_to_do``, ``skipped`` (in the scope, but left alone) or ``failed``.
         input_files, input_bytes: chosen for compaction; output of those written or kept. Sizes in bytes.
         message: why it was chosen, or what went wrong.
     """
@@ -52,8 +53,8 @@ class CompactReport:
     Attributes:
         snapshot_ids: the COMPACT snapshots it made.
         changelog_rows: rows of changelog produced, by kind text.
-        compacted_through: the newest snapshot whose changes were all looked at; None before the first commit, after a
-            dry run, and when a group failed.
+        compacted_through: the newest snapshot whose changes in the scope were all looked at; None before the first
+            commit, after a dry run, and when a group failed or was skipped.
     """
 
     table: str
@@ -119,6 +120,15 @@ class Ledger:
         """A group needs nothing."""
         self._results[group] = self._result(group, NOTHING_TO_DO, input_files=files, message=message)
 
+    def skip(self, group: Group, reason: str) -> None:
+        """A group is left alone."""
+        self._results[group] = self._result(group, SKIPPED, message=reason)
+
+    def fail(self, groups: Iterable[Group], reason: str) -> None:
+        """Groups that came to nothing."""
+        for group in groups:
+            self._results[group] = self._result(group, FAILED, message=reason)
+
     def knows(self, group: Group) -> bool:
         return group in self._results
 
@@ -130,7 +140,8 @@ class Ledger:
     def report(self, base: Snapshot | None, before: TableShape, after: TableShape, *, dry_run: bool) -> CompactReport:
         """The report. `base`: the snapshot first planned on."""
         base_id = None if base is None else base.id
-        complete = not dry_run and all(group.outcome != FAILED for group in self._results.values())
+        # What was skipped was not looked at either.
+        complete = not dry_run and all(group.outcome not in (FAILED, SKIPPED) for group in self._results.values())
         return CompactReport(
             table=self._table.identifier,
             base_snapshot_id=base_id,
