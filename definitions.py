@@ -8,6 +8,7 @@ from assets.checks import changelog_check, fsck_check
 from assets.config import Project, project_of_environment
 from assets.discovery import discover
 from assets.judgements import table_checks
+from assets.partitions import compaction_asset, state_asset
 from assets.progress import progress_logger
 from assets.resources import PaimonCatalog, Spark
 from assets.tables import TableSteps, table_asset
@@ -15,6 +16,7 @@ from jobs.jobs import audit_job, compact_job, expire_job, fsck_job, maintain_job
 from jobs.schedules import daily_expiry
 from sensors.alerts import alert_sensor
 from sensors.latest import latest_sensor
+from sensors.partitions import partition_sensor
 from sensors.radar import radar_sensor
 
 LOGGERS = {"console": dg.colored_console_logger, "progress": progress_logger}
@@ -28,9 +30,14 @@ def build_definitions(project: Project) -> dg.Definitions:
     tables = [TableSteps.of(table, zone) for table in project.tables]
     compact_jobs = [compact_job(steps, LOGGERS) for steps in tables]
     expire = expire_job(tables, LOGGERS)
+    partitioned = [table for table in project.tables if table.partition_keys]
     audited = [table for table in project.tables if table.has_changelog]
     return dg.Definitions(
-        assets=[table_asset(steps) for steps in tables],
+        assets=[
+            *(table_asset(steps) for steps in tables),
+            *(state_asset(table) for table in partitioned),
+            *(compaction_asset(table) for table in partitioned),
+        ],
         asset_checks=[
             *(table_checks(table) for table in project.tables),
             *(changelog_check(table) for table in audited),
@@ -44,7 +51,12 @@ def build_definitions(project: Project) -> dg.Definitions:
             expire,
         ],
         schedules=[daily_expiry(expire, project.expiry)],
-        sensors=[latest_sensor(project.tables, compact_jobs), radar_sensor(project.tables), alert_sensor(project)],
+        sensors=[
+            latest_sensor(project.tables, compact_jobs),
+            radar_sensor(project.tables),
+            partition_sensor(partitioned),
+            alert_sensor(project),
+        ],
         resources={
             "catalog": catalog,
             "spark": Spark(master=project.spark.master, remote=project.spark.remote, options=project.spark.options),

@@ -21,3 +21,18 @@ def node(identifier: str, step: str) -> str:
 def job(action: str, identifier: str) -> str:
     """The name of a table's job: ``compact_demo_flights``."""
     return f"{action}_{identifier.replace('.', '_')}"
+
+
+def partitions(identifier: str) -> str:
+    """The name of a table's dynamic partitions: ``paimon/demo.flights``."""
+    return f"paimon/{identifier}"
+
+
+def partition_states(identifier: str) -> dg.AssetKey:
+    """The asset whose data versions say which partitions of a table have changed."""
+    return dg.AssetKey([*identifier.split("."), "partitions"])
+
+
+def compaction(identifier: str) -> dg.AssetKey:
+    """The asset that says up to where the partitions of a table are compacted."""
+    return dg.AssetKey([*identifier.split("."), "compaction"])

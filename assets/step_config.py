@@ -32,6 +32,14 @@ class CompactConfig(dg.Config):
     dry_run: bool = Field(default=False, description="Only tell what would be merged.")
 
 
+class PartitionCompactConfig(dg.Config):
+    """Compaction of partitions."""
+
+    max_retries: int = Field(
+        default=5, ge=0, description="How often a group that lost against a writer is planned anew."
+    )
+
+
 class ChangelogConfig(dg.Config):
     """Changelog production."""
 

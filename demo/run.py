@@ -191,7 +191,8 @@ def clear(project: Project, instance: dg.DagsterInstance) -> None:
             instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
             instance.delete_run(run.run_id)
         shutil.rmtree(Path(project.warehouse) / f"{database}.db" / HISTORY_TABLE, ignore_errors=True)
-    instance.wipe_assets([keys.asset_key(table.identifier) for table in project.tables])
+    makes = (keys.asset_key, keys.partition_states, keys.compaction)
+    instance.wipe_assets([make(table.identifier) for table in project.tables for make in makes])
 
 
 @contextmanager

@@ -18,7 +18,8 @@ def test_the_shipped_tables_load() -> None:
     definitions = build_definitions(shipped_project())
     dg.Definitions.validate_loadable(definitions)
     keys_found = {key.to_user_string() for key in definitions.resolve_all_asset_keys()}
-    assert keys_found == {"demo/flights", "demo/weather", "demo/route_day"}
+    tables = {"demo/flights", "demo/weather", "demo/route_day"}
+    assert keys_found == tables | {"demo/flights/partitions", "demo/flights/compaction"}
     assert shipped_project().warehouse == str(FOLDER / "warehouse")
 
 

@@ -1,0 +1,104 @@
+"""Compaction as the state of partitions: what is compacted up to where, what has changed since, what a backfill redoes.
+
+Each partitioned table has two more assets, over partitions that a sensor mirrors from the table. `<table>/partitions`
+is external: a new data version of a partition says that it has changed. `<table>/compaction` depends on it partition by
+partition, so that Dagster shows those as stale that changed since they were compacted; its data version is the snapshot
+up to which the partition is compacted. A run over many partitions is one compaction: it rewrites the stale ones alone.
+"""
+
+from collections.abc import Mapping
+from urllib.parse import unquote
+
+import dagster as dg
+
+from assets import keys
+from assets.config import TableConfig
+from assets.failures import AFTER_CONFLICT, failed_groups, told_as_failure
+from assets.history import keep_account
+from assets.metadata import report_metadata, report_numbers, shape_numbers
+from assets.resources import PaimonCatalog, Spark
+from assets.step_config import PartitionCompactConfig
+from maintenance.metadata.partition_path import partition_path
+from maintenance.operations.compact import compact
+from maintenance.operations.compact_report import PLANNED, CompactReport
+
+# Dagster refuses partition keys that hold this.
+_FORBIDDEN = "..."
+
+
+def partitions_of(table: TableConfig) -> dg.DynamicPartitionsDefinition:
+    """The partitions of a table, mirrored by the sensor."""
+    return dg.DynamicPartitionsDefinition(name=keys.partitions(table.identifier))
+
+
+def key_of(spec: Mapping[str, str]) -> str:
+    """The partition key of a partition: its directory, ``day=2026-01-31/hour=7``."""
+    return partition_path(dict(spec)).replace(_FORBIDDEN, "%2E%2E%2E")
+
+
+def spec_of(key: str) -> dict[str, str]:
+    """The other way round."""
+    pairs = (part.partition("=") for part in key.split("/"))
+    return {unquote(name): unquote(text) for name, _, text in pairs}
+
+
+def state_asset(table: TableConfig) -> dg.AssetSpec:
+    """The partitions as the table's writers change them; the sensor observes them."""
+    return dg.AssetSpec(
+        keys.partition_states(table.identifier),
+        description=f"The partitions of {table.identifier}; another data version: the partition has changed.",
+        group_name=keys.asset_key(table.identifier).path[0],
+        deps=[keys.asset_key(table.identifier)],
+        partitions_def=partitions_of(table),
+        kinds={"paimon"},
+    )
+
+
+def compaction_asset(table: TableConfig) -> dg.AssetsDefinition:
+    """The compaction of the partitions; materialising some of them rewrites those that are stale."""
+
+    @dg.asset(
+        key=keys.compaction(table.identifier),
+        description=f"The snapshot up to which each partition of {table.identifier} is compacted into its top level.",
+        group_name=keys.asset_key(table.identifier).path[0],
+        deps=[dg.AssetDep(keys.partition_states(table.identifier), partition_mapping=dg.IdentityPartitionMapping())],
+        partitions_def=partitions_of(table),
+        backfill_policy=dg.BackfillPolicy.single_run(),
+        kinds={"paimon", "spark"},
+        owners=list(table.owners) or None,
+        pool=keys.pool(table.identifier),
+        retry_policy=AFTER_CONFLICT,
+        op_tags={"paimon/table": table.identifier, "paimon/action": "compaction"},
+    )
+    def compaction(
+        context: dg.AssetExecutionContext, config: PartitionCompactConfig, catalog: PaimonCatalog, spark: Spark
+    ) -> dg.MaterializeResult:
+        with told_as_failure():
+            opened = catalog.get_table(table.identifier).of_run(context.run.run_id)
+            specs = [spec_of(key) for key in context.partition_keys]
+            plan = compact(None, opened, full=True, partitions=specs, dry_run=True)
+            stale = {group.partition for group in plan.groups if group.outcome == PLANNED}
+            context.log.info(f"{len(stale)} of {len(specs)} partitions are stale")
+            report = compact(
+                spark.session() if stale else None,  # Spark is not started for nothing
+                opened,
+                full=True,
+                partitions=specs,
+                max_retries=config.max_retries,
+                progress=context.log.info,
+            )
+            failed = {f"{g.partition} bucket {g.bucket}": g.message for g in report.failed}
+            if failed:
+                raise failed_groups(failed)
+            account = {"compaction": {**report_numbers(report), "input_bytes": _input_bytes(report)},
+                       "before": shape_numbers(report.before)}  # fmt: skip
+            keep_account(context.op_execution_context, catalog, table.identifier, report.after, account)
+            numbers = {"partitions": len(specs), "partitions rewritten": len(stale)}
+            version = dg.DataVersion(str(report.compacted_through or 0))
+            return dg.MaterializeResult(metadata={**numbers, **report_metadata(report)}, data_version=version)
+
+    return compaction
+
+
+def _input_bytes(report: CompactReport) -> int:
+    return sum(group.input_bytes for group in report.groups)

@@ -1,0 +1,188 @@
+"""Mirrors the partitions of the tables: adds new ones, drops those that are gone, tells which changed or are compacted.
+
+The table is the truth, whoever writes and compacts it; nothing here starts a run. The cursor holds, for each table, the
+snapshot last mirrored and a digest of each partition. Of a table with more partitions than its limit the newest are
+mirrored. A tick reports a bounded number of events; what is left follows with the next.
+"""
+
+import json
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+
+import dagster as dg
+from dagster import DagsterInstance
+
+from assets import keys
+from assets.config import TableConfig
+from assets.partitions import key_of, partitions_of
+from assets.resources import PaimonCatalog
+from maintenance.errors import NotFoundError
+from maintenance.operations.partition_states import PartitionState, PartitionStates, partition_states
+from sensors.turns import Trouble, Turns
+
+INTERVAL_SECONDS = 30
+_EVENTS = 1000
+Event = dg.AssetMaterialization | dg.AssetObservation
+PartitionsRequest = dg.AddDynamicPartitionsRequest | dg.DeleteDynamicPartitionsRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Mirrored:
+    """What is remembered of a table. `snapshot`: 0 until all of it is told; `digests`: by partition key."""
+
+    snapshot: int = 0
+    digests: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Mirror:
+    """The cursor. `first`: the table that the next tick begins with."""
+
+    first: str = ""
+    tables: Mapping[str, Mirrored] = field(default_factory=dict)
+    troubles: Mapping[str, Trouble] = field(default_factory=dict)
+
+    @classmethod
+    def parse(cls, text: str | None) -> "Mirror":
+        """The cursor of a text; one that makes no sense counts as none: all partitions are told anew."""
+        try:
+            found = json.loads(text or "{}")
+            tables = {
+                name: Mirrored(int(of["snapshot"]), {str(key): str(digest) for key, digest in of["digests"].items()})
+                for name, of in found.get("tables", {}).items()
+            }
+            troubles = {n: Trouble(int(of["times"]), float(of["again"])) for n, of in found.get("troubles", {}).items()}
+            return cls(str(found.get("first", "")), tables, troubles)
+        except (ValueError, TypeError, KeyError, AttributeError):
+            return cls()
+
+    def serialize(self) -> str:
+        tables = {name: asdict(mirrored) for name, mirrored in self.tables.items()}
+        troubles = {name: asdict(trouble) for name, trouble in self.troubles.items()}
+        return json.dumps({"first": self.first, "tables": tables, "troubles": troubles}, sort_keys=True)
+
+
+def look(catalog: PaimonCatalog, config: TableConfig, before: Mirrored) -> PartitionStates | None:
+    """The partitions, or None where there is nothing new."""
+    try:
+        table = catalog.get_table(config.identifier)
+    except NotFoundError:
+        return None
+    latest = table.snapshots.latest_id()
+    return None if latest is None or latest == before.snapshot else partition_states(table)
+
+
+def newest(states: Iterable[PartitionState], limit: int) -> dict[str, PartitionState]:
+    """At most so many partitions, the most lately changed, in the order of their keys."""
+    lately = sorted(states, key=lambda state: (-state.changed_millis, key_of(state.spec)))[:limit]
+    return dict(sorted((key_of(state.spec), state) for state in lately))
+
+
+@dataclass(slots=True)
+class Telling:
+    """One table's news. `room`: how many events this tick may still report."""
+
+    instance: DagsterInstance
+    table: TableConfig
+    room: int
+    events: list[Event] = field(default_factory=list)
+
+    def requests(self, wanted: Iterable[str]) -> list[PartitionsRequest]:
+        """What makes the mirrored partitions those wanted."""
+        partitions = partitions_of(self.table)
+        there = set(self.instance.get_dynamic_partitions(keys.partitions(self.table.identifier)))
+        new, gone = [key for key in wanted if key not in there], sorted(there - set(wanted))
+        return [
+            *([partitions.build_add_request(new)] if new else []),
+            *([partitions.build_delete_request(gone)] if gone else []),
+        ]
+
+    def tell(self, found: PartitionStates, states: Mapping[str, PartitionState], before: Mirrored) -> Mirrored:
+        """Report the partitions that are not as before; returns what is remembered then."""
+        snapshot = str(found.snapshot_id)
+        digests = {key: digest for key, digest in before.digests.items() if key in states}
+        changed = [key for key, state in states.items() if digests.get(key) != state.digest]
+        told = changed[: self.room // 2]
+        for key in told:
+            if states[key].stale or key not in digests:
+                self._observe(key, states[key], snapshot)
+        self.events += [self._compacted(key, states[key], snapshot) for key in told if not states[key].stale]
+        digests.update({key: states[key].digest for key in told})
+        self.room -= 2 * len(told)
+        return Mirrored((found.snapshot_id or 0) if len(told) == len(changed) else 0, digests)
+
+    def _observe(self, key: str, state: PartitionState, snapshot: str) -> None:
+        """Told at once, not at the end of the tick, since what is compacted has to point to it."""
+        self.instance.report_runless_asset_event(
+            dg.AssetObservation(
+                keys.partition_states(self.table.identifier),
+                partition=key,
+                metadata={"files": state.files, "bytes": state.bytes, "snapshot": int(snapshot)},
+                tags={"dagster/data_version": snapshot},
+            )
+        )
+
+    def _compacted(self, key: str, state: PartitionState, snapshot: str) -> Event:
+        """As a run would record it: with the state that was compacted, so that a later one makes it stale."""
+        of = keys.partition_states(self.table.identifier)
+        record = self.instance.get_latest_data_version_record(of, True, key)
+        event = None if record is None else record.event_log_entry.asset_observation
+        version = (event.tags if event else {}).get("dagster/data_version", snapshot)
+        name = of.to_user_string()
+        pointer = {} if record is None else {f"dagster/input_event_pointer/{name}": str(record.storage_id)}
+        return dg.AssetMaterialization(
+            keys.compaction(self.table.identifier),
+            partition=key,
+            description=f"Found compacted at snapshot {snapshot}.",
+            metadata={"files": state.files, "bytes": state.bytes, "snapshot": int(snapshot)},
+            tags={
+                "dagster/data_version": snapshot,
+                "dagster/code_version": "found",  # without one Dagster takes no notice of what follows
+                f"dagster/input_data_version/{name}": version,
+                **pointer,
+            },
+        )
+
+
+def partition_sensor(tables: Sequence[TableConfig]) -> dg.SensorDefinition:
+    """The sensor for all partitioned tables."""
+
+    @dg.sensor(
+        name="partition_mirror",
+        minimum_interval_seconds=INTERVAL_SECONDS,
+        default_status=dg.DefaultSensorStatus.RUNNING if tables else dg.DefaultSensorStatus.STOPPED,
+        description="Mirrors the partitions of the tables, and which of them are compacted. Starts no run.",
+    )
+    def partition_mirror(context: dg.SensorEvaluationContext, catalog: PaimonCatalog) -> dg.SensorResult:
+        mirror = Mirror.parse(context.cursor)
+        known = {table.identifier: mirror.tables.get(table.identifier, Mirrored()) for table in tables}
+        turns = Turns(lambda table: look(catalog, table, known[table.identifier]), time.time(),
+                      troubles=mirror.troubles)  # fmt: skip
+        turn = turns.take(tables, mirror.first)
+        for name, error in turn.errors.items():
+            context.log.error(f"{name} cannot be read; it will be looked at again: {error}")
+        requests: list[PartitionsRequest] = []
+        events: list[Event] = []
+        room = _EVENTS
+        for table in tables:
+            found = turn.found.get(table.identifier)
+            if found is None or room < 2:
+                continue
+            states = newest(found.partitions, table.partitions.max_keys)
+            telling = Telling(context.instance, table, room)
+            requests += telling.requests(states)
+            known[table.identifier] = telling.tell(found, states, known[table.identifier])
+            events, room = events + telling.events, telling.room
+        if turn.errors and not turn.found:
+            told = "; ".join(f"{name}: {error}" for name, error in turn.errors.items())
+            text = f"Cannot read {len(turn.errors)} of the tables. {told}"
+            raise dg.DagsterError(text) from next(iter(turn.errors.values()))
+        return dg.SensorResult(
+            asset_events=events,
+            dynamic_partitions_requests=requests,
+            cursor=Mirror(turn.first, known, turn.troubles).serialize(),
+            skip_reason=f"{len(turn.found)} tables have changed; {len(events)} partitions were found compacted.",
+        )
+
+    return partition_mirror

@@ -1,0 +1,180 @@
+"""Compaction as the state of partitions, on a real table and a real instance."""
+
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pyarrow as pa
+import pytest
+from dagster._core.definitions.data_version import CachingStaleStatusResolver, StaleStatus
+from dagster._core.loader import LoadingContextForTest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assets import keys
+from assets.config import Project, load_project
+from assets.partitions import key_of, spec_of
+from assets.policies import PartitionsPolicy
+from assets.resources import PaimonCatalog
+from definitions import build_definitions
+from maintenance.table.table import Table
+from sensors.partitions import Mirror
+
+TEXT = """
+warehouse: warehouse
+tables:
+  - identifier: shop.sales
+    columns: {day: STRING NOT NULL, id: INT NOT NULL, amount: INT}
+    primary_keys: [day, id]
+    partition_keys: [day]
+    options: {bucket: 1, write-only: true}
+"""
+COMPACTION, STATES = keys.compaction("shop.sales"), keys.partition_states("shop.sales")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    path = tmp_path / "tables.yaml"
+    path.write_text(TEXT)
+    return load_project(path, tmp_path)
+
+
+@pytest.fixture
+def table(project: Project) -> Table:
+    return PaimonCatalog(warehouse=project.warehouse).get_or_create(project.tables[0])
+
+
+def put(table: Table, *days: str) -> None:
+    rows = {
+        "day": list(days),
+        "id": pa.array([1] * len(days), pa.int32()),
+        "amount": pa.array([2] * len(days), pa.int32()),
+    }
+    table.write_arrow(pa.table(rows))
+
+
+def tick(project: Project, instance: dg.DagsterInstance, cursor: str | None = None) -> str:
+    """One evaluation of the sensor; what it asks for is done as the daemon does it. Returns the cursor."""
+    definitions = build_definitions(project)
+    resources = {"catalog": PaimonCatalog(warehouse=project.warehouse)}
+    with dg.build_sensor_context(instance, cursor, definitions=definitions, resources=resources) as context:
+        result: Any = definitions.resolve_sensor_def("partition_mirror")(context)
+    for request in result.dynamic_partitions_requests:
+        name = request.partitions_def_name
+        if isinstance(request, dg.AddDynamicPartitionsRequest):
+            instance.add_dynamic_partitions(name, list(request.partition_keys))
+        else:
+            for key in request.partition_keys:
+                instance.delete_dynamic_partition(name, key)
+    for event in result.asset_events:
+        instance.report_runless_asset_event(event)
+    return str(result.cursor)
+
+
+def mirrored(instance: dg.DagsterInstance) -> list[str]:
+    return list(instance.get_dynamic_partitions("paimon/shop.sales"))
+
+
+def statuses(project: Project, instance: dg.DagsterInstance) -> dict[str, StaleStatus]:
+    graph = build_definitions(project).resolve_asset_graph()
+    resolver = CachingStaleStatusResolver(instance, graph, LoadingContextForTest(instance))
+    return {key: resolver.get_status(COMPACTION, key) for key in mirrored(instance)}
+
+
+def backfill(project: Project, instance: dg.DagsterInstance, first: str, last: str) -> Any:
+    tags = {"dagster/asset_partition_range_start": first, "dagster/asset_partition_range_end": last}
+    job = build_definitions(project).resolve_implicit_global_asset_job_def()
+    return job.execute_in_process(instance=instance, asset_selection=[COMPACTION], tags=tags, raise_on_error=False)
+
+
+def metadata(result: Any) -> Any:
+    return result.asset_materializations_for_node("shop__sales__compaction")[0].metadata
+
+
+def test_partitions_are_mirrored_and_gone_ones_dropped(
+    project: Project, instance: dg.DagsterInstance, table: Table
+) -> None:
+    put(table, "b", "a")
+    cursor = tick(project, instance)
+    assert mirrored(instance) == ["day=a", "day=b"]
+    put(table, "c")
+    table.truncate([{"day": "a"}])
+    cursor = tick(project, instance, cursor)
+    assert mirrored(instance) == ["day=b", "day=c"]
+    assert Mirror.parse(cursor).tables["shop.sales"].digests.keys() == {"day=b", "day=c"}
+
+
+def test_only_the_newest_partitions_are_mirrored(project: Project, instance: dg.DagsterInstance, table: Table) -> None:
+    few = project.tables[0].model_copy(update={"partitions": PartitionsPolicy(max_keys=2)})
+    for day in ("a", "b", "c"):
+        put(table, day)
+    tick(project.model_copy(update={"tables": (few,)}), instance)
+    assert mirrored(instance) == ["day=b", "day=c"]
+
+
+def test_a_backfill_rewrites_what_is_stale_and_late_data_reopens_a_partition(
+    project: Project, instance: dg.DagsterInstance, table: Table
+) -> None:
+    days = [f"{number:02d}" for number in range(12)]
+    put(table, *days)
+    put(table, *days)
+    cursor = tick(project, instance)
+    assert set(statuses(project, instance).values()) == {StaleStatus.MISSING}
+
+    first = backfill(project, instance, "day=00", "day=11")
+    assert first.success
+    assert metadata(first)["partitions rewritten"].value == 12
+    version = first.asset_materializations_for_node("shop__sales__compaction")[0].tags["dagster/data_version"]
+    assert version == "2", "all that snapshot 2 holds is compacted"
+    cursor = tick(project, instance, cursor)
+    assert set(statuses(project, instance).values()) == {StaleStatus.FRESH}
+
+    put(table, "03", "07")
+    cursor = tick(project, instance, cursor)
+    stale = {key for key, status in statuses(project, instance).items() if status == StaleStatus.STALE}
+    assert stale == {"day=03", "day=07"}
+
+    second = backfill(project, instance, "day=00", "day=11")
+    assert metadata(second)["partitions rewritten"].value == 2
+    changed = {entry.partition for entry in table.manifests.delta_entries(table.snapshots.get(5))}
+    assert {table.paths.spec_of(partition)["day"] for partition in changed} == {"03", "07"}
+    tick(project, instance, cursor)
+    assert set(statuses(project, instance).values()) == {StaleStatus.FRESH}
+    before = table.snapshots.latest_id()
+    assert metadata(backfill(project, instance, "day=00", "day=11"))["partitions rewritten"].value == 0
+    assert table.snapshots.latest_id() == before
+
+
+def test_what_others_compact_is_seen_and_later_data_still_reopens_it(
+    project: Project, instance: dg.DagsterInstance, table: Table
+) -> None:
+    from maintenance.operations.compact import compact
+
+    put(table, "a", "b")
+    cursor = tick(project, instance)
+    compact(None, table, full=True)
+    cursor = tick(project, instance, cursor)
+    assert set(statuses(project, instance).values()) == {StaleStatus.FRESH}
+    put(table, "b")
+    tick(project, instance, cursor)
+    assert statuses(project, instance) == {"day=a": StaleStatus.FRESH, "day=b": StaleStatus.STALE}
+
+
+def test_a_tick_without_news_tells_nothing(project: Project, instance: dg.DagsterInstance, table: Table) -> None:
+    put(table, "a")
+    cursor = tick(project, instance)
+    before = len(instance.fetch_observations(STATES, limit=10).records)
+    assert tick(project, instance, cursor) == cursor
+    assert len(instance.fetch_observations(STATES, limit=10).records) == before == 1
+
+
+@given(st.dictionaries(st.text(min_size=1), st.text(), min_size=1, max_size=3))
+def test_a_partition_key_is_its_spec(spec: dict[str, str]) -> None:
+    key = key_of(spec)
+    assert spec_of(key) == spec
+    assert not any(part in key for part in ("...", "\a", "\b", "\f", "\n", "\r", "\t", "\v", "\0"))
+
+
+@pytest.mark.parametrize("text", ["not json", "[]", '{"tables": {"a": 1}}', '{"tables": {"a": {"snapshot": "x"}}}'])
+def test_a_cursor_that_makes_no_sense_counts_as_none(text: str) -> None:
+    assert Mirror.parse(text) == Mirror()
