@@ -20,6 +20,8 @@ from maintenance.types.values import arrow_of_values
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+_FIX = "Without a Spark session a value is a literal of the column's type or another column."
+
 
 @dataclass(frozen=True, slots=True)
 class Assigned:
@@ -72,7 +74,6 @@ def _assigned(table: Table, field: DataField, value: object, *, in_process: bool
     if not in_process:
         return Assigned(field, value)
     where = f"value {value!r} of column '{field.name}'"
-    fix = "Without a Spark session a value is a literal of the column's type or another column."
     try:
         node = syntax_tree(value)
         if isinstance(node, exp.Column) and len(node.parts) == 1:
@@ -80,17 +81,26 @@ def _assigned(table: Table, field: DataField, value: object, *, in_process: bool
             if source.type.as_nullable() != field.type.as_nullable():
                 raise ValueError(f"'{source.name}' is {source.type}, not {field.type}")
             return Assigned(field, value, column=source.name)
-        literal = literal_of(node)
+    except ValueError as error:
+        raise PredicateError(str(error), where, _FIX) from None
+    return Assigned(field, value, constant=literal_value(field, value))
+
+
+def literal_value(field: DataField, text: str) -> pa.Scalar:
+    """The value of an SQL literal as one of a column. Raises: PredicateError: it is no literal, or does not fit."""
+    where = f"value {text!r} of column '{field.name}'"
+    try:
+        literal = literal_of(syntax_tree(text))
         if literal is None:
-            return Assigned(field, value, constant=pa.scalar(None, arrow_type(field.type, where)))
+            return pa.scalar(None, arrow_type(field.type, where))
         same = compare("=", field, literal)
     except ValueError as error:
-        raise PredicateError(str(error) or "the value is not supported", where, fix) from None
+        raise PredicateError(str(error) or "the value is not supported", where, _FIX) from None
     if isinstance(same, In) and len(same.values) == 1:
         same = Compare("=", field.name, same.values[0])
     if not isinstance(same, Compare) or same.op != "=":
-        raise PredicateError(f"the value does not fit {field.type}", where, fix)
-    return Assigned(field, value, constant=arrow_of_values([same.value], field.type)[0])
+        raise PredicateError(f"the value does not fit {field.type}", where, _FIX)
+    return arrow_of_values([same.value], field.type)[0]
 
 
 def _scalar(table: Table, field: DataField, value: object) -> pa.Scalar:

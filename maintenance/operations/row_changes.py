@@ -82,6 +82,15 @@ class RowChangeReport:
     attempts: int = 1
     seconds: float = 0.0
 
+    def counted(self, rows: Mapping[str, int]) -> "RowChangeReport":
+        """The report with these numbers of rows, by ``update``, ``delete``, ``insert``."""
+        return replace(
+            self,
+            deleted_rows=rows.get("delete", 0),
+            updated_rows=rows.get("update", 0),
+            inserted_rows=rows.get("insert", 0),
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class TargetState:

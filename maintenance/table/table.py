@@ -58,6 +58,7 @@ from maintenance.write.table_write import write_rows
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from maintenance.operations.merge_clauses import Clause
     from maintenance.operations.row_changes import RowChangeReport
 
 
@@ -384,6 +385,19 @@ class Table:
         from maintenance.operations.update import update
 
         return update(spark, self, assignments, where)
+
+    def merge(
+        self,
+        source: "DataFrame | pa.Table",
+        on: str,
+        clauses: "Sequence[Clause]",
+        *,
+        spark: "SparkSession | None" = None,
+    ) -> "RowChangeReport":
+        """Update, delete and insert rows as a source says: see `operations.merge_into`."""
+        from maintenance.operations.merge_into import merge_into
+
+        return merge_into(spark, self, source, on, clauses)
 
     def _identity(self, user: str | None, identifier: int | None) -> CommitIdentity:
         return CommitIdentity(

@@ -18,6 +18,7 @@ from maintenance.types.values import Value
 from tests.java.java_casts import JavaCasts
 from tests.java.java_changes import JavaChanges
 from tests.java.java_values import Getter, getter, to_java
+from tests.java.java_vectors import JavaVectors
 
 Row = tuple[Value, ...]
 Condition = tuple[Any, ...]
@@ -296,7 +297,7 @@ class Oracle:
                     write.compact(partition, bucket, True)
                 messages = write.prepareCommit()
                 write.close()
-        number = len(self._prepared)
+        number = max(self._prepared, default=-1) + 1
         self._prepared[number] = lambda: builder.newCommit().commit(messages)
         return number
 
@@ -304,6 +305,16 @@ class Oracle:
         write = table.store().newWrite("tests")
         tasks = self._paimon.append.AppendCompactCoordinator(table, False).run()
         return jpype.java.util.ArrayList([task.doCompact(table, write) for task in tasks])
+
+    def vectors(self, warehouse: str, identifier: str) -> dict[str, list[int]]:
+        """Deleted row numbers by data file."""
+        return JavaVectors(self._paimon).vectors(self._table(warehouse, identifier))
+
+    def prepare_deletion(self, warehouse: str, identifier: str, positions: Mapping[str, Sequence[int]]) -> int:
+        """Write index files in which rows are deleted. Returns its number for `commit_prepared`."""
+        number = max(self._prepared, default=-1) + 1
+        self._prepared[number] = JavaVectors(self._paimon).deletion(self._table(warehouse, identifier), positions)
+        return number
 
     def commit_prepared(self, number: int) -> None:
         self._prepared.pop(number)()

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from maintenance.errors import UnsupportedError
+from maintenance.errors import DataError, UnsupportedError
 from maintenance.operations.compact import compact
+from maintenance.operations.merge_clauses import Clause
 from maintenance.table.table import Table
 from tests.tables import create_table, keyed, live_files, state
 
@@ -60,3 +61,33 @@ def test_a_table_with_a_key(spark: SparkSession, tmp_path: Path, options: Mappin
     }
     with pytest.raises(UnsupportedError, match="'id' is of the primary key"):
         table.update({"id": "1"}, spark=spark)
+
+
+@pytest.mark.parametrize("how", [*APPEND, "keyed"])
+def test_merging(spark: SparkSession, tmp_path: Path, how: str) -> None:
+    keys: tuple[str, ...] = () if how in APPEND else ("id",)
+    table = filled(tmp_path, APPEND.get(how, {}), keys)
+    source = spark.sql("SELECT id * 3 AS key, concat('s', id) AS text FROM range(10)")
+    report = table.merge(
+        source,
+        "t.id = s.key AND s.key < 100",
+        [
+            Clause("matched", "delete", condition="t.v = 'v3'"),
+            Clause("matched", "update", {"v": "concat(coalesce(t.v, '-'), s.text)"}, "s.key % 2 = 0"),
+            Clause("not_matched", "insert", {"id": "s.key", "v": "upper(s.text)"}, "s.key <> 21"),
+            Clause("not_matched_by_source", "update", {"v": "'alone'"}, "t.id > 17"),
+            Clause("not_matched_by_source", "delete", condition="t.id > 15"),
+        ],
+        spark=spark,
+    )
+    expected = {n: f"v{n}" if n < 10 else None for n in range(20)}
+    expected |= {n: f"{expected[n] or '-'}s{n // 3}" for n in range(0, 20, 6)} | {24: "S8", 27: "S9", 19: "alone"}
+    expected = {n: v for n, v in expected.items() if n not in (3, 16, 17)}
+    assert state(table) == expected
+    assert (report.updated_rows, report.inserted_rows, report.deleted_rows) == (5, 2, 3)
+    twice = spark.sql("SELECT 5 AS id, 'x' AS v UNION ALL SELECT 5, 'y'")
+    with pytest.raises(DataError, match="several rows of the source"):
+        table.merge(twice, "t.id = s.id", [Clause("matched", "update")], spark=spark)
+    assert state(table) == expected
+    assert table.merge(twice, "t.id = s.id", [Clause("matched", "delete")], spark=spark).deleted_rows == 1
+    assert state(table) == {n: v for n, v in expected.items() if n != 5}

@@ -1,0 +1,129 @@
+"""Deletion vectors of both engines: each reads, continues and compacts what the other wrote, and neither loses rows."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from maintenance.operations.compact import compact
+from maintenance.table.table import Table
+from tests.java.process import JavaError, JavaProcess
+from tests.tables import create_table, get_table, keyed, live_files
+
+VECTORS = {"deletion-vectors.enabled": "true"}
+APPEND: Mapping[str, Mapping[str, str]] = {
+    "unaware": {"bucket": "-1"},
+    "small index files": {"bucket": "-1", "deletion-vector.index-file.target-size": "10 b"},
+    "64 bits": {"bucket": "-1", "deletion-vectors.bitmap64": "true"},
+    "buckets": {"bucket": "2", "bucket-key": "id"},
+}
+KEYED: Mapping[str, Mapping[str, str]] = {
+    "deduplicate": {},
+    "sequence": {"sequence.field": "v"},
+    "changelog": {"changelog-producer": "lookup"},
+    "partial-update": {"merge-engine": "partial-update", "partial-update.remove-record-on-delete": "true"},
+    "64 bits": {"deletion-vectors.bitmap64": "true"},
+    "aggregation": {"merge-engine": "aggregation", "fields.v.aggregate-function": "max"},
+}
+
+
+def rows_here(table: Table) -> dict[int, str | None]:
+    found = table.to_arrow().to_pylist()
+    rows = {row["id"]: row["v"] for row in found}
+    assert len(rows) == len(found)
+    return rows
+
+
+def check(java: JavaProcess, folder: Path, expected: Mapping[int, str | None]) -> None:
+    """Both engines see these rows and the same vectors."""
+    table = get_table(folder)
+    assert rows_here(table) == expected
+    assert sorted(java.rows(str(folder), "db.t")) == sorted(expected.items())
+    snapshot = table.latest_snapshot()
+    assert snapshot is not None
+    counts = {
+        name: deletion.range.cardinality
+        for files in table.manifests.deletion_vectors(snapshot).values()
+        for name, deletion in files.items()
+    }
+    assert {name: len(rows) for name, rows in java.vectors(str(folder), "db.t").items()} == counts
+
+
+@pytest.mark.parametrize("how", APPEND)
+def test_append_tables_change_hands(java: JavaProcess, tmp_path: Path, how: str) -> None:
+    table = create_table(tmp_path, primary_keys=(), options={**VECTORS, **APPEND[how]})
+    expected: dict[int, str | None] = {number: f"v{number}" for number in range(20)}
+    table.write_arrow(keyed({n: v for n, v in expected.items() if n < 10}))
+    java.write(str(tmp_path), "db.t", [(n, v) for n, v in expected.items() if n >= 10])
+    assert table.delete("id IN (1, 3, 5, 11)").deleted_rows == 4
+    expected = {n: v for n, v in expected.items() if n not in (1, 3, 5, 11)}
+    check(java, tmp_path, expected)
+    # Java goes on deleting: the first row of each file that is still there.
+    files = [file.file_name for file in live_files(table)]
+    java.commit_prepared(java.prepare_deletion(str(tmp_path), "db.t", {name: [0] for name in files}))
+    after = rows_here(get_table(tmp_path))
+    assert set(after) < set(expected)
+    check(java, tmp_path, after)
+    report = table.update({"v": "'changed'"}, "id >= 15")
+    assert report.updated_rows == sum(n >= 15 for n in after)
+    after = {n: "changed" if n >= 15 else v for n, v in after.items()}
+    check(java, tmp_path, after)
+    java.compact(str(tmp_path), "db.t")
+    check(java, tmp_path, after)
+    table.delete("id IN (0, 2, 4, 6, 8)")
+    after = {n: v for n, v in after.items() if n not in (0, 2, 4, 6, 8)}
+    check(java, tmp_path, after)
+    assert not compact(None, table, full=True).failed
+    check(java, tmp_path, after)
+    if how != "buckets":
+        assert java.vectors(str(tmp_path), "db.t") == {}
+    java.write(str(tmp_path), "db.t", [(100, "late")])
+    check(java, tmp_path, {**after, 100: "late"})
+    assert java.orphans(str(tmp_path), "db.t") == []
+
+
+@pytest.mark.parametrize("how", ["unaware", "buckets"])
+def test_who_deletes_second_finds_out(java: JavaProcess, tmp_path: Path, how: str) -> None:
+    table = create_table(tmp_path, primary_keys=(), options={**VECTORS, **APPEND[how]})
+    table.write_arrow(keyed({number: f"v{number}" for number in range(20)}))
+    names = [file.file_name for file in live_files(table)]
+    prepared = java.prepare_deletion(str(tmp_path), "db.t", {name: [0, 1] for name in names})
+    assert table.delete("id IN (4, 5, 6, 7)").deleted_rows == 4
+    if how == "unaware":
+        with pytest.raises(JavaError, match="onflict"):
+            java.commit_prepared(prepared)
+    compaction = java.prepare_compaction(str(tmp_path), "db.t") if how == "unaware" else None
+    assert table.delete("id IN (8, 9)").deleted_rows == 2
+    if compaction is not None:
+        with pytest.raises(JavaError, match="onflict"):
+            java.commit_prepared(compaction)
+    check(java, tmp_path, {n: f"v{n}" for n in range(20) if not 4 <= n <= 9})
+
+
+@pytest.mark.parametrize("how", KEYED)
+def test_tables_with_a_key_change_hands(java: JavaProcess, tmp_path: Path, how: str) -> None:
+    """Rounds of writes and deletions, compacted in turn by either engine."""
+    options = {"bucket": "2", "num-sorted-run.compaction-trigger": "3", **VECTORS, **KEYED[how]}
+    table = create_table(tmp_path, options=options)
+    marked: set[str] = set()
+    expected: dict[int, str | None] = {}
+    for turn in range(8):
+        new = dict.fromkeys(range(turn, 40, 1 + turn % 3), f"v{turn}")
+        gone = [] if how == "aggregation" else [turn, turn + 7, turn + 20]
+        rows = {**{n: v for n, v in new.items() if n not in gone}, **dict.fromkeys(gone, f"v{turn}")}
+        kinds = ["-D" if n in gone else "+I" for n in rows]
+        if turn % 4 < 2:
+            table.write_arrow(keyed(rows), kinds)
+        else:
+            java.write(str(tmp_path), "db.t", list(rows.items()), kinds)
+        expected = {**expected, **rows}
+        expected = {n: v for n, v in expected.items() if n not in gone}
+        if turn % 2:
+            java.compact(str(tmp_path), "db.t")
+        else:
+            assert not compact(None, get_table(tmp_path), full=turn == 6).failed
+        check(java, tmp_path, expected)
+        if java.vectors(str(tmp_path), "db.t"):
+            marked.add("java" if turn % 2 else "here")
+    assert "here" in marked, "no compaction of ours marked anything"
+    assert java.orphans(str(tmp_path), "db.t") == []
