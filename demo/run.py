@@ -24,6 +24,7 @@ from demo import flights, routes, weather
 from demo.feed import FLIGHT_ROUNDS, WEATHER_ROUNDS, Delivery, deliver, deliveries
 from demo.report import Change, Check, Measured, RoundResult, changelog_report, check_report, table_report
 from maintenance.catalog import Catalog, SetOption
+from maintenance.operations.audit_changelog import audit_changelog
 from maintenance.operations.explain_scan import explain_scan
 from maintenance.operations.history import HISTORY_TABLE
 from maintenance.scan.explain import INDEX
@@ -254,13 +255,15 @@ def _report(
         for query in INDEX_QUERIES.get(identifier, ()):
             print(index_report(catalog.get_table(identifier), query))
         print()
-    print("\n".join(changelog_report(HONOLULU_NAME, changes)), end="\n\n")
+    print("\n".join(changelog_report(HONOLULU_NAME, changes)))
+    audit = audit_changelog(None, catalog.get_table(FLIGHTS))
+    print(f"  {audit}", end="\n\n")
     checked = checks(catalog.get_table(FLIGHTS).to_arrow(), catalog.get_table(ROUTE_DAY).to_arrow())
     print("\n".join(map(check_report, checked)), end="\n\n")
     print(f"The tables, for any reader of Apache Paimon: {project.warehouse}")
     print("Dagster with these runs, every table and its plots: make ui")
     print(f"The demo took {seconds:.0f} s.")
-    return 0 if all(check.right for check in checked) else 1
+    return 0 if audit.holds and all(check.right for check in checked) else 1
 
 
 def checks(flight_rows: pa.Table, route_rows: pa.Table) -> list[Check]:
