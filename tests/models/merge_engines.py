@@ -45,6 +45,10 @@ def aggregation(records: Sequence[Record], engine: Engine) -> dict[str, Any]:
         return dict(records[0])
     row: dict[str, Any] = dict.fromkeys(engine.columns)
     deleted = False
+    if engine.remove_on_delete:
+        # What a -D removes is not looked at: it cannot overflow either.
+        deletions = [number for number, record in enumerate(records) if record["_VALUE_KIND"] == DELETE]
+        records = records[max(deletions, default=0) :]
     for record in records:
         deleted = engine.remove_on_delete and record["_VALUE_KIND"] == DELETE
         if deleted:
