@@ -20,14 +20,14 @@ def test_every_kind_of_paimon_is_implemented() -> None:
 
 # The table of the seeds, and what the Java core 2.0 does: see docs/file-indexes.md.
 SUPPORTED = {
-    "bloom-filter": {"tiny", "small", "number", "big", "single", "double", "code", "name", "raw", "fixed", "day", "clock",
-                     "seconds", "millis", "micros", "nanos", "instant"},
-    "bitmap": {"flag", "tiny", "small", "number", "big", "single", "double", "code", "name", "day", "clock",
-               "seconds", "millis", "micros", "nanos", "instant"},
+    "bloom-filter": {"tiny", "small", "number", "big", "single", "double", "code", "name", "raw", "fixed", "day",
+                     "clock", "seconds", "millis", "micros", "nanos", "instant"},
+    "bitmap": {"flag", "tiny", "small", "number", "big", "single", "double", "code", "name", "day",
+               "clock", "seconds", "millis", "micros", "nanos", "instant"},
     "bsi": {"tiny", "small", "number", "big", "price", "total", "day", "clock", "seconds", "millis", "micros",
             "nanos", "instant"},
-    "range-bitmap": {"flag", "tiny", "small", "number", "big", "single", "double", "price", "code", "name", "day", "clock",
-                     "seconds", "millis", "micros", "instant"},
+    "range-bitmap": {"flag", "tiny", "small", "number", "big", "single", "double", "price", "code", "name", "day",
+                     "clock", "seconds", "millis", "micros", "instant"},
 }  # fmt: skip
 
 
