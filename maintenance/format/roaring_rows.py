@@ -12,6 +12,7 @@ import numpy as np
 from pyroaring import BitMap
 
 from maintenance.format.ragged import Ragged, ends, fixed, grouped, interleaved, spread
+from maintenance.format.roaring import ARRAY, BITS, RUN, Container
 
 _WITHOUT_RUNS, _WITH_RUNS = 12346, 12347
 _NO_OFFSETS_BELOW = 4
@@ -47,6 +48,22 @@ def serialize_bitmaps(rows: np.ndarray, starts: np.ndarray) -> Ragged:
 def serialize_bitmap(rows: np.ndarray) -> bytes:
     """The bytes of one bitmap. `rows`: int64, ascending, may be empty."""
     return serialize_bitmaps(rows, np.zeros(1, np.int64)).tobytes() if len(rows) else EMPTY_BITMAP
+
+
+def container_of(flags: np.ndarray) -> Container:
+    """The container of the places whose flag is set. `flags`: uint8 of 0 and 1, at most 65536."""
+    cardinality = int(np.count_nonzero(flags))
+    before = np.concatenate([np.zeros(1, np.uint8), flags[:-1]])
+    runs = int(np.count_nonzero(flags > before))
+    if 2 + 4 * runs < min(2 * cardinality, _BITMAP_BYTES):
+        begin = np.flatnonzero(flags > before)
+        end = np.append(np.flatnonzero(flags < before), len(flags))[:runs]
+        pairs = np.stack([begin, end - begin - 1], axis=1).astype("<u2")
+        return Container(RUN, cardinality, runs.to_bytes(2, "little") + pairs.tobytes())
+    if cardinality > _ARRAY_LIMIT:
+        packed = np.packbits(flags, bitorder="little").tobytes()
+        return Container(BITS, cardinality, packed.ljust(_BITMAP_BYTES, b"\0"))
+    return Container(ARRAY, cardinality, np.flatnonzero(flags).astype("<u2").tobytes())
 
 
 def _containers(low: np.ndarray, first: np.ndarray, new_run: np.ndarray) -> tuple[Ragged, np.ndarray]:

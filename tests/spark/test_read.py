@@ -14,6 +14,7 @@ from maintenance.errors import UnsupportedError
 from maintenance.operations.compact import compact
 from maintenance.operations.create_branch import create_branch
 from maintenance.operations.create_tag import create_tag
+from maintenance.operations.explain_scan import explain_scan
 from maintenance.operations.ingest import ingest
 from maintenance.spark.data_source import register
 from maintenance.table.table import Table
@@ -206,3 +207,21 @@ def test_columns_that_changed(spark: SparkSession, tmp_path: Path) -> None:
     assert [row.id for row in table.to_spark(spark, where="z = '5'").collect()] == [1]
     compact(spark, table, full=True)
     assert sorted(map(tuple, get_table(tmp_path).to_spark(spark).collect())) == expected
+
+
+def test_filters_reach_file_indexes(spark: SparkSession, tmp_path: Path) -> None:
+    """Files that the index rules out are not opened: they are not even there."""
+    options = {"bucket": "-1", "file-index.bitmap.columns": "v"}
+    table = create_table(tmp_path, primary_keys=(), options=options)
+    for start in range(3):
+        table.write_arrow(keyed({3 * row + start: f"{'abc'[start]}{row:02}" for row in range(50)}))
+    table.write_arrow(keyed({1000: "a00", 1001: "z"}))
+    kept = explain_scan(table, "v = 'b07'")
+    assert kept.skipped == {"statistics": 2, "file index": 1}
+    gone = [file.file_name for file in kept.files if not file.kept]
+    for path in Path(table.location).rglob("data-*.parquet"):
+        if path.name in gone:
+            path.unlink()
+    register(spark)
+    frame = spark.read.format("paimon").load(table.location)
+    assert found(frame.filter("v = 'b07'")) == {22: "b07"}

@@ -6,13 +6,30 @@ from dataclasses import dataclass
 import numpy as np
 from pyroaring import BitMap
 
-from maintenance.format.roaring_rows import serialize_bitmap
+from maintenance.format.roaring import serialize_portable
+from maintenance.format.roaring_rows import EMPTY_BITMAP, container_of
 
 
 def slices(rows: np.ndarray, numbers: np.ndarray, count: int) -> Iterator[bytes]:
     """The bitmaps of `count` bits, lowest first. `rows`: int64, ascending; `numbers`: uint64, of each row."""
+    keys = rows >> 16
+    first = np.flatnonzero(np.diff(keys, prepend=-1))
+    ends = np.append(first[1:], len(rows))[: len(first)]
+    parts = list(zip(keys[first].tolist(), first.tolist(), ends.tolist(), strict=True))
+    low = (rows & 0xFFFF).astype(np.uint16)
+    whole = len(rows) and int(rows[-1]) == len(rows) - 1
     for bit in range(count):
-        yield serialize_bitmap(rows[(numbers >> np.uint64(bit)) & np.uint64(1) == 1])
+        is_set = ((numbers >> np.uint64(bit)) & np.uint64(1)).view(np.uint8)[::8]
+        containers = []
+        for key, start, end in parts:
+            flags = is_set[start:end]
+            if not whole:
+                flags = np.zeros(int(low[end - 1]) + 1, np.uint8)
+                flags[low[start:end]] = is_set[start:end]
+            container = container_of(flags)
+            if container.cardinality:
+                containers.append((key, container))
+        yield serialize_portable(containers) if containers else EMPTY_BITMAP
 
 
 @dataclass(frozen=True, slots=True)
