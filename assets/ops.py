@@ -129,6 +129,8 @@ def compact_op(table: TableConfig) -> dg.OpDefinition:
                 partitions=config.partitions or None,
                 where=config.where,
                 partition_idle_time=duration(config.partition_idle_time) if config.partition_idle_time else None,
+                order_strategy=config.order_strategy,
+                order_by=config.order_by,
                 groups_per_commit=config.groups_per_commit,
                 dry_run=config.dry_run,
                 max_retries=config.max_retries,

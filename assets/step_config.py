@@ -23,6 +23,10 @@ class CompactConfig(dg.Config):
     partition_idle_time: str | None = Field(
         default=None, description="Only partitions that were not written to for so long, e.g. 1 h."
     )
+    order_strategy: str = Field(
+        default="none", description="Sort an append table: order, zorder or hilbert; none: leave the rows as they are."
+    )
+    order_by: list[str] = Field(default=[], description="Columns to sort by.")
     groups_per_commit: int | None = Field(
         default=None, ge=1, description="Commit after so many buckets; empty: all in one snapshot."
     )

@@ -19,6 +19,7 @@ from maintenance.commit.commit import OPERATION_PROPERTY, CommitIdentity, abort,
 from maintenance.compaction.append import AppendCompaction, AppendCompactionTask, rewrite_append
 from maintenance.compaction.postpone import PostponeTask, distribute
 from maintenance.compaction.rewrite import CompactionResult, CompactionTask, rewrite_bucket
+from maintenance.compaction.sorting import SortedBy, SortTask
 from maintenance.errors import CommitError, ConflictError
 from maintenance.format.data_file import DataFileMeta
 from maintenance.operations.compact_plan import CompactionPlan, CompactionScope, Group, Unit, plan_compaction, scope_of
@@ -32,6 +33,7 @@ from maintenance.operations.compact_report import (
     Ledger,
 )
 from maintenance.operations.compact_vectors import with_vectors
+from maintenance.operations.sort_compact import NO_ORDER, plan_sorting, sort_units, sorted_by
 from maintenance.options import table as table_options
 from maintenance.read.data_file import ReadContext
 from maintenance.spark.tasks import TaskError, run_tasks
@@ -54,6 +56,8 @@ def compact(
     partitions: Sequence[Mapping[str, str]] | None = None,
     where: str | None = None,
     partition_idle_time: timedelta | None = None,
+    order_strategy: str = NO_ORDER,
+    order_by: Sequence[str] = (),
     groups_per_commit: int | None = None,
     dry_run: bool = False,
     max_retries: int = 5,
@@ -67,6 +71,8 @@ def compact(
         partitions: only these; each maps partition columns to value texts, as directories show them.
         where: only partitions that match, in Spark's SQL dialect; not together with `partitions`.
         partition_idle_time: only partitions whose newest file is older.
+        order_strategy, order_by: rewrite the partitions of an append table in an order of their rows: ``order``,
+            ``zorder`` or ``hilbert``, over these columns; ``none`` = as they are.
         groups_per_commit: groups after which the work is committed; None = all in one snapshot. What is committed stays
             when later work fails.
         dry_run: plan and report, change nothing.
@@ -78,12 +84,21 @@ def compact(
     """
     table_options.check_writable(table.options, table.identifier)
     scope = scope_of(table, full=full, partitions=partitions, where=where, idle_time=partition_idle_time)
-    run = _Compaction(spark, table, scope, progress or (lambda _: None))
+    by = sorted_by(table, order_strategy, order_by, scope)
+    run = _Compaction(spark, table, scope, progress or (lambda _: None), by)
     return run.dry() if dry_run else run.run(max_retries, groups_per_commit)
 
 
 class _Compaction:
-    def __init__(self, spark: "SparkSession | None", table: Table, scope: CompactionScope, progress: Progress) -> None:
+    def __init__(
+        self,
+        spark: "SparkSession | None",
+        table: Table,
+        scope: CompactionScope,
+        progress: Progress,
+        by: SortedBy | None,
+    ) -> None:
+        self._by = by
         self._spark = spark
         self._table = table
         self._scope = scope
@@ -125,7 +140,8 @@ class _Compaction:
         return self._ledger.report(first.snapshot, before, table_shape(self._table), dry_run=False)
 
     def _plan(self, scope: CompactionScope) -> CompactionPlan:
-        plan = plan_compaction(self._table, scope, now_millis=wall_clock_millis())
+        planned = plan_compaction if self._by is None else plan_sorting
+        plan = planned(self._table, scope, now_millis=wall_clock_millis())
         for group, files in plan.idle.items():
             if not self._ledger.knows(group):
                 self._ledger.idle(group, files=files)
@@ -138,10 +154,8 @@ class _Compaction:
 
     def _attempt(self, plan: CompactionPlan, *, retried: bool) -> Mapping[Group, str]:
         """Rewrite and commit the units of a plan. Returns the groups that another writer changed meanwhile."""
-        tasks = self._tasks(plan.units)
-        done = run_tasks(self._spark, run_unit, tasks, on_done=lambda n: self._progress(f"{n} groups rewritten"))
         finished: list[CompactionResult] = []
-        for unit, outcome in zip(plan.units, done, strict=True):
+        for unit, outcome in self._rewritten(plan.units):
             if isinstance(outcome, TaskError):
                 self._ledger.note(unit, FAILED, message=str(outcome.error))
             else:
@@ -224,6 +238,18 @@ class _Compaction:
         kept = [message for message in messages if message.partition not in failed]
         lost = self._commit(results, [*(result.message for result in results), *kept], retried=retried)
         return {group: reason for group, reason in lost.items() if group[1] == POSTPONE_BUCKET}
+
+    def _rewritten(self, units: Sequence[Unit]) -> "list[tuple[Unit, CompactionResult | TaskError]]":
+        tasks = self._tasks(units)
+        if self._by is not None:
+            sorting = [
+                SortTask(task.write, task.read, task.compaction, self._by)
+                for task in tasks
+                if isinstance(task, AppendCompactionTask)
+            ]
+            return [*sort_units(self._spark, self._table, sorting, self._progress)]
+        done = run_tasks(self._spark, run_unit, tasks, on_done=lambda n: self._progress(f"{n} groups rewritten"))
+        return list(zip(units, done, strict=True))
 
     def _tasks(self, units: Sequence[Unit]) -> "list[CompactionTask | AppendCompactionTask]":
         write = self._table.write_context()

@@ -140,10 +140,7 @@ def plan_compaction(table: Table, scope: CompactionScope, *, now_millis: int) ->
         return CompactionPlan(None, (), {})
     units: list[Unit] = []
     idle: dict[Group, int] = {}
-    entries = table.manifests.live_entries(snapshot, scope.selection(table))
-    busy = scope.busy(entries, now_millis)
-    skipped = {(entry.partition, entry.bucket): busy[entry.partition] for entry in entries if entry.partition in busy}
-    entries = [entry for entry in entries if entry.partition not in busy]
+    entries, skipped = scoped_entries(table, snapshot, scope, now_millis)
     deletions: Deletions = {}
     if entries and table_options.DELETION_VECTORS_ENABLED.of(table.options):
         deletions = table.manifests.deletion_vectors(snapshot)
@@ -159,6 +156,16 @@ def plan_compaction(table: Table, scope: CompactionScope, *, now_millis: int) ->
         if not found:
             idle[group] = len(members)
     return CompactionPlan(snapshot, tuple(units), idle, skipped)
+
+
+def scoped_entries(
+    table: Table, snapshot: Snapshot, scope: CompactionScope, now_millis: int
+) -> tuple[list[ManifestEntry], dict[Group, str]]:
+    """The live entries of a scope; and the groups in it that are left alone, with the reason."""
+    entries = table.manifests.live_entries(snapshot, scope.selection(table))
+    busy = scope.busy(entries, now_millis)
+    skipped = {(entry.partition, entry.bucket): busy[entry.partition] for entry in entries if entry.partition in busy}
+    return [entry for entry in entries if entry.partition not in busy], skipped
 
 
 def _plan_bucket(

@@ -103,6 +103,7 @@ CHANGELOG_FILE_STATS_MODE: Option[str | None] = Option("changelog-file.stats-mod
 DATA_FILE_THIN_MODE = Option("data-file.thin-mode", boolean, False)
 DATA_FILE_PATH_DIRECTORY: Option[str | None] = Option("data-file.path-directory", string, None)
 INDEX_FILE_IN_DATA_FILE_DIR = Option("index-file-in-data-file-dir", boolean, False)
+ZORDER_VAR_LENGTH_CONTRIBUTION = Option("zorder.var-length-contribution", positive, 8)
 WRITE_BUFFER_SIZE = Option("write-buffer-size", memory_size, 256 << 20)
 
 PARTITION_DEFAULT_NAME = Option("partition.default-name", string, "__DEFAULT_PARTITION__")

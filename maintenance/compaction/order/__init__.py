@@ -1,0 +1,1 @@
+"""Orders that sort compaction can bring rows into."""

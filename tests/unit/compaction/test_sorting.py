@@ -1,0 +1,169 @@
+"""Sort compaction: the orders against slow definitions of them, and tables that keep every row."""
+
+import datetime as dt
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from maintenance.compaction.order.codes import column_bytes, column_codes
+from maintenance.compaction.order.hilbert import packed, transposed
+from maintenance.compaction.order.orders import ORDERS, range_keys
+from maintenance.compaction.order.zorder import zorder_words
+from maintenance.compaction.sorting import cuts
+from maintenance.errors import OptionError, UnsupportedError
+from maintenance.operations.compact import compact
+from maintenance.table.table import Table
+from tests.tables import create_table, data_files, files_on_disk, get_table, keyed, live_files
+
+FIELDS = (("a", "INT"), ("b", "DOUBLE"), ("c", "STRING"))
+ASCENDING = [
+    pa.array([None, False, True]),
+    pa.array([None, -(2**31), -1, 0, 2**31 - 1], pa.int32()),
+    pa.array([None, float("-inf"), -1.5, -0.0, 0.0, 5e-324, 2.0, float("inf"), float("nan")], pa.float64()),
+    pa.array([None, "a", "aa", "b", "é"]),
+    pa.array([None, b"\x01", b"\x01\x02", b"\xff"]),
+    pa.array([None, Decimal("-9.5"), Decimal("0.1"), Decimal("7.2")], pa.decimal128(5, 2)),
+    pa.array([None, dt.datetime(1969, 1, 1), dt.datetime(2020, 1, 1)], pa.timestamp("us")),
+    pa.array([None, dt.date(1, 1, 1), dt.date(9999, 1, 1)], pa.date32()),
+]
+
+
+@pytest.mark.parametrize("column", ASCENDING, ids=lambda column: str(column.type))
+def test_codes_sort_as_values_do(column: pa.Array) -> None:
+    codes = column_codes(column).tolist()
+    assert codes == sorted(set(codes)), codes
+    assert column_codes(column.slice(1)).tolist() == codes[1:]
+    assert column_bytes(column)[0].tolist() == [0] * 8
+
+
+@settings(max_examples=50)
+@given(
+    points=st.lists(st.tuples(st.integers(-(2**31), 2**31 - 1), st.text("abcé", max_size=5)), min_size=1, max_size=8)
+)
+def test_a_z_order_takes_bits_in_turn(points: list[tuple[int, str]]) -> None:
+    columns = [pa.array([a for a, _ in points], pa.int32()), pa.array([c for _, c in points])]
+    found = [
+        int.from_bytes(b"".join(int(w[i]).to_bytes(8) for w in zorder_words(columns, 3))) for i in range(len(points))
+    ]
+    for value, (number, text) in zip(found, points, strict=True):
+        bits = [f"{number + 2**63:064b}", "".join(f"{byte:08b}" for byte in text.encode()[:3].ljust(3, b"\0"))]
+        wanted = "".join(each[place] for place in range(64) for each in bits if place < len(each))
+        assert value == int(wanted.ljust(128, "0"), 2)
+
+
+@pytest.mark.parametrize(("dimensions", "bits"), [(2, 4), (3, 3), (4, 2)])
+def test_a_hilbert_curve_visits_neighbours(dimensions: int, bits: int) -> None:
+    points = np.stack(np.meshgrid(*[np.arange(1 << bits)] * dimensions), axis=-1).reshape(-1, dimensions)
+    (words,) = packed(transposed(points.T.astype(np.uint64), bits), bits)
+    assert len(set(words.tolist())) == len(points)
+    steps = np.abs(np.diff(points[np.argsort(words)].astype(int), axis=0)).sum(axis=1)
+    assert steps.max() == 1, "each point lies beside the one before"
+
+
+def test_ranges_and_their_cuts() -> None:
+    keys = range_keys([np.array([5, 1, 300, 1], np.uint64), np.array([0, 7, 0, 2], np.uint64)])
+    assert np.argsort(keys, kind="stable").tolist() == [3, 1, 0, 2]
+    assert cuts(keys, 1) == []
+    assert len(cuts(keys, 4)) == 3
+    assert cuts(np.array([b"a"] * 9), 3) == [b"a"]
+
+
+def rows(start: int, count: int) -> pa.Table:
+    random = np.random.default_rng(start)
+    numbers = random.permutation(np.arange(start, start + count, dtype=np.int32))
+    texts = [None if n % 7 == 0 else f"{n % 10}" for n in numbers.tolist()]
+    return pa.table({"a": numbers, "b": random.normal(size=count), "c": texts})
+
+
+def all_rows(table: Table) -> list[tuple[object, ...]]:
+    return sorted((tuple(row.values()) for row in table.to_arrow().to_pylist()), key=repr)
+
+
+@pytest.mark.parametrize("target", ["256 mb", "8 kb"])
+@pytest.mark.parametrize(("strategy", "by"), [("order", ["c", "a"]), ("zorder", ["a", "c"]), ("hilbert", ["a", "b"])])
+def test_files_are_in_order_and_no_row_is_lost(tmp_path: Path, strategy: str, by: list[str], target: str) -> None:
+    table = create_table(tmp_path, FIELDS, (), {"target-file-size": target})
+    for part in range(3):
+        table.write_arrow(rows(part * 1000, 1000))
+    before = all_rows(table)
+    report = compact(None, table, order_strategy=strategy, order_by=by)
+    assert len(report.snapshot_ids) == 1
+    assert all_rows(table) == before
+    assert len(live_files(table)) == 1 if target == "256 mb" else len(live_files(table)) > 2
+    assert files_on_disk(table) == data_files(table)
+    files = [
+        table.to_arrow().slice(0, 0) if not file.row_count else _of(table, file.file_name) for file in live_files(table)
+    ]
+    for file in files:
+        words = ORDERS[strategy].words([file.column(name).combine_chunks() for name in by], 8)
+        keys = range_keys(words)
+        assert (keys[1:] >= keys[:-1]).all()
+    if strategy == "order" and len(files) > 1:
+        edges = sorted((file.column("c")[0].as_py() or "", file.column("c")[-1].as_py() or "") for file in files)
+        assert all(left[1] <= right[0] for left, right in zip(edges, edges[1:], strict=False)), "ranges do not overlap"
+
+
+def _of(table: Table, name: str) -> pa.Table:
+    import pyarrow.parquet as pq
+
+    return pq.read_table(next(Path(table.location).rglob(name)))
+
+
+def test_rows_that_come_meanwhile_stay(tmp_path: Path) -> None:
+    table = create_table(tmp_path, FIELDS, ())
+    table.write_arrow(rows(0, 50))
+    table.write_arrow(rows(50, 50))
+
+    def another(line: str) -> None:
+        if "to compact" in line:
+            get_table(tmp_path).write_arrow(rows(100, 10))
+
+    assert compact(None, table, order_strategy="order", order_by=["a"], progress=another).snapshot_ids == (4,)
+    assert sorted(row[0] for row in all_rows(table)) == list(range(110))  # type: ignore[type-var]
+
+
+def test_files_that_another_compaction_took_are_planned_anew(tmp_path: Path) -> None:
+    table = create_table(tmp_path, FIELDS, ())
+    table.write_arrow(rows(0, 50))
+    table.write_arrow(rows(50, 50))
+    taken: list[int] = []
+
+    def another(line: str) -> None:
+        if "to compact" in line and not taken:
+            taken.extend(compact(None, get_table(tmp_path), full=True).snapshot_ids)
+
+    report = compact(None, table, order_strategy="order", order_by=["a"], progress=another)
+    assert taken == [3]
+    assert report.count("conflict_retried") == 1
+    assert [row["a"] for row in table.to_arrow().to_pylist()] == list(range(100))
+    assert files_on_disk(table) == data_files(table)
+
+
+def test_deleted_rows_are_left_out_and_partitions_chosen(tmp_path: Path) -> None:
+    options = {"deletion-vectors.enabled": "true"}
+    table = create_table(tmp_path, (*FIELDS, ("p", "INT")), (), options, partition_keys=("p",))
+    for part in range(2):
+        table.write_arrow(rows(0, 20).append_column("p", pa.array([part] * 20, pa.int32())))
+    report = compact(None, table, order_strategy="zorder", order_by=["a", "b"], where="p = 1")
+    assert [group.partition for group in report.groups] == ["p=1"]
+    assert table.to_arrow().num_rows == 40
+
+
+def test_orders_that_do_not_fit(tmp_path: Path) -> None:
+    table = create_table(tmp_path, (*FIELDS, ("p", "INT"), ("n", "ARRAY<INT>")), (), partition_keys=("p",))
+    for strategy, by in (("zorder", []), ("hilbert", ["a"]), ("order", ["p"]), ("spiral", ["a"]), ("none", ["a"])):
+        with pytest.raises(OptionError, match="order"):
+            compact(None, table, order_strategy=strategy, order_by=by)
+    with pytest.raises(UnsupportedError, match="nested"):
+        compact(None, table, order_strategy="order", order_by=["n"])
+    with pytest.raises(OptionError, match="idle"):
+        compact(None, table, order_strategy="order", order_by=["a"], partition_idle_time=dt.timedelta(1))
+    keyed_table = create_table(tmp_path, name="db.k")
+    keyed_table.write_arrow(keyed({1: "a"}))
+    with pytest.raises(UnsupportedError, match="primary key"):
+        compact(None, keyed_table, order_strategy="order", order_by=["v"])
