@@ -60,6 +60,8 @@ def shape_numbers(shape: TableShape) -> dict[str, int | float]:
         "indexed files": shape.index_files,
         "indexes beside data files": shape.index_side_files,
         "bytes of file indexes": shape.index_bytes,
+        "files with deletion vectors": shape.vectors,
+        "rows deleted by vectors": shape.deleted_rows,
     }
 
 

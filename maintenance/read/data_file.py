@@ -172,8 +172,7 @@ class DataFileReader:
             raise self._other_rows(table.num_rows)
         if positions is None or rows is None:
             return self._conform(table, positions)
-        place = np.searchsorted(rows, positions)
-        kept = rows[np.minimum(place, len(rows) - 1)] == positions
+        kept = _among(rows, positions)
         if kept.all():
             return self._conform(table, positions)
         return self._conform(table.filter(pa.array(kept)), positions[kept])
@@ -276,6 +275,19 @@ class DataFileReader:
             return cast(column, source.type, target.type, self.context.zone)
         except (DataError, UnsupportedError) as error:
             raise error.at(f"{self.path}, column '{target.name}', which was {source.type}") from error
+
+
+def _among(rows: np.ndarray, positions: np.ndarray) -> np.ndarray:
+    """Which of the positions are among the rows. Both ascending; `rows`: n > 0."""
+    if len(positions):
+        first, last = int(positions[0]), int(positions[-1])
+        if last - first < 8 * len(positions):
+            flags = np.zeros(last - first + 1, bool)
+            low, high = np.searchsorted(rows, first), np.searchsorted(rows, last, side="right")
+            flags[rows[low:high] - first] = True
+            return flags if len(flags) == len(positions) else flags[positions - first]
+    place = np.searchsorted(rows, positions)
+    return rows[np.minimum(place, len(rows) - 1)] == positions
 
 
 def _constant(value: Value, field: DataField, rows: int) -> pa.Array:

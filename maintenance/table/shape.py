@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
+from maintenance.format.index_manifest import DELETION_VECTORS_INDEX, IndexManifestEntry
 from maintenance.format.manifest import ManifestEntry
 from maintenance.scan.file_index import has_index, index_path
 from maintenance.scan.split import by_bucket
@@ -24,6 +25,8 @@ class TableShape:
         sorted_runs_max, sorted_runs_avg: over (partition, bucket); files of level 0 and levels with files.
         index_files: data files that have a file index; `index_side_files`: of those, with one beside the data file.
         index_bytes: of all file indexes; of those beside data files some are measured where there are many.
+        vectors: data files with a deletion vector; `deleted_rows`: rows of theirs that are deleted, as far as the index
+            manifest says; `vector_bytes`: of the index files that hold the vectors.
     """
 
     snapshot_id: int | None
@@ -39,6 +42,9 @@ class TableShape:
     index_files: int
     index_side_files: int
     index_bytes: int
+    vectors: int
+    deleted_rows: int
+    vector_bytes: int
     tags: int
 
 
@@ -53,6 +59,8 @@ def table_shape(table: Table) -> TableShape:
     files = [entry.file for entry in entries]
     indexed = [entry for entry in entries if has_index(entry.file)]
     beside = [entry for entry in indexed if entry.file.embedded_index is None]
+    holders = [] if snapshot is None else _vector_files(table.manifests.read_index(snapshot))
+    vectors = [part for holder in holders for part in holder.dv_ranges or ()]
     return TableShape(
         snapshot_id=None if snapshot is None else snapshot.id,
         snapshots=len(table.snapshots.list_ids()),
@@ -67,8 +75,15 @@ def table_shape(table: Table) -> TableShape:
         index_files=len(indexed),
         index_side_files=len(beside),
         index_bytes=sum(len(e.file.embedded_index or b"") for e in indexed) + _bytes_beside(table, beside),
+        vectors=len(vectors),
+        deleted_rows=sum(part.cardinality or 0 for part in vectors),
+        vector_bytes=sum(holder.file_size for holder in holders),
         tags=len(table.tags.names()),
     )
+
+
+def _vector_files(index: Sequence[IndexManifestEntry]) -> list[IndexManifestEntry]:
+    return [entry for entry in index if entry.index_type == DELETION_VECTORS_INDEX]
 
 
 def _bytes_beside(table: Table, entries: Sequence[ManifestEntry]) -> int:

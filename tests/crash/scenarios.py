@@ -143,6 +143,74 @@ def check_compacted_once(whole: Table, table: Table) -> None:
     assert levels(table) == levels(whole)
 
 
+# Deletion vectors
+
+
+def prepare_deletion(folder: Path) -> None:
+    """Two files, one of which has a vector already."""
+    options = {"deletion-vectors.enabled": "true", "manifest.merge-min-count": "2"}
+    table = small_table(folder, options, primary_key=False)
+    put(table, {1: "a", 2: "b", 3: "c"})
+    put(table, {4: "d", 5: "e"})
+    table.delete("k = 1")
+
+
+def update_rows(table: Table) -> None:
+    table.update({"v": "'new'"}, "k IN (2, 4) AND v <> 'new'")
+
+
+def check_updated(table: Table) -> None:
+    assert rows(table) == [(2, "new"), (3, "c"), (4, "new"), (5, "e")]
+    assert table.snapshots.list_ids() == [1, 2, 3, 4]
+
+
+def check_updated_or_not(before: Reading, after: Table) -> None:
+    if after.snapshots.latest_id() == 4:
+        check_updated(after)
+        assert Reading.of(after).snapshots.items() > before.snapshots.items()
+    else:
+        assert Reading.of(after) == before
+
+
+def check_updated_once(whole: Table, table: Table) -> None:
+    check_updated(table)
+    assert table.snapshots.get(4).total_record_count == whole.snapshots.get(4).total_record_count
+
+
+def prepare_marking(folder: Path) -> None:
+    """Level 0 has newer versions of rows and deletions; both buckets have a vector already."""
+    table = small_table(folder, {"deletion-vectors.enabled": "true", "manifest.merge-min-count": "2"})
+    put(table, {i: f"{i}" for i in range(40)})
+    compact(None, table)
+    put(table, dict.fromkeys(range(10), "x"))
+    compact(None, table)
+    put(table, {1: "A", 30: "B"}, deleted=range(20, 26))
+
+
+def mark(table: Table) -> None:
+    assert not compact(None, table).failed
+
+
+def check_marked(table: Table) -> None:
+    expected = {i: "x" if i < 10 else f"{i}" for i in range(40) if not 20 <= i < 26} | {1: "A", 30: "B"}
+    assert rows(table) == sorted(expected.items())
+    snapshot = table.latest_snapshot()
+    assert snapshot is not None
+    assert len(table.manifests.deletion_vectors(snapshot)) == 2
+
+
+def check_marked_or_not(before: Reading, after: Table) -> None:
+    if after.snapshots.latest_id() == max(before.snapshots):
+        assert Reading.of(after) == before
+    else:
+        check_marked(after)
+
+
+def check_marked_once(whole: Table, table: Table) -> None:
+    check_marked(table)
+    assert levels(table) == levels(whole)
+
+
 # Changelogs
 
 
@@ -396,6 +464,24 @@ SCENARIOS = {
             check_same_rows,
             (compact_fully,),
             check_compacted_once,
+        ),
+        Scenario(
+            "update",
+            prepare_deletion,
+            update_rows,
+            check_updated,
+            check_updated_or_not,
+            (update_rows,),
+            check_updated_once,
+        ),
+        Scenario(
+            "mark",
+            prepare_marking,
+            mark,
+            check_marked,
+            check_marked_or_not,
+            (mark,),
+            check_marked_once,
         ),
         Scenario(
             "expire_snapshots",

@@ -11,6 +11,8 @@ ROOT = Path(__file__).parents[2]
 LEAST = {
     "write": (15, 8),
     "compact": (20, 10),
+    "update": (8, 6),
+    "mark": (15, 10),
     "expire_snapshots": (20, 2),
     "expire_tags": (10, 2),
     "expire_both": (35, 4),
@@ -23,7 +25,7 @@ LEAST = {
 }
 
 
-SLOW = {"compact", "expire_both", "fast_forward", "replace_tag", "lookup", "expire_changelogs"}
+SLOW = {"compact", "mark", "expire_both", "fast_forward", "replace_tag", "lookup", "expire_changelogs"}
 
 
 @pytest.mark.parametrize("scenario", [pytest.param(n, marks=[pytest.mark.slow] if n in SLOW else []) for n in LEAST])

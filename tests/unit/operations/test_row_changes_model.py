@@ -4,6 +4,7 @@ The rows of an append table are a multiset; with distinct keys a dictionary is a
 primary key. A second writer works on a handle of its own, opened before.
 """
 
+import hashlib
 import shutil
 import tempfile
 from pathlib import Path
@@ -47,17 +48,26 @@ IDS = st.sets(st.integers(0, 30), min_size=1, max_size=8)
 
 
 class RowChanges(RuleBasedStateMachine):
-    @initialize(kind=st.sampled_from(sorted(KINDS)))
-    def create(self, kind: str) -> None:
+    @initialize(kind=st.sampled_from(sorted(KINDS)), many=st.booleans())
+    def create(self, kind: str, many: bool) -> None:
         keys, options = KINDS[kind]
         self.folder = Path(tempfile.mkdtemp())
         self.keyed, self.unseen = bool(keys), kind.startswith("key, vectors") and "merge" not in kind
         self.partial = "partial" in kind
-        options = {**options, "target-file-size": "2 kb", "compaction.min.file-num": "3"}
+        options = {**options, "target-file-size": "60 kb", "compaction.min.file-num": "3"}
         self.table: Table = create_table(self.folder, FIELDS, keys, options)
         self.other = get_table(self.folder)
         self.rows: dict[int, tuple[int, str | None]] = {}
         self.count = 0
+        if many:
+            # So much that small changes mark rows in it and do not rewrite it.
+            self.rows = {i: (0, hashlib.sha256(b"%d" % i).hexdigest()) for i in range(5, 605)}
+            ids, numbers = list(self.rows), [0] * len(self.rows)
+            texts = [text for _, text in self.rows.values()]
+            self.table.write_arrow(
+                pa.table({"id": pa.array(ids, pa.int32()), "n": pa.array(numbers, pa.int32()), "v": texts})
+            )
+            assert not compact(None, self.table, full=True).failed
 
     def teardown(self) -> None:
         if hasattr(self, "folder"):
@@ -106,8 +116,8 @@ class RowChanges(RuleBasedStateMachine):
     @rule(low=st.integers(0, 30), second=st.booleans())
     def update(self, low: int, second: bool) -> None:
         self.count += 1
-        report = self.writer(second).update({"v": f"'u{self.count}'", "n": self.count}, f"id >= {low} AND n > 0")
-        new = {i: (self.count, f"u{self.count}") for i in self.rows if i >= low}
+        report = self.writer(second).update({"v": f"'u{self.count}'", "n": self.count}, f"id >= {low} AND id < 99")
+        new = {i: (self.count, f"u{self.count}") for i in self.rows if low <= i < 99}
         assert report.updated_rows == len(new)
         self.rows |= new
         self.settle()
