@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import uuid
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
