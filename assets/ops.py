@@ -4,9 +4,10 @@ The ops of a table form a chain. Along it goes an account: step -> the numbers t
 show. Each op of a table has a name and the pool of its own table, so the ops are made per table.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -18,6 +19,7 @@ from assets.failures import AFTER_ANY_TROUBLE, AFTER_CONFLICT, ONCE_MORE, failed
 from assets.history import keep_account, keep_failure
 from assets.ingestion import ingest_landed
 from assets.metadata import before_and_after, closing_metadata, report_metadata, report_numbers, shape_numbers
+from assets.plans import found_plan, kept_plan
 from assets.resources import PaimonCatalog, Spark
 from assets.step_config import (
     ChangelogConfig,
@@ -36,6 +38,12 @@ from maintenance.operations.expire_snapshots import expire_snapshots
 from maintenance.operations.expire_tags import expire_tags
 from maintenance.operations.produce_changelog import produce_changelog
 from maintenance.operations.rewrite_file_index import rewrite_file_index
+from maintenance.operations.stored_plan import (
+    apply_compact,
+    apply_expire_snapshots,
+    plan_compact,
+    plan_expire_snapshots,
+)
 from maintenance.options.option import duration
 from maintenance.table.shape import table_shape
 
@@ -68,13 +76,25 @@ def step_of(context: dg.OpExecutionContext, catalog: PaimonCatalog, table: Table
         raise
 
 
-def _told(context: dg.OpExecutionContext, account: Account, step: str, report: Any) -> Account:
-    """Show `report` on the step's output, and add its numbers to the account."""
-    context.add_output_metadata(report_metadata(report))
+def _told(
+    context: dg.OpExecutionContext,
+    account: Account,
+    step: str,
+    report: Any,
+    more: Mapping[str, Any] = MappingProxyType({}),
+) -> Account:
+    """Show `report` and `more` metadata on the step's output, and add the report's numbers to the account."""
+    context.add_output_metadata({**report_metadata(report), **more})
     return {**account, step: report_numbers(report)}
 
 
-def _told_compaction(context: dg.OpExecutionContext, account: Account, step: str, report: CompactReport) -> Account:
+def _told_compaction(
+    context: dg.OpExecutionContext,
+    account: Account,
+    step: str,
+    report: CompactReport,
+    more: Mapping[str, Any] = MappingProxyType({}),
+) -> Account:
     """As `_told`, with the table before and after; fails if a group failed, which must not look like success."""
     before, after = shape_numbers(report.before), shape_numbers(report.after)
     failed = {
@@ -84,7 +104,8 @@ def _told_compaction(context: dg.OpExecutionContext, account: Account, step: str
     }
     if failed:
         raise failed_groups(failed)
-    context.add_output_metadata({**report_metadata(report), "before and after": before_and_after(before, after)})
+    told = {**report_metadata(report), "before and after": before_and_after(before, after), **more}
+    context.add_output_metadata(told)
     numbers = {**report_numbers(report), "input_bytes": sum(group.input_bytes for group in report.groups)}
     return {"before": before, **account, step: {**numbers, "before": before, "after": after}}
 
@@ -122,13 +143,31 @@ def compact_op(table: TableConfig) -> dg.OpDefinition:
     ) -> Account:
         with step_of(context, catalog, table, "compact"):
             opened = catalog.get_table(table.identifier).of_run(context.run_id)  # before Spark is started for nothing
+            idle_time = duration(config.partition_idle_time) if config.partition_idle_time else None
+            if config.plan_id and not config.dry_run:
+                plan = found_plan(catalog, opened, config.plan_id)
+                report = apply_compact(spark.session(), opened, plan, context.log.info)
+                return _told_compaction(context, account, "compact", report, {"plan id": plan.id})
+            kept = {}
+            if config.dry_run:
+                chosen = config.partitions or None
+                plan = plan_compact(
+                    opened,
+                    full=config.full,
+                    partitions=chosen,
+                    where=config.where,
+                    partition_idle_time=idle_time,
+                    order_strategy=config.order_strategy,
+                    order_by=config.order_by,
+                )
+                kept = kept_plan(context, catalog, opened, plan)
             report = compact(
                 spark.session(),
                 opened,
                 full=config.full,
                 partitions=config.partitions or None,
                 where=config.where,
-                partition_idle_time=duration(config.partition_idle_time) if config.partition_idle_time else None,
+                partition_idle_time=idle_time,
                 order_strategy=config.order_strategy,
                 order_by=config.order_by,
                 groups_per_commit=config.groups_per_commit,
@@ -136,7 +175,7 @@ def compact_op(table: TableConfig) -> dg.OpDefinition:
                 max_retries=config.max_retries,
                 progress=context.log.info,
             )
-            return _told_compaction(context, account, "compact", report)
+            return _told_compaction(context, account, "compact", report, kept)
 
     return compact_table
 
@@ -214,17 +253,23 @@ def expire_snapshots_op(table: TableConfig, zone: ZoneInfo) -> dg.OpDefinition:
         context: dg.OpExecutionContext, account: Account, config: ExpireSnapshotsConfig, catalog: PaimonCatalog
     ) -> Account:
         with step_of(context, catalog, table, "expire_snapshots"):
-            kept = table.retention
-            report = expire_snapshots(
-                catalog.get_table(table.identifier).of_run(context.run_id),
-                retain_max=config.retain_max or kept.keep_at_most,
-                retain_min=config.retain_min or kept.keep_at_least,
-                older_than=_instant(config.older_than) or kept.older_than(datetime.now(UTC), zone),
-                max_deletes=config.max_deletes,
-                dry_run=config.dry_run,
-                progress=context.log.info,
-            )
-            return _told(context, account, "expire_snapshots", report)
+            opened = catalog.get_table(table.identifier).of_run(context.run_id)
+            if config.plan_id and not config.dry_run:
+                plan = found_plan(catalog, opened, config.plan_id)
+                report = apply_expire_snapshots(opened, plan, context.log.info)
+                return _told(context, account, "expire_snapshots", report, {"plan id": plan.id})
+            policy = table.retention
+            chosen: dict[str, Any] = {
+                "retain_max": config.retain_max or policy.keep_at_most,
+                "retain_min": config.retain_min or policy.keep_at_least,
+                "older_than": _instant(config.older_than) or policy.older_than(datetime.now(UTC), zone),
+                "max_deletes": config.max_deletes,
+            }
+            kept = {}
+            if config.dry_run:
+                kept = kept_plan(context, catalog, opened, plan_expire_snapshots(opened, **chosen))
+            report = expire_snapshots(opened, **chosen, dry_run=config.dry_run, progress=context.log.info)
+            return _told(context, account, "expire_snapshots", report, kept)
 
     return expire_old_snapshots
 

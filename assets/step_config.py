@@ -33,7 +33,8 @@ class CompactConfig(dg.Config):
     max_retries: int = Field(
         default=5, ge=0, description="How often a group that lost against a writer is planned anew."
     )
-    dry_run: bool = Field(default=False, description="Only tell what would be merged.")
+    dry_run: bool = Field(default=False, description="Only tell what would be merged, and keep it as a plan.")
+    plan_id: str | None = Field(default=None, description="Do what this plan of a dry run says, or refuse.")
 
 
 class PartitionCompactConfig(dg.Config):
@@ -88,7 +89,8 @@ class ExpireSnapshotsConfig(dg.Config):
     retain_min: int | None = Field(default=None, ge=1, description="Keep at least so many.")
     older_than: str | None = Field(default=None, description="Only older ones: ISO 8601 with an offset.")
     max_deletes: int | None = Field(default=None, ge=1, description="Expire at most so many in this run.")
-    dry_run: bool = Field(default=False, description="Only list what would be deleted.")
+    dry_run: bool = Field(default=False, description="Only list what would be deleted, and keep it as a plan.")
+    plan_id: str | None = Field(default=None, description="Do what this plan of a dry run says, or refuse.")
 
 
 class ExpireTagsConfig(dg.Config):

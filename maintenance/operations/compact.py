@@ -61,6 +61,7 @@ def compact(
     groups_per_commit: int | None = None,
     dry_run: bool = False,
     max_retries: int = 5,
+    only: Callable[[Unit], bool] | None = None,
     progress: Progress | None = None,
 ) -> CompactReport:
     """Compact a table.
@@ -77,6 +78,7 @@ def compact(
             when later work fails.
         dry_run: plan and report, change nothing.
         max_retries: how often a group is planned anew after another writer won.
+        only: the units of the plan to carry out; rows that wait for real buckets are left alone then. None = all.
         progress: told what goes on, a line at a time.
     Raises: UnsupportedError: the table has an option that is not supported; OptionError, PredicateError: the scope does
         not fit the table; errors of reading the metadata. What goes
@@ -85,7 +87,7 @@ def compact(
     table_options.check_writable(table.options, table.identifier)
     scope = scope_of(table, full=full, partitions=partitions, where=where, idle_time=partition_idle_time)
     by = sorted_by(table, order_strategy, order_by, scope)
-    run = _Compaction(spark, table, scope, progress or (lambda _: None), by)
+    run = _Compaction(spark, table, scope, progress or (lambda _: None), by, only)
     return run.dry() if dry_run else run.run(max_retries, groups_per_commit)
 
 
@@ -97,9 +99,11 @@ class _Compaction:
         scope: CompactionScope,
         progress: Progress,
         by: SortedBy | None,
+        only: Callable[[Unit], bool] | None = None,
     ) -> None:
         self._by = by
         self._spark = spark
+        self._only = only
         self._table = table
         self._scope = scope
         self._progress = progress
@@ -118,7 +122,8 @@ class _Compaction:
 
     def run(self, max_retries: int, groups_per_commit: int | None) -> CompactReport:
         before = table_shape(self._table)
-        self._distribute(max_retries)
+        if self._only is None:
+            self._distribute(max_retries)
         first = plan = self._plan(self._scope)
         for attempt in range(max_retries + 1):
             if not plan.units:
@@ -142,6 +147,8 @@ class _Compaction:
     def _plan(self, scope: CompactionScope) -> CompactionPlan:
         planned = plan_compaction if self._by is None else plan_sorting
         plan = planned(self._table, scope, now_millis=wall_clock_millis())
+        if self._only is not None:
+            plan = replace(plan, units=tuple(filter(self._only, plan.units)))
         for group, files in plan.idle.items():
             if not self._ledger.knows(group):
                 self._ledger.idle(group, files=files)

@@ -192,3 +192,39 @@ def test_a_history_that_cannot_be_written_fails_no_run(landed: Project, instance
     folder.mkdir(parents=True)
     (folder / "schema-0").write_text("{")
     assert launch(landed, instance, "maintain_shop_orders").success
+
+
+def outputs(result: Any) -> dict[str, Any]:
+    return {
+        event.step_key: event.event_specific_data.metadata
+        for event in result.all_events
+        if event.event_type_value == "STEP_OUTPUT"
+    }
+
+
+def test_a_dry_runs_plan_is_carried_out_or_refused(landed: Project, instance: dg.DagsterInstance) -> None:
+    table = PaimonCatalog(warehouse=landed.warehouse).get_or_create(landed.tables[1])
+
+    def visit(pages: int) -> None:
+        for page in range(pages):
+            table.write_arrow(pa.table({"page": [str(page)], "seconds": pa.array([1], pa.int32())}))
+
+    def compaction(**config: Any) -> Any:
+        return launch(landed, instance, "compact_shop_visits", {"ops": {"compact": {"config": config}}})
+
+    visit(5)
+    dry = compaction(dry_run=True)
+    told = outputs(dry)["compact"]
+    plan_id = told["plan id"].value
+    (row,) = told["plan"].records
+    assert (row.data["files"], row.data["expected files"]) == (5, 1)
+    run = instance.get_run_by_id(dry.run_id)
+    assert run is not None
+    assert run.tags["paimon/plan_id"] == plan_id
+    assert table.snapshots.latest_id() == 5
+    assert compaction(plan_id=plan_id).success
+    assert table.snapshots.latest_id() == 6
+    again = compaction(plan_id=plan_id).failure_data_for_node("compact")
+    assert again is not None
+    assert again.user_failure_data is not None
+    assert "5 files are out" in again.user_failure_data.description

@@ -1,0 +1,66 @@
+"""Plans of dry runs in Dagster: shown as a table, stored, and found again by their id."""
+
+from typing import Any
+
+import dagster as dg
+
+from assets.resources import PaimonCatalog
+from maintenance.errors import PaimonError
+from maintenance.operations.history import estimated_seconds, read_history
+from maintenance.operations.stored_plan import StoredPlan
+from maintenance.table.table import Table
+
+_GROUPS_SHOWN = 1000
+# Steps whose past runs say how quickly a table is compacted.
+_SIMILAR = {"compact": ("compact", "compaction")}
+
+
+def kept_plan(context: dg.OpExecutionContext, catalog: PaimonCatalog, table: Table, plan: StoredPlan) -> dict[str, Any]:
+    """Store a plan; returns it as metadata. The run gets the plan's id as a tag."""
+    plan_id = plan.store(table.file_io, catalog.warehouse)
+    context.instance.add_run_tags(context.run_id, {"paimon/plan_id": plan_id})
+    metadata: dict[str, Any] = {
+        "plan id": plan_id,
+        "plan": dg.MetadataValue.table(
+            [
+                dg.TableRecord(
+                    {
+                        "group": group.name,
+                        "files": len(group.files),
+                        "bytes": group.bytes,
+                        "expected files": group.expected_files,
+                        "reason": group.reason,
+                    }
+                )
+                for group in plan.groups[:_GROUPS_SHOWN]
+            ],
+            dg.TableSchema([dg.TableColumn(name) for name in ("group", "files", "bytes", "expected files", "reason")]),
+        ),
+        "planned files": plan.files,
+        "planned bytes": plan.bytes,
+    }
+    seconds = _estimate(catalog, plan)
+    if seconds is not None:
+        metadata["estimated seconds"] = round(seconds, 1)
+    return metadata
+
+
+def found_plan(catalog: PaimonCatalog, table: Table, plan_id: str) -> StoredPlan:
+    """The plan of an id. Raises: NotFoundError, CorruptFileError."""
+    return StoredPlan.load(table.file_io, catalog.warehouse, plan_id)
+
+
+def _estimate(catalog: PaimonCatalog, plan: StoredPlan) -> float | None:
+    """How long it may take, by the speed of past runs on this table; None if there were none."""
+    history = catalog.history_of(plan.table)
+    if history is None or not plan.bytes:
+        return None
+    try:
+        past = [
+            row
+            for step in _SIMILAR.get(plan.operation, (plan.operation,))
+            for row in read_history(catalog.open(), history, plan.table, step)
+        ]
+    except (PaimonError, OSError):  # a plan is worth as much without a guess
+        return None
+    return estimated_seconds(past, plan.bytes)
