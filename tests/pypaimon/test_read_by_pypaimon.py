@@ -188,3 +188,31 @@ def test_pypaimon_reads_columns_that_changed(pypaimon: Path, tmp_path: Path) -> 
         wanted = table.to_arrow()
         assert found.column_names == wanted.column_names
         assert comparable(rows_in(found.cast(wanted.schema))) == comparable(rows_in(wanted))
+
+
+def test_pypaimon_reads_every_mode(pypaimon: Path, tmp_path: Path) -> None:
+    """Rows that waited for their buckets, some that still wait, keys that moved, and sorted files."""
+    columns = [("k", "INT NOT NULL"), ("p", "STRING"), ("v", "DOUBLE")]
+    waiting = {"bucket": "-2", "postpone.batch-write-fixed-bucket": "false", "postpone.default-bucket-num": "2"}
+    samples = {
+        "waiting": Sample(("k",), (), waiting),
+        "straight": Sample(("k",), (), {"bucket": "-2", "postpone.target-row-num-per-bucket": "5"}),
+        "moving": Sample(("k",), ("p",), {"bucket": "-1", "dynamic-bucket.target-row-num": "3"}),
+        "sorted": Sample((), ("p",), {"bucket": "-1"}),
+    }
+    tables = {}
+    for name, sample in samples.items():
+        table = sample.create(str(tmp_path / name), columns)
+        for turn in range(3):
+            if turn == 2:
+                compact(None, table, full=True)
+            keys = range(turn * 4, turn * 4 + 12)
+            places = [f"{(k + turn) % 3}" for k in keys]
+            table.write_arrow(pa.table({"k": pa.array(keys, pa.int32()), "p": places, "v": [k / 3 for k in keys]}))
+        if name == "sorted":
+            compact(None, table, order_strategy="hilbert", order_by=["v", "k"])
+        tables[str(tmp_path / name)] = table
+    for found, table in zip(read_by(pypaimon, list(tables)), tables.values(), strict=True):
+        wanted = table.to_arrow()
+        assert wanted.num_rows in (16, 20, 36)
+        assert comparable(rows_in(found.cast(wanted.schema))) == comparable(rows_in(wanted))

@@ -1,6 +1,7 @@
 """Tables with postponed buckets: where rows go, in which order they come out, and who wins."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -9,12 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maintenance.bucket.postpone import PostponeOptions
-from maintenance.compaction.postpone import in_order
+from maintenance.commit.commit import CommitIdentity, commit_compact
+from maintenance.compaction.postpone import PostponeTask, distribute, in_order
 from maintenance.errors import DataError
 from maintenance.operations.compact import compact
+from maintenance.operations.compact_plan import CompactionScope
+from maintenance.operations.compact_postponed import leaving, plan_postponed
 from maintenance.operations.expire_snapshots import expire_snapshots
 from maintenance.operations.fsck import fsck
+from maintenance.read.data_file import ReadContext
 from maintenance.table.table import Table
+from maintenance.write.context import wall_clock_millis
 from tests.tables import create_table, data_files, files_on_disk, get_table, keyed, live, state
 from tests.unit.compaction.files import data_file
 
@@ -173,3 +179,24 @@ def test_any_history_is_that_of_a_dict(
             waits.clear()
             assert not compact(None, table, full=bool(what)).snapshot_ids, "nothing is left to do"
         assert state(table) == seen
+
+
+def test_large_partitions_are_distributed_in_shares(tmp_path: Path) -> None:
+    table = create_table(tmp_path, options=WAITING)
+    table.write_arrow(keyed(dict.fromkeys(range(30), "a")))
+    (unit,) = plan_postponed(table, CompactionScope(), now_millis=wall_clock_millis()).units
+    write = table.write_context()
+    read = ReadContext(table.file_io, {0: table.schema}, write.row_fields)
+    tasks = [PostponeTask(write, read, replace(unit, share=share, shares=2)) for share in range(2)]
+    parts = [distribute(task) for task in tasks]
+    assert [{message.bucket for message in part} for part in parts] == [{0, 2}, {1}]
+    messages = [message for part in parts for message in part]
+    committed = commit_compact(table.commit_target(), [leaving(unit), *messages], CommitIdentity("me"))
+    assert committed.lost == {}
+    assert len(state(table)) == 30
+    # Once the rows have gone, who comes late must not bring them a second time: all of the partition is lost.
+    late = [message for task in tasks for message in distribute(task)]
+    again = commit_compact(table.commit_target(), [leaving(unit), *late], CommitIdentity("me"))
+    assert again.snapshot_id is None
+    assert {bucket for _, bucket in again.lost} == {-2, 0, 1, 2}
+    assert files_on_disk(table) == data_files(table)

@@ -1,0 +1,27 @@
+"""Sorted append tables: real Paimon reads and continues them, with every type of column to sort by."""
+
+from pathlib import Path
+
+import pytest
+
+from maintenance.operations.compact import compact
+from tests.java.process import JavaProcess
+from tests.java.replay import Replay, batches
+from tests.java.samples import COLUMNS, SAMPLES, table_of
+
+
+@pytest.mark.parametrize("strategy", ["order", "zorder", "hilbert"])
+def test_java_reads_what_was_sorted(java: JavaProcess, tmp_path: Path, strategy: str) -> None:
+    sample = SAMPLES["append"]
+    sample.create(str(tmp_path))
+    replay = Replay(java, str(tmp_path), sample)
+    first, second, third, *_ = batches(sample)
+    replay.java_writes(first)
+    replay.we_write(second)
+    columns = [name for name, _ in COLUMNS if name != "p"]
+    report = compact(None, table_of(replay.warehouse), order_strategy=strategy, order_by=columns)
+    assert report.count("committed") == len(report.groups) > 0
+    replay.check()
+    replay.java_writes(third)
+    java.compact(replay.warehouse, "db.t")
+    replay.check()
