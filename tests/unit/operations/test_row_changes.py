@@ -14,6 +14,8 @@ from maintenance.fs.file_io import FileIO
 from maintenance.operations.compact import compact
 from maintenance.operations.merge_clauses import Clause
 from maintenance.operations.row_changes import TargetState, deleted_rows, find_positions
+from maintenance.table.shape import table_shape
+from maintenance.table.system.audit_log import AuditLogView
 from maintenance.table.table import Table
 from maintenance.write.message import CommitMessage
 from tests.tables import create_table, files_on_disk, get_table, keyed, live_files, state
@@ -183,6 +185,14 @@ def test_new_values(tmp_path: Path) -> None:
     assert table.to_arrow().num_rows == 2
 
 
+def test_rows_move_to_another_partition(tmp_path: Path) -> None:
+    table = create_table(tmp_path, primary_keys=(), options=VECTORS, partition_keys=("v",))
+    table.write_arrow(keyed({1: "a", 2: "a", 3: "b"}))
+    assert table.update({"v": "'b'"}, "id = 1").updated_rows == 1
+    assert state(table) == {1: "b", 2: "a", 3: "b"}
+    assert state(table, where="v = 'a'") == {2: "a"}
+
+
 @pytest.mark.parametrize(
     ("options", "deletes", "updates"),
     [
@@ -296,3 +306,47 @@ def test_merges_that_make_no_sense(tmp_path: Path) -> None:
     other = filled(tmp_path / "other", {"merge-engine": "aggregation"}, ("id",))
     with pytest.raises(UnsupportedError, match="aggregation cannot support MERGE INTO"):
         other.merge(source, "t.id = s.id", UPSERT)
+
+
+def test_changelog_of_a_table_that_is_merged_on_write(tmp_path: Path) -> None:
+    table = create_table(tmp_path, options={**VECTORS, "changelog-producer": "lookup"})
+    table.write_arrow(keyed({number: f"a text that makes the file large {number * 7919}" for number in range(2000)}))
+    assert not compact(None, table, full=True).failed
+    table.write_arrow(keyed({5: "new", 9000: "first"}))
+    table.write_arrow(keyed({5: "newer", 6: "-", 9001: "-"}), ["+I", "-D", "-D"])
+    assert not compact(None, table).failed
+    snapshot = table.latest_snapshot()
+    assert snapshot is not None
+    (vectors,) = table.manifests.deletion_vectors(snapshot).values()
+    assert [deletion.range.cardinality for deletion in vectors.values()] == [2]
+    between = {"incremental-between": f"{snapshot.id - 1},{snapshot.id}", "incremental-between-scan-mode": "changelog"}
+    changes = [
+        (row["rowkind"], row["id"], row["v"]) for row in AuditLogView(table).to_arrow(options=between).to_pylist()
+    ]
+    old = {number: f"a text that makes the file large {number * 7919}" for number in (5, 6)}
+    assert sorted(changes) == [("+I", 9000, "first"), ("+U", 5, "newer"), ("-D", 6, old[6]), ("-U", 5, old[5])]
+    shape = table_shape(table)
+    assert (shape.vectors, shape.deleted_rows) == (1, 2)
+    # The rows are gone from the file once it is rewritten, and with them the vector.
+    assert not compact(None, table, full=True).failed
+    assert not compact(None, table, full=True).failed
+    assert (table_shape(table).vectors, table_shape(table).rows) == (0, 2000)
+
+
+def test_a_full_compaction_drops_deleted_rows_of_the_highest_level(tmp_path: Path) -> None:
+    table = create_table(tmp_path, options=VECTORS)
+    table.write_arrow(keyed({number: f"a text that makes the file large {number * 7919}" for number in range(2000)}))
+    assert not compact(None, table, full=True).failed
+    table.delete("id < 10")
+    assert not compact(None, table).failed
+    assert table_shape(table).deleted_rows == 10
+    assert {file.level for file in live_files(table)} == {5}
+    assert not compact(None, table, full=True).failed
+    shape = table_shape(table)
+    assert (shape.vectors, shape.deleted_rows, shape.rows) == (0, 0, 1990)
+    assert compact(None, table, full=True).snapshot_ids == ()
+    snapshot = table.latest_snapshot()
+    assert snapshot is not None
+    # As in Paimon an index file without vectors stands for the bucket that has none left.
+    (entry,) = table.manifests.read_index(snapshot)
+    assert (entry.file_size, entry.row_count) == (1, 0)

@@ -19,6 +19,7 @@ from maintenance.operations.compact import compact
 from maintenance.operations.expire_snapshots import expire_snapshots
 from maintenance.operations.fsck import fsck
 from maintenance.table.table import Table
+from tests.models.reachable import unreachable_files
 from tests.tables import create_table, get_table
 
 FIELDS = (("id", "INT NOT NULL"), ("n", "INT"), ("v", "STRING"))
@@ -31,6 +32,9 @@ KINDS: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
     "append, buckets": ((), {"bucket": "2", "bucket-key": "id"}),
     "key": (("id",), {"bucket": "2"}),
     "key, vectors": (("id",), {"bucket": "2", **VECTORS}),
+    "key, vectors, dynamic": (("id",), {"bucket": "-1", "dynamic-bucket.target-row-num": "100", **VECTORS}),
+    "key, vectors, orc": (("id",), {"bucket": "2", **VECTORS, "file.format": "orc"}),
+    "append, vectors, avro": ((), {"bucket": "-1", **VECTORS, "file.format": "avro"}),
     "key, vectors, sequence": (("id",), {"bucket": "2", **VECTORS, "sequence.field": "n"}),
     "key, vectors, changelog": (("id",), {"bucket": "2", **VECTORS, "changelog-producer": "lookup"}),
     "key, vectors, partial": (
@@ -74,6 +78,7 @@ class RowChanges(RuleBasedStateMachine):
             try:
                 report = fsck(self.table.file_io, self.table.location, deep=True)
                 assert report.healthy, report.faults
+                assert unreachable_files(self.table) == set()
             finally:
                 shutil.rmtree(self.folder)
 
