@@ -7,12 +7,13 @@ import dagster as dg
 from assets.checks import changelog_check, fsck_check
 from assets.config import Project, project_of_environment
 from assets.discovery import discover
+from assets.health import fleet_asset
 from assets.judgements import table_checks
 from assets.partitions import compaction_asset, state_asset
 from assets.progress import progress_logger
 from assets.resources import PaimonCatalog, Spark
 from assets.tables import TableSteps, table_asset
-from jobs.jobs import audit_job, compact_job, expire_job, fsck_job, maintain_job
+from jobs.jobs import audit_job, compact_job, expire_job, fleet_job, fsck_job, maintain_job
 from jobs.schedules import daily_expiry
 from sensors.alerts import alert_sensor
 from sensors.latest import latest_sensor
@@ -37,6 +38,7 @@ def build_definitions(project: Project) -> dg.Definitions:
             *(table_asset(steps) for steps in tables),
             *(state_asset(table) for table in partitioned),
             *(compaction_asset(table) for table in partitioned),
+            *([fleet_asset(project.tables)] if project.tables else []),
         ],
         asset_checks=[
             *(table_checks(table) for table in project.tables),
@@ -49,6 +51,7 @@ def build_definitions(project: Project) -> dg.Definitions:
             *(audit_job(table) for table in audited),
             *(fsck_job(table) for table in project.tables),
             expire,
+            *([fleet_job()] if project.tables else []),
         ],
         schedules=[daily_expiry(expire, project.expiry)],
         sensors=[

@@ -16,6 +16,7 @@ import dagster as dg
 from assets import keys
 from assets.config import TableConfig
 from assets.failures import AFTER_ANY_TROUBLE, AFTER_CONFLICT, ONCE_MORE, failed_groups, told_as_failure
+from assets.health import health_page
 from assets.history import keep_account, keep_failure
 from assets.ingestion import ingest_landed
 from assets.metadata import before_and_after, closing_metadata, report_metadata, report_numbers, shape_numbers
@@ -304,7 +305,9 @@ def describe_op(table: TableConfig) -> dg.OpDefinition:
             shape = table_shape(opened)
             keep_account(context, catalog, table.identifier, shape, account)
             version = dg.DataVersion(str(shape.snapshot_id or 0))
-            return dg.Output(account, metadata=closing_metadata(opened, shape, account), data_version=version)
+            page = health_page(context, catalog, table, opened, shape)
+            metadata = {**closing_metadata(opened, shape, account), **page}
+            return dg.Output(account, metadata=metadata, data_version=version)
 
     return describe
 
@@ -322,7 +325,10 @@ def record_op(table: TableConfig) -> dg.OpDefinition:
                 dg.AssetMaterialization(
                     asset_key=keys.asset_key(table.identifier),
                     description=f"After {', '.join(step for step in account if step != 'before') or 'nothing'}.",
-                    metadata=closing_metadata(opened, shape, account),
+                    metadata={
+                        **closing_metadata(opened, shape, account),
+                        **health_page(context, catalog, table, opened, shape),
+                    },
                     tags={"dagster/data_version": str(shape.snapshot_id or 0)},
                 )
             )

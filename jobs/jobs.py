@@ -11,6 +11,7 @@ import dagster as dg
 from assets import keys
 from assets.checks import CHANGELOG_HOLDS, FSCK
 from assets.config import TableConfig
+from assets.health import FLEET
 from assets.tables import TableSteps, chain
 
 EXPIRE = "expire"
@@ -59,6 +60,17 @@ def fsck_job(table: TableConfig) -> Any:
         selection=dg.AssetSelection.checks(dg.AssetCheckKey(keys.asset_key(table.identifier), FSCK)),
         description=f"Examine everything that {table.identifier} is made of; changes nothing.",
         tags={"paimon/table": table.identifier, "paimon/action": "fsck"},
+        executor_def=dg.in_process_executor,
+    )
+
+
+def fleet_job() -> Any:
+    """Tell how all tables stand."""
+    return dg.define_asset_job(
+        "fleet_summary",
+        selection=dg.AssetSelection.assets(FLEET),
+        description="How all tables stand, on one page; reads metadata alone.",
+        tags={"paimon/action": "fleet"},
         executor_def=dg.in_process_executor,
     )
 

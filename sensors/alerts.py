@@ -13,6 +13,7 @@ from dagster import AssetCheckKey, DagsterInstance, DagsterRunStatus, RunsFilter
 from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecordStatus
 
 from assets import keys
+from assets.checks import CHANGELOG_HOLDS, FSCK
 from assets.config import Project, TableConfig
 from assets.judgements import DESCRIPTIONS
 from assets.policies import Alerts
@@ -22,6 +23,11 @@ from sensors.targets.registry import send
 INTERVAL_SECONDS = 30
 _RUNS_LOOKED_AT = 100
 _NEXT_STEP = "Next step: "
+_CHECKS = {
+    **DESCRIPTIONS,
+    FSCK: "The table's files do not fit together.",
+    CHANGELOG_HOLDS: "The changelog does not lead from one state to the next.",
+}
 _ENDED = (DagsterRunStatus.FAILURE, DagsterRunStatus.SUCCESS)
 Faults = dict[str, Alert]
 
@@ -63,7 +69,7 @@ def check_faults(instance: DagsterInstance, tables: Sequence[TableConfig], url: 
     names = {
         AssetCheckKey(keys.asset_key(table.identifier), check): (table.identifier, check)
         for table in tables
-        for check in DESCRIPTIONS
+        for check in _CHECKS
     }
     found: Faults = {}
     records = instance.event_log_storage.get_latest_asset_check_execution_by_key(list(names))
@@ -75,7 +81,7 @@ def check_faults(instance: DagsterInstance, tables: Sequence[TableConfig], url: 
         said = entry.asset_check_evaluation_data.description if entry else None
         link = f"{url}/assets/{'/'.join(key.asset_key.path)}?view=checks&checkDetail={check}"
         fault = f"check:{table}:{check}"
-        found[fault] = Alert(fault, "failed", f"Check {check} of {table}", said or DESCRIPTIONS[check], "", link)
+        found[fault] = Alert(fault, "failed", f"Check {check} of {table}", said or _CHECKS[check], "", link)
     return found
 
 

@@ -19,7 +19,7 @@ def test_the_shipped_tables_load() -> None:
     dg.Definitions.validate_loadable(definitions)
     keys_found = {key.to_user_string() for key in definitions.resolve_all_asset_keys()}
     tables = {"demo/flights", "demo/weather", "demo/route_day"}
-    assert keys_found == tables | {"demo/flights/partitions", "demo/flights/compaction"}
+    assert keys_found == tables | {"demo/flights/partitions", "demo/flights/compaction", "maintenance/fleet"}
     assert shipped_project().warehouse == str(FOLDER / "warehouse")
 
 
@@ -28,6 +28,7 @@ def test_each_table_has_its_jobs(definitions: dg.Definitions) -> None:
     tables = ("shop_orders", "shop_visits")
     assert names == {
         "expire",
+        "fleet_summary",
         "audit_shop_orders",
         *(f"{action}_{table}" for action in ("maintain", "compact", "fsck") for table in tables),
     }

@@ -1,0 +1,55 @@
+"""Pages of health: what they say of a table and of all tables."""
+
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pyarrow as pa
+
+from assets.config import Project
+from assets.health import FLEET
+from assets.resources import PaimonCatalog
+from definitions import build_definitions
+
+
+def fleet(project: Project, instance: dg.DagsterInstance) -> Any:
+    job = build_definitions(project).resolve_job_def("fleet_summary")
+    return job.execute_in_process(instance=instance, raise_on_error=False)
+
+
+def test_the_fleet_shows_every_table_the_worst_first(project: Project, instance: dg.DagsterInstance) -> None:
+    catalog = PaimonCatalog(warehouse=project.warehouse)
+    catalog.get_or_create(project.tables[0])
+    result = fleet(project, instance)
+    assert result.success
+    (check,) = result.get_asset_check_evaluations()
+    assert check.passed, "a table that was never created yet is no fault"
+    visits = catalog.get_or_create(project.tables[1])
+    visits.write_arrow(pa.table({"page": ["a"], "seconds": pa.array([1], pa.int32())}))
+    (Path(visits.location) / "snapshot" / "snapshot-1").write_text("{")
+    result = fleet(project, instance)
+    (check,) = result.get_asset_check_evaluations()
+    assert not check.passed
+    assert check.description == "1 of 2 tables are not well: shop.visits"
+    event = instance.get_latest_materialization_event(FLEET)
+    assert event is not None
+    assert event.asset_materialization is not None
+    page = str(event.asset_materialization.metadata["fleet"].value).split("\n")
+    assert page[2].startswith("| shop.visits | cannot be read |")
+    assert page[3].startswith("| shop.orders | well | 0 |")
+
+
+def test_a_run_closes_with_the_tables_health(project: Project, instance: dg.DagsterInstance) -> None:
+    visits = PaimonCatalog(warehouse=project.warehouse).get_or_create(project.tables[1])
+    visits.write_arrow(pa.table({"page": ["a"], "seconds": pa.array([1], pa.int32())}))
+    job = build_definitions(project).resolve_job_def("expire")
+    selected = ["expire_shop_visits"]
+    result = job.execute_in_process(instance=instance, op_selection=selected, raise_on_error=False)
+    assert result.success
+    event = instance.get_latest_materialization_event(dg.AssetKey(["shop", "visits"]))
+    assert event is not None
+    assert event.asset_materialization is not None
+    page = str(event.asset_materialization.metadata["health"].value)
+    assert page.startswith("# shop.visits\n\nAll is well.")
+    assert "| freshness | well |" in page
+    assert "| expire_snapshots | succeeded |" in page
