@@ -350,3 +350,21 @@ def test_a_full_compaction_drops_deleted_rows_of_the_highest_level(tmp_path: Pat
     # As in Paimon an index file without vectors stands for the bucket that has none left.
     (entry,) = table.manifests.read_index(snapshot)
     assert (entry.file_size, entry.row_count) == (1, 0)
+
+
+@pytest.mark.parametrize("how", ["vectors", "rewritten"])
+def test_sorting_does_not_bring_rows_back(tmp_path: Path, how: str) -> None:
+    table = filled(tmp_path, TABLES[how])
+    assert table.delete("id IN (2, 12)").deleted_rows == 2
+    done: list[int] = []
+
+    def race(line: str) -> None:
+        if "rewritten" in line and not done:
+            done.append(get_table(tmp_path).delete("id IN (3, 13)").deleted_rows)
+
+    report = compact(None, table, order_strategy="order", order_by=["v"], progress=race)
+    assert done == [2]
+    assert not report.failed
+    assert set(state(table)) == set(range(20)) - {2, 3, 12, 13}
+    assert [row["v"] for row in table.to_arrow().to_pylist()] == sorted(f"v{n}" for n in state(table))
+    assert table_shape(table).vectors == 0
