@@ -22,6 +22,8 @@ from maintenance.compaction.rewrite import CompactionResult, CompactionTask, rew
 from maintenance.compaction.sorting import SortedBy, SortTask
 from maintenance.errors import CommitError, ConflictError
 from maintenance.format.data_file import DataFileMeta
+from maintenance.format.index_manifest import IndexManifestEntry
+from maintenance.format.snapshot import Snapshot
 from maintenance.operations.compact_plan import CompactionPlan, CompactionScope, Group, Unit, plan_compaction, scope_of
 from maintenance.operations.compact_postponed import PostponedPlan, leaving, plan_postponed
 from maintenance.operations.compact_report import (
@@ -109,6 +111,7 @@ class _Compaction:
         self._progress = progress
         self._identity = CommitIdentity(new_commit_user(table.options), properties={OPERATION_PROPERTY: "compact"})
         self._ledger = Ledger(table)
+        self._indexes: dict[int, Sequence[IndexManifestEntry]] = {}
 
     def dry(self) -> CompactReport:
         shape = table_shape(self._table)
@@ -161,20 +164,32 @@ class _Compaction:
 
     def _attempt(self, plan: CompactionPlan, *, retried: bool) -> Mapping[Group, str]:
         """Rewrite and commit the units of a plan. Returns the groups that another writer changed meanwhile."""
+        # Before the work: another writer may expire the snapshot meanwhile.
+        index = self._index(plan.snapshot)
         finished: list[CompactionResult] = []
         for unit, outcome in self._rewritten(plan.units):
             if isinstance(outcome, TaskError):
                 self._ledger.note(unit, FAILED, message=str(outcome.error))
             else:
                 finished.append(outcome)
-        return self._commit(finished, self._messages(plan, finished), retried=retried)
+        return self._commit(finished, self._messages(index, finished), retried=retried)
 
-    def _messages(self, plan: CompactionPlan, finished: Sequence[CompactionResult]) -> list[CommitMessage]:
+    def _index(self, snapshot: Snapshot | None) -> Sequence[IndexManifestEntry] | None:
+        """The index state that a plan was made on, None where vectors play no role. Batches of a plan share it."""
+        if snapshot is None or not table_options.DELETION_VECTORS_ENABLED.of(self._table.options):
+            return None
+        if snapshot.id not in self._indexes:
+            self._indexes[snapshot.id] = self._table.manifests.read_index(snapshot)
+        return self._indexes[snapshot.id]
+
+    def _messages(
+        self, index: Sequence[IndexManifestEntry] | None, finished: Sequence[CompactionResult]
+    ) -> list[CommitMessage]:
         messages = [result.message for result in finished]
-        if plan.snapshot is None or not table_options.DELETION_VECTORS_ENABLED.of(self._table.options):
+        if index is None:
             return messages
         try:
-            return with_vectors(self._table, plan.snapshot, finished)
+            return with_vectors(self._table, index, finished)
         except BaseException:
             abort(self._table.commit_target(), messages)
             raise

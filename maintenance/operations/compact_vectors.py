@@ -10,7 +10,7 @@ from pyroaring import BitMap
 
 from maintenance.commit.commit import abort
 from maintenance.compaction.rewrite import CompactionResult
-from maintenance.format.snapshot import Snapshot
+from maintenance.format.index_manifest import IndexManifestEntry
 from maintenance.table.table import Table
 from maintenance.write.deletion_vectors import BucketVectors
 from maintenance.write.message import CommitMessage
@@ -18,12 +18,14 @@ from maintenance.write.message import CommitMessage
 Group = tuple[bytes, int]
 
 
-def with_vectors(table: Table, snapshot: Snapshot, results: Sequence[CompactionResult]) -> list[CommitMessage]:
+def with_vectors(
+    table: Table, index: Sequence[IndexManifestEntry], results: Sequence[CompactionResult]
+) -> list[CommitMessage]:
     """The messages of the results; of each bucket one says what happens to its vectors.
 
-    `snapshot`: that the compaction was planned on. On an error nothing of what was written here stays.
+    `index`: the state that the compaction was planned on. On an error nothing of what was written here stays.
     """
-    context, index = table.write_context(), table.manifests.read_index(snapshot)
+    context = table.write_context()
     by_group: dict[Group, list[CompactionResult]] = {}
     for result in results:
         by_group.setdefault((result.message.partition, result.message.bucket), []).append(result)
