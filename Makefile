@@ -50,7 +50,7 @@ lint: install-test
 benchmarks: install-test
 	@scripts/install pypaimon || echo "No pypaimon: it is left out of the comparison." >&2
 	@scripts/fetch-paimon-core
-	@$(JAVA) && export JAVA_HOME && $(BIN)/python -m benchmarks.compaction && $(BIN)/python -m benchmarks.changelog && $(BIN)/python -m benchmarks.deletion_vectors && $(BIN)/python -m benchmarks.merge_engines && $(BIN)/python -m benchmarks.planning && $(BIN)/python -m benchmarks.file_index && $(BIN)/python -m benchmarks.memory
+	@$(JAVA) && export JAVA_HOME && $(BIN)/python -m benchmarks.compaction && $(BIN)/python -m benchmarks.changelog && $(BIN)/python -m benchmarks.deletion_vectors && $(BIN)/python -m benchmarks.merge_engines && $(BIN)/python -m benchmarks.planning && $(BIN)/python -m benchmarks.file_index && $(BIN)/python -m benchmarks.memory && $(BIN)/python -m benchmarks.sensor
 
 lock: install-test
 	$(UV_COMPILE) requirements-uv.in -o requirements-uv.txt

@@ -165,6 +165,7 @@ def test_people_are_told_once_and_when_it_is_over(
     assert handler.received == []
     handler.down = False
     told = evaluate(project, instance, "alerts", unheard.cursor)
+    assert [alert["subject"] for alert in handler.received] == ["Check no_bucket_overlap of shop.orders"]
     (alert,) = handler.received
     assert alert["state"] == "failed"
     assert alert["subject"] == "Check no_bucket_overlap of shop.orders"

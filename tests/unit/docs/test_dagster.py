@@ -1,0 +1,17 @@
+"""The tables.yaml of docs/dagster.md are ones that load."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from assets.config import load_project
+
+BLOCKS = re.findall(r"```yaml\n(.*?)```", (Path(__file__).parents[3] / "docs" / "dagster.md").read_text(), re.DOTALL)
+
+
+@pytest.mark.parametrize("number", range(len(BLOCKS)))
+def test_the_examples_load(number: int, tmp_path: Path) -> None:
+    path = tmp_path / "tables.yaml"
+    path.write_text(BLOCKS[number])
+    assert load_project(path, tmp_path).patterns[0].matches("sales.orders")
