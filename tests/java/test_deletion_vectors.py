@@ -127,3 +127,16 @@ def test_tables_with_a_key_change_hands(java: JavaProcess, tmp_path: Path, how: 
             marked.add("java" if turn % 2 else "here")
     assert "here" in marked, "no compaction of ours marked anything"
     assert java.orphans(str(tmp_path), "db.t") == []
+
+
+def test_where_java_does_not_look(java: JavaProcess, tmp_path: Path) -> None:
+    """In a table with fixed buckets Java writes over a deletion that came before it; documented, and out of reach."""
+    table = create_table(tmp_path, primary_keys=(), options={**VECTORS, **APPEND["buckets"]})
+    table.write_arrow(keyed({number: f"v{number}" for number in range(20)}))
+    prepared = java.prepare_deletion(str(tmp_path), "db.t", {file.file_name: [0] for file in live_files(table)})
+    assert table.delete("id IN (4, 5, 6, 7)").deleted_rows == 4
+    java.commit_prepared(prepared)
+    found = rows_here(get_table(tmp_path))
+    assert len(found) == 18
+    assert {4, 5, 6, 7} & set(found)
+    check(java, tmp_path, found)
