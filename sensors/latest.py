@@ -104,7 +104,7 @@ def look(catalog: PaimonCatalog, config: TableConfig, judged: int | None) -> Sig
 def in_progress(instance: DagsterInstance, tables: Sequence[TableConfig]) -> set[str]:
     """The tables that an unfinished run maintains or compacts, whether launched as a job or from the asset's page."""
     names = {table.identifier for table in tables}
-    by_key = {keys.asset_key(name): name for name in names}
+    by_key = {make(name): name for name in names for make in (keys.asset_key, keys.compaction)}
     busy: set[str] = set()
     for run in instance.get_runs(dg.RunsFilter(statuses=_UNFINISHED)):
         busy |= {by_key[key] for key in run.asset_selection or () if key in by_key}

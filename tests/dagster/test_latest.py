@@ -8,12 +8,13 @@ import dagster as dg
 import pyarrow as pa
 import pytest
 
+from assets import keys
 from assets.config import Project
 from assets.policies import CompactionPolicy
 from assets.resources import PaimonCatalog
 from definitions import build_definitions
 from maintenance.table.table import Table
-from sensors.latest import Cursor, Sighting, due, pausing
+from sensors.latest import Cursor, Sighting, due, in_progress, pausing
 from sensors.turns import Trouble
 
 
@@ -179,6 +180,12 @@ def test_a_failed_compaction_is_asked_for_again_only_after_a_pause(
     assert data.skip_message == "shop.orders: its last compactions failed, the next one waits"
     assert Cursor.parse(data.cursor).judged == {}
     assert not pausing(instance, "shop.orders", time.time() + 31)
+
+
+def test_a_backfill_of_partitions_counts_as_a_run_at_work(project: Project, instance: dg.DagsterInstance) -> None:
+    selected = frozenset({keys.compaction("shop.orders")})
+    instance.add_run(dg.DagsterRun("__ASSET_JOB", status=dg.DagsterRunStatus.STARTED, asset_selection=selected))
+    assert in_progress(instance, project.tables) == {"shop.orders"}
 
 
 def test_the_projects_trigger_goes_before_the_tables(
