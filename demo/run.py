@@ -18,10 +18,11 @@ import pyarrow as pa
 
 from assets import keys
 from assets.config import FOLDER, Project, load_project
-from assets.resources import PaimonCatalog
+from assets.resources import PaimonCatalog, Spark
 from definitions import build_definitions
 from demo import flights, routes, weather
 from demo.feed import FLIGHT_ROUNDS, WEATHER_ROUNDS, Delivery, deliver, deliveries
+from demo.pipeline import Followed, follow
 from demo.report import Change, Check, Measured, RoundResult, changelog_report, check_report, table_report
 from maintenance.catalog import Catalog, SetOption
 from maintenance.operations.audit_changelog import audit_changelog
@@ -48,13 +49,15 @@ QUERIES = {
     WEATHER: "origin = 'JFK' AND visib < 1",
     ROUTE_DAY: "origin = 'JFK' AND cancellations > 5",
 }
+# Where the pipeline from the flights to their routes keeps its position.
+CHECKPOINT = FOLDER / "landing" / "route_day_checkpoint"
 # Dagster's UI lists a run under its job by this tag.
 REPOSITORY = {".dagster/repository": "__repository__@paimon_maintenance"}
 
 
 @dataclass(slots=True)
 class Demo:
-    """The demo while it runs. `seen`: the newest snapshot of demo.flights whose changelog has been read."""
+    """The demo while it runs. `seen`: the newest snapshot of demo.flights whose changelog has been shown."""
 
     project: Project
     definitions: dg.Definitions
@@ -62,35 +65,43 @@ class Demo:
     catalog: PaimonCatalog
     seen: int = 0
 
-    def run(self, identifier: str, round_number: int) -> RoundResult:
-        """Launch a table's job and measure the table. Raises SystemExit if the run fails."""
+    def run(self, identifier: str, round_number: int, followed: Followed | None = None) -> RoundResult:
+        """Launch a table's job and measure the table. Raises SystemExit if the run fails.
+
+        `followed`: what a pipeline wrote before, of a table without a landing folder.
+        """
         started = time.monotonic()
         job = self.definitions.resolve_job_def(keys.job("maintain", identifier))
         result = job.execute_in_process(
-            run_config=run_config(identifier, round_number),
+            run_config=run_config(identifier, round_number, ingests=followed is None),
             instance=self.instance,
             tags={**REPOSITORY, "paimon/round": str(round_number)},
             raise_on_error=False,
         )
         if not result.success:
             raise SystemExit(f"The run {result.run_id} failed; the reason stands above, and in the UI: make ui")
-        account = result.output_for_node(f"{keys.asset_key(identifier).to_python_identifier()}.describe")
+        graph = keys.asset_key(identifier).to_python_identifier()
+        account = result.output_for_node(f"{graph}.describe" if followed is None else "record")
+        if followed is not None:
+            account = {**account, "ingest": ingested_by(followed)}
         return measure(self.catalog.get_table(identifier), account, time.monotonic() - started)
 
-    def route_changes(self) -> pa.Table:
-        """All changes of the flights since the last round, as records of their routes and days."""
-        catalog = self.catalog.open()
-        log = catalog.get_table(f"{FLIGHTS}$audit_log")
-        found = [
-            log.to_arrow(columns=list(routes.READ), options=between)
-            for _, between in new_snapshots(catalog, FLIGHTS, self.seen)
-        ]
-        return routes.records(pa.concat_tables(found))
+    def follow_flights(self) -> Followed:
+        """Run the pipeline from the flights to their routes until it has caught up."""
+        settings = self.project.spark
+        spark = Spark(master=settings.master, remote=settings.remote, options=settings.options).session()
+        described = next(table for table in self.project.tables if table.identifier == ROUTE_DAY)
+        return follow(spark, self.catalog.get_table(FLIGHTS), self.catalog.get_or_create(described), CHECKPOINT)
 
     def new_changes(self) -> list[Change]:
         """What a subscriber reads of the flight to Honolulu after this round: older changelogs may expire."""
         changes, self.seen = changes_after(self.catalog.open(), FLIGHTS, HONOLULU, self.seen)
         return changes
+
+
+def ingested_by(followed: Followed) -> dict[str, int]:
+    """The numbers of a pipeline in the words of the ingestion step."""
+    return {"committed_batches": followed.batches, "repeated_batches": 0, "row_count": followed.rows}
 
 
 def new_snapshots(catalog: Catalog, identifier: str, seen: int) -> list[tuple[int, dict[str, str]]]:
@@ -110,13 +121,15 @@ def changes_after(catalog: Catalog, identifier: str, where: str, seen: int) -> t
     return found, seen
 
 
-def run_config(identifier: str, round_number: int) -> dict[str, Any]:
-    """What a person could type into the Launchpad: the tag's name, and short messages instead of Dagster's events."""
-    steps = {"tag": {"config": {"name": f"run-{round_number}"}}}
-    return {
-        "ops": {keys.asset_key(identifier).to_python_identifier(): {"ops": steps}},
-        "loggers": {"progress": {}},
-    }
+def run_config(identifier: str, round_number: int, *, ingests: bool = True) -> dict[str, Any]:
+    """What a person could type into the Launchpad: the tag's name, and short messages instead of Dagster's events.
+
+    `ingests`: the table's job ingests, too; the steps of one that others write stand for themselves.
+    """
+    steps: dict[str, Any] = {"tag": {"config": {"name": f"run-{round_number}"}}}
+    if ingests:
+        steps = {keys.asset_key(identifier).to_python_identifier(): {"ops": steps}}
+    return {"ops": steps, "loggers": {"progress": {}}}
 
 
 def measure(table: Table, account: dict[str, Any], seconds: float) -> RoundResult:
@@ -181,6 +194,7 @@ def index_report(table: Table, query: str) -> str:
 
 def clear(project: Project, instance: dg.DagsterInstance) -> None:
     """Remove what an earlier demo made: landing folders, tables, and what Dagster recorded of them; nothing else."""
+    shutil.rmtree(CHECKPOINT, ignore_errors=True)
     for table in project.tables:
         if table.landing:
             shutil.rmtree(table.landing.path, ignore_errors=True)
@@ -235,9 +249,8 @@ def main() -> int:
                 if number == len(FLIGHT_ROUNDS):
                     declare_indexes(catalog, identifier)
                 results[identifier].append(demo.run(identifier, number))
-            _say(f"Run {number} of {len(FLIGHT_ROUNDS)}, {ROUTE_DAY}: the changes of the flights have landed")
-            deliver([Delivery(number, number, demo.route_changes())], landings[ROUTE_DAY])
-            results[ROUTE_DAY].append(demo.run(ROUTE_DAY, number))
+            _say(f"Run {number} of {len(FLIGHT_ROUNDS)}, {ROUTE_DAY}: a stream follows the changelog of the flights")
+            results[ROUTE_DAY].append(demo.run(ROUTE_DAY, number, demo.follow_flights()))
             changes += demo.new_changes()
     return _report(project, catalog, results, changes, time.monotonic() - started)
 

@@ -11,16 +11,16 @@ from assets import keys
 from assets.config import project_of_environment as project
 from definitions import build_definitions
 from demo.report import Change, Measured, RoundResult, changelog_report, table_report
-from demo.run import FLIGHTS, HONOLULU, WEATHER, changes_after, run_config
+from demo.run import FLIGHTS, HONOLULU, ROUTE_DAY, WEATHER, changes_after, run_config
 from maintenance.catalog import Schema, open_catalog
 from maintenance.operations.compact import compact
 from maintenance.table.table import Table
 
 
-@pytest.mark.parametrize("identifier", [FLIGHTS, WEATHER])
+@pytest.mark.parametrize("identifier", [FLIGHTS, WEATHER, ROUTE_DAY])
 def test_the_runs_config_is_one_that_the_launchpad_takes(identifier: str) -> None:
     job = build_definitions(project()).resolve_job_def(keys.job("maintain", identifier))
-    dg.validate_run_config(job, run_config(identifier, 1))
+    dg.validate_run_config(job, run_config(identifier, 1, ingests=identifier != ROUTE_DAY))
 
 
 def test_a_tables_report_shows_each_run_before_and_after() -> None:

@@ -1,0 +1,55 @@
+"""The pipeline from the flights to their routes: follows the changelog of demo.flights and writes demo.route_day.
+
+A Spark Structured Streaming query that takes what is there and ends, as a scheduled one does. Its checkpoint says where
+it goes on, and each of its micro-batches is one commit, exactly once.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from demo import routes
+from demo.flights import ROW_KIND
+from maintenance.format.snapshot import CommitKind
+from maintenance.operations.ingest_stream import ingest_stream
+from maintenance.spark.data_source import register
+from maintenance.spark.stream_sink import Sink
+from maintenance.spark.types import spark_ddl
+from maintenance.table.table import Table
+from maintenance.types.data_type import DataField, parse_type
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """What one run of the pipeline committed. `rows`: after merging within each batch."""
+
+    batches: int
+    rows: int
+
+
+def follow(spark: Any, flights: Table, route_day: Table, checkpoint: Path) -> Followed:
+    """Bring the changes since the last run into `route_day`; the first run begins with the rows that are there."""
+    register(spark)
+    before = route_day.snapshots.latest_id() or 0
+    changes = (
+        spark.readStream.format("paimon")
+        .option("scan.mode", "latest-full")
+        .option("read.changelog", "true")
+        .load(flights.location)
+        .select(*routes.READ)
+    )
+    kind = DataField(len(route_day.schema.fields), ROW_KIND, parse_type("STRING"))
+    records = changes.mapInArrow(_records, spark_ddl([*route_day.schema.fields, kind]))
+    sink = Sink(str(checkpoint), row_kind_column=ROW_KIND)
+    ingest_stream(spark, records, lambda: route_day, sink).awaitTermination()
+    new = [route_day.snapshots.get(number) for number in route_day.snapshots.list_ids() if number > before]
+    appended = [snapshot for snapshot in new if snapshot.commit_kind == CommitKind.APPEND]
+    return Followed(len(appended), sum(snapshot.delta_record_count for snapshot in appended))
+
+
+def _records(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        yield from routes.records(pa.Table.from_batches([batch])).to_batches()
