@@ -19,7 +19,7 @@ from assets import keys
 from assets.config import TableConfig
 from assets.metadata import commit_materialization
 from assets.resources import PaimonCatalog
-from maintenance.commit.commit import RUN_PROPERTY
+from maintenance.commit.publish import RUN_PROPERTY
 from maintenance.errors import NotFoundError
 from maintenance.format.snapshot import Snapshot
 from maintenance.monitor.triggers import judge

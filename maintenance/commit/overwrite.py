@@ -9,16 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from maintenance.bucket.postpone import is_postponed
-from maintenance.commit.commit import (
-    Changes,
-    CommitIdentity,
-    CommitTarget,
-    abort,
-    check_replaced,
-    conflict_error,
-    entries_of_messages,
-    publish,
-)
+from maintenance.commit.commit import abort, check_replaced, entries_of_messages
+from maintenance.commit.publish import Changes, CommitIdentity, CommitTarget, conflict_error, publish
 from maintenance.errors import CommitError, ConflictError, DataError, UnsupportedError
 from maintenance.format.index_manifest import IndexManifestEntry
 from maintenance.format.key import key_reader

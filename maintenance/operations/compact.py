@@ -15,7 +15,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from maintenance.bucket.postpone import POSTPONE_BUCKET
-from maintenance.commit.commit import OPERATION_PROPERTY, CommitIdentity, abort, commit_compact
+from maintenance.commit.commit import abort, commit_compact
+from maintenance.commit.publish import OPERATION_PROPERTY, CommitIdentity
 from maintenance.compaction.append import AppendCompaction, AppendCompactionTask, rewrite_append
 from maintenance.compaction.postpone import PostponeTask, distribute
 from maintenance.compaction.rewrite import CompactionResult, CompactionTask, rewrite_bucket

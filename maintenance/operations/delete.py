@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from maintenance.commit.commit import OPERATION_PROPERTY, CommitIdentity
 from maintenance.commit.overwrite import Overwrite, overwrite_or_abort
+from maintenance.commit.publish import OPERATION_PROPERTY, CommitIdentity
 from maintenance.operations.record_changes import DELETED, check_deletes, write_records
 from maintenance.operations.row_changes import (
     COPY_ON_WRITE,

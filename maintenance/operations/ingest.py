@@ -12,14 +12,9 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from maintenance.commit.commit import (
-    BATCH_IDENTIFIER,
-    CommitIdentity,
-    CommitTarget,
-    abort,
-    already_committed,
-)
+from maintenance.commit.commit import abort, already_committed
 from maintenance.commit.overwrite import Overwrite, overwrite_or_abort
+from maintenance.commit.publish import BATCH_IDENTIFIER, CommitIdentity, CommitTarget
 from maintenance.options import table as table_options
 from maintenance.spark.tasks import TaskError
 from maintenance.spark.write import FrameWrite, write_frame

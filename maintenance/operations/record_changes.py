@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from maintenance.commit.commit import OPERATION_PROPERTY, CommitIdentity, abort
+from maintenance.commit.commit import abort
+from maintenance.commit.publish import OPERATION_PROPERTY, CommitIdentity
 from maintenance.errors import PaimonError, UnsupportedError
 from maintenance.options import table as table_options
 from maintenance.spark.tasks import all_done

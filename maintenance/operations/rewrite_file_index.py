@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from maintenance.commit.commit import OPERATION_PROPERTY, CommitIdentity, commit_compact
+from maintenance.commit.commit import commit_compact
+from maintenance.commit.publish import OPERATION_PROPERTY, CommitIdentity
 from maintenance.errors import ConflictError, CorruptFileError, PaimonError, PredicateError
 from maintenance.format.data_file import DataFileMeta
 from maintenance.format.file_index.kinds import column_indexes

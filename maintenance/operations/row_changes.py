@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from pyroaring import BitMap, FrozenBitMap
 
-from maintenance.commit.commit import OPERATION_PROPERTY, CommitIdentity, abort, commit_rows
+from maintenance.commit.commit import abort, commit_rows
+from maintenance.commit.publish import OPERATION_PROPERTY, CommitIdentity
 from maintenance.compaction.append import AppendCompaction, AppendCompactionTask, rewrite_append
 from maintenance.errors import ConflictError, OptionError, PaimonError, PredicateError, UnsupportedError
 from maintenance.format.data_file import FileSource

@@ -8,15 +8,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from maintenance.bucket.postpone import is_postponed
-from maintenance.commit.commit import (
-    BATCH_IDENTIFIER,
-    RUN_PROPERTY,
-    CommitIdentity,
-    CommitTarget,
-    already_committed,
-    append_or_abort,
-)
+from maintenance.commit.commit import already_committed, append_or_abort
 from maintenance.commit.overwrite import Overwrite, overwrite_or_abort
+from maintenance.commit.publish import BATCH_IDENTIFIER, RUN_PROPERTY, CommitIdentity, CommitTarget
 from maintenance.errors import ConflictError, NotFoundError, OptionError
 from maintenance.format.schema import TableSchema
 from maintenance.format.snapshot import Snapshot

@@ -7,14 +7,8 @@ from pathlib import Path
 import pytest
 
 from maintenance.catalog import RemoveOption, SetOption
-from maintenance.commit.commit import (
-    BATCH_IDENTIFIER,
-    CommitIdentity,
-    abort,
-    already_committed,
-    commit_append,
-    commit_compact,
-)
+from maintenance.commit.commit import abort, already_committed, commit_append, commit_compact
+from maintenance.commit.publish import BATCH_IDENTIFIER, CommitIdentity
 from maintenance.compaction.rewrite import CompactionResult, CompactionTask, rewrite_bucket
 from maintenance.errors import CommitError, ConflictError
 from maintenance.format.snapshot import CommitKind, Snapshot

@@ -7,7 +7,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from maintenance.commit.commit import CommitIdentity, commit_rows
+from maintenance.commit.commit import commit_rows
+from maintenance.commit.publish import CommitIdentity
 from maintenance.errors import ConflictError, DataError, OptionError, PredicateError, UnsupportedError
 from maintenance.format.snapshot import CommitKind
 from maintenance.fs.file_io import FileIO

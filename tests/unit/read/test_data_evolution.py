@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from maintenance.commit.commit import CommitIdentity, commit_compact
+from maintenance.commit.commit import commit_compact
+from maintenance.commit.publish import CommitIdentity
 from maintenance.errors import CorruptFileError, SchemaError
 from maintenance.format.data_file import DataFileMeta
 from maintenance.table.table import Table

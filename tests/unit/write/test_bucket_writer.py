@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maintenance.bucket.fixed import assign_buckets
-from maintenance.commit.commit import CommitIdentity, commit_append
+from maintenance.commit.commit import commit_append
+from maintenance.commit.publish import CommitIdentity
 from maintenance.errors import DataError
 from maintenance.format.key import key_reader
 from maintenance.table.table import Table

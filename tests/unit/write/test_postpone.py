@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maintenance.bucket.postpone import PostponeOptions
-from maintenance.commit.commit import CommitIdentity, commit_compact
+from maintenance.commit.commit import commit_compact
+from maintenance.commit.publish import CommitIdentity
 from maintenance.compaction.postpone import PostponeTask, distribute, in_order
 from maintenance.errors import DataError
 from maintenance.operations.compact import compact
