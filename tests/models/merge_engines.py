@@ -48,7 +48,14 @@ def aggregation(records: Sequence[Record], engine: Engine) -> dict[str, Any]:
     if engine.remove_on_delete:
         # What a -D removes is not looked at: it cannot overflow either.
         deletions = [number for number, record in enumerate(records) if record["_VALUE_KIND"] == DELETE]
-        records = records[max(deletions, default=0) :]
+        last = max(deletions, default=0)
+        taken_back = any(
+            record["_VALUE_KIND"] in RETRACT and record["_VALUE_KIND"] != DELETE for record in records[:last]
+        )
+        names = [name for name in engine.columns if name not in engine.ignore_retract]
+        if taken_back and not all(engine.functions[name].retracts for name in names):
+            raise RetractError
+        records = records[last:]
     for record in records:
         deleted = engine.remove_on_delete and record["_VALUE_KIND"] == DELETE
         if deleted:

@@ -56,7 +56,10 @@ def test_indexes_change_no_result(data: st.DataObject) -> None:
     asked = data.draw(st.lists(predicates(), min_size=1, max_size=4))
     names = sorted(frozenset().union(*map(columns_of, asked)) or {"number"})
     with TemporaryDirectory() as warehouse:
-        formats = FORMATS[:1] if {"nanos"} & set(names) else FORMATS  # the others hold them in part
+        # The others hold nanoseconds in part, and ORC lacks parts of milliseconds just before 1970.
+        formats = FORMATS[:1] if "nanos" in names else FORMATS
+        if {"micros", "instant"} & set(names):
+            formats = tuple(name for name in formats if name != "orc")
         options = declared(names, data) | {"file.format": data.draw(st.sampled_from(formats))}
         create_table(warehouse, [(name, TYPES[name]) for name in names], (), options)
         for _ in range(data.draw(st.integers(1, 3))):
