@@ -86,9 +86,19 @@ def audit_bucket(task: AuditTask) -> BucketVerdict:
     changes = int(np.count_nonzero(rows.column(_SNAPSHOT).to_numpy()))
     if task.as_input:
         wrong, examples = _merged_wrongly(task, rows, first_of_end)
+        if wrong:
+            # A bucket that was emptied numbers its records anew: then the order in which they came is theirs.
+            came = np.arange(rows.num_rows)
+            place = rows.column_names.index(SEQUENCE_NUMBER.name)
+            renumbered = rows.set_column(place, SEQUENCE_NUMBER.name, pa.array(came))
+            wrong, examples = min((wrong, examples), _merged_wrongly(task, renumbered, first_of_end), key=_count)
         return BucketVerdict(len(groups.starts), changes, wrong, examples, images=not broken)
     examples = tuple(_wrong_key(rows, key, found.record, found.what) for found in broken[:EXAMPLES])
     return BucketVerdict(len(groups.starts), changes, len(broken), examples, images=not broken)
+
+
+def _count(found: tuple[int, tuple[WrongKey, ...]]) -> int:
+    return found[0]
 
 
 def _all_records(task: AuditTask) -> tuple[pa.Table, int]:

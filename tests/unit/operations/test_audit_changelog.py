@@ -99,7 +99,7 @@ def change_file(table: Table, snapshot_id: int, change: Callable[[pa.Table], pa.
 
 
 def _manifest_writer(table: Table) -> object:
-    from maintenance.commit.commit import _manifest_writer as writer
+    from maintenance.commit.publish import _manifest_writer as writer
 
     return writer(table.commit_target())
 
