@@ -18,6 +18,7 @@ from maintenance.commit.publish import (
     Check,
     CommitIdentity,
     CommitTarget,
+    Plan,
     conflict_error,
     publish,
 )
@@ -176,11 +177,26 @@ def commit_rows(target: CommitTarget, messages: Sequence[CommitMessage], identit
     def check(target: CommitTarget, changes: Changes, latest: Snapshot | None) -> Conflict | None:
         return _check_bucket_number(target, changes, latest) or checked(target, changes, latest)
 
+    return publish_or_abort(target, messages, changes, identity, check)
+
+
+def publish_or_abort(
+    target: CommitTarget,
+    messages: Sequence[CommitMessage],
+    changes: Changes | Plan,
+    identity: CommitIdentity,
+    check: Check,
+) -> int:
+    """Publish the changes that messages make. Returns the snapshot's id.
+
+    Raises: CommitError, ConflictError: certainly nothing was published, and the files of the messages are deleted.
+    """
     try:
         snapshot, conflict, _ = publish(target, changes, identity, check)
         if snapshot is None:
             raise conflict_error(target, conflict)
     except (CommitError, ConflictError):
+        # After any other error the snapshot may be there and need its files.
         abort(target, messages)
         raise
     return snapshot.id

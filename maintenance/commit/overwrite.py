@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from maintenance.bucket.postpone import is_postponed
-from maintenance.commit.commit import abort, check_replaced, entries_of_messages
-from maintenance.commit.publish import Changes, CommitIdentity, CommitTarget, conflict_error, publish
-from maintenance.errors import CommitError, ConflictError, DataError, UnsupportedError
+from maintenance.commit.commit import abort, check_replaced, entries_of_messages, publish_or_abort
+from maintenance.commit.publish import Changes, CommitIdentity, CommitTarget
+from maintenance.errors import DataError, UnsupportedError
 from maintenance.format.index_manifest import IndexManifestEntry
 from maintenance.format.key import key_reader
 from maintenance.format.manifest import EntrySelection, FileKind, ManifestEntry
@@ -107,15 +107,7 @@ def overwrite_or_abort(
     def planned(latest: Snapshot | None) -> Changes:
         return _changes(target, latest, (added, new), replaces)
 
-    try:
-        snapshot, conflict, _ = publish(target, planned, identity, check_replaced)
-        if snapshot is None:
-            raise conflict_error(target, conflict)
-    except (CommitError, ConflictError):
-        # After any other error the snapshot may be there and need its files.
-        abort(target, messages)
-        raise
-    return (snapshot.id,)
+    return (publish_or_abort(target, messages, planned, identity, check_replaced),)
 
 
 def _without_changelog(target: CommitTarget, messages: Sequence[CommitMessage]) -> list[CommitMessage]:

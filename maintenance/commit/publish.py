@@ -28,12 +28,8 @@ from maintenance.metadata.snapshots import Snapshots
 from maintenance.options import table as table_options
 
 BATCH_IDENTIFIER = 2**63 - 1
-
-
 # The property of a snapshot that says which of this project's operations made it; its users change with every run.
 OPERATION_PROPERTY = "paimon-maintenance.operation"
-
-
 # The property that says which run, for example of Dagster, committed a snapshot: from there its log can be found.
 RUN_PROPERTY = "paimon-maintenance.run"
 
@@ -95,8 +91,6 @@ class Changes:
 
 
 Check = Callable[[CommitTarget, Changes, Snapshot | None], Conflict | None]
-
-
 Plan = Callable[[Snapshot | None], Changes]
 
 

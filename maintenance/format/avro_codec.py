@@ -10,6 +10,7 @@ import pyarrow as pa
 import zstandard
 
 from maintenance.errors import UnsupportedError
+from maintenance.format.varint import read_varint
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +46,7 @@ def _compress_deflate(block: bytes, level: int) -> bytes:
 
 def _snappy(block: bytes) -> bytes:
     """Avro puts the checksum of the plain block behind the snappy block, which begins with its size as a varint."""
-    size = shift = position = 0
-    while True:
-        size |= (block[position] & 0x7F) << shift
-        if block[position] < 0x80:
-            break
-        position, shift = position + 1, shift + 7
+    size, _ = read_varint(block, 0)
     content: bytes = pa.Codec("snappy").decompress(block[:-4], decompressed_size=size, asbytes=True)
     if zlib.crc32(content) != int.from_bytes(block[-4:], "big"):
         raise ValueError("a block fails its checksum")

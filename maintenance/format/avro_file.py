@@ -26,6 +26,7 @@ from maintenance.errors import CorruptFileError, PaimonError, UnsupportedError
 from maintenance.format.avro_codec import AVRO_CODECS, AvroCodec
 from maintenance.format.columnar_records import columnar_records, is_columnar
 from maintenance.format.json_object import missing_key
+from maintenance.format.varint import read_varint, unzigzag, varint
 
 T = TypeVar("T")
 
@@ -275,20 +276,10 @@ def _blocks(data: bytes, position: int) -> Iterator[tuple[int, bytes]]:
 
 def _read_long(data: bytes, position: int) -> tuple[int, int]:
     """A zigzag varint and the position behind it."""
-    value = shift = 0
-    while True:
-        byte = data[position]
-        value |= (byte & 0x7F) << shift
-        position, shift = position + 1, shift + 7
-        if byte < 0x80:
-            return (value >> 1) ^ -(value & 1), position
+    value, position = read_varint(data, position)
+    return unzigzag(value), position
 
 
 def _long(value: int) -> bytes:
     """A number as a zigzag varint. `value`: not negative."""
-    value, out = value << 1, bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
+    return varint(value << 1)

@@ -6,7 +6,7 @@ Source: ORC specification v1, "Run Length Encoding".
 
 import numpy as np
 
-from maintenance.format.protobuf import read_varint, unzigzag
+from maintenance.format.varint import read_varint, unzigzag
 
 _SHORT_REPEAT, _DIRECT, _PATCHED, _DELTA = range(4)
 _MAX_RUN = 512

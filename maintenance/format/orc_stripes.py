@@ -15,7 +15,8 @@ import pyarrow.dataset as pads
 import pyarrow.fs as pafs
 
 from maintenance.format.orc_tail import Kind, OrcTail
-from maintenance.format.protobuf import Message, messages, number_of, numbers, parse_message, unzigzag
+from maintenance.format.protobuf import Message, messages, number_of, numbers, parse_message
+from maintenance.format.varint import unzigzag
 
 _VALUES, _INTEGERS, _TEXTS, _DATES, _HAS_NULL = 1, 2, 4, 7, 10
 

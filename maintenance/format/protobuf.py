@@ -5,6 +5,8 @@ Source: protobuf encoding; ORC's footers are such messages.
 
 from collections.abc import Iterator, Sequence
 
+from maintenance.format.varint import read_varint, varint
+
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 _FIXED_SIZES = {FIXED64: 8, FIXED32: 4}
 
@@ -77,29 +79,3 @@ def with_number(fields: Message, number: int, value: int) -> Message:
     """The message with another value of a number field, which goes to the end if it was not there."""
     changed: Message = [(found, wire, value if found == number else old) for found, wire, old in fields]
     return changed if any(found == number for found, _, _ in fields) else [*changed, (number, VARINT, value)]
-
-
-def read_varint(data: bytes, position: int) -> tuple[int, int]:
-    """A number of 7 bits a byte, and the position behind it."""
-    value = shift = 0
-    while True:
-        byte = data[position]
-        value |= (byte & 0x7F) << shift
-        position, shift = position + 1, shift + 7
-        if byte < 0x80:
-            return value, position
-
-
-def varint(value: int) -> bytes:
-    """A number that is not negative, 7 bits a byte."""
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
-
-
-def unzigzag(value: int) -> int:
-    """The signed number of a zigzag form."""
-    return (value >> 1) ^ -(value & 1)

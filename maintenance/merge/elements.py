@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from maintenance.merge.inputs import Inputs, Op
-from maintenance.merge.sort_words import sort_order, sort_words
+from maintenance.merge.sort_words import key_ranks
 
 
 @dataclass(frozen=True)
@@ -87,14 +87,7 @@ def identities(*columns: pa.Array) -> np.ndarray:
     flat = [part for column in columns for part in _flat(column)]
     if not flat or not len(flat[0]):
         return np.zeros(len(columns[0]) if columns else 0, np.int64)
-    words = sort_words(flat)
-    order = sort_order(words)
-    changed = np.zeros(len(order), bool)
-    for word in words:
-        changed[1:] |= word[order][1:] != word[order][:-1]
-    ranks = np.empty(len(order), np.int64)
-    ranks[order] = np.cumsum(changed)
-    return ranks
+    return key_ranks(flat)
 
 
 def _flat(column: pa.Array) -> list[pa.Array]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from maintenance.merge.sort_words import sort_order, sort_words
+from maintenance.merge.sort_words import changes, sort_order, sort_words
 
 RUN_COLUMN = "_RUN"
 """The column that says which run a record comes from; no column of a table."""
@@ -56,7 +56,7 @@ def group_by_key(rows: pa.Table, record_order: RecordOrder, run_column: str | No
     key = [_column(rows, name) for name in record_order.key]
     key_words = sort_words(key)
     order = sort_order(key_words if run_column is None else sort_words([*key, _column(rows, run_column)]))
-    new_key = _changes(key_words, order)
+    new_key = changes(key_words, order)
     if new_key.all():
         return KeyGroups(order, np.flatnonzero(new_key))
     age_words = _age_words(rows, record_order)
@@ -68,16 +68,6 @@ def group_by_key(rows: pa.Table, record_order: RecordOrder, run_column: str | No
 def _column(rows: pa.Table, name: str) -> pa.Array:
     column = rows.column(name)
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
-
-
-def _changes(words: Sequence[np.ndarray], order: np.ndarray) -> np.ndarray:
-    """True where a row of `order` differs from the one before it; the first always does."""
-    changed = np.ones(len(order), bool)
-    changed[1:] = False
-    for word in words:
-        ordered = word[order]
-        changed[1:] |= ordered[1:] != ordered[:-1]
-    return changed
 
 
 def _age_words(rows: pa.Table, record_order: RecordOrder) -> list[np.ndarray]:

@@ -13,7 +13,7 @@ import numpy as np
 from maintenance.errors import OptionError
 from maintenance.format.schema import TableSchema
 from maintenance.merge.records import Records
-from maintenance.merge.sort_words import sort_order, sort_words
+from maintenance.merge.sort_words import dense_ranks, sort_words
 from maintenance.options import table as table_options
 
 _PREFIX, _SUFFIX = "fields.", ".sequence-group"
@@ -82,21 +82,11 @@ def sequence_ranks(records: Records, group: SequenceGroup) -> np.ndarray:
     if len(words) == 1 and int(words[0].max()).bit_length() + len(records.order).bit_length() < 62:
         ranks = words[0].astype(np.int64)
     else:
-        ranks = _dense(words)
+        ranks = dense_ranks(words)
     absent = np.ones(len(ranks), bool)
     for column in columns:
         absent &= column.is_null().to_numpy(zero_copy_only=False)
     return np.where(absent, -1, ranks)[records.order]
-
-
-def _dense(words: Sequence[np.ndarray]) -> np.ndarray:
-    order = sort_order(words)
-    changed = np.zeros(len(order), bool)
-    for word in words:
-        changed[1:] |= word[order][1:] != word[order][:-1]
-    ranks = np.empty(len(order), np.int64)
-    ranks[order] = np.cumsum(changed)
-    return ranks
 
 
 def winners(ranks: np.ndarray, begins: np.ndarray) -> np.ndarray:

@@ -62,14 +62,25 @@ def sort_order(words: Sequence[np.ndarray]) -> np.ndarray:
 
 def key_ranks(columns: Sequence[pa.Array]) -> np.ndarray:
     """The place of each row in their order, the same for equal rows. int64, shape (n,). `columns`: n > 0 rows each."""
-    words = sort_words(columns)
+    return dense_ranks(sort_words(columns))
+
+
+def dense_ranks(words: Sequence[np.ndarray]) -> np.ndarray:
+    """The same of rows whose words are known: numbers from 0 without gaps. int64, shape (n,)."""
     order = sort_order(words)
-    changed = np.zeros(len(order), bool)
-    for word in words:
-        changed[1:] |= word[order][1:] != word[order][:-1]
     ranks = np.empty(len(order), np.int64)
-    ranks[order] = np.cumsum(changed)
+    ranks[order] = np.cumsum(changes(words, order)) - 1
     return ranks
+
+
+def changes(words: Sequence[np.ndarray], order: np.ndarray) -> np.ndarray:
+    """True where a row of `order` differs from the one before it; the first always does. Shape (n,)."""
+    changed = np.ones(len(order), bool)
+    changed[1:] = False
+    for word in words:
+        ordered = word[order]
+        changed[1:] |= ordered[1:] != ordered[:-1]
+    return changed
 
 
 def column_codes(column: pa.Array) -> list[Codes]:

@@ -1,10 +1,8 @@
 """Delete tags by name, and what only they used: procedure `delete_tag`. Source: metadata section 10.2."""
 
-import time
 from collections.abc import Callable
 
-from maintenance.operations.expire_tags import ExpireTagsReport
-from maintenance.operations.tag_removal import plan_tag_removal, remove_tags
+from maintenance.operations.expire_tags import ExpireTagsReport, removed
 from maintenance.options import table as table_options
 from maintenance.table.table import Table
 
@@ -18,18 +16,4 @@ def delete_tag(
         `expire_tags`.
     """
     table_options.check_writable(table.options, table.identifier)
-    started = time.monotonic()
-    due = {name: table.tags.get(name) for name in names}
-    plan = plan_tag_removal(table, due)
-    deletions = plan.deletions
-    if not dry_run:
-        deletions |= remove_tags(table, due, plan, progress or (lambda _: None)).deletions
-    return ExpireTagsReport(
-        table=table.identifier,
-        expired=tuple(due),
-        deleted_files=tuple(deletions),
-        deleted_bytes=sum(deletions.values()),
-        notes=plan.notes,
-        dry_run=dry_run,
-        seconds=time.monotonic() - started,
-    )
+    return removed(table, {name: table.tags.get(name) for name in names}, dry_run=dry_run, progress=progress)

@@ -6,7 +6,7 @@ Source: metadata section 10.2, Java `TagTimeExpire`.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -55,8 +55,15 @@ def expire_tags(
         the table's data is deleted then. UnsupportedError.
     """
     table_options.check_writable(table.options, table.identifier)
-    started = time.monotonic()
     due = due_tags(table, local_time(now), None if older_than is None else local_time(older_than))
+    return removed(table, due, dry_run=dry_run, progress=progress)
+
+
+def removed(
+    table: Table, due: Mapping[str, Tag], *, dry_run: bool, progress: Callable[[str], None] | None
+) -> ExpireTagsReport:
+    """Remove tags, whatever made them due, and what only they used."""
+    started = time.monotonic()
     plan = plan_tag_removal(table, due)
     deletions = plan.deletions
     if not dry_run:

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from maintenance.format.binary_row import EMPTY_ROW, serialize_row
-from maintenance.merge.sort_words import sort_order, sort_words
+from maintenance.merge.sort_words import changes, sort_order, sort_words
 from maintenance.types.values import values_of_arrow
 from maintenance.write.context import WriteContext
 from maintenance.write.rows import contiguous
@@ -25,11 +25,7 @@ def by_partition(
         return
     words = sort_words([*columns, *further])
     order = sort_order(words)
-    changed = np.zeros(len(order), bool)
-    changed[0] = True
-    for word in words:
-        changed[1:] |= word[order][1:] != word[order][:-1]
-    starts = np.flatnonzero(changed)
+    starts = np.flatnonzero(changes(words, order))
     for start, end in zip(starts, np.append(starts[1:], len(order)), strict=True):
         first = int(order[start])
         values = [values_of_arrow(column.slice(first, 1))[0] for column in columns]

@@ -4,7 +4,7 @@ import numpy as np
 
 from maintenance.merge.aggregates.aggregate import Aggregate, AggregatedColumn
 from maintenance.merge.inputs import Inputs
-from maintenance.merge.sort_words import sort_order, sort_words
+from maintenance.merge.sort_words import dense_ranks, sort_words
 from maintenance.types.data_type import DataType
 
 
@@ -26,13 +26,7 @@ def ordinals(inputs: Inputs) -> np.ndarray:
     words = sort_words([inputs.column])
     if len(words) == 1:
         return np.asarray(words[0][inputs.order])
-    order = sort_order(words)
-    changed = np.zeros(len(order), bool)
-    for word in words:
-        changed[1:] |= word[order][1:] != word[order][:-1]
-    ranks = np.empty(len(order), np.uint64)
-    ranks[order] = np.cumsum(changed)
-    return ranks[inputs.order]
+    return dense_ranks(words).astype(np.uint64)[inputs.order]
 
 
 def _holding(inputs: Inputs, codes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
