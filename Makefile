@@ -1,19 +1,22 @@
 # make demo   the whole pipeline on real data, then a report     make test        the tests
 # make ui     Dagster's web server and daemon                    make test-slow   the long tests: crashes of whole runs, clusters
 .DEFAULT_GOAL := help
-.PHONY: help demo ui test test-slow lint benchmarks lock clean install-run install-test
+.PHONY: help demo ui test test-slow soak lint benchmarks lock clean install-run install-test
 
 PORT ?= 3000
+MINUTES ?= 10
 BIN := .venv/bin
 # Found when a recipe runs, not when the file is read: only Spark needs Java.
 JAVA = JAVA_HOME=$$(scripts/java)
-BENCHMARKS := compaction merge_engines planning changelog deletion_vectors file_index memory sensor
+BENCHMARKS := compaction minor_compaction append_compaction sorting ingestion merge_engines planning changelog \
+              deletion_vectors file_index memory sensor
 UV_COMPILE := .cache/uv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
 
 help:
 	@echo "make demo        ingest, compact, index and expire real tables with Dagster on Spark, then report"
 	@echo "make ui          open Dagster at http://localhost:$(PORT) with what the demo left"
 	@echo "make test        run the tests (make test-slow: the long ones)"
+	@echo "make soak        a commit every second for MINUTES=$(MINUTES), maintained by Dagster meanwhile, then a verdict"
 	@echo "make lint        formatting, style, types, import order"
 	@echo "make benchmarks  time all of it beside the Java core and pypaimon ($(BENCHMARKS))"
 	@echo "make lock        compile requirements*.in into hash-locked requirements*.txt"
@@ -30,7 +33,7 @@ demo: install-run
 
 ui: install-run
 	@$(JAVA) && export JAVA_HOME && mkdir -p .dagster_home && \
-	  DAGSTER_HOME="$(CURDIR)" exec $(BIN)/dagster dev -w workspace.yaml -p $(PORT)
+	  DAGSTER_HOME="$(CURDIR)" exec $(BIN)/python -m assets.ui -p $(PORT)
 
 test: install-test
 	@scripts/install pypaimon || { echo "No pypaimon: the tests that compare with it are skipped." >&2; [ "$$CI" != true ]; }
@@ -40,7 +43,12 @@ test: install-test
 test-slow: install-test
 	@scripts/install pypaimon
 	@scripts/fetch-paimon-core
+	@scripts/chromium >/dev/null || { echo "No Chromium: the tests in a browser are skipped." >&2; [ "$$CI" != true ]; }
+	@echo "Screenshots of the tests in a browser: $${BROWSER_ARTIFACTS:-.artifacts/browser}"
 	@$(JAVA) && export JAVA_HOME && $(BIN)/python -m pytest -m slow $(ARGS)
+
+soak: install-test
+	@$(JAVA) && export JAVA_HOME && $(BIN)/python -m tests.soak --minutes $(MINUTES)
 
 lint: install-test
 	$(BIN)/ruff format --check .

@@ -4,17 +4,29 @@ from zoneinfo import ZoneInfo
 
 import dagster as dg
 
+from assets.catalogue import landing_asset
 from assets.checks import changelog_check, fsck_check
 from assets.config import Project, project_of_environment
 from assets.discovery import discover
 from assets.health import fleet_asset
 from assets.judgements import table_checks
-from assets.partitions import compaction_asset, state_asset
+from assets.many_tables import compact_many_job
+from assets.partitions import changelog_asset, compaction_asset, state_asset
 from assets.progress import progress_logger
-from assets.resources import PaimonCatalog, Spark
+from assets.resources import PaimonCatalog, spark_of
 from assets.tables import TableSteps, table_asset
-from jobs.jobs import audit_job, compact_job, expire_job, fleet_job, fsck_job, maintain_job
-from jobs.schedules import daily_expiry
+from assets.tags import tag_schedules, tags_asset
+from jobs.jobs import (
+    audit_job,
+    change_rows_job,
+    compact_job,
+    expire_job,
+    fleet_job,
+    fsck_job,
+    ingest_job,
+    maintain_job,
+)
+from jobs.schedules import daily_expiry, fleet_schedule
 from sensors.alerts import alert_sensor
 from sensors.latest import latest_sensor
 from sensors.partitions import partition_sensor
@@ -31,13 +43,18 @@ def build_definitions(project: Project) -> dg.Definitions:
     tables = [TableSteps.of(table, zone) for table in project.tables]
     compact_jobs = [compact_job(steps, LOGGERS) for steps in tables]
     expire = expire_job(tables, LOGGERS)
+    fleet_jobs = [fleet_job()] if project.tables else []
+    tag_jobs, tag_times = tag_schedules(project.tables, zone)
     partitioned = [table for table in project.tables if table.partition_keys]
     audited = [table for table in project.tables if table.has_changelog]
     return dg.Definitions(
         assets=[
             *(table_asset(steps) for steps in tables),
+            *(landing_asset(table) for table in project.tables if table.landing),
             *(state_asset(table) for table in partitioned),
             *(compaction_asset(table) for table in partitioned),
+            *(changelog_asset(table) for table in partitioned if table.writes_changelog),
+            *(tags_asset(table, zone) for table in project.tables if table.tag.cron),
             *([fleet_asset(project.tables)] if project.tables else []),
         ],
         asset_checks=[
@@ -48,12 +65,20 @@ def build_definitions(project: Project) -> dg.Definitions:
         jobs=[
             *(maintain_job(steps, LOGGERS) for steps in tables),
             *compact_jobs,
+            *(ingest_job(steps, LOGGERS) for steps in tables if steps.ingestion),
             *(audit_job(table) for table in audited),
             *(fsck_job(table) for table in project.tables),
             expire,
-            *([fleet_job()] if project.tables else []),
+            *([compact_many_job(project.tables, LOGGERS)] if project.tables else []),
+            *tag_jobs,
+            *fleet_jobs,
+            *([change_rows_job(project.tables, LOGGERS)] if project.tables else []),
         ],
-        schedules=[daily_expiry(expire, project.expiry)],
+        schedules=[
+            daily_expiry(expire, project.expiry),
+            *tag_times,
+            *(fleet_schedule(job, project.fleet) for job in fleet_jobs),
+        ],
         sensors=[
             latest_sensor(project.tables, compact_jobs),
             radar_sensor(project.tables),
@@ -62,7 +87,7 @@ def build_definitions(project: Project) -> dg.Definitions:
         ],
         resources={
             "catalog": catalog,
-            "spark": Spark(master=project.spark.master, remote=project.spark.remote, options=project.spark.options),
+            "spark": spark_of(project),
         },
         executor=dg.in_process_executor,
         loggers=LOGGERS,

@@ -38,7 +38,8 @@ def changelog_check(table: TableConfig) -> dg.AssetChecksDefinition:
             opened = catalog.get_table(table.identifier)  # before Spark is started for nothing
             report = audit_changelog(spark.session(), opened, config.start, config.end)
             context.log.info(str(report))
-            return dg.AssetCheckResult(passed=report.holds, description=str(report), metadata=_metadata(report))
+            metadata = {**_metadata(report), **spark.metadata()}
+            return dg.AssetCheckResult(passed=report.holds, description=str(report), metadata=metadata)
 
     return changelog_holds
 
@@ -85,7 +86,7 @@ def fsck_check(table: TableConfig) -> dg.AssetChecksDefinition:
                 passed=report.healthy,
                 severity=_severity(report),
                 description=_fsck_told(report),
-                metadata=_fsck_metadata(report),
+                metadata={**_fsck_metadata(report), **spark.metadata()},
             )
 
     return fsck_holds

@@ -7,30 +7,37 @@ entry wins, and the table's own entry over all of them, setting by setting.
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, InstanceOf, field_validator, model_validator
 
 from assets.policies import (
     Alerts,
     ChecksPolicy,
     CompactionPolicy,
+    CronText,
     Entry,
     IndexColumns,
     Options,
     PartitionsPolicy,
     RetentionPolicy,
+    TableAlerts,
     TagPolicy,
     TypeText,
     ZoneName,
 )
 from assets.yaml_file import parse_yaml
 from maintenance.operations.history import HISTORY_TABLE
+from maintenance.types.data_type import DataField
 
 FOLDER = Path(__file__).resolve().parent.parent
+LOCAL_MASTER = "local[*]"
+# The jobs that use Spark, by their tag paimon/action; a run from an asset's page counts as maintain or compact.
+SPARK_ACTIONS = ("maintain", "ingest", "compact", "change_rows", "audit", "fsck")
 
 
 class Landing(Entry):
@@ -56,6 +63,9 @@ class TableSettings(Entry):
     retention: RetentionPolicy = RetentionPolicy()
     partitions: PartitionsPolicy = PartitionsPolicy()
     index_columns: IndexColumns = IndexColumns()
+    alerts: TableAlerts = TableAlerts()
+    links: dict[str, str] = Field(default={}, description="Name -> URL, shown on the table's page: a runbook, a board.")
+    spark_options: Options = Field(default={}, description="Spark's options in runs on this table, over the job's.")
 
 
 class TablePattern(TableSettings):
@@ -69,6 +79,15 @@ class TablePattern(TableSettings):
         return fnmatchcase(identifier, self.pattern) and not any(fnmatchcase(identifier, no) for no in self.without)
 
 
+@dataclass(frozen=True, slots=True)
+class FoundTable:
+    """What the catalog holds of a table when the definitions are loaded."""
+
+    location: str
+    fields: tuple[DataField, ...]
+    comment: str | None
+
+
 class TableConfig(TableSettings):
     """One table: what it is called, how it is created if it does not exist, where its rows come from."""
 
@@ -76,16 +95,26 @@ class TableConfig(TableSettings):
     columns: dict[str, TypeText] = Field(
         default={}, description="Column -> Paimon type; empty: the table exists already."
     )
+    comments: dict[str, str] = Field(default={}, description="Column -> what it holds; for the columns given above.")
     primary_keys: tuple[str, ...] = ()
     partition_keys: tuple[str, ...] = ()
     options: Options = Field(default={}, description="Paimon's table options, used when the table is created.")
     landing: Landing | None = Field(default=None, description="Absent: someone else writes this table.")
+    lineage: dict[str, dict[str, tuple[str, ...]]] = Field(
+        default={}, description="Table this one is made from -> column here -> its columns there; {}: columns unknown."
+    )
+    found: InstanceOf[FoundTable] | None = Field(default=None, description="Not for the file: what the catalog holds.")
 
     @model_validator(mode="after")
     def keys_are_columns(self) -> "TableConfig":
         for key in (*self.primary_keys, *self.partition_keys):
             if self.columns and key not in self.columns:
                 raise ValueError(f"the key '{key}' is not among the columns")
+        if self.lineage and self.landing:
+            raise ValueError("lineage is for tables that others write; this one comes from its landing folder")
+        for name in (*self.comments, *(name for columns in self.lineage.values() for name in columns)):
+            if (self.columns or name in self.comments) and name not in self.columns:
+                raise ValueError(f"'{name}' is not among the columns")
         return self
 
     @property
@@ -103,25 +132,46 @@ class TableConfig(TableSettings):
         return self.landing is None
 
     @property
+    def may_expire_partitions(self) -> bool:
+        """Whether its options ask for it; those of a table that exists already are not known here."""
+        return not self.columns or bool(self.partition_keys and "partition.expiration-time" in self.options)
+
+    @property
     def has_file_index(self) -> bool:
         return bool(self.index_columns.options({})) or any(
             key.startswith("file-index.") and key.endswith(".columns") for key in self.options
         )
 
 
+class Fleet(Entry):
+    """When the page over all tables is written anew, once its schedule is switched on."""
+
+    cron: CronText = "0 6 * * *"
+    time_zone: ZoneName = Field(default="UTC", description="An IANA name.")
+
+
 class Expiry(Entry):
     """When the daily expiry runs."""
 
-    cron: str = "0 3 * * *"
+    cron: CronText = "0 3 * * *"
     time_zone: ZoneName = Field(default="UTC", description="An IANA name; days and hours of the schedule are in it.")
 
 
 class SparkConfig(Entry):
     """Where the steps do their work. A run may set all of it anew in the Launchpad."""
 
-    master: str = Field(default="local[*]", description="Spark's master URL; local[*] uses this machine's cores.")
+    master: str = Field(default=LOCAL_MASTER, description="Spark's master URL; local[*] uses this machine's cores.")
     remote: str | None = Field(default=None, description="A Spark Connect server, sc://host:port, instead of a master.")
     options: Options = Field(default={}, description="More of Spark's options; they win over the project's.")
+    jobs: dict[str, Options] = Field(default={}, description="Options of some jobs, over `options`.")
+
+    @field_validator("jobs")
+    @classmethod
+    def are_known(cls, jobs: dict[str, Options]) -> dict[str, Options]:
+        for name in jobs:
+            if name not in SPARK_ACTIONS:
+                raise ValueError(f"no job '{name}' uses Spark; name one of {', '.join(SPARK_ACTIONS)}")
+        return jobs
 
 
 class Project(Entry):
@@ -131,6 +181,7 @@ class Project(Entry):
     catalog: Options = Field(default={}, description="More of Paimon's catalog options.")
     spark: SparkConfig = SparkConfig()
     expiry: Expiry = Expiry()
+    fleet: Fleet = Fleet()
     alerts: Alerts = Alerts()
     history: str | None = Field(
         default=HISTORY_TABLE, pattern=r"^\w+$", description="Table in each database for what was done; null: none."

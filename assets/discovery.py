@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 
 import dagster as dg
 
-from assets.config import Project, TableConfig
+from assets.config import FoundTable, Project, TableConfig
 from assets.resources import PaimonCatalog
 from maintenance.errors import NotFoundError, PaimonError
 
@@ -44,17 +44,20 @@ def _found(project: Project, catalog: PaimonCatalog) -> list[str]:
 
 
 def _known(described: TableConfig, catalog: PaimonCatalog) -> TableConfig:
-    """The table with its keys and options, where it is not created by this project."""
-    if described.columns:
-        return described
+    """The table with what its page shows, and its keys and options where it is not created by this project."""
     try:
-        schema = catalog.get_table(described.identifier).schema
+        table = catalog.get_table(described.identifier)
     except NotFoundError:
         return described  # it will be there with a later reload
     except PaimonError as error:
         dg.get_dagster_logger().warning(f"{described.identifier} cannot be read: {error}")
         return described
+    schema = table.schema
+    found = FoundTable(table.location, tuple(schema.fields), schema.comment or None)
+    if described.columns:
+        return described.model_copy(update={"found": found})
     facts = {
+        "found": found,
         "primary_keys": tuple(schema.primary_keys),
         "partition_keys": tuple(schema.partition_keys),
         "options": {**described.options, **schema.options},

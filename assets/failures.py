@@ -28,11 +28,26 @@ def told_as_failure() -> Iterator[None]:
             metadata={"found": error.found, "where": error.where, "next step": error.fix},
             allow_retries=isinstance(error, _MAY_PASS),
         ) from error
+    except (KeyboardInterrupt, dg.DagsterExecutionInterruptedError) as error:
+        # Dagster would retry a step that was interrupted, as its retry policy says: a cancelled run would go on.
+        fix = "Launch the run again when it suits; what was committed stands, the rest was never part of the table."
+        raise dg.Failure(
+            description=f"the run was cancelled or interrupted. Next step: {fix}",
+            metadata={"next step": fix},
+            allow_retries=False,
+        ) from error
     except Exception as error:
         fix = "Read the stack trace below; what was committed stands, so launching the run again is safe."
         raise dg.Failure(
             description=f"{type(error).__name__}: {error}. Next step: {fix}", metadata={"next step": fix}
         ) from error
+
+
+def refuse_if_cancelled(instance: dg.DagsterInstance, run_id: str) -> None:
+    """Raise dg.Failure in a run that is being cancelled: the interrupt ended one step, the next one must not begin."""
+    run = instance.get_run_by_id(run_id)
+    if run is not None and run.status in (dg.DagsterRunStatus.CANCELING, dg.DagsterRunStatus.CANCELED):
+        raise dg.Failure(description="the run was cancelled before this step", allow_retries=False)
 
 
 def failed_groups(outcomes: dict[str, str]) -> dg.Failure:

@@ -92,11 +92,11 @@ def fleet_asset(tables: Sequence[TableConfig]) -> dg.AssetsDefinition:
         lines = ["| " + " | ".join(heading) + " |", "|" + "---|" * len(heading)]
         lines += ["| " + " | ".join(_cell(str(row.get(name, ""))) for name in heading) + " |" for row in rows]
         metadata = {
+            "fleet": dg.MetadataValue.md("\n".join(lines)),
             "tables": len(rows),
             "tables that are not well": len(ill),
             "files": sum(row.get("files", 0) for row in rows),
             "bytes": sum(row.get("bytes", 0) for row in rows),
-            "fleet": dg.MetadataValue.md("\n".join(lines)),
         }
         told = f"{len(ill)} of {len(rows)} tables are not well: {', '.join(ill)}" if ill else "All tables are well."
         return dg.MaterializeResult(

@@ -6,11 +6,10 @@ from typing import Any
 
 import dagster as dg
 
+from assets.account import BEFORE, steps_of
 from assets.resources import PaimonCatalog
 from maintenance.operations.history import FAILED, HistoryEntry, write_history
 from maintenance.table.shape import TableShape
-
-_BEFORE = "before"
 
 
 def keep_account(
@@ -22,11 +21,10 @@ def keep_account(
 ) -> None:
     """Write down every step of a run that has come to its end. `shape`: of the table now."""
     now = datetime.now(UTC)
-    first: Mapping[str, Any] = account.get(_BEFORE, {})
+    first: Mapping[str, Any] = account.get(BEFORE, {})
     entries = [
         _entry(now, identifier, context.run_id, step, numbers, first, shape)
-        for step, numbers in account.items()
-        if step != _BEFORE
+        for step, numbers in steps_of(account).items()
     ]
     _write(context, catalog, identifier, entries)
 
@@ -58,7 +56,7 @@ def _entry(
         run_id=run_id,
         seconds=numbers.get("seconds"),
         snapshot_id=shape.snapshot_id,
-        input_bytes=numbers.get("input_bytes"),
+        input_bytes=numbers.get("input_bytes", numbers.get("deleted_bytes", numbers.get("bytes"))),
         files_before=before.get("files"),
         files_after=after.get("files"),
         bytes_before=before.get("bytes"),

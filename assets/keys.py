@@ -33,6 +33,21 @@ def partition_states(identifier: str) -> dg.AssetKey:
     return dg.AssetKey([*identifier.split("."), "partitions"])
 
 
+def landing(identifier: str) -> dg.AssetKey:
+    """The asset of the folder from which a table is fed."""
+    return dg.AssetKey([*identifier.split("."), "landing"])
+
+
 def compaction(identifier: str) -> dg.AssetKey:
     """The asset that says up to where the partitions of a table are compacted."""
     return dg.AssetKey([*identifier.split("."), "compaction"])
+
+
+def changelog(identifier: str) -> dg.AssetKey:
+    """The asset that says up to where the partitions of a table have their changelog."""
+    return dg.AssetKey([*identifier.split("."), "changelog"])
+
+
+def tags(identifier: str) -> dg.AssetKey:
+    """The asset of a table's tags, one for each period."""
+    return dg.AssetKey([*identifier.split("."), "tags"])

@@ -1,6 +1,6 @@
-"""What Dagster shows of a table: its standing metadata, numbers it can plot, and changes before and after."""
+"""What Dagster shows of a table as it is now: numbers it can plot, and changes before and after."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, is_dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -8,31 +8,20 @@ from typing import Any
 import dagster as dg
 
 from assets import keys
+from assets.account import BEFORE, steps_of
+from assets.catalogue import STORAGE_KIND, column_lineage
 from assets.config import TableConfig
 from maintenance.format.snapshot import Snapshot
 from maintenance.table.shape import TableShape
 from maintenance.table.table import Table
 
-STORAGE_KIND = "paimon"
 _PATHS_SHOWN = 10_000
 SKIPPED_SHARE = "files skipped by indexes (share of probe)"
 _TOLD_BEFORE = ("files", "sorted runs (most in a bucket)", "bytes")
 
 
-def standing_metadata(table: TableConfig) -> dict[str, Any]:
-    """What is known of a table before it is ever touched."""
-    metadata: dict[str, Any] = {"dagster/table_name": table.identifier, "dagster/storage_kind": STORAGE_KIND}
-    if table.columns:
-        metadata["dagster/column_schema"] = _column_schema(
-            (name, text, name in table.primary_keys) for name, text in table.columns.items()
-        )
-    return metadata
-
-
 def table_metadata(table: Table, shape: TableShape) -> dict[str, Any]:
     """A table as it is now. Plain numbers, since Dagster plots these from run to run."""
-    schema = table.schema
-    columns = ((field.name, str(field.type), field.name in schema.primary_keys) for field in schema.fields)
     # Before compaction a key may have several records, deletes among them: the rows are not known without reading.
     merged = not table.is_primary_key_table or (shape.level0_files == 0 and shape.sorted_runs_max <= 1)
     return {
@@ -40,7 +29,6 @@ def table_metadata(table: Table, shape: TableShape) -> dict[str, Any]:
         "dagster/storage_kind": STORAGE_KIND,
         "dagster/uri": table.location,
         **({"dagster/row_count": shape.rows} if merged else {}),
-        "dagster/column_schema": _column_schema(columns),
         "snapshot": shape.snapshot_id or 0,
         **shape_numbers(shape),
     }
@@ -62,6 +50,7 @@ def shape_numbers(shape: TableShape) -> dict[str, int | float]:
         "bytes of file indexes": shape.index_bytes,
         "files with deletion vectors": shape.vectors,
         "rows deleted by vectors": shape.deleted_rows,
+        "bytes of deletion vectors": shape.vector_bytes,
     }
 
 
@@ -77,25 +66,25 @@ def before_and_after(before: Mapping[str, Any], after: Mapping[str, Any]) -> dg.
 
 def closing_metadata(table: Table, shape: TableShape, account: Mapping[str, Any]) -> dict[str, Any]:
     """A table at the end of a run: as it is, and what the run's steps (`account`) changed and how long they took."""
-    metadata = table_metadata(table, shape)
-    before: Mapping[str, Any] = account.get("before", {})
+    metadata, steps = table_metadata(table, shape), steps_of(account)
+    before: Mapping[str, Any] = account.get(BEFORE, {})
     if before:
         metadata["before and after"] = before_and_after(before, shape_numbers(shape))
         metadata.update({f"{name} before": value for name, value in before.items() if name in _TOLD_BEFORE})
-    indexing: Mapping[str, Any] = account.get("file_index", {})
+    indexing: Mapping[str, Any] = steps.get("file_index", {})
     if indexing.get("probe_values"):
         metadata[SKIPPED_SHARE] = round(float(indexing["probe_skipped_share"]), 4)
-    for step, numbers in account.items():
-        if step != "before" and "seconds" in numbers:
+    for step, numbers in steps.items():
+        if "seconds" in numbers:
             metadata[f"seconds of {step}"] = round(float(numbers["seconds"]), 3)
     return metadata
 
 
-def commit_materialization(identifier: str, snapshot: Snapshot) -> dg.AssetMaterialization:
+def commit_materialization(table: TableConfig, snapshot: Snapshot) -> dg.AssetMaterialization:
     """A commit of someone else, as an event of the table's asset that needs no run."""
     committed = datetime.fromtimestamp(snapshot.time_millis / 1000, UTC)
     return dg.AssetMaterialization(
-        asset_key=keys.asset_key(identifier),
+        asset_key=keys.asset_key(table.identifier),
         description=f"Snapshot {snapshot.id}, committed by {snapshot.commit_user}.",
         metadata={
             "snapshot": snapshot.id,
@@ -104,6 +93,7 @@ def commit_materialization(identifier: str, snapshot: Snapshot) -> dg.AssetMater
             "committed at": dg.MetadataValue.timestamp(committed),
             "records": snapshot.total_record_count or 0,
             "records of the commit": snapshot.delta_record_count or 0,
+            **column_lineage(table),
         },
         tags={"dagster/data_version": str(snapshot.id)},
     )
@@ -122,15 +112,16 @@ def report_metadata(report: Any) -> dict[str, Any]:
     """The fields of an operation's report: numbers and texts as they are, the rest as JSON, long lists counted too."""
     metadata: dict[str, Any] = {}
     for name, value in fields_of(report).items():
-        if value is None:
+        if value is None or isinstance(value, TableShape):  # `before_and_after` shows those
             continue
         label = name.replace("_", " ")
         if isinstance(value, (bool, int, float, str)):
             metadata[label] = value
         elif isinstance(value, (list, tuple)):
             metadata[f"{label} (count)"] = len(value)
-            metadata[label] = dg.MetadataValue.json(_plain(value[:_PATHS_SHOWN]))
-        else:
+            if value:
+                metadata[label] = dg.MetadataValue.json(_plain(value[:_PATHS_SHOWN]))
+        elif value:
             metadata[label] = dg.MetadataValue.json(_plain(value))
     return metadata
 
@@ -149,13 +140,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (list, tuple, set, frozenset)):
         return [_plain(item) for item in value]
     return value if isinstance(value, (bool, int, float, str)) or value is None else str(value)
-
-
-def _column_schema(columns: Iterable[tuple[str, str, bool]]) -> dg.TableSchema:
-    return dg.TableSchema([_column(name, text, is_key) for name, text, is_key in columns])
-
-
-def _column(name: str, text: str, is_key: bool) -> dg.TableColumn:
-    nullable = "NOT NULL" not in text
-    constraints = dg.TableColumnConstraints(nullable=nullable, other=["primary key"] if is_key else [])
-    return dg.TableColumn(name, text.replace(" NOT NULL", ""), constraints=constraints)

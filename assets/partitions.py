@@ -1,17 +1,21 @@
 """Compaction as the state of partitions: what is compacted up to where, what has changed since, what a backfill redoes.
 
-Each partitioned table has two more assets, over partitions that a sensor mirrors from the table. `<table>/partitions`
+Each partitioned table has more assets, over partitions that a sensor mirrors from the table. `<table>/partitions`
 is external: a new data version of a partition says that it has changed. `<table>/compaction` depends on it partition by
 partition, so that Dagster shows those as stale that changed since they were compacted; its data version is the snapshot
 up to which the partition is compacted. A run over many partitions is one compaction: it rewrites the stale ones alone.
+`<table>/changelog` is the same for the changelog, of tables whose changelog is made by a step.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
 from urllib.parse import unquote
 
 import dagster as dg
 
 from assets import keys
+from assets.account import BEFORE
 from assets.config import TableConfig
 from assets.failures import AFTER_CONFLICT, failed_groups, told_as_failure
 from assets.history import keep_account
@@ -21,6 +25,7 @@ from assets.step_config import PartitionCompactConfig
 from maintenance.metadata.partition_path import partition_path
 from maintenance.operations.compact import compact
 from maintenance.operations.compact_report import PLANNED, CompactReport
+from maintenance.operations.produce_changelog import produce_changelog
 
 # Dagster refuses partition keys that hold this.
 _FORBIDDEN = "..."
@@ -51,15 +56,47 @@ def state_asset(table: TableConfig) -> dg.AssetSpec:
         deps=[keys.asset_key(table.identifier)],
         partitions_def=partitions_of(table),
         kinds={"paimon"},
+        owners=list(table.owners) or None,
     )
 
 
 def compaction_asset(table: TableConfig) -> dg.AssetsDefinition:
     """The compaction of the partitions; materialising some of them rewrites those that are stale."""
+    told = f"The snapshot up to which each partition of {table.identifier} is compacted into its top level."
 
-    @dg.asset(
-        key=keys.compaction(table.identifier),
-        description=f"The snapshot up to which each partition of {table.identifier} is compacted into its top level.",
+    @_over_partitions(table, keys.compaction(table.identifier), told)
+    def compaction(
+        context: dg.AssetExecutionContext, config: PartitionCompactConfig, catalog: PaimonCatalog, spark: Spark
+    ) -> dg.MaterializeResult:
+        with told_as_failure():
+            full = partial(compact, full=True, proof=table.compaction.proof)
+            return _rewritten(context, config, catalog, spark, table, "compaction", full)
+
+    return compaction
+
+
+def changelog_asset(table: TableConfig) -> dg.AssetsDefinition:
+    """The changelog of the partitions; materialising some of them produces what they lack.
+
+    Changes of one key between two runs come as one change: a changelog that is made later is shorter, and as true.
+    """
+    told = f"The snapshot up to which each partition of {table.identifier} has its changelog; a backfill makes it."
+
+    @_over_partitions(table, keys.changelog(table.identifier), told)
+    def changelog(
+        context: dg.AssetExecutionContext, config: PartitionCompactConfig, catalog: PaimonCatalog, spark: Spark
+    ) -> dg.MaterializeResult:
+        with told_as_failure():
+            return _rewritten(context, config, catalog, spark, table, "changelog", produce_changelog)
+
+    return changelog
+
+
+def _over_partitions(table: TableConfig, key: dg.AssetKey, told: str) -> Callable[..., Any]:
+    """The decorator of an asset over the table's partitions; a backfill is one run."""
+    return dg.asset(
+        key=key,
+        description=told,
         group_name=keys.asset_key(table.identifier).path[0],
         deps=[dg.AssetDep(keys.partition_states(table.identifier), partition_mapping=dg.IdentityPartitionMapping())],
         partitions_def=partitions_of(table),
@@ -68,36 +105,41 @@ def compaction_asset(table: TableConfig) -> dg.AssetsDefinition:
         owners=list(table.owners) or None,
         pool=keys.pool(table.identifier),
         retry_policy=AFTER_CONFLICT,
-        op_tags={"paimon/table": table.identifier, "paimon/action": "compaction"},
+        op_tags={"paimon/table": table.identifier, "paimon/action": key.path[-1]},
     )
-    def compaction(
-        context: dg.AssetExecutionContext, config: PartitionCompactConfig, catalog: PaimonCatalog, spark: Spark
-    ) -> dg.MaterializeResult:
-        with told_as_failure():
-            opened = catalog.get_table(table.identifier).of_run(context.run.run_id)
-            specs = [spec_of(key) for key in context.partition_keys]
-            plan = compact(None, opened, full=True, partitions=specs, dry_run=True)
-            stale = {group.partition for group in plan.groups if group.outcome == PLANNED}
-            context.log.info(f"{len(stale)} of {len(specs)} partitions are stale")
-            report = compact(
-                spark.session() if stale else None,  # Spark is not started for nothing
-                opened,
-                full=True,
-                partitions=specs,
-                max_retries=config.max_retries,
-                progress=context.log.info,
-            )
-            failed = {f"{g.partition} bucket {g.bucket}": g.message for g in report.failed}
-            if failed:
-                raise failed_groups(failed)
-            account = {"compaction": {**report_numbers(report), "input_bytes": _input_bytes(report)},
-                       "before": shape_numbers(report.before)}  # fmt: skip
-            keep_account(context.op_execution_context, catalog, table.identifier, report.after, account)
-            numbers = {"partitions": len(specs), "partitions rewritten": len(stale)}
-            version = dg.DataVersion(str(report.compacted_through or 0))
-            return dg.MaterializeResult(metadata={**numbers, **report_metadata(report)}, data_version=version)
 
-    return compaction
+
+def _rewritten(
+    context: dg.AssetExecutionContext,
+    config: PartitionCompactConfig,
+    catalog: PaimonCatalog,
+    spark: Spark,
+    table: TableConfig,
+    step: str,
+    operation: Callable[..., CompactReport],
+) -> dg.MaterializeResult:
+    """Run an operation over the partitions of a run; those in which nothing is to be done cost nothing."""
+    opened = catalog.get_table(table.identifier).of_run(context.run.run_id)
+    specs = [spec_of(key) for key in context.partition_keys]
+    plan = operation(None, opened, partitions=specs, dry_run=True)
+    stale = {group.partition for group in plan.groups if group.outcome == PLANNED}
+    context.log.info(f"{len(stale)} of {len(specs)} partitions are stale")
+    report = operation(
+        spark.session() if stale else None,  # Spark is not started for nothing
+        opened,
+        partitions=specs,
+        max_retries=config.max_retries,
+        progress=context.log.info,
+    )
+    failed = {f"{g.partition} bucket {g.bucket}": g.message for g in report.failed}
+    if failed:
+        raise failed_groups(failed)
+    account = {step: {**report_numbers(report), "input_bytes": _input_bytes(report)},
+               BEFORE: shape_numbers(report.before)}  # fmt: skip
+    keep_account(context.op_execution_context, catalog, table.identifier, report.after, account)
+    numbers = {"partitions": len(specs), "partitions rewritten": len(stale), **spark.metadata()}
+    version = dg.DataVersion(str(report.compacted_through or 0))
+    return dg.MaterializeResult(metadata={**numbers, **report_metadata(report)}, data_version=version)
 
 
 def _input_bytes(report: CompactReport) -> int:

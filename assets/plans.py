@@ -6,18 +6,22 @@ import dagster as dg
 
 from assets.resources import PaimonCatalog
 from maintenance.errors import PaimonError
+from maintenance.fs.file_io import FileIO
 from maintenance.operations.history import estimated_seconds, read_history
-from maintenance.operations.stored_plan import StoredPlan
-from maintenance.table.table import Table
+from maintenance.operations.stored_plan import MANY, StoredPlan
 
 _GROUPS_SHOWN = 1000
+# Plans of so many tables are estimated, each from its own history.
+_ESTIMATED = 50
 # Steps whose past runs say how quickly a table is compacted.
-_SIMILAR = {"compact": ("compact", "compaction")}
+_SIMILAR = {"compact": ("compact", "compaction", "compact_database")}
 
 
-def kept_plan(context: dg.OpExecutionContext, catalog: PaimonCatalog, table: Table, plan: StoredPlan) -> dict[str, Any]:
+def kept_plan(
+    context: dg.OpExecutionContext, catalog: PaimonCatalog, file_io: FileIO, plan: StoredPlan
+) -> dict[str, Any]:
     """Store a plan; returns it as metadata. The run gets the plan's id as a tag."""
-    plan_id = plan.store(table.file_io, catalog.warehouse)
+    plan_id = plan.store(file_io, catalog.warehouse)
     context.instance.add_run_tags(context.run_id, {"paimon/plan_id": plan_id})
     metadata: dict[str, Any] = {
         "plan id": plan_id,
@@ -45,16 +49,23 @@ def kept_plan(context: dg.OpExecutionContext, catalog: PaimonCatalog, table: Tab
     return metadata
 
 
-def found_plan(catalog: PaimonCatalog, table: Table, plan_id: str) -> StoredPlan:
+def found_plan(catalog: PaimonCatalog, file_io: FileIO, plan_id: str) -> StoredPlan:
     """The plan of an id. Raises: NotFoundError, CorruptFileError."""
-    return StoredPlan.load(table.file_io, catalog.warehouse, plan_id)
+    return StoredPlan.load(file_io, catalog.warehouse, plan_id)
 
 
 def _estimate(catalog: PaimonCatalog, plan: StoredPlan) -> float | None:
-    """How long it may take, by the speed of past runs on this table; None if there were none."""
+    """How long it may take, by the speed of past runs on this table, or else by their time; None if there were none."""
+    if plan.table == MANY:
+        plans = [StoredPlan.of_dict(found) for found in plan.arguments["plans"][: _ESTIMATED + 1]]
+        parts = [_estimate(catalog, found) for found in plans] if len(plans) <= _ESTIMATED else [None]
+        known = [seconds for seconds in parts if seconds is not None]
+        return sum(known) if len(known) == len(parts) else None
     history = catalog.history_of(plan.table)
-    if history is None or not plan.bytes:
+    if history is None:
         return None
+    if not plan.groups:
+        return 0.0
     try:
         past = [
             row

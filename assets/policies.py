@@ -1,15 +1,26 @@
 """The parts of tables.yaml that say how tables are kept: frozen models, each refusing what it does not know."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any, Literal, Self
+from datetime import UTC, date, datetime, timedelta
+from typing import Annotated, Any, Literal, Self, get_args
 from zoneinfo import ZoneInfo
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, model_validator
+from dagster._utils.schedules import is_valid_cron_string
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    Field,
+    SerializeAsAny,
+    ValidationError,
+    model_validator,
+)
 
 from maintenance.errors import PaimonError
 from maintenance.monitor.backlog import BacklogLimits
+from maintenance.monitor.triggers import Triggers
 from maintenance.options.option import duration
+from maintenance.options.table import COMPACTION_MIN_FILE_NUM, NUM_SORTED_RUN_COMPACTION_TRIGGER
 from maintenance.types.data_type import parse_type
 
 
@@ -33,6 +44,12 @@ def _texts(options: Any) -> Any:
     return {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in options.items()}
 
 
+def _cron_text(text: str) -> str:
+    if text.startswith("@") or not is_valid_cron_string(text):
+        raise ValueError(f"'{text}' is not a cron schedule of five fields")
+    return text
+
+
 def _zone_text(name: str) -> str:
     try:
         ZoneInfo(name)
@@ -44,6 +61,7 @@ def _zone_text(name: str) -> str:
 Options = Annotated[dict[str, str], BeforeValidator(_texts)]
 TypeText = Annotated[str, AfterValidator(_type_text)]
 DurationText = Annotated[str, AfterValidator(_duration_text)]
+CronText = Annotated[str, AfterValidator(_cron_text)]
 ZoneName = Annotated[str, AfterValidator(_zone_text)]
 
 
@@ -52,14 +70,41 @@ class Entry(BaseModel, frozen=True, extra="forbid"):
 
 
 class TagPolicy(Entry):
-    """The tag that is created before each expiry, so that a known state outlives it."""
+    """The tag before each expiry, so that a known state outlives it; with a cron, the tag of each period instead."""
 
-    name: str = Field(default="{date}", description="{date} is today in the schedule's time zone, {snapshot} the id.")
+    name: str = Field(
+        default="{date}",
+        description="{date}: today in the schedule's zone, with a cron the day on which the period began; {time}: when"
+        " it began; {snapshot}: the snapshot's id, without a cron.",
+    )
     time_retained: DurationText = Field(default="90 d", description="How long the tag lives, as Paimon writes it.")
+    cron: CronText | None = Field(default=None, description="When a period ends and the next begins, e.g. 0 0 * * *.")
+    time_zone: ZoneName | None = Field(default=None, description="Where the cron's hours are; absent: the expiry's.")
+    since: date = Field(default=date(2026, 1, 1), description="The first day whose periods a backfill may tag.")
 
     @property
     def lifetime(self) -> timedelta:
         return duration(self.time_retained)
+
+    @property
+    def is_daily(self) -> bool:
+        """Whether no day has more than one period."""
+        minute_and_hour = (self.cron or "").split()[:2]
+        return len(minute_and_hour) == 2 and all(part.isdecimal() for part in minute_and_hour)
+
+    @model_validator(mode="after")
+    def names_differ(self) -> Self:
+        known = ("date", "time") if self.cron else ("date", "snapshot")
+        try:
+            self.name.format(**dict.fromkeys(known, "x"))
+        except (KeyError, IndexError, ValueError):
+            names = " and ".join(f"{{{name}}}" for name in known)
+            raise ValueError(f"name '{self.name}': only {names} are filled in here") from None
+        wanted = [] if self.cron is None else ["{date}"] if self.is_daily else ["{date}", "{time}"]
+        missing = [part for part in wanted if part not in self.name]
+        if missing:
+            raise ValueError(f"name '{self.name}' is the same for several periods: it needs {' and '.join(missing)}")
+        return self
 
 
 class ChecksPolicy(Entry):
@@ -84,12 +129,30 @@ class ChecksPolicy(Entry):
 
 
 class CompactionPolicy(Entry):
-    """When the sensor asks for the compaction of a table."""
+    """When the sensor asks for the compaction of a table. Without `trigger` the table's own options say it."""
 
     automatic: bool = Field(default=True, description="Off: only a person or a backfill compacts this table.")
     trigger: int | None = Field(
-        default=None, ge=2, description="Sorted runs, or files without a primary key, in one bucket; absent: Paimon's."
+        default=None, ge=2, description="Sorted runs, or small files without a primary key, in one bucket."
     )
+    level0_files: int | None = Field(default=None, ge=2, description="In one bucket; its partition is merged fully.")
+    small_files: int | None = Field(default=None, ge=2, description="In one bucket; its partition is merged fully.")
+    deleted_share: float | None = Field(
+        default=None, gt=0, le=1, description="Of a partition's rows, deleted but still stored; it is merged fully."
+    )
+    changelog_lag: int | None = Field(default=None, ge=1, description="Commits that no changelog has yet.")
+    proof: Literal["auto", "full", "sampled", "off"] = Field(
+        default="auto", description="How what a compaction writes is proved before it is committed."
+    )
+
+    @property
+    def triggers(self) -> Triggers:
+        return Triggers(self.trigger, self.level0_files, self.small_files, self.deleted_share, self.changelog_lag)
+
+    def options(self, has_primary_key: bool) -> dict[str, str]:
+        """The table options by which the compaction goes that this policy asks for; empty if it says nothing."""
+        option = NUM_SORTED_RUN_COMPACTION_TRIGGER if has_primary_key else COMPACTION_MIN_FILE_NUM
+        return {} if self.trigger is None else {option.key: str(self.trigger)}
 
 
 class RetentionPolicy(Entry):
@@ -151,29 +214,43 @@ class IndexColumns(Entry):
         return found
 
 
-class Webhook(Entry):
-    """Alerts as an HTTP POST. A text of the form ${NAME} is read from the environment when it is needed."""
+class Target(Entry):
+    """A place that alerts go to. Each kind is a subclass, in a module of its own in sensors/targets."""
 
-    kind: Literal["webhook"]
-    url: str
-    format: Literal["json", "slack"] = Field(default="json", description="Generic JSON, or Slack's blocks.")
+    kind: str
+
+    def send(self, alert: Any) -> None:
+        """Send one alert. Raises: OSError; OptionError: an environment variable is not set."""
+        raise NotImplementedError
 
 
-class Email(Entry):
-    """Alerts by e-mail. A text of the form ${NAME} is read from the environment when it is needed."""
+def _of_its_kind(given: Any) -> Any:
+    """A target as the model of its kind. Its mistakes are told with their names, at the target's line."""
+    if not isinstance(given, dict):
+        return given
+    kinds = {get_args(model.model_fields["kind"].annotation)[0]: model for model in Target.__subclasses__()}
+    model = kinds.get(given.get("kind"))
+    if model is None:
+        raise ValueError(f"'kind' is one of {', '.join(sorted(kinds)) or 'none that is loaded'}")
+    try:
+        return model.model_validate(given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise ValueError(f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}") from error
 
-    kind: Literal["email"]
-    host: str
-    port: int = 25
-    sender: str
-    to: tuple[str, ...]
-    user: str | None = None
-    password: str | None = None
-    starttls: bool = False
+
+Targets = tuple[Annotated[SerializeAsAny[Target], BeforeValidator(_of_its_kind)], ...]
+
+
+class TableAlerts(Entry):
+    """Who else is told of a table's faults."""
+
+    targets: Targets = ()
+    instead: bool = Field(default=False, description="The project's targets are not told of this table.")
 
 
 class Alerts(Entry):
     """Who is told of failed runs and checks: once per fault, and again when it is over."""
 
     url: str = Field(default="http://localhost:3000", description="Where Dagster's web server is, for links.")
-    targets: tuple[Annotated[Webhook | Email, Field(discriminator="kind")], ...] = ()
+    targets: Targets = ()

@@ -3,6 +3,23 @@
 import dagster as dg
 from pydantic import Field
 
+from maintenance.errors import OptionError
+
+
+def chosen_plan(config: dg.Config, *beside_it: str) -> str | None:
+    """The plan to carry out, if one is named. Raises: OptionError: something else is set, too; the plan says it all.
+
+    `beside_it`: what may be set all the same.
+    """
+    given = {name: value for name, value in config.model_dump().items() if name not in beside_it}
+    plan_id = given.pop("plan_id", None)
+    fields = type(config).model_fields
+    beside = [name for name, value in given.items() if value != fields[name].default]
+    if plan_id and beside:
+        found = f"'{beside[0]}' is set beside 'plan_id'"
+        raise OptionError(found, f"plan {plan_id}", "The plan says it all: leave everything else out.")
+    return plan_id
+
 
 class IngestConfig(dg.Config):
     """Ingestion of landed micro-batches."""
@@ -12,6 +29,8 @@ class IngestConfig(dg.Config):
         default=None,
         description="Number of the last batch in the table. Only needed when the snapshots that tell have expired.",
     )
+    dry_run: bool = Field(default=False, description="Only tell which files would be committed, and keep it as a plan.")
+    plan_id: str | None = Field(default=None, description="Do what this plan of a dry run says, or refuse.")
 
 
 class CompactConfig(dg.Config):
@@ -33,6 +52,24 @@ class CompactConfig(dg.Config):
     max_retries: int = Field(
         default=5, ge=0, description="How often a group that lost against a writer is planned anew."
     )
+    proof: str | None = Field(
+        default=None,
+        description="How what is written is proved first: auto, full, sampled or off; empty: as tables.yaml says.",
+    )
+    dry_run: bool = Field(default=False, description="Only tell what would be merged, and keep it as a plan.")
+    plan_id: str | None = Field(default=None, description="Do what this plan of a dry run says, or refuse.")
+
+
+class CompactManyConfig(dg.Config):
+    """Compaction of many tables in one run."""
+
+    tables: list[str] = Field(default=["*.*"], description="Patterns such as sales.*, of the tables that Dagster has.")
+    without: list[str] = Field(default=[], description="Patterns of tables to leave out.")
+    full: bool = Field(default=False, description="Merge every bucket into its top level, whatever its sorted runs.")
+    partition_idle_time: str | None = Field(
+        default=None, description="Only partitions that were not written to for so long, e.g. 1 h."
+    )
+    max_concurrent: int = Field(default=2, ge=1, description="Tables at a time, all in one Spark.")
     dry_run: bool = Field(default=False, description="Only tell what would be merged, and keep it as a plan.")
     plan_id: str | None = Field(default=None, description="Do what this plan of a dry run says, or refuse.")
 
@@ -48,7 +85,10 @@ class PartitionCompactConfig(dg.Config):
 class ChangelogConfig(dg.Config):
     """Changelog production."""
 
-    dry_run: bool = Field(default=False, description="Only tell which buckets lack a changelog.")
+    partitions: list[dict[str, str]] = Field(default=[], description="Only these, e.g. [{month: '7'}]; empty: all.")
+    where: str | None = Field(default=None, description="Only partitions that match, in Spark SQL, e.g. month = 7.")
+    dry_run: bool = Field(default=False, description="Only tell which buckets lack a changelog, and keep it as a plan.")
+    plan_id: str | None = Field(default=None, description="Do what this plan of a dry run says, or refuse.")
 
 
 class AuditConfig(dg.Config):
@@ -69,7 +109,8 @@ class FileIndexConfig(dg.Config):
 
     where: str | None = Field(default=None, description="Only partitions that match, in Spark SQL, e.g. month = 7.")
     rebuild: bool = Field(default=False, description="Build also the indexes that are there as declared.")
-    dry_run: bool = Field(default=False, description="Only tell which files lack an index.")
+    dry_run: bool = Field(default=False, description="Only tell which files lack an index, and keep it as a plan.")
+    plan_id: str | None = Field(default=None, description="Do what this plan of a dry run says, or refuse.")
 
 
 class TagConfig(dg.Config):
@@ -80,6 +121,8 @@ class TagConfig(dg.Config):
     )
     snapshot_id: int | None = Field(default=None, description="Empty: the newest snapshot.")
     time_retained: str | None = Field(default=None, description="For example 90 d. Empty: as tables.yaml says.")
+    dry_run: bool = Field(default=False, description="Only tell which snapshot would be tagged, and keep it as a plan.")
+    plan_id: str | None = Field(default=None, description="Do what this plan of a dry run says, or refuse.")
 
 
 class ExpireSnapshotsConfig(dg.Config):
@@ -93,8 +136,18 @@ class ExpireSnapshotsConfig(dg.Config):
     plan_id: str | None = Field(default=None, description="Do what this plan of a dry run says, or refuse.")
 
 
+class ExpirePartitionsConfig(dg.Config):
+    """Expiry of partitions. What is left empty comes from the table's options."""
+
+    expiration_time: str | None = Field(default=None, description="Older ones go, e.g. 90 d.")
+    max_expires: int | None = Field(default=None, ge=1, description="Drop at most so many in this run.")
+    dry_run: bool = Field(default=False, description="Only list what would be dropped, and keep it as a plan.")
+    plan_id: str | None = Field(default=None, description="Do what this plan of a dry run says, or refuse.")
+
+
 class ExpireTagsConfig(dg.Config):
     """Expiry of tags whose time is over."""
 
     older_than: str | None = Field(default=None, description="Also those created before: ISO 8601 with an offset.")
-    dry_run: bool = Field(default=False, description="Only list what would be deleted.")
+    dry_run: bool = Field(default=False, description="Only list what would be deleted, and keep it as a plan.")
+    plan_id: str | None = Field(default=None, description="Do what this plan of a dry run says, or refuse.")

@@ -1,12 +1,12 @@
 """Each table as an asset: a graph whose steps are the operations, in the order in which they may run.
 
-ingestion -> compaction -> changelog -> file index -> tag -> snapshot expiry -> tag expiry -> closing description
+ingestion -> compaction -> changelog -> file index -> tag -> expiry of partitions, snapshots, tags -> description
 
 The asset of a table that others write, one without a landing folder, is no graph but external: the sensor reports each
 new snapshot to it, and the jobs do the maintenance.
 
 A step that does not apply to a table is left out: no landing folder, no ingestion; no changelog producer, no changelog;
-no indexed columns, no file index.
+no indexed columns, no file index; no time for its partitions, no expiry of them.
 """
 
 from collections.abc import Sequence
@@ -16,9 +16,9 @@ from zoneinfo import ZoneInfo
 
 import dagster as dg
 
-from assets import keys, ops
+from assets import catalogue, keys, ops
 from assets.config import TableConfig
-from assets.metadata import standing_metadata
+from assets.ops import LANDED
 
 Step = tuple[str, dg.OpDefinition]
 
@@ -42,12 +42,14 @@ class TableSteps:
             compaction.append(("changelog", ops.changelog_op(table)))
         if table.has_file_index:
             compaction.append(("file_index", ops.file_index_op(table)))
+        partitions = (("expire_partitions", ops.expire_partitions_op(table)),) if table.may_expire_partitions else ()
         return cls(
             table,
             ingestion=(("ingest", ops.ingest_op(table)),) if table.landing else (),
             compaction=tuple(compaction),
             expiry=(
                 ("tag", ops.tag_op(table, zone)),
+                *partitions,
                 ("expire_snapshots", ops.expire_snapshots_op(table, zone)),
                 ("expire_tags", ops.expire_tags_op(table)),
             ),
@@ -56,10 +58,13 @@ class TableSteps:
         )
 
 
-def chain(steps: Sequence[Step]) -> Any:
-    """Connect the steps inside a graph's body, each under its short name; returns the last one's output."""
+def chain(steps: Sequence[Step], landed: Any = None) -> Any:
+    """Connect the steps inside a graph's body, each under its short name; returns the last one's output.
+
+    `landed`: the graph's input from the landing folder, where the first step is the ingestion.
+    """
     (name, first), *others = steps
-    account = first.alias(name)()
+    account = first.alias(name)() if landed is None else first.alias(name)(**{LANDED: landed})
     for name, step in others:
         account = step.alias(name)(account)
     return account
@@ -69,27 +74,31 @@ def table_asset(steps: TableSteps) -> dg.AssetsDefinition | dg.AssetSpec:
     """The asset of a table. Materialising it runs the whole chain; that of a table which others write only shows it."""
     table = steps.table
     key = keys.asset_key(table.identifier)
-    description, owners = table.description or None, list(table.owners) or None
+    owners = list(table.owners) or None
     if table.is_external:
         return dg.AssetSpec(
             key,
-            description=description,
+            deps=[keys.asset_key(upstream) for upstream in table.lineage],
+            description=catalogue.description(table),
             group_name=key.path[0],
             owners=owners,
-            metadata=standing_metadata(table),
-            kinds={"paimon"},
+            metadata=catalogue.standing_metadata(table),
+            kinds=catalogue.kinds(table),
+            tags=catalogue.tags(table),
         )
 
     @dg.graph_asset(
         name=key.path[-1],
         key_prefix=key.path[:-1],
-        description=description,
+        ins={LANDED: dg.AssetIn(keys.landing(table.identifier), dagster_type=dg.Nothing)},
+        description=catalogue.description(table),
         group_name=key.path[0],
         owners=owners,
-        metadata=standing_metadata(table),
-        kinds={"paimon", "spark"},
+        metadata=catalogue.standing_metadata(table),
+        kinds=catalogue.kinds(table),
+        tags=catalogue.tags(table),
     )
-    def asset() -> Any:
-        return chain([*steps.ingestion, *steps.compaction, *steps.expiry, steps.describe])
+    def asset(landed: Any) -> Any:
+        return chain([*steps.ingestion, *steps.compaction, *steps.expiry, steps.describe], landed)
 
     return asset

@@ -26,10 +26,24 @@ def parse_yaml(path: Path, model: type[Model]) -> Model:
     try:
         return model.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
     except ValidationError as error:
-        first = error.errors()[0]
-        mark = _node_at(root, first["loc"]).start_mark
-        place = ".".join(str(part) for part in first["loc"])
-        raise _mistake(path, mark, f"{place}: {first['msg']}" if place else first["msg"]) from error
+        raise mistake_in(path, root, error) from error
+
+
+def attribute_mistake(path: Path, error: ValidationError) -> OptionError:
+    """What is wrong with the attributes of a component, with the line of its file where that can be told."""
+    try:
+        root = yaml.compose(path.read_text(encoding="utf-8"), yaml.SafeLoader)
+    except (OSError, yaml.YAMLError):
+        root = None
+    return mistake_in(path, root, error, "attributes")
+
+
+def mistake_in(path: Path, root: yaml.Node | None, error: ValidationError, *within: str) -> OptionError:
+    """The first mistake that pydantic found. `within`: where in the file the validated part is."""
+    first = error.errors()[0]
+    mark = None if root is None else _node_at(root, (*within, *first["loc"])).start_mark
+    place = ".".join(str(part) for part in first["loc"])
+    return _mistake(path, mark, f"{place}: {first['msg']}" if place else first["msg"])
 
 
 def _mistake(path: Path, mark: yaml.Mark | None, found: str) -> OptionError:

@@ -52,6 +52,25 @@ def ours(source: Path, rounds: int) -> dict[str, float]:
     return {"compact": min(seconds)}
 
 
+def proof(source: Path, rounds: int) -> dict[str, float]:
+    """Processor time of our operation in this process, without a proof, with it as it is by default, and in full."""
+    from maintenance.catalog import open_catalog
+    from maintenance.operations.compact import compact
+
+    pa.set_cpu_count(1)  # as in Spark's tasks
+    seconds: dict[str, list[float]] = {"off": [], "auto": [], "full": []}
+    for turn in range(rounds + 1):
+        for mode, taken in seconds.items():
+            table = open_catalog({"warehouse": str(fresh(source, "proof"))}).get_table(tables.NAME)
+            started = time.process_time()
+            report = compact(None, table, full=True, proof=mode)
+            taken.append(time.process_time() - started)
+            assert report.count("committed") == BUCKETS, report.groups
+            if turn == 0:
+                taken.clear()
+    return {mode: min(taken) for mode, taken in seconds.items()}
+
+
 def ours_read(source: Path, rounds: int) -> dict[str, float]:
     """Merge-on-read of the uncompacted table into Arrow, without Spark."""
     from maintenance.catalog import open_catalog
@@ -119,7 +138,7 @@ def pypaimon(source: Path) -> dict[str, float] | None:
     return json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else None
 
 
-CONTENDERS = {"ours": ours, "ours_read": ours_read, "java": java, "limit": limit}
+CONTENDERS = {"ours": ours, "proof": proof, "ours_read": ours_read, "java": java, "limit": limit}
 
 
 def contend(name: str, source: Path, rounds: int) -> dict[str, float]:
@@ -144,6 +163,13 @@ def compare(rows: int, rounds: int) -> None:
     mine = contend("ours", source, rounds)["compact"]
     print(f"  full compaction   limit (pyarrow copy)   {floor:7.2f} s", flush=True)
     print(f"                    ours, warm Spark       {mine:7.2f} s   {mine / floor:5.2f} x the limit", flush=True)
+    proved = contend("proof", source, rounds)
+    for mode in ("auto", "full"):
+        print(
+            f"                    proof = {mode:4}           {proved[mode]:7.2f} s   "
+            f"{100 * (proved[mode] / proved['off'] - 1):.0f} % more processor time than {proved['off']:.2f} s without",
+            flush=True,
+        )
     if java_core.JAR.exists():
         peer = contend("java", source, rounds)["compact"]
         print(

@@ -5,6 +5,7 @@
 Building: rows per second of each kind for a column of few and one of many values, from Arrow to the finished body; Java
 gets its rows as an array of objects made before. Reading: a query for one value and one for a narrow range over a table
 whose files statistics cannot tell apart; without an index and with each kind, seconds (best of three) and files opened.
+The bytes of the indexes are compared with Java's, the rows of the queries with those found without an index.
 """
 
 import argparse
@@ -13,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import time
+import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -48,8 +50,8 @@ def best(action: Callable[[], object]) -> float:
     return min(seconds)
 
 
-def build_ours(rows: int) -> dict[str, float]:
-    """Rows per second by kind and number of distinct values."""
+def build_ours(rows: int) -> dict[str, tuple[float, int]]:
+    """Rows per second, and a check sum of the index, by kind and number of distinct values."""
     from maintenance.format.file_index.kinds import KINDS as OURS
     from maintenance.types.data_type import parse_type
 
@@ -58,12 +60,12 @@ def build_ours(rows: int) -> dict[str, float]:
         array = pa.array(column(rows, distinct))
         for kind, options in KINDS.items():
 
-            def build(array: pa.Array = array, kind: str = kind, options: Mapping[str, str] = options) -> None:
+            def build(array: pa.Array = array, kind: str = kind, options: Mapping[str, str] = options) -> bytes | None:
                 builder = OURS[kind].builder(parse_type("BIGINT"), options)
                 builder.add(array)
-                builder.finish()
+                return builder.finish()
 
-            found[f"{kind}, {distinct} values"] = rows / best(build)
+            found[f"{kind}, {distinct} values"] = (rows / best(build), zlib.crc32(build() or b""))
     return found
 
 
@@ -78,7 +80,7 @@ def consumer_of(writer: Any) -> Any:
     return invoke.MethodHandleProxies.asInterfaceInstance(jpype.java.util.function.Consumer.class_, handle)
 
 
-def build_java(rows: int) -> dict[str, float]:
+def build_java(rows: int) -> dict[str, tuple[float, int]]:
     """The same by the Java core. Runs in a process of its own."""
     import jpype
 
@@ -90,13 +92,13 @@ def build_java(rows: int) -> dict[str, float]:
         for kind, options in KINDS.items():
             settings = paimon.options.Options(jpype.java.util.HashMap(dict(options)))
 
-            def build(kind: str = kind, settings: object = settings, boxed: object = boxed) -> None:
+            def build(kind: str = kind, settings: object = settings, boxed: object = boxed) -> Any:
                 indexer = paimon.fileindex.FileIndexer.create(kind, paimon.types.BigIntType(), settings)
                 writer = indexer.createWriter()
                 boxed.forEach(consumer_of(writer))  # type: ignore[attr-defined]
-                writer.serializedBytes()
+                return writer.serializedBytes()
 
-            found[f"{kind}, {distinct} values"] = rows / best(build)
+            found[f"{kind}, {distinct} values"] = (rows / best(build), zlib.crc32(bytes(build())))
     return found
 
 
@@ -110,7 +112,9 @@ def table_of(files: int, rows_per_file: int) -> str:
     shutil.rmtree(CACHE / "new", ignore_errors=True)
     catalog = open_catalog({"warehouse": str(CACHE / "new")})
     catalog.create_database("db")
-    catalog.create_table("db.t", Schema((("id", "BIGINT"), ("payload", "STRING")), (), (), {"bucket": "-1"}))
+    catalog.create_table(
+        "db.t", Schema((("id", "BIGINT"), ("payload", "STRING")), (), (), {"bucket": "-1", "write-only": "true"})
+    )
     table = catalog.get_table("db.t")
     for file in range(files):
         ids = np.random.default_rng(file).permutation(rows_per_file) * files + file
@@ -131,6 +135,7 @@ def reading(files: int, rows_per_file: int) -> dict[str, dict[str, float]]:
     queries = {"point": f"id = {middle}", "range": f"id BETWEEN {middle} AND {middle + 3}"}
     catalog = open_catalog({"warehouse": table_of(files, rows_per_file)})
     found: dict[str, dict[str, float]] = {}
+    answers: dict[str, pa.Table] = {}
     for kind in ("none", *KINDS):
         table = catalog.get_table("db.t")
         old = [RemoveOption(key) for key in table.options if key.startswith("file-index.")]
@@ -144,6 +149,9 @@ def reading(files: int, rows_per_file: int) -> dict[str, dict[str, float]]:
         for name, where in queries.items():
             numbers[f"{name} seconds"] = best(lambda table=table, where=where: table.to_arrow(where=where))  # type: ignore[misc]
             numbers[f"{name} files"] = explain_scan(table, where).kept
+            answer = table.to_arrow(where=where).sort_by("id")
+            if not answers.setdefault(name, answer).equals(answer):
+                raise SystemExit(f"{kind}: {where} finds other rows")
         found[kind] = numbers
     return found
 
@@ -164,10 +172,13 @@ def main() -> int:
     java = subprocess.run(command, capture_output=True, text=True, check=False)
     theirs = json.loads(java.stdout.splitlines()[-1]) if java.returncode == 0 else {}
     print(f"building, {arguments.rows} rows of BIGINT: rows per second")
-    for name, rate in ours.items():
-        beside = (
-            f"   Java core {theirs[name]:12,.0f}   {rate / theirs[name]:5.1f} times as fast" if name in theirs else ""
-        )
+    for name, (rate, check) in ours.items():
+        beside = ""
+        if name in theirs:
+            other, others_check = theirs[name]
+            beside = f"   Java core {other:12,.0f}   {rate / other:5.1f} times as fast"
+            if check != others_check:
+                raise SystemExit(f"the bytes of {name} are not those of the Java core")
         print(f"  {name:35} {rate:12,.0f}{beside}")
     if not theirs:
         print(f"  the Java core did not run: {java.stderr[-300:]}")

@@ -1,28 +1,35 @@
-"""Merge a bucket of at least 2 GiB of parquet in one task whose Python worker may hold 1 GiB.
+"""Merge buckets that are up to ten times what their task may hold: memory stays flat as the bucket grows.
 
-    python -m benchmarks.memory [--gib 2.0] [--cap-mib 1024]
+    python -m benchmarks.memory [--gib 0.25 2.3] [--cap-mib 640]
 
-The bucket has five overlapping runs. The compaction runs as a Spark task; a thread of the Python worker notes its
-resident memory a hundred times a second, and above the cap the task fails. Prints the peak and the throughput.
+Each bucket has five overlapping runs of at least so many GiB of parquet. The compaction runs as a Spark task in one
+process of Python, a new one for each size; a thread of it notes its resident memory a hundred times a second, and above
+the cap the task fails. Prints the peak, how many times the cap the bucket's rows take as Arrow, and the throughput.
+Every key's row is checked to be that of its newest run.
 """
 
 import argparse
 import shutil
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from benchmarks import tables
-from maintenance.catalog import open_catalog
+from maintenance.catalog import Schema, open_catalog
 from maintenance.compaction.rewrite import CompactionTask
 from maintenance.operations import compact as compact_operation
 from maintenance.operations.compact import compact, run_unit
 from maintenance.spark.session import get_session
+from maintenance.table.table import Table
 
 CACHE = Path(".cache/benchmarks")
+RUNS = 5
 
 
 def resident() -> int:
@@ -65,8 +72,8 @@ class WatchedUnit:
         return result
 
 
-def build(warehouse: Path, target_bytes: int) -> int:
-    """One bucket of at least that many bytes of parquet, in five overlapping runs. Returns its bytes."""
+def build(warehouse: Path, target_bytes: int) -> tuple[int, int]:
+    """One bucket of at least that many bytes of parquet, in five overlapping runs. Its bytes, and those of its rows."""
     probe = warehouse.with_name("probe")
     tables.build(probe, 400_000, buckets=1, runs=1)
     each = sum(path.stat().st_size for path in probe.rglob("*.parquet")) / 400_000
@@ -76,42 +83,90 @@ def build(warehouse: Path, target_bytes: int) -> int:
     catalog = open_catalog({"warehouse": str(warehouse)})
     catalog.create_database("bench")
     options = {"bucket": "1", "write-only": "true", "write-buffer-size": "64 gb", "target-file-size": "64 gb"}
-    catalog.create_table(tables.NAME, tables.Schema(tables.FIELDS, primary_keys=["id"], options=options))
+    catalog.create_table(tables.NAME, Schema(tables.FIELDS, primary_keys=["id"], options=options))
     table = catalog.get_table(tables.NAME)
+    assert isinstance(table, Table)
     random = np.random.default_rng(1)
-    for run in range(5):
-        table.write_arrow(tables.records(random, rows, rows // 5), commit_user="bench", commit_identifier=run)
-        print(f"  run {run + 1} of 5 written", flush=True)
-    return sum(path.stat().st_size for path in warehouse.rglob("*.parquet"))
+    in_memory = 0
+    for run in range(RUNS):
+        made = tables.records(random, rows, rows // RUNS)
+        # A hundredth of the score tells the run.
+        made = made.set_column(4, "score", pa.array(np.floor(random.random(made.num_rows) * 100) + run / 100))
+        table.write_arrow(made, commit_user="bench", commit_identifier=run)
+        in_memory += made.nbytes
+    return sum(path.stat().st_size for path in warehouse.rglob("*.parquet")), in_memory
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--gib", type=float, default=2.0)
-    parser.add_argument("--cap-mib", type=int, default=1024)
-    arguments = parser.parse_args()
+def newest_of(table: Table) -> tuple[int, int]:
+    """Number of keys, and the sum of the runs that their newest records are of: without the engine's merging."""
+    newest = np.zeros(0, np.int8)
+    entries = sorted(
+        table.manifests.live_entries(table.latest_snapshot()), key=lambda entry: entry.file.min_sequence_number
+    )
+    for run, entry in enumerate(entries):
+        path = table.paths.data_file(entry.partition, entry.bucket, entry.file)
+        ids = pq.read_table(path, columns=["id"]).column("id").to_numpy()
+        if len(newest) <= ids.max():
+            newest = np.append(newest, np.full(ids.max() + 1 - len(newest), -1, np.int8))
+        newest[ids] = run
+    return int(np.count_nonzero(newest >= 0)), int(newest[newest >= 0].sum())
+
+
+def runs_of(table: Table) -> tuple[int, int]:
+    """The same of a compacted table, from the scores that its rows have."""
+    keys = total = 0
+    for path in (
+        table.paths.data_file(e.partition, e.bucket, e.file)
+        for e in table.manifests.live_entries(table.latest_snapshot())
+    ):
+        scores = pq.read_table(path, columns=["score"]).column("score").to_numpy()
+        keys += len(scores)
+        total += int(np.rint(scores % 1 * 100).sum())
+    return keys, total
+
+
+def merge(gib: float, cap_mib: int) -> bool:
+    """Build, merge and check a bucket. Returns whether it stayed below the cap."""
     warehouse = CACHE / "memory"
-    print(f"building a bucket of {arguments.gib} GiB of parquet", flush=True)
-    size = build(warehouse, int(arguments.gib * 2**30))
-    pa.default_memory_pool().release_unused()
+    size, in_memory = build(warehouse, int(gib * 2**30))
     note = CACHE / "peak"
+    note.unlink(missing_ok=True)
     # The operation looks the function up in its module: the watched one takes its place, everything else is as it is.
-    compact_operation.run_unit = WatchedUnit(note, arguments.cap_mib << 20)  # type: ignore[assignment]
+    compact_operation.run_unit = WatchedUnit(note, cap_mib << 20)  # type: ignore[assignment]
     table = open_catalog({"warehouse": str(warehouse)}).get_table(tables.NAME).copy({"target-file-size": "128 mb"})
+    expected = newest_of(table)
     spark = get_session(master="local[1]")
     started = time.perf_counter()
     report = compact(spark, table, full=True)
     seconds = time.perf_counter() - started
     (group,) = report.groups
     peak = int(note.read_text())
-    print(
-        f"{group.outcome}: {size / 2**30:.2f} GiB of parquet, {group.input_rows:,} records in 5 runs -> "
-        f"{group.output_rows:,} rows in {group.output_files} files\n"
-        f"peak of the Python worker {peak / 2**20:.0f} MiB (cap {arguments.cap_mib} MiB), {seconds:.0f} s, "
-        f"{size / 2**20 / seconds:.0f} MiB/s on one core {group.message}"
+    told = (
+        f"{size / 2**30:5.2f} GiB of parquet, {group.input_rows:,} records -> {group.output_rows:,} rows",
+        f"as Arrow {in_memory / (cap_mib << 20):.1f} x the cap",
+        f"peak of the Python worker {peak / 2**20:.0f} MiB",
+        f"{seconds:.0f} s, {size / 2**20 / seconds:.0f} MiB/s on one core",
     )
+    print(f"  {'; '.join(told)}; {group.outcome} {group.message}", flush=True)
+    if group.outcome == "committed" and runs_of(table) != expected:
+        raise SystemExit(f"the merged bucket is not that of the newest records: {runs_of(table)}, not {expected}")
     shutil.rmtree(warehouse)
-    if group.outcome != "committed" or peak > arguments.cap_mib << 20:
+    return group.outcome == "committed" and peak <= cap_mib << 20
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--gib", type=float, nargs="+", default=[0.25, 2.3])
+    parser.add_argument("--cap-mib", type=int, default=640)
+    parser.add_argument("--one", type=float, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.one is not None:
+        raise SystemExit(0 if merge(arguments.one, arguments.cap_mib) else 1)
+    print(f"merging buckets of {RUNS} runs, cap {arguments.cap_mib} MiB", flush=True)
+    command = [sys.executable, "-m", "benchmarks.memory", "--cap-mib", str(arguments.cap_mib), "--one"]
+    # A process for each size, so that none starts with what another left.
+    codes = [subprocess.run([*command, str(gib)], check=False).returncode for gib in arguments.gib]
+    if any(codes):
         raise SystemExit(1)
 
 

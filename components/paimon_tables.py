@@ -11,8 +11,9 @@ import dagster as dg
 from pydantic import BaseModel, Field, ValidationError
 
 from assets.config import Project, rooted
+from assets.policies import ZoneName
+from assets.yaml_file import attribute_mistake
 from definitions import build_definitions
-from maintenance.errors import OptionError
 from maintenance.operations.history import HISTORY_TABLE
 
 
@@ -21,6 +22,22 @@ class TablesParams(BaseModel):
 
     warehouse: str = Field(default="warehouse", description="Path or URI of the warehouse.")
     pattern: str = Field(default="*.*", description="Which of its tables to maintain.")
+    time_zone: ZoneName = Field(default="UTC", description="Where the hours of the schedules are, an IANA name.")
+
+
+# Below what is scaffolded: what people ask for next.
+_MORE = """
+  # More settings of a pattern, all of them optional; docs/dagster.md explains them.
+  #   - pattern: sales.*
+  #     compaction: { trigger: 8 }
+  #     retention: { keep_at_least: 10, time_retained: 2 d, full_days: true }
+  #     tag: { cron: 0 0 * * *, name: "{date}", time_retained: 90 d }
+  #     checks: { max_age: 2 h }
+  # Who is told of faults; ${NAME} is read from the environment.
+  # alerts:
+  #   url: https://dagster.example
+  #   targets: [{ kind: webhook, url: "${ALERTS_URL}" }]
+"""
 
 
 class TablesScaffolder(dg.Scaffolder[TablesParams]):
@@ -34,10 +51,13 @@ class TablesScaffolder(dg.Scaffolder[TablesParams]):
         given = request.params if isinstance(request.params, TablesParams) else TablesParams()
         attributes = {
             "warehouse": given.warehouse,
-            "expiry": {"cron": "0 3 * * *", "time_zone": "UTC"},
+            "expiry": {"cron": "0 3 * * *", "time_zone": given.time_zone},
+            "fleet": {"cron": "0 6 * * *", "time_zone": given.time_zone},
             "patterns": [{"pattern": given.pattern}],
         }
         dg.scaffold_component(request, attributes)
+        with (Path(request.target_path) / "defs.yaml").open("a", encoding="utf-8") as file:
+            file.write(_MORE)
 
 
 @dg.scaffold_with(TablesScaffolder)
@@ -48,19 +68,18 @@ class PaimonTables(dg.Component, dg.Model, dg.Resolvable):
     catalog: dict[str, str] = Field(default_factory=dict, description="More of Paimon's catalog options.")
     spark: dict[str, Any] = Field(default_factory=dict, description="Where the steps do their work.")
     expiry: dict[str, Any] = Field(default_factory=dict, description="When the daily expiry runs.")
+    fleet: dict[str, Any] = Field(default_factory=dict, description="When the page over all tables is written.")
     alerts: dict[str, Any] = Field(default_factory=dict, description="Who is told of faults.")
     history: str | None = Field(default=HISTORY_TABLE, description="Table in each database for what was done.")
     patterns: list[dict[str, Any]] = Field(default_factory=list, description="Settings for tables that match.")
     tables: list[dict[str, Any]] = Field(default_factory=list, description="Tables with settings of their own.")
 
     def project(self, folder: Path) -> Project:
-        """The same as the project of a tables.yaml in that folder. Raises: OptionError, with the place."""
+        """The same as the project of a tables.yaml in that folder. Raises: OptionError, with the line of defs.yaml."""
         try:
             project = Project.model_validate({name: getattr(self, name) for name in type(self).model_fields})
         except ValidationError as error:
-            first = error.errors()[0]
-            place = ".".join(str(part) for part in first["loc"])
-            raise OptionError(f"{place}: {first['msg']}", f"{folder}/defs.yaml", "Correct this attribute.") from error
+            raise attribute_mistake(folder / "defs.yaml", error) from error
         return rooted(project, folder)
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:

@@ -1,8 +1,10 @@
-"""What the demo prints in the end: each table before and after maintenance, and one flight's changelog."""
+"""What the demo prints in the end: tables before and after maintenance, a correction, and one flight's changelog."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from demo.correction import Marks
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,17 @@ class Change:
 
     snapshot_id: int
     row: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Corrected:
+    """What an UPDATE of past rows did. `marks`: what the system tables said, and when."""
+
+    rows: int
+    touched_files: int
+    method: str
+    snapshot_id: int
+    marks: tuple[tuple[str, Marks], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +111,21 @@ def _delay(minutes: int | None) -> str:
     if minutes is None:
         return "-"
     return "on time" if minutes == 0 else f"{minutes:+d} min"
+
+
+def correction_report(name: str, corrected: Corrected) -> list[str]:
+    """The lines about a correction: what it did, and the deleted rows that stay in data files until a compaction."""
+    how = f"with {corrected.method.replace('_', ' ')} in snapshot {corrected.snapshot_id}"
+    lines = [
+        f"A correction of {name}",
+        f"  {corrected.rows:,} rows of {corrected.touched_files} files updated {how}",
+        f"  {'':<20}{'files':>10}{'records':>10}{'vectors':>10}{'deleted rows':>14}{'bytes of vectors':>18}",
+    ]
+    lines += [
+        f"  {when:<20}{at.files:>10,}{at.records:>10,}{at.vectors:>10,}{at.deleted_rows:>14,}{at.bytes:>18,}"
+        for when, at in corrected.marks
+    ]
+    return lines
 
 
 def check_report(check: Check) -> str:

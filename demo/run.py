@@ -9,7 +9,7 @@ import shutil
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +18,23 @@ import pyarrow as pa
 
 from assets import keys
 from assets.config import FOLDER, Project, load_project
-from assets.resources import PaimonCatalog, Spark
+from assets.resources import PaimonCatalog, spark_of
+from assets.row_changes import CHANGE_ROWS, STEP
 from definitions import build_definitions
-from demo import flights, routes, weather
+from demo import correction, flights, routes, weather
 from demo.feed import FLIGHT_ROUNDS, WEATHER_ROUNDS, Delivery, deliver, deliveries
 from demo.pipeline import Followed, follow
-from demo.report import Change, Check, Measured, RoundResult, changelog_report, check_report, table_report
+from demo.report import (
+    Change,
+    Check,
+    Corrected,
+    Measured,
+    RoundResult,
+    changelog_report,
+    check_report,
+    correction_report,
+    table_report,
+)
 from maintenance.catalog import Catalog, SetOption
 from maintenance.operations.audit_changelog import audit_changelog
 from maintenance.operations.explain_scan import explain_scan
@@ -37,12 +48,18 @@ HONOLULU = "month = 7 AND time_hour = TIMESTAMP '2013-07-11T14:00:00Z' AND carri
 HONOLULU_NAME = "Hawaiian Airlines 51, New York JFK to Honolulu, 11 July 2013 (demo.flights)"
 INDEX_QUERIES = {
     FLIGHTS: ("dest = 'LEX'",),
-    WEATHER: ("precip BETWEEN 0.41 AND 0.42", "wind_dir = 30 AND precip >= 0.2"),
+    WEATHER: ("wind_dir = 80 AND visib = 0.5", "precip BETWEEN 0.41 AND 0.42"),
+}
+# By which kind of index such a query is answered.
+INDEX_KINDS = {
+    "dest = 'LEX'": "bloom filter",
+    "wind_dir = 80 AND visib = 0.5": "bitmap",
+    "precip BETWEEN 0.41 AND 0.42": "BSI",
 }
 # Indexes that are asked for when there are files without.
 LATE_INDEXES = {
     FLIGHTS: {"file-index.bloom-filter.columns": "tailnum,dest", "file-index.bloom-filter.dest.items": "200"},
-    WEATHER: {"file-index.bitmap.columns": "wind_dir", "file-index.bsi.columns": "precip"},
+    WEATHER: {"file-index.bitmap.columns": "wind_dir,visib", "file-index.bsi.columns": "precip"},
 }
 QUERIES = {
     FLIGHTS: "origin = 'JFK' AND dep_delay > 60",
@@ -86,10 +103,27 @@ class Demo:
             account = {**account, "ingest": ingested_by(followed)}
         return measure(self.catalog.get_table(identifier), account, time.monotonic() - started)
 
+    def correct_weather(self) -> Corrected:
+        """Launch the job that corrects past weather. Raises SystemExit if the run fails."""
+        before = correction.marks(self.catalog.open(), WEATHER)
+        job = self.definitions.resolve_job_def(CHANGE_ROWS)
+        result = job.execute_in_process(
+            run_config=correction.run_config(WEATHER), instance=self.instance, tags=REPOSITORY, raise_on_error=False
+        )
+        if not result.success:
+            raise SystemExit(f"The run {result.run_id} failed; the reason stands above, and in the UI: make ui")
+        told = result.output_for_node(STEP)
+        return Corrected(
+            told["updated_rows"],
+            told["touched_files"],
+            told["method"],
+            told["snapshot_ids"][-1],
+            (("before", before), ("after the UPDATE", correction.marks(self.catalog.open(), WEATHER))),
+        )
+
     def follow_flights(self) -> Followed:
         """Run the pipeline from the flights to their routes until it has caught up."""
-        settings = self.project.spark
-        spark = Spark(master=settings.master, remote=settings.remote, options=settings.options).session()
+        spark = spark_of(self.project).session()
         described = next(table for table in self.project.tables if table.identifier == ROUTE_DAY)
         return follow(spark, self.catalog.get_table(FLIGHTS), self.catalog.get_or_create(described), CHECKPOINT)
 
@@ -189,7 +223,8 @@ def index_report(table: Table, query: str) -> str:
     skipped = len(found.files) - found.kept
     by_index = found.skipped.get(INDEX, 0)
     rows = f"{found.rows} rows left by them" if found.kept else "nothing left"
-    return f"  {query}: {skipped} of {len(found.files)} files skipped, {by_index} by file indexes, {rows}"
+    kind = f" ({INDEX_KINDS[query]})" if query in INDEX_KINDS else ""
+    return f"  {query}{kind}: {skipped} of {len(found.files)} files skipped, {by_index} by file indexes, {rows}"
 
 
 def clear(project: Project, instance: dg.DagsterInstance) -> None:
@@ -241,37 +276,48 @@ def main() -> int:
         feed = all_deliveries()
         results: dict[str, list[RoundResult]] = {FLIGHTS: [], WEATHER: [], ROUTE_DAY: []}
         changes: list[Change] = []
+        corrected: Corrected | None = None
         for number in range(1, len(FLIGHT_ROUNDS) + 1):
             for identifier in (FLIGHTS, WEATHER):
                 batches = feed[identifier][number - 1]
                 _say(f"Run {number} of {len(FLIGHT_ROUNDS)}, {identifier}: {len(batches)} micro-batches have landed")
                 deliver(batches, landings[identifier])
+                if (identifier, number) == (WEATHER, len(FLIGHT_ROUNDS)):
+                    _say(f"UPDATE of {WEATHER}, which holds nine months: {correction.NAME}")
+                    corrected = demo.correct_weather()
                 if number == len(FLIGHT_ROUNDS):
                     declare_indexes(catalog, identifier)
                 results[identifier].append(demo.run(identifier, number))
             _say(f"Run {number} of {len(FLIGHT_ROUNDS)}, {ROUTE_DAY}: a stream follows the changelog of the flights")
             results[ROUTE_DAY].append(demo.run(ROUTE_DAY, number, demo.follow_flights()))
             changes += demo.new_changes()
-    return _report(project, catalog, results, changes, time.monotonic() - started)
+    assert corrected is not None
+    last = correction.marks(catalog.open(), WEATHER)
+    corrected = replace(corrected, marks=(*corrected.marks, ("after the next run", last)))
+    return _report(project, catalog, Shown(results, changes, corrected), time.monotonic() - started)
 
 
-def _report(
-    project: Project,
-    catalog: PaimonCatalog,
-    results: dict[str, list[RoundResult]],
-    changes: Sequence[Change],
-    seconds: float,
-) -> int:
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What the report shows. `results`: by table; `changes`: of one flight."""
+
+    results: dict[str, list[RoundResult]]
+    changes: Sequence[Change]
+    corrected: Corrected
+
+
+def _report(project: Project, catalog: PaimonCatalog, shown: Shown, seconds: float) -> int:
     print()
-    for identifier, rounds in results.items():
+    for identifier, rounds in shown.results.items():
         print("\n".join(table_report(identifier, QUERIES[identifier], rounds)))
         for query in INDEX_QUERIES.get(identifier, ()):
             print(index_report(catalog.get_table(identifier), query))
         print()
-    print("\n".join(changelog_report(HONOLULU_NAME, changes)))
+    print("\n".join(correction_report(f"{WEATHER}: {correction.NAME}", shown.corrected)), end="\n\n")
+    print("\n".join(changelog_report(HONOLULU_NAME, shown.changes)))
     audit = audit_changelog(None, catalog.get_table(FLIGHTS))
     print(f"  {audit}", end="\n\n")
-    checked = checks(catalog.get_table(FLIGHTS).to_arrow(), catalog.get_table(ROUTE_DAY).to_arrow())
+    checked = checks(*(catalog.get_table(name).to_arrow() for name in (FLIGHTS, WEATHER, ROUTE_DAY)))
     print("\n".join(map(check_report, checked)), end="\n\n")
     print(f"The tables, for any reader of Apache Paimon: {project.warehouse}")
     print("Dagster with these runs, every table and its plots: make ui")
@@ -279,11 +325,12 @@ def _report(
     return 0 if audit.holds and all(check.right for check in checked) else 1
 
 
-def checks(flight_rows: pa.Table, route_rows: pa.Table) -> list[Check]:
-    """Whether the merged tables hold what pandas makes of the source."""
+def checks(flight_rows: pa.Table, weather_rows: pa.Table, route_rows: pa.Table) -> list[Check]:
+    """Whether the tables hold what pandas makes of the source; of the weather with the same correction."""
     by_key = flight_rows.sort_by([(name, "ascending") for name in flights.KEY]).to_pandas()
     return [
         Check(FLIGHTS, len(by_key), routes.same(by_key, flights.final_rows().to_pandas())),
+        Check(WEATHER, weather_rows.num_rows, routes.same(correction.found(weather_rows), correction.expected())),
         Check(ROUTE_DAY, route_rows.num_rows, routes.same(routes.found(route_rows), routes.expected())),
     ]
 

@@ -1,4 +1,5 @@
-"""The jobs: one per table that runs its whole chain, one per table that only compacts, one that expires all tables.
+"""The jobs: one per table that runs its whole chain, one per table that only compacts, one that expires all tables, one
+that changes rows of any table.
 
 A run is one process with one Spark session; its steps follow one another. Runs of different tables go side by side.
 """
@@ -12,6 +13,7 @@ from assets import keys
 from assets.checks import CHANGELOG_HOLDS, FSCK
 from assets.config import TableConfig
 from assets.health import FLEET
+from assets.row_changes import CHANGE_ROWS, change_rows_op
 from assets.tables import TableSteps, chain
 
 EXPIRE = "expire"
@@ -37,6 +39,22 @@ def maintain_job(steps: TableSteps, loggers: Mapping[str, dg.LoggerDefinition]) 
     return maintain.to_job(
         description=f"Compact, index and expire {table.identifier}, which others write.",
         tags=tags,
+        executor_def=dg.in_process_executor,
+        logger_defs=loggers,
+    )
+
+
+def ingest_job(steps: TableSteps, loggers: Mapping[str, dg.LoggerDefinition]) -> dg.JobDefinition:
+    """Commit what landed, and nothing else."""
+    table = steps.table
+
+    @dg.graph(name=keys.job("ingest", table.identifier))
+    def ingest() -> None:
+        chain([*steps.ingestion, steps.record])
+
+    return ingest.to_job(
+        description=f"Commit what landed for {table.identifier}, without maintenance.",
+        tags={"paimon/table": table.identifier, "paimon/action": "ingest"},
         executor_def=dg.in_process_executor,
         logger_defs=loggers,
     )
@@ -75,6 +93,22 @@ def fleet_job() -> Any:
     )
 
 
+def change_rows_job(tables: Sequence[TableConfig], loggers: Mapping[str, dg.LoggerDefinition]) -> dg.JobDefinition:
+    """Delete or update rows of a table that the run's config names."""
+    change = change_rows_op(tables)
+
+    @dg.graph(name=CHANGE_ROWS)
+    def change_rows() -> None:
+        change()
+
+    return change_rows.to_job(
+        description="Delete or update rows of a table, as the run's config says.",
+        tags={"paimon/action": CHANGE_ROWS},
+        executor_def=dg.in_process_executor,
+        logger_defs=loggers,
+    )
+
+
 def compact_job(steps: TableSteps, loggers: Mapping[str, dg.LoggerDefinition]) -> dg.JobDefinition:
     """Compact the table, and bring its changelog and indexes up to date."""
     table = steps.table
@@ -92,7 +126,7 @@ def compact_job(steps: TableSteps, loggers: Mapping[str, dg.LoggerDefinition]) -
 
 
 def expire_job(tables: Sequence[TableSteps], loggers: Mapping[str, dg.LoggerDefinition]) -> dg.JobDefinition:
-    """Tag, then expire snapshots and tags of every table. A table that fails holds up no other."""
+    """Tag, then expire partitions, snapshots and tags of every table. A table that fails holds up no other."""
     graphs = [_expiry_graph(steps) for steps in tables]
 
     @dg.graph(name=EXPIRE)
@@ -101,7 +135,7 @@ def expire_job(tables: Sequence[TableSteps], loggers: Mapping[str, dg.LoggerDefi
             graph()
 
     return expire.to_job(
-        description="Tag, then expire snapshots and tags of every table.",
+        description="Tag, then expire partitions, snapshots and tags of every table.",
         tags={"paimon/action": "expire"},
         executor_def=dg.in_process_executor,
         logger_defs=loggers,

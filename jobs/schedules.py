@@ -1,8 +1,10 @@
 """When jobs run by the clock. Schedules are switched on in Dagster's UI; hours are counted in a zone that is said."""
 
+from typing import Any
+
 import dagster as dg
 
-from assets.config import Expiry
+from assets.config import Expiry, Fleet
 
 
 def daily_expiry(job: dg.JobDefinition, expiry: Expiry) -> dg.ScheduleDefinition:
@@ -13,4 +15,15 @@ def daily_expiry(job: dg.JobDefinition, expiry: Expiry) -> dg.ScheduleDefinition
         cron_schedule=expiry.cron,
         execution_timezone=expiry.time_zone,
         description=f"Tag and expire all tables, in {expiry.time_zone}.",
+    )
+
+
+def fleet_schedule(job: Any, fleet: Fleet) -> dg.ScheduleDefinition:
+    """Write the page over all tables anew."""
+    return dg.ScheduleDefinition(
+        name="fleet_summary",
+        job=job,
+        cron_schedule=fleet.cron,
+        execution_timezone=fleet.time_zone,
+        description=f"How all tables stand, in {fleet.time_zone}.",
     )

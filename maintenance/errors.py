@@ -65,3 +65,7 @@ class ConflictError(PaimonError):
 
 class CommitError(PaimonError):
     """A snapshot could not be published."""
+
+
+class ProofError(PaimonError):
+    """What a rewrite has written is not what its rules make of what it has read; nothing of it was committed."""

@@ -1,27 +1,34 @@
 """Tells people of faults: failed runs, failed checks, sensors that fail. Once per fault, and again when it is over.
 
-The cursor holds the faults that are open. Whatever a tick finds is compared with them: a fault that is new is told, one
-that is gone is told as recovered. A failed run that Dagster is about to retry is no fault yet. An alert that no target
-takes stays untold, so the next tick tries again. `python -m sensors.targets` sends a test alert.
+The cursor holds the faults that are open, and for each which targets know of it. Whatever a tick finds is compared with
+them: a fault that is new is told, one that is gone is told as recovered. A failed run that Dagster is about to retry is
+no fault yet. What a target does not take it is sent again at the next tick, and no other target hears of it twice.
+`python -m sensors.targets` sends a test alert.
 """
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import dagster as dg
 from dagster import AssetCheckKey, DagsterInstance, DagsterRunStatus, RunsFilter
+from dagster._core.scheduler.instigation import InstigatorState, InstigatorStatus, SensorInstigatorData
 from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecordStatus
 
 from assets import keys
 from assets.checks import CHANGELOG_HOLDS, FSCK
 from assets.config import Project, TableConfig
 from assets.judgements import DESCRIPTIONS
-from assets.policies import Alerts
+from assets.policies import Target
+from sensors.routes import Routes, Told, parse_told, told_text
 from sensors.targets.alert import Alert
-from sensors.targets.registry import send
 
+NAME = "alerts"
 INTERVAL_SECONDS = 30
+_WATCHED = ("latest_snapshots", "check_radar", "partition_mirror")
+_SILENT_SECONDS = 900.0
 _RUNS_LOOKED_AT = 100
+_STEPS_LOOKED_AT = 1000
 _NEXT_STEP = "Next step: "
 _CHECKS = {
     **DESCRIPTIONS,
@@ -32,20 +39,21 @@ _ENDED = (DagsterRunStatus.FAILURE, DagsterRunStatus.SUCCESS)
 Faults = dict[str, Alert]
 
 
-def run_faults(instance: DagsterInstance, url: str) -> Faults:
+def run_faults(instance: DagsterInstance, tables: Sequence[TableConfig], url: str) -> Faults:
     """Jobs whose last run that ended has failed, and will not be retried."""
     newest: dict[str, dg.DagsterRun] = {}
     for run in instance.get_runs(RunsFilter(statuses=_ENDED), limit=_RUNS_LOOKED_AT):
         name = _job_of(run)
         if run.tags.get("dagster/will_retry") != "true":
             newest.setdefault(name, run)
-    return {
-        f"run:{name}": Alert(
-            f"run:{name}", "failed", f"Run of {name}", *_reason(instance, run), f"{url}/runs/{run.run_id}"
-        )
-        for name, run in newest.items()
-        if run.status == DagsterRunStatus.FAILURE
-    }
+    names = [table.identifier for table in tables]
+    found: Faults = {}
+    for name, run in newest.items():
+        if run.status == DagsterRunStatus.FAILURE:
+            (said, fix), whose = _reason(instance, run), _whose(instance, run, names)
+            fault, subject = f"run:{name}", f"Run of {name}"
+            found[fault] = Alert(fault, "failed", subject, said, fix, f"{url}/runs/{run.run_id}", whose)
+    return found
 
 
 def _job_of(run: dg.DagsterRun) -> str:
@@ -53,9 +61,28 @@ def _job_of(run: dg.DagsterRun) -> str:
     return f"{run.job_name} ({table})" if table and table.replace(".", "_") not in run.job_name else run.job_name
 
 
+def _whose(instance: DagsterInstance, run: dg.DagsterRun, names: Sequence[str]) -> tuple[str, ...]:
+    """The tables that a run failed for: the one it is about, or those whose steps failed; none if that is unclear."""
+    about = run.tags.get("paimon/table")
+    if about:
+        return (about,)
+    steps = {record.event_log_entry.step_key or "" for record in _failures(instance, run, _STEPS_LOOKED_AT)}
+    return tuple(name for name in names if any(_is_of(step, name) for step in steps))
+
+
+def _is_of(step: str, table: str) -> bool:
+    """Whether a step is one of a table: of its asset, of the assets beside it, or of the expiry of all tables."""
+    asset = keys.asset_key(table).to_python_identifier()
+    return step == asset or step.startswith((f"{asset}.", f"{asset}__", f"{keys.job('expire', table)}."))
+
+
+def _failures(instance: DagsterInstance, run: dg.DagsterRun, limit: int) -> Sequence[dg.EventLogRecord]:
+    return instance.get_records_for_run(run.run_id, of_type=dg.DagsterEventType.STEP_FAILURE, limit=limit).records
+
+
 def _reason(instance: DagsterInstance, run: dg.DagsterRun) -> tuple[str, str]:
     """What the run failed with, and the next step, from its first failed step."""
-    for record in instance.get_records_for_run(run.run_id, of_type=dg.DagsterEventType.STEP_FAILURE, limit=1).records:
+    for record in _failures(instance, run, 1):
         event = record.event_log_entry.dagster_event
         failure = event.step_failure_data.user_failure_data if event else None
         if failure is not None and failure.description:
@@ -81,86 +108,101 @@ def check_faults(instance: DagsterInstance, tables: Sequence[TableConfig], url: 
         said = entry.asset_check_evaluation_data.description if entry else None
         link = f"{url}/assets/{'/'.join(key.asset_key.path)}?view=checks&checkDetail={check}"
         fault = f"check:{table}:{check}"
-        found[fault] = Alert(fault, "failed", f"Check {check} of {table}", said or _CHECKS[check], "", link)
+        subject = f"Check {check} of {table}"
+        found[fault] = Alert(fault, "failed", subject, said or _CHECKS[check], "", link, (table,))
     return found
 
 
-def sensor_faults(instance: DagsterInstance, url: str) -> Faults:
-    """Sensors and schedules whose last ticks all failed."""
+def sensor_faults(instance: DagsterInstance, url: str, now: float) -> Faults:
+    """Sensors and schedules whose last ticks all failed, and sensors of this project that have stopped ticking.
+
+    `now`: seconds since 1970.
+    """
     found: Faults = {}
-    for state in instance.all_instigator_state():
+    states = instance.all_instigator_state()
+    # After a pause of the daemon the others are about to tick, too.
+    just_back = any(state.name == NAME and _silence(state, now) for state in states)
+    for state in states:
+        if state.status == InstigatorStatus.STOPPED:
+            continue
+        fault, subject = f"sensor:{state.name}", f"Sensor {state.name}"
         ticks = instance.get_ticks(state.instigator_origin_id, state.selector_id, limit=2)
         if len(ticks) == 2 and all(tick.is_failure for tick in ticks):
             error = ticks[0].error
             said = error.message.strip().splitlines()[-1] if error and error.message else "it failed twice"
-            fault = f"sensor:{state.name}"
-            found[fault] = Alert(fault, "failed", f"Sensor {state.name}", said, "Open its ticks.", f"{url}/automation")
+            found[fault] = Alert(fault, "failed", subject, said, "Open its ticks.", f"{url}/automation")
+        elif state.name in _WATCHED and not just_back and (silence := _silence(state, now)):
+            fix = "See whether Dagster's daemon and the code location are well, and restart them."
+            said = f"it is switched on and has not ticked for {silence:.0f} minutes"
+            found[fault] = Alert(fault, "failed", subject, said, fix, f"{url}/automation")
     return found
 
 
-def changed(before: Mapping[str, str], now: Faults, url: str) -> list[Alert]:
-    """What is to be told. `before`: the faults told so far, with their subjects."""
-    begun = [alert for fault, alert in now.items() if fault not in before]
-    over = [
-        Alert(fault, "recovered", subject, "All is well again.", "", url)
-        for fault, subject in before.items()
-        if fault not in now
-    ]
-    return begun + over
+def _silence(state: InstigatorState, now: float) -> float | None:
+    """For how many minutes a sensor that is switched on has not ticked; None if that is not long."""
+    data = state.instigator_data
+    if not isinstance(data, SensorInstigatorData):
+        return None
+    last = max(data.last_tick_timestamp or 0.0, data.last_sensor_start_timestamp or 0.0)
+    return (now - last) / 60 if last and now - last > _SILENT_SECONDS else None
 
 
-def tell(alerts: Iterable[Alert], config: Alerts) -> tuple[list[Alert], list[str]]:
-    """Send alerts to every target. Returns those that all targets took, and what went wrong."""
-    taken, troubles = [], []
-    for alert in alerts:
-        failed = []
-        for target in config.targets:
-            try:
-                send(alert, target)
-            except Exception as error:  # noqa: BLE001 - a target that is down must not silence the others
-                failed.append(f"{target.kind}: {error}")
-        troubles += failed
-        if not failed:
-            taken.append(alert)
-    return taken, troubles
+def tell(
+    routes: Routes, told: Mapping[str, Told], now: Faults, url: str
+) -> tuple[dict[str, Told], list[str], list[str]]:
+    """Send to each target what it does not know yet. `told`: the faults told so far.
+
+    Returns: the faults and who knows of them; the titles of what was sent; what went wrong.
+    """
+    after: dict[str, Told] = {}
+    said: dict[str, None] = {}
+    troubles: list[str] = []
+
+    def took(alert: Alert, target: Target) -> bool:
+        try:
+            target.send(alert)
+        except Exception as error:  # noqa: BLE001 - a target that is down must not silence the others
+            troubles.append(f"{target.kind}: {error}")
+            return False
+        said[alert.title] = None
+        return True
+
+    for fault, alert in now.items():
+        heard = told[fault].heard if fault in told else ()
+        missing = {i: target for i, target in routes.of_tables(alert.tables).items() if i not in heard}
+        heard += tuple(i for i, target in missing.items() if took(alert, target))
+        if heard:
+            after[fault] = Told(alert.subject, alert.tables, heard)
+    known = routes.all()
+    for fault, before in told.items():
+        if fault not in now:
+            over = Alert(fault, "recovered", before.subject, "All is well again.", "", url, before.tables)
+            left = tuple(i for i in before.heard if i in known and not took(over, known[i]))
+            if left:
+                after[fault] = replace(before, heard=left)
+    return after, list(said), troubles
 
 
 def alert_sensor(project: Project) -> dg.SensorDefinition:
     """The sensor that tells the targets of `project`; it runs from the start where there is a target."""
-    config, url = project.alerts, project.alerts.url.rstrip("/")
+    routes, url = Routes.of(project), project.alerts.url.rstrip("/")
 
     @dg.sensor(
-        name="alerts",
+        name=NAME,
         minimum_interval_seconds=INTERVAL_SECONDS,
-        default_status=dg.DefaultSensorStatus.RUNNING if config.targets else dg.DefaultSensorStatus.STOPPED,
+        default_status=dg.DefaultSensorStatus.RUNNING if routes.all() else dg.DefaultSensorStatus.STOPPED,
         description="Tells people of failed runs, checks and sensors, once per fault and again when it is over.",
     )
     def alerts(context: dg.SensorEvaluationContext) -> dg.SensorResult:
-        told = parse_cursor(context.cursor)
         instance = context.instance
         now = {
-            **run_faults(instance, url),
+            **run_faults(instance, project.tables, url),
             **check_faults(instance, project.tables, url),
-            **sensor_faults(instance, url),
+            **sensor_faults(instance, url, time.time()),
         }
-        taken, troubles = tell(changed(told, now, url), config)
-        for alert in taken:
-            if alert.state == "failed":
-                told[alert.fault] = alert.subject
-            else:
-                told.pop(alert.fault, None)
+        told, sent, troubles = tell(routes, parse_told(context.cursor), now, url)
         for trouble in troubles:
             context.log.error(f"An alert could not be sent, it will be tried again: {trouble}")
-        said = "; ".join(alert.title for alert in taken) or "Nothing new."
-        return dg.SensorResult(cursor=json.dumps(told, sort_keys=True), skip_reason=said)
+        return dg.SensorResult(cursor=told_text(told), skip_reason="; ".join(sent) or "Nothing new.")
 
     return alerts
-
-
-def parse_cursor(text: str | None) -> dict[str, str]:
-    """Fault -> its subject. A cursor that makes no sense counts as none."""
-    try:
-        found = json.loads(text or "{}")
-    except ValueError:
-        return {}
-    return {str(k): str(v) for k, v in found.items()} if isinstance(found, dict) else {}

@@ -10,7 +10,8 @@ over, and one for which this tick has no request left.
 import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
 import dagster as dg
 from dagster import DagsterInstance
@@ -23,6 +24,7 @@ from maintenance.commit.publish import RUN_PROPERTY
 from maintenance.errors import NotFoundError
 from maintenance.format.snapshot import Snapshot
 from maintenance.monitor.triggers import judge
+from maintenance.operations.compact_database import COMPACT_DATABASE
 from maintenance.table.shape import table_shape
 from sensors.turns import Trouble, Turn, Turns, pause
 
@@ -40,13 +42,19 @@ _UNFINISHED = (
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """A table at its newest snapshot. `committed`: that snapshot, where the sensor is to report it."""
+    """A table at its newest snapshot.
+
+    Attributes:
+        committed: that snapshot, where the sensor is to report it.
+        full: the partitions that are to be merged fully, empty = all; None: by the table's rules.
+    """
 
     snapshot_id: int
     due: bool
     reason: str
     time_millis: int = 0
     committed: Snapshot | None = None
+    full: tuple[Mapping[str, str], ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,23 +100,28 @@ def look(catalog: PaimonCatalog, config: TableConfig, judged: int | None) -> Sig
     snapshot_id = table.snapshots.latest_id()
     if snapshot_id is None or snapshot_id == judged:
         return None
-    need = judge(table, table_shape(table), config.compaction.trigger)
+    need = judge(table, table_shape(table), config.compaction.triggers)
     snapshot = table.snapshots.get(need.snapshot_id or snapshot_id)
     # What our own runs commit, these runs report, with more to tell.
     others = config.is_external and RUN_PROPERTY not in (snapshot.properties or {})
     wanted = need.due and config.compaction.automatic
     reason = need.reason if config.compaction.automatic else f"{need.reason}, and its compaction is not automatic"
-    return Sighting(snapshot.id, wanted, reason, snapshot.time_millis, snapshot if others else None)
+    seen = Sighting(snapshot.id, wanted, reason, snapshot.time_millis, snapshot if others else None)
+    return replace(seen, full=need.partitions) if need.full else seen
 
 
 def in_progress(instance: DagsterInstance, tables: Sequence[TableConfig]) -> set[str]:
-    """The tables that an unfinished run maintains or compacts, whether launched as a job or from the asset's page."""
+    """The tables that an unfinished run maintains or compacts, whether launched as a job or from the asset's page.
+
+    A run over many tables counts for all of them.
+    """
     names = {table.identifier for table in tables}
-    by_key = {make(name): name for name in names for make in (keys.asset_key, keys.compaction)}
+    by_key = {make(name): name for name in names for make in (keys.asset_key, keys.compaction, keys.changelog)}
     busy: set[str] = set()
     for run in instance.get_runs(dg.RunsFilter(statuses=_UNFINISHED)):
         busy |= {by_key[key] for key in run.asset_selection or () if key in by_key}
         busy |= {run.tags.get("paimon/table", "")} & names
+        busy |= names if run.job_name == COMPACT_DATABASE else set()
     return busy
 
 
@@ -147,7 +160,11 @@ def latest_sensor(tables: Sequence[TableConfig], jobs: Sequence[dg.JobDefinition
         chosen = [table for table in wanted if table not in paused][:_REQUESTS]
         left = wanted.keys() - set(chosen)
         sightings = {table: sighting for table, sighting in turn.found.items() if table not in left}
-        events = [commit_materialization(t, s.committed) for t, s in sightings.items() if s.committed is not None]
+        events = [
+            commit_materialization(table, seen.committed)
+            for table in tables
+            if (seen := sightings.get(table.identifier)) and seen.committed is not None
+        ]
         if turn.errors and not chosen and not events:
             raise dg.DagsterError(_told(turn.errors)) from next(iter(turn.errors.values()))
         judged = {**cursor.judged, **{table: sighting.snapshot_id for table, sighting in sightings.items()}}
@@ -166,8 +183,15 @@ def _request(table: str, sighting: Sighting) -> dg.RunRequest:
     return dg.RunRequest(
         run_key=f"{table}@{sighting.snapshot_id}-{sighting.time_millis}",
         job_name=keys.job("compact", table),
+        run_config=_config(sighting),
         tags={"paimon/base_snapshot": str(sighting.snapshot_id), "paimon/reason": sighting.reason},
     )
+
+
+def _config(sighting: Sighting) -> dict[str, Any]:
+    if sighting.full is None:
+        return {}
+    return {"ops": {"compact": {"config": {"full": True, "partitions": [dict(spec) for spec in sighting.full]}}}}
 
 
 def _silence(turn: Turn[Sighting], busy: set[str], paused: set[str]) -> str:

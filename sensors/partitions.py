@@ -23,6 +23,7 @@ from sensors.turns import Trouble, Turns
 
 INTERVAL_SECONDS = 30
 _EVENTS = 1000
+_EVENTS_EACH = 3
 Event = dg.AssetMaterialization | dg.AssetObservation
 PartitionsRequest = dg.AddDynamicPartitionsRequest | dg.DeleteDynamicPartitionsRequest
 
@@ -103,13 +104,14 @@ class Telling:
         snapshot = str(found.snapshot_id)
         digests = {key: digest for key, digest in before.digests.items() if key in states}
         changed = [key for key, state in states.items() if digests.get(key) != state.digest]
-        told = changed[: self.room // 2]
+        told = changed[: self.room // _EVENTS_EACH]
         for key in told:
             if states[key].stale or key not in digests:
                 self._observe(key, states[key], snapshot)
-        self.events += [self._compacted(key, states[key], snapshot) for key in told if not states[key].stale]
+        for key in told:
+            self.events += [self._found(of, key, states[key], snapshot) for of in self._up_to_date(states[key])]
         digests.update({key: states[key].digest for key in told})
-        self.room -= 2 * len(told)
+        self.room -= _EVENTS_EACH * len(told)
         return Mirrored((found.snapshot_id or 0) if len(told) == len(changed) else 0, digests)
 
     def _observe(self, key: str, state: PartitionState, snapshot: str) -> None:
@@ -123,8 +125,16 @@ class Telling:
             )
         )
 
-    def _compacted(self, key: str, state: PartitionState, snapshot: str) -> Event:
-        """As a run would record it: with the state that was compacted, so that a later one makes it stale."""
+    def _up_to_date(self, state: PartitionState) -> list[dg.AssetKey]:
+        """The assets for which nothing is to be done in a partition, whoever has done it."""
+        found = [] if state.stale else [keys.compaction(self.table.identifier)]
+        waits = state.level0_files if self.table.options.get("changelog-producer") == "lookup" else state.stale
+        if self.table.writes_changelog and not waits:
+            found.append(keys.changelog(self.table.identifier))
+        return found
+
+    def _found(self, asset: dg.AssetKey, key: str, state: PartitionState, snapshot: str) -> Event:
+        """As a run would record it: with the state that was worked on, so that a later one makes it stale."""
         of = keys.partition_states(self.table.identifier)
         record = self.instance.get_latest_data_version_record(of, True, key)
         event = None if record is None else record.event_log_entry.asset_observation
@@ -132,9 +142,9 @@ class Telling:
         name = of.to_user_string()
         pointer = {} if record is None else {f"dagster/input_event_pointer/{name}": str(record.storage_id)}
         return dg.AssetMaterialization(
-            keys.compaction(self.table.identifier),
+            asset,
             partition=key,
-            description=f"Found compacted at snapshot {snapshot}.",
+            description=f"Found up to date at snapshot {snapshot}.",
             metadata={"files": state.files, "bytes": state.bytes, "snapshot": int(snapshot)},
             tags={
                 "dagster/data_version": snapshot,
@@ -167,7 +177,7 @@ def partition_sensor(tables: Sequence[TableConfig]) -> dg.SensorDefinition:
         room = _EVENTS
         for table in tables:
             found = turn.found.get(table.identifier)
-            if found is None or room < 2:
+            if found is None or room < _EVENTS_EACH:
                 continue
             states = newest(found.partitions, table.partitions.max_keys)
             telling = Telling(context.instance, table, room)
@@ -182,7 +192,7 @@ def partition_sensor(tables: Sequence[TableConfig]) -> dg.SensorDefinition:
             asset_events=events,
             dynamic_partitions_requests=requests,
             cursor=Mirror(turn.first, known, turn.troubles).serialize(),
-            skip_reason=f"{len(turn.found)} tables have changed; {len(events)} partitions were found compacted.",
+            skip_reason=f"{len(turn.found)} tables have changed; {len(events)} times a partition was found up to date.",
         )
 
     return partition_mirror

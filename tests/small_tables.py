@@ -12,13 +12,23 @@ from maintenance.format.snapshot import serialize_snapshot
 from maintenance.table.table import Table
 
 
-def small_table(folder: Path, options: Mapping[str, str] | None = None, *, primary_key: bool = True) -> Table:
-    """`db.t` with columns k and v: two buckets by key, or an append table without buckets."""
+def small_table(
+    folder: Path,
+    options: Mapping[str, str] | None = None,
+    *,
+    primary_key: bool = True,
+    partition_keys: Sequence[str] = (),
+) -> Table:
+    """`db.t` with columns k and v: two buckets by key, or an append table without buckets.
+
+    Its writers leave compaction to others unless the options say otherwise.
+    """
     catalog = open_catalog({"warehouse": str(folder)})
     catalog.create_database("db", ignore_if_exists=True)
     keys, buckets = (["k"], {"bucket": "2"}) if primary_key else ([], {"bucket": "-1"})
     fields = [("k", "BIGINT NOT NULL"), ("v", "STRING")]
-    catalog.create_table("db.t", Schema(fields=fields, primary_keys=keys, options={**buckets, **(options or {})}))
+    given = {**buckets, "write-only": "true", **(options or {})}
+    catalog.create_table("db.t", Schema(fields, keys, partition_keys, given))
     return table_in(folder)
 
 

@@ -30,10 +30,13 @@ def create_table(
     partition_keys: Sequence[str] = (),
     name: str = "db.t",
 ) -> Table:
-    """A new table; one bucket unless the options say otherwise (`bucket` = -1 without a primary key)."""
-    buckets = {"bucket": "1"} if primary_keys else {"bucket": "-1"}
+    """A new table; one bucket unless the options say otherwise (`bucket` = -1 without a primary key).
+
+    It is `write-only` unless they say otherwise: tests count the runs that writers leave, and compact them themselves.
+    """
+    defaults = {"bucket": "1" if primary_keys else "-1", "write-only": "true"}
     catalog = open_warehouse(warehouse)
-    catalog.create_table(name, Schema(fields, primary_keys, partition_keys, {**buckets, **(options or {})}))
+    catalog.create_table(name, Schema(fields, primary_keys, partition_keys, {**defaults, **(options or {})}))
     return get_table(warehouse, name)
 
 

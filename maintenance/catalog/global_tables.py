@@ -4,21 +4,16 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol, Self
 
 import pyarrow as pa
 
 from maintenance.errors import NotFoundError
 from maintenance.options.catalog import CATALOG_OPTIONS_TABLE_ENABLED
-from maintenance.table.rows import rows_to_spark
 from maintenance.table.system.local_time import epoch_millis
 from maintenance.table.system.registry import SYSTEM_TABLES
-from maintenance.table.system.view import AnyView, chosen, fields_of
+from maintenance.table.system.view import AnyView, MetadataView
 from maintenance.table.table import Table
-from maintenance.types.data_type import DataField
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
 SYS = "sys"
 Rows = list[tuple[object, ...]]
@@ -47,8 +42,8 @@ class GlobalTable:
 
 
 @dataclass(frozen=True, slots=True)
-class GlobalView:
-    """`sys.name` of a catalog, read like a table."""
+class GlobalView(MetadataView):
+    """`sys.name` of a catalog."""
 
     catalog: Tables
     table: GlobalTable
@@ -58,38 +53,20 @@ class GlobalView:
         return f"{SYS}.{self.table.name}"
 
     @property
-    def fields(self) -> tuple[DataField, ...]:
-        """The columns."""
-        return fields_of(self.table.schema)
+    def schema(self) -> pa.Schema:
+        return self.table.schema
 
-    def copy(self, options: Mapping[str, str]) -> "GlobalView":
+    def copy(self, options: Mapping[str, str]) -> Self:
         """This table: options of a read change nothing in it, as in Paimon."""
         del options
         return self
 
-    def to_arrow(
-        self,
-        columns: Sequence[str] | None = None,
-        where: str | None = None,
-        options: Mapping[str, str] | None = None,
-    ) -> pa.Table:
-        """The rows; arguments as of `Table.to_arrow`."""
+    def rows(self, options: Mapping[str, str]) -> pa.Table:
         del options
         rows = self.table.rows(self.catalog)
-        listed: Sequence[Sequence[object]] = list(zip(*rows, strict=True)) or [[] for _ in self.table.schema]
-        arrays = [pa.array(values, field.type) for values, field in zip(listed, self.table.schema, strict=True)]
-        return chosen(pa.Table.from_arrays(arrays, schema=self.table.schema), columns, where)
-
-    def to_spark(
-        self,
-        spark: "SparkSession",
-        columns: Sequence[str] | None = None,
-        where: str | None = None,
-        options: Mapping[str, str] | None = None,
-    ) -> "DataFrame":
-        """The rows as a DataFrame; metadata is small, so it is made on the driver."""
-        rows = self.to_arrow(columns, where, options)
-        return rows_to_spark(spark, rows, fields_of(rows.schema))
+        listed: Sequence[Sequence[object]] = list(zip(*rows, strict=True)) or [[] for _ in self.schema]
+        arrays = [pa.array(values, field.type) for values, field in zip(listed, self.schema, strict=True)]
+        return pa.Table.from_arrays(arrays, schema=self.schema)
 
 
 def global_table(catalog: Tables, name: str) -> GlobalView:

@@ -7,7 +7,8 @@ commit with an identifier is idempotent: what its user has committed up to that 
 Source: seed 000 (two-phase commit), Java `FileStoreCommitImpl`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from maintenance.bucket.postpone import POSTPONE_BUCKET, is_postponed
@@ -29,6 +30,7 @@ from maintenance.format.index_manifest import IndexManifestEntry
 from maintenance.format.key import key_reader
 from maintenance.format.manifest import EntrySelection, FileKind, ManifestEntry
 from maintenance.format.snapshot import CommitKind, Snapshot
+from maintenance.write.buckets import RESCALE, other_number
 from maintenance.write.hash_index import HashFiles
 from maintenance.write.message import CommitMessage
 from maintenance.write.state import WriteState
@@ -101,12 +103,8 @@ def append_or_abort(
     state: WriteState | None = None,
 ) -> tuple[int, ...]:
     """As `commit_append`; when it is certain that nothing was published, the files of the messages are deleted."""
-    try:
+    with _aborting(target, messages):
         return commit_append(target, messages, identity, state=state)
-    except (CommitError, ConflictError):
-        # After any other error the snapshot may be there and need its files.
-        abort(target, messages)
-        raise
 
 
 def replaced(old: Sequence[IndexManifestEntry], new: Sequence[IndexManifestEntry]) -> list[IndexManifestEntry]:
@@ -191,15 +189,22 @@ def publish_or_abort(
 
     Raises: CommitError, ConflictError: certainly nothing was published, and the files of the messages are deleted.
     """
-    try:
+    with _aborting(target, messages):
         snapshot, conflict, _ = publish(target, changes, identity, check)
         if snapshot is None:
             raise conflict_error(target, conflict)
+    return snapshot.id
+
+
+@contextmanager
+def _aborting(target: CommitTarget, messages: Sequence[CommitMessage]) -> Iterator[None]:
+    """Delete the files of messages when it is certain that nothing was published."""
+    try:
+        yield
     except (CommitError, ConflictError):
         # After any other error the snapshot may be there and need its files.
         abort(target, messages)
         raise
-    return snapshot.id
 
 
 def abort(target: CommitTarget, messages: Sequence[CommitMessage]) -> None:
@@ -252,7 +257,15 @@ def _check_bucket_number(target: CommitTarget, changes: Changes, latest: Snapsho
     wrong = bucket_mismatch([*base, *changes.entries], changes.entries)
     if not wrong:
         return None
-    return Conflict("the number of buckets of the partition is another one than the table's", frozenset(wrong))
+    first = min(wrong)[0]
+    new = {entry.total_buckets for entry in changes.entries if entry.partition == first}
+    old = {entry.total_buckets for entry in base if entry.partition == first} - new
+    reason = other_number(target.paths, first, _numbers(old), _numbers(new))
+    return Conflict(reason, frozenset(wrong), RESCALE)
+
+
+def _numbers(totals: Collection[int]) -> str:
+    return " and ".join(map(str, sorted(total for total in totals if total > 0)))
 
 
 def _check_hash_files(

@@ -14,10 +14,11 @@ Group = tuple[bytes, int]
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """Why changes cannot be applied, and the (partition, bucket) groups that are to blame."""
+    """Why changes cannot be applied, the (partition, bucket) groups that are to blame, and what to do if not retry."""
 
     reason: str
     groups: frozenset[Group]
+    fix: str | None = None
 
 
 def find_conflict(

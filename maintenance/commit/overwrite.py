@@ -5,12 +5,13 @@ meanwhile are replaced too, as a later overwrite would; rows elsewhere stay. Fil
 expire. Source: metadata section 9.5, Java `FileStoreCommitImpl.overwritePartition`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from maintenance.bucket.postpone import is_postponed
 from maintenance.commit.commit import abort, check_replaced, entries_of_messages, publish_or_abort
-from maintenance.commit.publish import Changes, CommitIdentity, CommitTarget
+from maintenance.commit.conflicts import Conflict
+from maintenance.commit.publish import Changes, CommitIdentity, CommitTarget, publish
 from maintenance.errors import DataError, UnsupportedError
 from maintenance.format.index_manifest import IndexManifestEntry
 from maintenance.format.key import key_reader
@@ -108,6 +109,28 @@ def overwrite_or_abort(
         return _changes(target, latest, (added, new), replaces)
 
     return (publish_or_abort(target, messages, planned, identity, check_replaced),)
+
+
+def drop_partitions(
+    target: CommitTarget, identity: CommitIdentity, chosen: Callable[[Sequence[ManifestEntry]], Collection[bytes]]
+) -> int | None:
+    """Publish that all files of some partitions go. Returns the new snapshot's id, None if there are none of them.
+
+    Args: `chosen`: of the live entries the partitions to drop; asked anew whenever another writer was first.
+    Raises: CommitError: other writers kept publishing first.
+    """
+
+    def planned(latest: Snapshot | None) -> Changes:
+        live = [] if latest is None else target.manifests.live_entries(latest)
+        going = set(chosen(live))
+        gone = tuple(replace(entry, kind=FileKind.DELETE) for entry in live if entry.partition in going)
+        return Changes(CommitKind.OVERWRITE, gone, index=lambda old: [e for e in old if e.partition not in going])
+
+    def check(_target: CommitTarget, changes: Changes, _latest: Snapshot | None) -> Conflict | None:
+        return None if changes.entries else Conflict("nothing is left to drop", frozenset())
+
+    snapshot, _, _ = publish(target, planned, identity, check)
+    return None if snapshot is None else snapshot.id
 
 
 def _without_changelog(target: CommitTarget, messages: Sequence[CommitMessage]) -> list[CommitMessage]:

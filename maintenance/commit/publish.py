@@ -227,7 +227,7 @@ def _manifest_writer(target: CommitTarget) -> ManifestWriter:
 
 def conflict_error(target: CommitTarget, conflict: Conflict | None) -> ConflictError:
     reason = conflict.reason if conflict else "the state of the table has moved"
-    fix = "Open the table again and repeat the work; a partition keeps its number of buckets until it is overwritten."
+    fix = conflict.fix if conflict and conflict.fix else "Open the table again and repeat the work."
     return ConflictError(reason, f"table {target.name}", fix)
 
 

@@ -3,15 +3,21 @@
 Source: data section 2.9, Java `AppendCompactCoordinator` (unaware bucket) and `BucketedAppendCompactManager`.
 """
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 import pyarrow as pa
 
+from maintenance.compaction.proof.bucket import Findings
+from maintenance.compaction.proof.quarantine import refuse
+from maintenance.compaction.proof.settings import ProofMode, ProofResult, ProofSettings
+from maintenance.compaction.proof.stream import StreamProof
 from maintenance.format.data_file import DataFileMeta, FileSource
 from maintenance.format.deletion_vector import DeletionVector
 from maintenance.metadata.manifests import DeletionFile
 from maintenance.read.data_file import DataFileReader, ReadContext
+from maintenance.read.small_files import batches_of_files
 from maintenance.read.split_read import partition_values
 from maintenance.write.context import FileNames, WriteContext
 from maintenance.write.message import CommitMessage
@@ -43,14 +49,27 @@ class AppendCompaction:
     def input_files(self) -> tuple[DataFileMeta, ...]:
         return self.files
 
+    @property
+    def gone(self) -> dict[str, int | None]:
+        """How many rows of files are deleted, by name; None where an old index does not say."""
+        counts = {name: deletion.range.cardinality for name, deletion in self.deletions.items()}
+        return counts | {name: vector.cardinality for name, vector in self.deleted.items()}
+
 
 @dataclass(frozen=True, slots=True)
 class AppendCompactionTask:
-    """One such group with what reading and writing it needs."""
+    """One such group with what reading and writing it needs.
+
+    Attributes:
+        proof: how what is written is proved before anybody commits it.
+        snapshot_id: of the snapshot that it was planned on.
+    """
 
     write: WriteContext
     read: ReadContext
     compaction: AppendCompaction
+    proof: ProofSettings = field(default_factory=ProofSettings)
+    snapshot_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,40 +184,53 @@ def pack_in_order(
 
 
 def rewrite_append(task: AppendCompactionTask) -> CommitMessage:
-    """Rewrite one group of files. On an error nothing of what was written stays."""
+    """Rewrite one group of files. On an error nothing of what was written stays in the bucket.
+
+    Raises: ProofError: the rows written are not those read; the new files are in quarantine.
+    """
+    return proved_append(task)[0]
+
+
+def proved_append(task: AppendCompactionTask) -> tuple[CommitMessage, ProofResult]:
+    """The same, with the proof."""
     plan = task.compaction
     ordered = sorted(plan.files, key=lambda f: f.min_sequence_number)
     place = FilePlace(plan.partition, plan.bucket, source=plan.source)
+    proof = None if task.proof.mode == ProofMode.OFF else StreamProof(task.proof, task.write, plan.files, plan.gone)
     writer = RollingFileWriter(
         task.write,
         place,
-        FileNames.of(task.write.options),
+        FileNames.of(task.write),
         min_sequence_number=min(f.min_sequence_number for f in ordered),
+        witness=None if proof is None else proof.output,
     )
-    partition = partition_values(task.write.schema, plan.partition)
-    pending: list[pa.Table] = []
     try:
-        for file in ordered:
-            path = task.write.paths.data_file(plan.partition, plan.bucket, file)
-            reader = DataFileReader(
-                task.read,
-                path,
-                file,
-                partition,
-                deletion=plan.deletions.get(file.file_name),
-                vector=plan.deleted.get(file.file_name),
-            )
-            for rows in reader.batches(_BATCH_ROWS):
-                pending.append(rows)
-                if sum(part.num_rows for part in pending) >= _BATCH_ROWS:
-                    writer.write(pa.concat_tables(pending))
-                    pending = []
-        if pending:
-            writer.write(pa.concat_tables(pending))
+        for rows in _read(task, ordered):
+            if proof is not None:
+                proof.reads(rows)
+            writer.write(rows)
         written = writer.close()
+        message = CommitMessage(
+            plan.partition, plan.bucket, plan.total_buckets, compact_before=plan.files, compact_after=written
+        )
+        return message, ProofResult() if proof is None else proof.check(message, partial(_reader, task))
+    except Findings as findings:
+        raise refuse(task.write, message, findings, what="compaction", snapshot_id=task.snapshot_id) from None
     except BaseException:
         writer.abort()
         raise
-    return CommitMessage(
-        plan.partition, plan.bucket, plan.total_buckets, compact_before=plan.files, compact_after=written
-    )
+
+
+def _read(task: AppendCompactionTask, files: Sequence[DataFileMeta]) -> Iterator[pa.Table]:
+    deletions, deleted = task.compaction.deletions, task.compaction.deleted
+    readers = [
+        replace(_reader(task, file), deletion=deletions.get(file.file_name), vector=deleted.get(file.file_name))
+        for file in files
+    ]
+    return batches_of_files(readers, _BATCH_ROWS)
+
+
+def _reader(task: AppendCompactionTask, file: DataFileMeta) -> DataFileReader:
+    plan = task.compaction
+    path = task.write.paths.data_file(plan.partition, plan.bucket, file)
+    return DataFileReader(task.read, path, file, partition_values(task.write.schema, plan.partition))

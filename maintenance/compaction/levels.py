@@ -36,3 +36,8 @@ def sorted_runs(files: Sequence[DataFileMeta]) -> list[SortedRun]:
 def level_count(files: Sequence[DataFileMeta], configured: int) -> int:
     """Number of levels of a bucket: as configured, but enough for what is there. Source: Java `Levels`."""
     return max(2, configured, 1 + max((file.level for file in files), default=0))
+
+
+def run_count(levels: Sequence[int]) -> int:
+    """Number of sorted runs of a bucket. `levels`: of its files."""
+    return levels.count(0) + len({level for level in levels if level > 0})

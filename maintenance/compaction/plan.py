@@ -48,6 +48,7 @@ class BucketCompaction:
         older: files of the levels above the output.
         deletions: where the deletion vectors of input files and of those in `older` lie, by name.
         marks: with `looks_up`, older records found above are deleted by deletion vectors.
+        staying: files of the output level that stay as they are.
     """
 
     partition: bytes
@@ -63,6 +64,7 @@ class BucketCompaction:
     older: tuple[DataFileMeta, ...] = ()
     deletions: Mapping[str, DeletionFile] = field(default_factory=dict)
     marks: bool = False
+    staying: tuple[DataFileMeta, ...] = ()
 
     @property
     def input_files(self) -> tuple[DataFileMeta, ...]:

@@ -10,6 +10,9 @@ from pyroaring import BitMap
 from maintenance.compaction.lookup_levels import LookupLevels
 from maintenance.compaction.merging import Merging
 from maintenance.compaction.plan import BucketCompaction, RewriteStep
+from maintenance.compaction.proof.bucket import BucketProof, Findings
+from maintenance.compaction.proof.quarantine import refuse
+from maintenance.compaction.proof.settings import ProofMode, ProofResult, ProofSettings
 from maintenance.format.data_file import DataFileMeta, FileSource
 from maintenance.format.system_fields import ROW_ID, SEQUENCE_NUMBER, VALUE_KIND
 from maintenance.merge.engine import MergeEngine
@@ -26,12 +29,20 @@ from maintenance.write.rolling import FilePlace, RollingFileWriter
 
 @dataclass(frozen=True, slots=True)
 class CompactionTask:
-    """One bucket to compact. `memory`: bytes of records to hold while merging."""
+    """One bucket to compact.
+
+    Attributes:
+        memory: bytes of records to hold while merging.
+        proof: how what is written is proved before anybody commits it.
+        snapshot_id: of the snapshot that it was planned on.
+    """
 
     write: WriteContext
     read: ReadContext
     compaction: BucketCompaction
     memory: int = 64 << 20
+    proof: ProofSettings = field(default_factory=ProofSettings)
+    snapshot_id: int | None = None
 
     def reader(self, file: DataFileMeta, context: ReadContext | None = None) -> DataFileReader:
         """A reader of a file of the bucket. `context`: in the place of the task's own."""
@@ -55,10 +66,14 @@ class CompactionResult:
     output_rows: int
     changelog_rows: tuple[int, ...] = (0, 0, 0, 0)
     deleted: Mapping[str, BitMap] = field(default_factory=dict)
+    proof: ProofResult = field(default_factory=ProofResult)
 
 
 def rewrite_bucket(task: CompactionTask) -> CompactionResult:
-    """Compact one bucket. On an error nothing of what was written stays."""
+    """Compact one bucket. On an error nothing of what was written stays in the bucket.
+
+    Raises: ProofError: what was written is not what it must be; it is in quarantine.
+    """
     return _BucketRewrite(task).run()
 
 
@@ -67,14 +82,22 @@ class _BucketRewrite:
         self._task = task
         self._plan = task.compaction
         self._engine = MergeEngine.of(task.write.schema, task.write.options)
-        names = FileNames.of(task.write.options)
+        names = FileNames.of(task.write)
         place = FilePlace(self._plan.partition, self._plan.bucket, self._plan.output_level, FileSource.COMPACT)
-        self._output = RollingFileWriter(task.write, place, names)
+        self._proof = _proof(task)
+        self._output = RollingFileWriter(
+            task.write, place, names, witness=None if self._proof is None else self._proof.output
+        )
         # The level of a changelog file says nothing; Java leaves the output level in it.
         changelog = replace(place, changelog=True, source=FileSource.APPEND)
-        self._changelog = RollingFileWriter(task.write, changelog, names) if self._plan.changelog else None
+        witness = None if self._proof is None else self._proof.changes
+        self._changelog = (
+            RollingFileWriter(task.write, changelog, names, witness=witness) if self._plan.changelog else None
+        )
         self._kinds = np.zeros(len(KIND_TEXTS), np.int64)
         self._merging = _merging(task, self._engine)
+        if self._proof is not None:
+            self._merging = replace(self._merging, above=self._proof.watched_levels(self._merging.above))
         self._input_rows = 0
         self._output_rows = 0
         self._deleted: dict[str, BitMap] = {}
@@ -112,12 +135,26 @@ class _BucketRewrite:
             compact_changelog=changelog,
         )
         counts = self._input_rows, self._output_rows, tuple(self._kinds.tolist())
-        return CompactionResult(message, *counts, self._deleted)
+        return CompactionResult(message, *counts, self._deleted, self._proved(message))
+
+    def _proved(self, message: CommitMessage) -> ProofResult:
+        if self._proof is None:
+            return ProofResult()
+        try:
+            return self._proof.check(message, self._deleted, self._task.reader)
+        except Findings as findings:
+            snapshot = self._task.snapshot_id
+            raise refuse(self._task.write, message, findings, what="compaction", snapshot_id=snapshot) from None
+        except BaseException:
+            self._output.abort()
+            if self._changelog is not None:
+                self._changelog.abort()
+            raise
 
     def _merge(self, section: Section, *, write: bool, looks_up: bool) -> None:
         runs = oldest_first(levels_apart(section) if self._plan.looks_up or self._changelog is not None else section)
         levels = np.array([run[0].level for run in runs])
-        for window in self._windows(runs):
+        for window in self._windows(runs, write=write, looks_up=looks_up):
             self._input_rows += len(window.groups.order)
             merge = self._merging.looked_up if looks_up else self._merging.merged
             merged = merge(window, levels)
@@ -138,15 +175,35 @@ class _BucketRewrite:
         self._output_rows += results.num_rows
         self._output.write(results)
 
-    def _windows(self, runs: list[tuple[DataFileMeta, ...]]) -> Iterator[Window]:
+    def _windows(self, runs: list[tuple[DataFileMeta, ...]], *, write: bool, looks_up: bool) -> Iterator[Window]:
         readers = [[self._task.reader(file) for file in run] for run in runs]
-        return windows(readers, self._engine.order, max_rows(readers, self._task.memory))
+        most = max_rows(readers, self._task.memory)
+        if self._proof is None:
+            return windows(readers, self._engine.order, most)
+        watched = [
+            [self._proof.watched(reader, number, written=write, merged=looks_up) for reader in run]
+            for number, run in enumerate(readers)
+        ]
+        return windows(watched, self._engine.order, most)
+
+
+def _proof(task: CompactionTask) -> BucketProof | None:
+    if task.proof.mode == ProofMode.OFF:
+        return None
+    newest_wins = _newest_wins(task)
+    return BucketProof(task.proof, task.write, task.compaction, compared=_compared(task), newest_wins=newest_wins)
+
+
+def _newest_wins(task: CompactionTask) -> bool:
+    """Whether of older records that are found nothing is wanted but that they are there."""
+    plan = task.compaction
+    return plan.marks and not plan.changelog and newest_is_the_row(task.write.options)
 
 
 def _merging(task: CompactionTask, engine: MergeEngine) -> Merging:
     plan, schema, options = task.compaction, task.write.schema, task.write.options
     first_row = table_options.MERGE_ENGINE.of(options) == "first-row"
-    newest_wins = plan.marks and not plan.changelog and newest_is_the_row(options)
+    newest_wins = _newest_wins(task)
     # Whether a key is there is all that first-row asks, and where it is all that deleting it does.
     only_keys = first_row or newest_wins
     fields = (SEQUENCE_NUMBER, VALUE_KIND, *schema.key_fields) if only_keys else task.read.fields

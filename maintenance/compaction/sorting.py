@@ -1,22 +1,34 @@
-"""Rewrite the files of a partition of an append table in an order. A large one is cut into ranges of the order first.
+"""Rewrite the files of one partition of an append table in an order of their rows.
 
-Each range is a unit of its own: it reads all files and keeps its rows, so that nothing but its rows is held, and no row
-leaves its task. Where ranges are cut follows from a sample of the order's columns. Source: data section 2.10.
+A partition larger than a file is cut into ranges of the order first; where, follows from a sample of the order's
+columns. Either some tasks read the files and send each range's rows to the task that writes it (`split_ranges`,
+`write_range`), or, where there is nothing to send rows through, each range reads all files and keeps its rows
+(`rewrite_sorted`). Both hold no more than the rows of one range. Source: data section 2.10.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+import pickle
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import chain
 
 import numpy as np
 import pyarrow as pa
 
 from maintenance.compaction.append import AppendCompaction
 from maintenance.compaction.order.orders import ORDERS, Order, range_keys
+from maintenance.compaction.proof.bucket import Findings
+from maintenance.compaction.proof.hashing import ROWS, HashedRows, Hashing
+from maintenance.compaction.proof.quarantine import refuse
+from maintenance.compaction.proof.settings import ProofMode, ProofResult, ProofSettings
+from maintenance.compaction.proof.stream import StreamProof, wrong_rows
 from maintenance.format.data_file import DataFileMeta
 from maintenance.merge.sort_words import sort_order
 from maintenance.read.data_file import DataFileReader, ReadContext
+from maintenance.read.small_files import batches_of_files
 from maintenance.read.split_read import partition_values
 from maintenance.types.data_type import DataField
+from maintenance.types.row_hash import Digest, total
 from maintenance.write.context import FileNames, WriteContext
 from maintenance.write.message import CommitMessage
 from maintenance.write.rolling import FilePlace, RollingFileWriter
@@ -24,6 +36,9 @@ from maintenance.write.rows import contiguous
 
 _BATCH_ROWS = 1 << 17
 _SAMPLE_ROWS = 1 << 12
+_GATHERED_BYTES = 32 << 20
+# Of a table among those of rows that only tells the digest of all of them.
+_DIGEST = b"digest"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +61,8 @@ class SortTask:
     Attributes:
         low, high: the rows whose range key is at least the one and below the other; None = no bound.
         first: it is the partition's first: its message says that the files go.
+        proof: how what the ranges write is proved before anybody commits it.
+        snapshot_id: of the snapshot that it was planned on.
     """
 
     write: WriteContext
@@ -55,6 +72,8 @@ class SortTask:
     low: bytes | None = None
     high: bytes | None = None
     first: bool = True
+    proof: ProofSettings = field(default_factory=ProofSettings)
+    snapshot_id: int | None = None
 
 
 def sample(task: SortTask) -> np.ndarray:
@@ -62,8 +81,8 @@ def sample(task: SortTask) -> np.ndarray:
     names = set(task.by.columns)
     fields: tuple[DataField, ...] = tuple(field for field in task.read.fields if field.name in names)
     narrow = replace(task, read=replace(task.read, fields=fields))
-    total = sum(file.row_count for file in task.compaction.files)
-    step = max(1, total // _SAMPLE_ROWS)
+    count = sum(file.row_count for file in task.compaction.files)
+    step = max(1, count // _SAMPLE_ROWS)
     found = [_range_keys(rows, task.by)[::step] for rows in _batches(narrow) if rows.num_rows]
     return np.concatenate(found) if found else np.empty(0, "S8")
 
@@ -75,26 +94,195 @@ def cuts(keys: np.ndarray, ranges: int) -> list[bytes]:
     return sorted({bytes(ordered[place]) for place in places if 0 < place < len(ordered)})
 
 
-def rewrite_sorted(task: SortTask) -> CommitMessage:
-    """Rewrite one range. On an error nothing of what was written stays."""
-    plan = task.compaction
-    place = FilePlace(plan.partition, plan.bucket, source=plan.source)
-    lowest = min(file.min_sequence_number for file in plan.files)
-    writer = RollingFileWriter(task.write, place, FileNames.of(task.write.options), min_sequence_number=lowest)
+@dataclass(frozen=True, slots=True)
+class SplitTask:
+    """Some files of a partition, whose rows are sent to the writers of ranges.
+
+    Attributes: `bounds`: where the ranges are cut, ascending; `first_range`: number of the writer of the first range.
+    """
+
+    task: SortTask
+    bounds: tuple[bytes, ...]
+    first_range: int
+
+
+@dataclass(frozen=True, slots=True)
+class RangeTask:
+    """A range to write. `place`: of its files; `lowest`: sequence number of its first row; the rest: of `SortTask`."""
+
+    write: WriteContext
+    read: ReadContext
+    place: FilePlace
+    by: SortedBy
+    lowest: int
+    proof: ProofSettings = field(default_factory=ProofSettings)
+    snapshot_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenRange:
+    """What became of one range.
+
+    Attributes:
+        read: the digest of rows that were read, as far as this range was told of it.
+        proof: that the files hold what was written; None without a proof. Whether these are the rows of the range is
+            told by all ranges together, see `check_ranges`.
+    """
+
+    files: tuple[DataFileMeta, ...]
+    read: Digest
+    proof: ProofResult | None
+
+
+def split_files(task: SortTask, bytes_at_once: int) -> list[SortTask]:
+    """The task in parts of about so many bytes of files, in the order of the files."""
+    parts: list[list[DataFileMeta]] = []
+    room = 0
+    for file in sorted(task.compaction.files, key=lambda f: f.min_sequence_number):
+        if room < file.file_size or not parts:
+            parts.append([])
+            room = bytes_at_once
+        parts[-1].append(file)
+        room -= file.file_size
+    return [replace(task, compaction=replace(task.compaction, files=tuple(part))) for part in parts]
+
+
+def split_ranges(split: SplitTask) -> Iterator[tuple[int, pa.Table]]:
+    """Rows with the number of their range's writer; those of a range in the order of the files.
+
+    The writer of the first range is told the digest of all rows.
+    """
+    bounds = np.array(split.bounds, np.bytes_)
+    reading = _Reading(split.task)
+    for rows in _gathered(reading.rows()):
+        ranges = np.searchsorted(bounds, _range_keys(rows, split.task.by), side="right")
+        order = np.argsort(ranges, kind="stable")
+        numbers, starts = np.unique(ranges[order], return_index=True)
+        ordered = rows.take(pa.array(order))
+        for number, start, end in zip(numbers.tolist(), starts, [*starts[1:], len(order)], strict=True):
+            yield split.first_range + number, ordered.slice(start, end - start)
+    for told in reading.told():
+        yield split.first_range, told
+
+
+def _gathered(batches: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    """Tables put together until they are worth dividing."""
+    waiting: list[pa.Table] = []
+    size = 0
+    for rows in batches:
+        if not rows.num_rows:
+            continue
+        waiting.append(rows)
+        size += rows.nbytes
+        if size >= _GATHERED_BYTES:
+            yield pa.concat_tables(waiting).combine_chunks()
+            waiting, size = [], 0
+    if waiting:
+        yield pa.concat_tables(waiting).combine_chunks()
+
+
+class _Reading:
+    """Reads the rows of a task, and tells their digest in the end, as a table among those of rows."""
+
+    def __init__(self, task: SortTask) -> None:
+        self._task = task
+        self._proves = task.proof.mode != ProofMode.OFF
+        self._digest = Digest()
+        self._some: pa.Table | None = None
+
+    def rows(self) -> Iterator[pa.Table]:
+        names = tuple(field.name for field in self._task.write.row_fields)
+        for rows in _batches(self._task):
+            if self._proves and rows.num_rows:
+                self._digest += Digest.of(HashedRows(rows, Hashing(names)).of(ROWS))
+                self._some = rows.slice(0, 1)
+            yield rows
+
+    def told(self) -> Iterator[pa.Table]:
+        """One row that only carries the digest; nothing where there were no rows."""
+        if self._some is not None:
+            yield self._some.replace_schema_metadata({_DIGEST: pickle.dumps(self._digest)})
+
+
+def write_range(task: RangeTask, tables: Iterator[pa.Table]) -> WrittenRange:
+    """Write the rows of one range in order. On an error nothing of what was written stays in the bucket.
+
+    Raises: ProofError: the files do not hold what was written; they are in quarantine.
+    """
+    proof = None if task.proof.mode == ProofMode.OFF else StreamProof(task.proof, task.write, (), {})
+    writer = RollingFileWriter(
+        task.write,
+        task.place,
+        FileNames.of(task.write),
+        min_sequence_number=task.lowest,
+        witness=None if proof is None else proof.output,
+    )
     try:
-        kept = [part for rows in _batches(task) if (part := _in_range(rows, task)).num_rows]
-        if kept:
-            _write_sorted(pa.concat_tables(kept), task, writer)
+        rows: list[pa.Table] = []
+        read = Digest()
+        for table in tables:
+            told = (table.schema.metadata or {}).get(_DIGEST)
+            if told is None:
+                rows.append(table)
+            else:
+                read += pickle.loads(told)
+        if rows:
+            _write_sorted(pa.concat_tables(rows).combine_chunks(), task.by, writer)
         written = writer.close()
+        message = CommitMessage(task.place.partition, task.place.bucket, -1, compact_after=written)
+        if proof is None:
+            return WrittenRange(written, read, None)
+        found = proof.check(message, partial(_reader, task), expected=proof.output.digest)
+        return WrittenRange(written, read, replace(found, rows_in=read.rows))
+    except Findings as findings:
+        raise refuse(task.write, message, findings, what="sorting", snapshot_id=task.snapshot_id) from None
     except BaseException:
         writer.abort()
         raise
+
+
+def check_ranges(task: SortTask, ranges: Sequence[WrittenRange]) -> None:
+    """Check that all rows of a partition are in its ranges, once. `ranges`: all of them.
+
+    Raises: ProofError: they are not; the new files of all ranges are in quarantine.
+    """
+    if any(found.proof is None for found in ranges):
+        return
+    read = total(found.read for found in ranges)
+    written = total(found.proof.digest for found in ranges if found.proof is not None)
+    wrong = list(wrong_rows(task.compaction.files, task.compaction.gone, read.rows))
+    if written != read:
+        wrong.append("the rows of the new files are not those read")
+    if wrong:
+        message = replacement(task, tuple(file for found in ranges for file in found.files))
+        findings = Findings(wrong, read, written)
+        raise refuse(task.write, message, findings, what="sorting", snapshot_id=task.snapshot_id)
+
+
+def range_task(task: SortTask) -> RangeTask:
+    """What writing a range of the task's partition needs."""
+    plan = task.compaction
+    place = FilePlace(plan.partition, plan.bucket, source=plan.source)
+    lowest = min(file.min_sequence_number for file in plan.files)
+    return RangeTask(task.write, task.read, place, task.by, lowest, task.proof, task.snapshot_id)
+
+
+def replacement(task: SortTask, written: tuple[DataFileMeta, ...]) -> CommitMessage:
+    """The message of a range; the first one's says that the files go."""
+    plan = task.compaction
     before: tuple[DataFileMeta, ...] = plan.files if task.first else ()
     return CommitMessage(plan.partition, plan.bucket, plan.total_buckets, compact_before=before, compact_after=written)
 
 
-def _write_sorted(rows: pa.Table, task: SortTask, writer: RollingFileWriter) -> None:
-    words = task.by.order.words(contiguous(rows, task.by.columns), task.by.text_bytes)
+def rewrite_sorted(task: SortTask) -> WrittenRange:
+    """Rewrite one range, out of all files. Raises: as `write_range`."""
+    reading = _Reading(task if task.first else replace(task, proof=ProofSettings(ProofMode.OFF)))
+    kept = (part for rows in reading.rows() if (part := _in_range(rows, task)).num_rows)
+    return write_range(range_task(task), chain(kept, reading.told()))
+
+
+def _write_sorted(rows: pa.Table, by: SortedBy, writer: RollingFileWriter) -> None:
+    words = by.order.words(contiguous(rows, by.columns), by.text_bytes)
     ordered = rows.take(pa.array(sort_order(words)))
     for start in range(0, ordered.num_rows, _BATCH_ROWS):
         writer.write(ordered.slice(start, _BATCH_ROWS))
@@ -120,7 +308,19 @@ def _batches(task: SortTask) -> Iterator[pa.Table]:
     """The rows that are there, file by file."""
     plan = task.compaction
     values = partition_values(task.write.schema, plan.partition)
-    for file in sorted(plan.files, key=lambda f: f.min_sequence_number):
-        path = task.write.paths.data_file(plan.partition, plan.bucket, file)
-        deletion = plan.deletions.get(file.file_name)
-        yield from DataFileReader(task.read, path, file, values, deletion=deletion).batches(_BATCH_ROWS)
+    readers = [
+        DataFileReader(
+            task.read,
+            task.write.paths.data_file(plan.partition, plan.bucket, file),
+            file,
+            values,
+            deletion=plan.deletions.get(file.file_name),
+        )
+        for file in sorted(plan.files, key=lambda f: f.min_sequence_number)
+    ]
+    return batches_of_files(readers, _BATCH_ROWS)
+
+
+def _reader(task: RangeTask, file: DataFileMeta) -> DataFileReader:
+    path = task.write.paths.data_file(task.place.partition, task.place.bucket, file)
+    return DataFileReader(task.read, path, file, partition_values(task.write.schema, task.place.partition))

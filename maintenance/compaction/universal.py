@@ -6,12 +6,32 @@ is never an output. Source: seed 002 (compaction), Java `UniversalCompaction`.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from maintenance.compaction.levels import SortedRun
 from maintenance.format.data_file import DataFileMeta
 from maintenance.options import table as table_options
+
+
+@dataclass(frozen=True, slots=True)
+class OffPeakHours:
+    """Hours of the local clock, from `start` to before `end`, over midnight if `end` is smaller, and what they add.
+
+    -1 as an hour, or twice the same one, means never. Source: Java `OffPeakHours`.
+    """
+
+    start: int = -1
+    end: int = -1
+    ratio: int = 0
+
+    def ratio_at(self, now_millis: int) -> int:
+        """What is added to the size ratio, in percent. `now_millis`: local wall clock as if UTC."""
+        if self.start == self.end or -1 in (self.start, self.end):
+            return 0
+        hour = now_millis // 3_600_000 % 24
+        inside = self.start <= hour < self.end if self.start < self.end else hour < self.end or self.start <= hour
+        return self.ratio if inside else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +45,12 @@ class UniversalOptions:
     total_size_threshold: int | None = None
     incremental_size_threshold: int | None = None
     force_up_level_0: bool = False
+    off_peak: OffPeakHours = OffPeakHours()
+
+    def at(self, now_millis: int) -> "UniversalOptions":
+        """The options as they are at that hour."""
+        added = self.off_peak.ratio_at(now_millis)
+        return replace(self, size_ratio=self.size_ratio + added, off_peak=OffPeakHours()) if added else self
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> "UniversalOptions":
@@ -37,6 +63,11 @@ class UniversalOptions:
             table_options.COMPACTION_INCREMENTAL_SIZE_THRESHOLD.of(options),
             # What is written is to be merged with what lies above, and to have its changelog, soon.
             table_options.COMPACTION_FORCE_UP_LEVEL_0.of(options) or table_options.looks_up(options),
+            OffPeakHours(
+                table_options.COMPACTION_OFFPEAK_START_HOUR.of(options),
+                table_options.COMPACTION_OFFPEAK_END_HOUR.of(options),
+                table_options.COMPACTION_OFFPEAK_RATIO.of(options),
+            ),
         )
 
 
@@ -56,6 +87,7 @@ def pick(
 
     Args: `runs`: newest first; `now_millis`: local wall clock as if UTC, as files hold their creation time.
     """
+    options = options.at(now_millis)
     unit = (
         _early_full(runs, max_level, options, now_millis)
         or _size_amplification(runs, max_level, options)

@@ -13,10 +13,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from pyroaring import BitMap, BitMap64, FrozenBitMap, FrozenBitMap64
+from pyroaring import FrozenBitMap, FrozenBitMap64
 
 from maintenance.errors import CorruptFileError
 from maintenance.format.index_manifest import DeletionVectorRange
+from maintenance.format.roaring_rows import serialize_bitmap
 
 INDEX_VERSION = 1
 
@@ -46,14 +47,11 @@ class DeletionVector:
             raise CorruptFileError(f"a deletion vector is no roaring bitmap: {error}", where, _FIX) from error
 
     def serialize(self) -> bytes:
-        """The frame as Java writes it: runs compressed."""
+        """The frame as Java writes it."""
+        rows = np.asarray(self.positions.to_array(), np.int64)
         if isinstance(self.positions, FrozenBitMap):
-            narrow = BitMap(self.positions)
-            narrow.run_optimize()
-            return _framed(_MAGIC_32 + narrow.serialize())
-        wide = BitMap64(self.positions)
-        wide.run_optimize()
-        return _framed(_MAGIC_64 + wide.serialize())
+            return _framed(_MAGIC_32 + serialize_bitmap(rows))
+        return _framed(_MAGIC_64 + _serialize_wide(rows))
 
     @property
     def cardinality(self) -> int:
@@ -68,6 +66,17 @@ class DeletionVector:
         live = np.ones(row_count, bool)
         live[np.asarray(self.positions.to_array(), np.int64)] = False
         return live
+
+
+def _serialize_wide(rows: np.ndarray) -> bytes:
+    """A 64 bit bitmap: one of 32 bits for each upper half up to the last, also where there are no rows."""
+    upper = rows >> 32
+    halves = range(int(upper[-1]) + 1 if len(rows) else 0)
+    cuts = np.searchsorted(upper, np.arange(len(halves) + 1)).tolist()
+    parts = [
+        struct.pack("<I", half) + serialize_bitmap(rows[cuts[half] : cuts[half + 1]] & 0xFFFFFFFF) for half in halves
+    ]
+    return struct.pack("<q", len(halves)) + b"".join(parts)
 
 
 def _framed(content: bytes) -> bytes:

@@ -42,6 +42,19 @@ def has_int96(reader: pq.ParquetFile) -> bool:
     return any(reader.schema.column(number).physical_type == "INT96" for number in range(len(reader.schema)))
 
 
+def read_stored(source: pa.NativeFile, names: Sequence[str], where: str) -> pa.Table:
+    """Columns of a small file as they are stored, all rows. Raises: CorruptFileError: it cannot be decoded."""
+    with decoding(where):
+        reader = pq.ParquetFile(source)
+        groups = list(range(reader.metadata.num_row_groups))
+        table = reader.read_row_groups(groups, columns=list(names), use_threads=False)
+    # Arrow makes nanoseconds of INT96; to look for it in every file would take longer than to look at the types.
+    if not any("[ns" in str(data_type) for data_type in table.schema.types) or not has_int96(reader):
+        return table
+    with decoding(where):
+        return open_reader(source, where).read_row_groups(groups, columns=list(names), use_threads=False)
+
+
 class _ParquetReader:
     def __init__(self, source: pa.NativeFile, path: str) -> None:
         self._source = source

@@ -43,6 +43,7 @@ _HARMLESS = (
     "read.async.enabled",
 )
 _SAMPLE_ROWS = 1 << 15
+_FIRST_ROWS = 1 << 11
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,14 +172,21 @@ class _ParquetWriter:
 
 def _dictionary_columns(rows: pa.Table) -> list[str]:
     """Columns whose values repeat enough for a dictionary: building one for unique values costs most of encoding."""
-    sample = rows.slice(0, _SAMPLE_ROWS)
-    worth = []
-    for field in sample.schema:
-        if pa.types.is_boolean(field.type) or pa.types.is_nested(field.type):
-            continue
-        if pc.count_distinct(sample.column(field.name)).as_py() * 4 <= sample.num_rows:
-            worth.append(field.name)
-    return worth
+    return [
+        field.name
+        for field in rows.schema
+        if not (pa.types.is_boolean(field.type) or pa.types.is_nested(field.type)) and _repeats(rows.column(field.name))
+    ]
+
+
+def _repeats(column: pa.ChunkedArray) -> bool:
+    """Whether of some values a quarter at most are different. Few tell it of most columns, the others take more."""
+    sample = column.slice(0, _SAMPLE_ROWS)
+    if len(sample) > _FIRST_ROWS:
+        different = pc.count_distinct(sample.slice(0, _FIRST_ROWS)).as_py()
+        if different * 4 <= _FIRST_ROWS or different * 100 >= 99 * _FIRST_ROWS:
+            return bool(different * 4 <= _FIRST_ROWS)
+    return bool(pc.count_distinct(sample).as_py() * 4 <= len(sample))
 
 
 def prepare_writer(fields: Sequence[DataField], settings: FileSettings) -> OpenWriter:

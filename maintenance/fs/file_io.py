@@ -238,6 +238,14 @@ class FileIO:
             except FileNotFoundError:
                 continue
 
+    def move_file(self, source: str, target: str) -> None:
+        """Give a file another path on the same storage; folders of the path are made where the store has folders."""
+        if is_local(source):
+            os.makedirs(os.path.dirname(local_path(target)), exist_ok=True)
+            os.rename(local_path(source), local_path(target))
+        else:
+            self._fs(source).mv(source, target)
+
     def delete_folder(self, folder: str) -> None:
         """Delete a folder with everything in it."""
         if is_local(folder):

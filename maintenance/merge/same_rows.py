@@ -4,17 +4,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from maintenance.types.lists import elements, lengths, valid
+
 
 def same_values(left: pa.Array, right: pa.Array) -> np.ndarray:
     """True where two columns of one type hold the same. `left`, `right`: n values each. Returns: bool, shape (n,)."""
-    left_valid, right_valid = _valid(left), _valid(right)
+    left_valid, right_valid = valid(left), valid(right)
     both = left_valid & right_valid
     return np.where(both, _same_content(left, right, both), left_valid == right_valid)
-
-
-def _valid(values: pa.Array) -> np.ndarray:
-    found: np.ndarray = values.is_valid().to_numpy(zero_copy_only=False)
-    return found
 
 
 def _same_content(left: pa.Array, right: pa.Array, both: np.ndarray) -> np.ndarray:
@@ -44,27 +41,12 @@ def _canonical(values: pa.Array) -> pa.Array:
 
 def _same_lists(left: pa.Array, right: pa.Array, both: np.ndarray) -> np.ndarray:
     """Lists and maps: as long as one another, and element by element the same, in order."""
-    left_length, right_length = _lengths(left), _lengths(right)
+    left_length, right_length = lengths(left), lengths(right)
     same = both & (left_length == right_length)
     rows = np.flatnonzero(same & (left_length > 0))
     if len(rows):
         chosen = pa.array(rows)
-        elements = same_values(_elements(left.take(chosen)), _elements(right.take(chosen)))
+        held = same_values(elements(left.take(chosen)), elements(right.take(chosen)))
         starts = np.concatenate(([0], np.cumsum(left_length[rows])[:-1]))
-        same[rows] = np.logical_and.reduceat(elements, starts)
+        same[rows] = np.logical_and.reduceat(held, starts)
     return same
-
-
-def _lengths(values: pa.Array) -> np.ndarray:
-    offsets = values.offsets.to_numpy()
-    length: np.ndarray = np.where(_valid(values), offsets[1:] - offsets[:-1], 0)
-    return length
-
-
-def _elements(values: pa.Array) -> pa.Array:
-    """The elements of all lists (of a map its entries as structs), one after the other; no list is null."""
-    if not pa.types.is_map(values.type):
-        return values.flatten()
-    first, last = values.offsets[0].as_py(), values.offsets[-1].as_py()
-    entries = [values.keys.slice(first, last - first), values.items.slice(first, last - first)]
-    return pa.StructArray.from_arrays(entries, names=["key", "value"])

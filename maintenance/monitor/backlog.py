@@ -1,10 +1,11 @@
 """How far is maintenance behind? Level 0, small files, changelogs, and the age of the newest snapshot."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from maintenance.format.manifest import ManifestEntry
+from maintenance.format.manifest import FileKind, ManifestEntry
 from maintenance.format.snapshot import CommitKind, Snapshot
 from maintenance.metadata.paths import partition_text_of
 from maintenance.monitor.judgement import Judgement
@@ -12,6 +13,8 @@ from maintenance.options import table as table_options
 from maintenance.scan.split import by_bucket
 from maintenance.table.table import Table
 
+CHANGES_LATER = ("lookup", "full-compaction")
+"""Changelog producers by which a compaction makes the changelog."""
 FRESHNESS, LEVEL0_BACKLOG, SMALL_FILES, CHANGELOG_LAG = "freshness", "level0_backlog", "small_files", "changelog_lag"
 
 
@@ -68,7 +71,7 @@ def level0_backlog(table: Table, entries: Sequence[ManifestEntry], limits: Backl
     details = {"level0_files": sum(counts.values()), "most in a bucket": max(counts.values(), default=0), "limit": most}
     if worst is None or counts[worst] <= most:
         return Judgement(LEVEL0_BACKLOG, True, f"no bucket has more than {most} files of level 0", details=details)
-    where = f"{partition_text_of(table.paths.spec_of(worst[0]))} bucket {worst[1]}"
+    where = _place(table, worst)
     return Judgement(
         LEVEL0_BACKLOG,
         False,
@@ -80,35 +83,72 @@ def level0_backlog(table: Table, entries: Sequence[ManifestEntry], limits: Backl
 
 def small_files(table: Table, entries: Sequence[ManifestEntry], limits: BacklogLimits) -> Judgement:
     """Most files have a decent size."""
-    target = table_options.target_file_size(table.options, table.is_primary_key_table)
-    small_size = int(table_options.COMPACTION_SMALL_FILE_RATIO.of(table.options) * target)
+    small_size = small_file_size(table)
     small = sum(entry.file.file_size < small_size for entry in entries)
     share = small / len(entries) if entries else 0.0
     details = {"files": len(entries), "small_files": small, "small_share": share}
     said = f"{small} of {len(entries)} files are smaller than {small_size >> 20} MiB"
     passed = len(entries) < limits.min_files or share <= limits.max_small_share
-    fix = "Compact the table; fewer, larger commits or fewer buckets make larger files."
-    return Judgement(SMALL_FILES, passed, said, "" if passed else fix, details)
+    if passed:
+        return Judgement(SMALL_FILES, True, said, "", details)
+    most = Counter((e.partition, e.bucket) for e in entries if e.file.file_size < small_size).most_common(_SHOWN)
+    worst = [{"bucket": _place(table, place), "small files": count} for place, count in most]
+    said += f", most of them in {worst[0]['bucket']}: {worst[0]['small files']}"
+    fix = (
+        "Compact the table, fully where buckets have many; fewer, larger commits or fewer buckets ('bucket') make"
+        " larger files, and 'target-file-size' says what counts as small."
+    )
+    return Judgement(SMALL_FILES, False, said, fix, {**details, "worst buckets": worst})
+
+
+def small_file_size(table: Table) -> int:
+    """Bytes below which a file counts as small, by `target-file-size` and `compaction.small-file-ratio`."""
+    target = table_options.target_file_size(table.options, table.is_primary_key_table)
+    return int(table_options.COMPACTION_SMALL_FILE_RATIO.of(table.options) * target)
+
+
+def _place(table: Table, place: tuple[bytes, int]) -> str:
+    return f"{partition_text_of(table.paths.spec_of(place[0]))} bucket {place[1]}"
 
 
 def changelog_lag(table: Table, limits: BacklogLimits) -> Judgement:
     """Changes come into the changelog soon."""
     producer = table_options.CHANGELOG_PRODUCER.of(table.options)
-    if producer in ("none", "input"):
+    if producer not in CHANGES_LATER:
         said = "the table has no changelog" if producer == "none" else "every commit carries its own changelog"
         return Judgement(CHANGELOG_LAG, True, said)
-    lag, last = 0, None
-    for snapshot in table.snapshots.newest_first():
-        if snapshot.changelog_manifest_list is not None:
-            last = snapshot.id
-            break
-        lag += snapshot.commit_kind in (CommitKind.APPEND, CommitKind.OVERWRITE)
+    waiting, last = commits_without_changelog(table)
+    lag = len(waiting)
     details = {"commits": lag, "last changelog in snapshot": last or 0}
     said = f"{lag} commits are later than the last changelog" + (f", of snapshot {last}" if last else "")
-    passed = lag <= limits.max_changelog_lag
-    return Judgement(CHANGELOG_LAG, passed, said, "" if passed else "Run the changelog step more often.", details)
+    if lag <= limits.max_changelog_lag:
+        return Judgement(CHANGELOG_LAG, True, said, "", details)
+    users = sorted({snapshot.commit_user for snapshot in waiting})
+    said += f": snapshots {waiting[-1].id} to {waiting[0].id}, by {', '.join(repr(user) for user in users[:_SHOWN])}"
+    fix = (
+        f"Run the step 'changelog' more often, or set the trigger 'changelog_lag'; 'changelog-producer' = '{producer}'"
+        " leaves it to compaction, 'input' would leave it to the writers."
+    )
+    return Judgement(CHANGELOG_LAG, False, said, fix, {**details, "commit users": users[:_SHOWN]})
 
 
+def commits_without_changelog(table: Table) -> tuple[list[Snapshot], int | None]:
+    """The commits of writers after the newest changelog, newest first; and the snapshot that has that changelog."""
+    waiting: list[Snapshot] = []
+    for snapshot in table.snapshots.newest_first():
+        if snapshot.changelog_manifest_list is not None:
+            return waiting, snapshot.id
+        drops = snapshot.commit_kind == CommitKind.OVERWRITE and not _adds_files(table, snapshot)
+        if snapshot.commit_kind in (CommitKind.APPEND, CommitKind.OVERWRITE) and not drops:
+            waiting.append(snapshot)
+    return waiting, None
+
+
+def _adds_files(table: Table, snapshot: Snapshot) -> bool:
+    return any(entry.kind == FileKind.ADD for entry in table.manifests.delta_entries(snapshot))
+
+
+_SHOWN = 5
 _WRITE = "Look at the job that writes the table."
 
 

@@ -1,37 +1,152 @@
-"""Does a table need compaction? Judged from the metadata of its latest snapshot."""
+"""Does a table need compaction? Judged from the metadata of its latest snapshot.
 
+A table is due when a bucket has reached its trigger: sorted runs with a primary key, else small files. More triggers
+may be set; they name the partitions in which they fire, since only a full compaction of these does what they ask for.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from maintenance.format.manifest import ManifestEntry
+from maintenance.format.snapshot import Snapshot
+from maintenance.monitor.backlog import CHANGES_LATER, commits_without_changelog, small_file_size
 from maintenance.options import table as table_options
+from maintenance.scan.split import Deletions, by_bucket
 from maintenance.table.shape import TableShape, table_shape
 from maintenance.table.table import Table
+
+# A run's config stays readable; what is left fires again at the next snapshot.
+_PARTITIONS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Triggers:
+    """What makes a table due, over all that it says itself. None = no trigger, of `sorted_runs` the table's own.
+
+    Attributes:
+        sorted_runs: in one bucket; without a primary key small files.
+        level0_files, small_files: in one bucket that has other files to merge them with.
+        deleted_share: of the rows of one partition, deleted by vectors or by records that say so.
+        changelog_lag: commits that are in no changelog yet, of a table whose changelog is made by compaction.
+    """
+
+    sorted_runs: int | None = None
+    level0_files: int | None = None
+    small_files: int | None = None
+    deleted_share: float | None = None
+    changelog_lag: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class CompactionNeed:
-    """The judgement. `reason`: a sentence for people, also when nothing is due."""
+    """The judgement.
+
+    Attributes:
+        reason: a sentence for people, also when nothing is due.
+        full: whether only a full compaction helps; `partitions`: of these, none for a table without partitions.
+    """
 
     due: bool
     reason: str
     snapshot_id: int | None
     max_sorted_runs: int
     files: int
+    full: bool = False
+    partitions: tuple[Mapping[str, str], ...] = ()
 
 
 def compaction_need(table: Table) -> CompactionNeed:
-    """Whether some bucket has reached its trigger: sorted runs with a primary key, else files."""
+    """Whether some bucket has reached its trigger: sorted runs with a primary key, else small files."""
     return judge(table, table_shape(table))
 
 
-def judge(table: Table, shape: TableShape, wanted: int | None = None) -> CompactionNeed:
-    """The same from a shape that is known. `wanted`: a trigger in place of the table's."""
+def judge(table: Table, shape: TableShape, triggers: Triggers = Triggers()) -> CompactionNeed:
+    """The same from a shape that is known, with further triggers."""
+    snapshot = table.latest_snapshot()
+    fired = _Fired(table, snapshot)
     if table.is_primary_key_table:
-        trigger = wanted or table_options.NUM_SORTED_RUN_COMPACTION_TRIGGER.of(table.options)
-        unit = "sorted runs"
+        trigger = triggers.sorted_runs or table_options.NUM_SORTED_RUN_COMPACTION_TRIGGER.of(table.options)
+        most, unit = shape.sorted_runs_max, "sorted runs"
     else:
-        trigger = wanted or table_options.COMPACTION_MIN_FILE_NUM.of(table.options)
+        trigger = triggers.sorted_runs or table_options.COMPACTION_MIN_FILE_NUM.of(table.options)
+        # A bucket has no more small files than files, so most tables need no second look.
+        most = shape.sorted_runs_max if shape.sorted_runs_max < trigger else fired.most_small_files()
         unit = "files"
-    most = shape.sorted_runs_max
-    due = most >= trigger
-    reason = f"a bucket has {most} {unit}, the trigger is {trigger}"
-    return CompactionNeed(due, reason, shape.snapshot_id, most, shape.files)
+    due, reason = most >= trigger, f"a bucket has {most} {unit}, the trigger is {trigger}"
+    lag = _changelog_lag(table, triggers.changelog_lag)
+    if not due and lag is not None:
+        due, reason = True, lag
+    full = None if due or snapshot is None else fired.by(triggers)
+    if full is None:
+        return CompactionNeed(due, reason, shape.snapshot_id, shape.sorted_runs_max, shape.files)
+    partitions, reason = full
+    return CompactionNeed(True, reason, shape.snapshot_id, shape.sorted_runs_max, shape.files, True, partitions)
+
+
+def _changelog_lag(table: Table, limit: int | None) -> str | None:
+    if limit is None or table_options.CHANGELOG_PRODUCER.of(table.options) not in CHANGES_LATER:
+        return None
+    lag = len(commits_without_changelog(table)[0])
+    return f"{lag} commits are in no changelog, the trigger is {limit}" if lag >= limit else None
+
+
+@dataclass(slots=True)
+class _Fired:
+    """The triggers that need the list of files, which is read when the first one asks."""
+
+    table: Table
+    snapshot: Snapshot | None
+    _entries: Sequence[ManifestEntry] | None = None
+
+    @property
+    def entries(self) -> Sequence[ManifestEntry]:
+        if self._entries is None:
+            self._entries = [] if self.snapshot is None else self.table.manifests.live_entries(self.snapshot)
+        return self._entries
+
+    def most_small_files(self) -> int:
+        size = small_file_size(self.table)
+        counted = Counter((e.partition, e.bucket) for e in self.entries if e.file.file_size < size)
+        return max(counted.values(), default=0)
+
+    def by(self, triggers: Triggers) -> tuple[tuple[Mapping[str, str], ...], str] | None:
+        """The partitions in which the first of the triggers fires that does, and why."""
+        size = small_file_size(self.table)
+        checks: list[tuple[float | None, str, Callable[[], Mapping[bytes, float]]]] = [
+            (triggers.level0_files, "files of level 0 in a bucket", lambda: self._most(lambda e: e.file.level == 0)),
+            (triggers.small_files, "small files in a bucket", lambda: self._most(lambda e: e.file.file_size < size)),
+            (triggers.deleted_share, "of the rows deleted", self._deleted_shares),
+        ]
+        for limit, what, measure in checks:
+            if limit is None or (what.startswith("files of") and not self.table.is_primary_key_table):
+                continue
+            found = measure()
+            due = sorted((p for p in found if found[p] >= limit), key=lambda p: -found[p])
+            if due:
+                shown = f"{found[due[0]]:.0%}" if isinstance(limit, float) else f"{found[due[0]]:.0f}"
+                bound = f"{limit:.0%}" if isinstance(limit, float) else str(limit)
+                specs = tuple(dict(self.table.paths.spec_of(p)) for p in due[:_PARTITIONS])
+                return (specs if specs[0] else (), f"there are {shown} {what}, the trigger is {bound}")
+        return None
+
+    def _most(self, counts: Callable[[ManifestEntry], bool]) -> dict[bytes, float]:
+        """By partition: the most files that count in a bucket; a file that is alone there is merged with nothing."""
+        most: dict[bytes, float] = {}
+        for (partition, _), group in by_bucket(self.entries).items():
+            if len(group) > 1:
+                most[partition] = max(most.get(partition, 0), sum(map(counts, group)))
+        return most
+
+    def _deleted_shares(self) -> dict[bytes, float]:
+        deletions: Deletions = {}
+        if self.snapshot is not None and table_options.DELETION_VECTORS_ENABLED.of(self.table.options):
+            deletions = self.table.manifests.deletion_vectors(self.snapshot)
+        rows: Counter[bytes] = Counter()
+        deleted: Counter[bytes] = Counter()
+        for entry in self.entries:
+            rows[entry.partition] += entry.file.row_count
+            vector = deletions.get((entry.partition, entry.bucket), {}).get(entry.file.file_name)
+            deleted[entry.partition] += (entry.file.delete_row_count or 0) if self.table.is_primary_key_table else 0
+            deleted[entry.partition] += 0 if vector is None else vector.range.cardinality or 0
+        return {partition: deleted[partition] / count for partition, count in rows.items() if count}

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING
 from maintenance.bucket.postpone import POSTPONE_BUCKET
 from maintenance.commit.commit import abort, commit_compact
 from maintenance.commit.publish import OPERATION_PROPERTY, CommitIdentity
-from maintenance.compaction.append import AppendCompaction, AppendCompactionTask, rewrite_append
+from maintenance.compaction.append import AppendCompaction, AppendCompactionTask, proved_append
 from maintenance.compaction.postpone import PostponeTask, distribute
+from maintenance.compaction.proof.settings import ProofMode, ProofSettings
 from maintenance.compaction.rewrite import CompactionResult, CompactionTask, rewrite_bucket
 from maintenance.compaction.sorting import SortedBy, SortTask
 from maintenance.errors import CommitError, ConflictError
@@ -36,6 +37,7 @@ from maintenance.operations.compact_report import (
     Ledger,
 )
 from maintenance.operations.compact_vectors import with_vectors
+from maintenance.operations.interrupted import cleared_if_interrupted, new_stamp
 from maintenance.operations.sort_compact import NO_ORDER, plan_sorting, sort_units, sorted_by
 from maintenance.options import table as table_options
 from maintenance.read.data_file import ReadContext
@@ -64,6 +66,8 @@ def compact(
     groups_per_commit: int | None = None,
     dry_run: bool = False,
     max_retries: int = 5,
+    skip_expiring: bool = True,
+    proof: str = ProofMode.AUTO,
     only: Callable[[Unit], bool] | None = None,
     progress: Progress | None = None,
 ) -> CompactReport:
@@ -81,6 +85,9 @@ def compact(
             when later work fails.
         dry_run: plan and report, change nothing.
         max_retries: how often a group is planned anew after another writer won.
+        skip_expiring: leave partitions alone that expire before the next check (`partition.expiration-check-interval`)
+            unless option `compaction.skip-expired-partitions` is ``false``.
+        proof: how each rewrite is proved before it is committed, see `ProofMode`.
         only: the units of the plan to carry out; rows that wait for real buckets are left alone then. None = all.
         progress: told what goes on, a line at a time.
     Raises: UnsupportedError: the table has an option that is not supported; OptionError, PredicateError: the scope does
@@ -88,10 +95,38 @@ def compact(
         wrong in single groups stands in the report.
     """
     table_options.check_writable(table.options, table.identifier)
-    scope = scope_of(table, full=full, partitions=partitions, where=where, idle_time=partition_idle_time)
+    scope = scope_of(
+        table,
+        full=full,
+        partitions=partitions,
+        where=where,
+        idle_time=partition_idle_time,
+        keeps_expiring=not skip_expiring,
+    )
     by = sorted_by(table, order_strategy, order_by, scope)
     run = _Compaction(spark, table, scope, progress or (lambda _: None), by, only)
+    run.proof = ProofSettings.of(proof)
     return run.dry() if dry_run else run.run(max_retries, groups_per_commit)
+
+
+def compact_groups(
+    spark: "SparkSession | None",
+    table: Table,
+    scope: CompactionScope,
+    identity: CommitIdentity,
+    *,
+    max_retries: int,
+    progress: Progress,
+) -> Ledger:
+    """Compact what a writer has written, as a part of its commit; rows in the postpone bucket stay there.
+
+    Args: `scope`: the groups; `identity`: whose COMPACT snapshot it is.
+    Returns: what became of the groups. Raises: as `compact`.
+    """
+    run = _Compaction(spark, table, scope, progress, None)
+    run.identity = identity
+    run.work(max_retries, None)
+    return run.ledger
 
 
 class _Compaction:
@@ -110,24 +145,30 @@ class _Compaction:
         self._table = table
         self._scope = scope
         self._progress = progress
-        self._identity = CommitIdentity(new_commit_user(table.options), properties={OPERATION_PROPERTY: "compact"})
-        self._ledger = Ledger(table)
+        self.identity = CommitIdentity(new_commit_user(table.options), properties={OPERATION_PROPERTY: "compact"})
+        self.ledger = Ledger(table)
+        self.proof = ProofSettings()
         self._indexes: dict[int, Sequence[IndexManifestEntry]] = {}
 
     def dry(self) -> CompactReport:
         shape = table_shape(self._table)
         for waiting in self._plan_postponed().units:
             if waiting.share == 0:
-                self._ledger.note_files(_group(leaving(waiting)), waiting.files, PLANNED, "rows wait for real buckets")
+                self.ledger.note_files(_group(leaving(waiting)), waiting.files, PLANNED, "rows wait for real buckets")
         plan = self._plan(self._scope)
         for unit in plan.units:
-            self._ledger.note(unit, PLANNED)
-        return self._ledger.report(plan.snapshot, shape, shape, dry_run=True)
+            self.ledger.note(unit, PLANNED)
+        return self.ledger.report(plan.snapshot, shape, shape, dry_run=True)
 
     def run(self, max_retries: int, groups_per_commit: int | None) -> CompactReport:
         before = table_shape(self._table)
         if self._only is None:
             self._distribute(max_retries)
+        base = self.work(max_retries, groups_per_commit)
+        return self.ledger.report(base, before, table_shape(self._table), dry_run=False)
+
+    def work(self, max_retries: int, groups_per_commit: int | None) -> Snapshot | None:
+        """Plan, rewrite and commit, again for groups that another writer changed. Returns what was first planned on."""
         first = plan = self._plan(self._scope)
         for attempt in range(max_retries + 1):
             if not plan.units:
@@ -139,14 +180,14 @@ class _Compaction:
                 break
             self._progress(f"{len(lost)} groups were changed by another writer: they are planned anew")
             if attempt == max_retries:
-                self._ledger.give_up(lost)
+                self.ledger.give_up(lost)
                 break
             _pause(attempt)
             plan = self._plan(replace(self._scope, groups=frozenset(lost)))
             for group in lost:
                 if group not in {(unit.partition, unit.bucket) for unit in plan.units}:
-                    self._ledger.idle(group, "another writer did the work")
-        return self._ledger.report(first.snapshot, before, table_shape(self._table), dry_run=False)
+                    self.ledger.idle(group, "another writer did the work")
+        return first.snapshot
 
     def _plan(self, scope: CompactionScope) -> CompactionPlan:
         planned = plan_compaction if self._by is None else plan_sorting
@@ -154,10 +195,10 @@ class _Compaction:
         if self._only is not None:
             plan = replace(plan, units=tuple(filter(self._only, plan.units)))
         for group, files in plan.idle.items():
-            if not self._ledger.knows(group):
-                self._ledger.idle(group, files=files)
+            if not self.ledger.knows(group):
+                self.ledger.idle(group, files=files)
         for group, reason in plan.skipped.items():
-            self._ledger.skip(group, reason)
+            self.ledger.skip(group, reason)
         if plan.units:
             files, size = _totals(plan.units)
             self._progress(f"{len(plan.units)} groups to compact: {files} files, {size / 2**20:.1f} MiB")
@@ -168,9 +209,9 @@ class _Compaction:
         # Before the work: another writer may expire the snapshot meanwhile.
         index = self._index(plan.snapshot)
         finished: list[CompactionResult] = []
-        for unit, outcome in self._rewritten(plan.units):
+        for unit, outcome in self._rewritten(plan):
             if isinstance(outcome, TaskError):
-                self._ledger.note(unit, FAILED, message=str(outcome.error))
+                self.ledger.note(unit, FAILED, message=str(outcome.error))
             else:
                 finished.append(outcome)
         return self._commit(finished, self._messages(index, finished), retried=retried)
@@ -202,20 +243,20 @@ class _Compaction:
         if not messages:
             return {}
         try:
-            committed = commit_compact(self._table.commit_target(), messages, self._identity)
+            committed = commit_compact(self._table.commit_target(), messages, self.identity)
         except CommitError as error:
             # Certain not to be published: what was written is of no use, the groups are planned anew.
             abort(self._table.commit_target(), messages)
             return {_group(message): str(error) for message in messages}
         if committed.snapshot_id is not None:
-            self._ledger.snapshot_ids.append(committed.snapshot_id)
+            self.ledger.snapshot_ids.append(committed.snapshot_id)
             self._progress(f"snapshot {committed.snapshot_id} committed")
         if committed.snapshot_id is None and not committed.lost:
-            self._ledger.fail(map(_group, messages), "work was planned, and there was nothing to commit after it")
+            self.ledger.fail(map(_group, messages), "work was planned, and there was nothing to commit after it")
             return {}
         for result in finished:
             if _group(result.message) not in committed.lost:
-                self._ledger.finish(result, CONFLICT_RETRIED if retried else COMMITTED)
+                self.ledger.finish(result, CONFLICT_RETRIED if retried else COMMITTED)
         return committed.lost
 
     # Rows that wait in the postpone bucket
@@ -230,14 +271,14 @@ class _Compaction:
             plan = self._plan_postponed()
             for group in lost:
                 if group[0] not in {unit.partition for unit in plan.units}:
-                    self._ledger.idle(group, "another writer did the work")
+                    self.ledger.idle(group, "another writer did the work")
             if not plan.units:
                 return
             lost = self._distributed(plan, retried=attempt > 0)
             if not lost:
                 return
             _pause(attempt)
-        self._ledger.give_up(lost)
+        self.ledger.give_up(lost)
 
     def _distributed(self, plan: PostponedPlan, *, retried: bool) -> Mapping[Group, str]:
         """Returns the postpone buckets whose partitions another writer changed meanwhile."""
@@ -253,7 +294,7 @@ class _Compaction:
         for unit, outcome in zip(plan.units, done, strict=True):
             if isinstance(outcome, TaskError):
                 text = str(outcome.error)
-                self._ledger.note_files(_group(leaving(unit)), unit.files, FAILED, text)
+                self.ledger.note_files(_group(leaving(unit)), unit.files, FAILED, text)
             elif unit.partition not in failed and unit.share == 0:
                 rows = sum(file.row_count for file in unit.files)
                 results.append(CompactionResult(leaving(unit), rows, rows))
@@ -262,26 +303,37 @@ class _Compaction:
         lost = self._commit(results, [*(result.message for result in results), *kept], retried=retried)
         return {group: reason for group, reason in lost.items() if group[1] == POSTPONE_BUCKET}
 
-    def _rewritten(self, units: Sequence[Unit]) -> "list[tuple[Unit, CompactionResult | TaskError]]":
-        tasks = self._tasks(units)
+    def _rewritten(self, plan: CompactionPlan) -> "list[tuple[Unit, CompactionResult | TaskError]]":
+        stamp = new_stamp()
+        tasks = self._tasks(plan, stamp)
+        places = {(unit.partition, unit.bucket) for unit in plan.units}
+        with cleared_if_interrupted(self._table, places, stamp, tasks_end=self._spark is None):
+            return self._outcomes(plan, tasks)
+
+    def _outcomes(
+        self, plan: CompactionPlan, tasks: "Sequence[CompactionTask | AppendCompactionTask]"
+    ) -> "list[tuple[Unit, CompactionResult | TaskError]]":
         if self._by is not None:
             sorting = [
-                SortTask(task.write, task.read, task.compaction, self._by)
+                SortTask(
+                    task.write, task.read, task.compaction, self._by, proof=task.proof, snapshot_id=task.snapshot_id
+                )
                 for task in tasks
                 if isinstance(task, AppendCompactionTask)
             ]
             return [*sort_units(self._spark, self._table, sorting, self._progress)]
         done = run_tasks(self._spark, run_unit, tasks, on_done=lambda n: self._progress(f"{n} groups rewritten"))
-        return list(zip(units, done, strict=True))
+        return list(zip(plan.units, done, strict=True))
 
-    def _tasks(self, units: Sequence[Unit]) -> "list[CompactionTask | AppendCompactionTask]":
-        write = self._table.write_context()
-        read = self._read_context([file for unit in units for file in unit.input_files], write)
+    def _tasks(self, plan: CompactionPlan, stamp: str) -> "list[CompactionTask | AppendCompactionTask]":
+        write = replace(self._table.write_context(), stamp=stamp)
+        read = self._read_context([file for unit in plan.units for file in unit.input_files], write)
+        base = None if plan.snapshot is None else plan.snapshot.id
         return [
-            AppendCompactionTask(write, read, unit)
+            AppendCompactionTask(write, read, unit, proof=self.proof, snapshot_id=base)
             if isinstance(unit, AppendCompaction)
-            else CompactionTask(write, read, unit)
-            for unit in units
+            else CompactionTask(write, read, unit, proof=self.proof, snapshot_id=base)
+            for unit in plan.units
         ]
 
     def _read_context(self, files: Sequence[DataFileMeta], write: WriteContext) -> ReadContext:
@@ -300,9 +352,9 @@ def run_unit(task: CompactionTask | AppendCompactionTask) -> CompactionResult:
     """Do one unit of work. Runs in a task."""
     if isinstance(task, CompactionTask):
         return rewrite_bucket(task)
-    message: CommitMessage = rewrite_append(task)
+    message, proof = proved_append(task)
     rows = sum(f.row_count for f in message.compact_before)
-    return CompactionResult(message, rows, rows)
+    return CompactionResult(message, rows, rows, proof=proof)
 
 
 def _group(message: CommitMessage) -> Group:

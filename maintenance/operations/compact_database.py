@@ -5,20 +5,34 @@ wrong with one table holds up no other.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from datetime import timedelta
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, TypeVar
 
 from maintenance.catalog.catalog import Catalog
 from maintenance.errors import OptionError, PaimonError
 from maintenance.operations.compact import Progress, compact
 from maintenance.operations.compact_report import CompactReport
+from maintenance.operations.stored_plan import (
+    MANY,
+    StoredPlan,
+    apply_compact,
+    check_plan,
+    moved_groups,
+    plan_compact,
+    refuse,
+)
 from maintenance.table.table import Table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+COMPACT_DATABASE = "compact_database"
+_PLANNERS = 8
+Done = TypeVar("Done")
+Opened = Callable[[Table], Table]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,37 +79,103 @@ def compact_database(
     partition_idle_time: timedelta | None = None,
     max_concurrent: int = 2,
     dry_run: bool = False,
+    opened: Opened | None = None,
     progress: Progress | None = None,
 ) -> CompactDatabaseReport:
     """Compact the tables that `choice` takes.
 
-    Args: `max_concurrent`: tables at a time; the others as of `compact`.
+    Args: `max_concurrent`: tables at a time; `opened`: what is done to each table before, such as `copy` with other
+        options; the others as of `compact`.
     Raises: OptionError: a pattern is none; errors of listing the tables.
     """
-    say = progress or (lambda _: None)
-    names = [f"{database}.{name}" for database in catalog.list_databases() for name in catalog.list_tables(database)]
 
-    def one(identifier: str) -> CompactReport | str | PaimonError:
+    def one(table: Table, say: Progress) -> CompactReport:
+        return compact(spark, table, full=full, partition_idle_time=partition_idle_time, dry_run=dry_run, progress=say)
+
+    found = _each(catalog, _chosen(catalog, choice), one, max_concurrent, opened, progress)
+    return CompactDatabaseReport(*found)
+
+
+def plan_compact_database(
+    catalog: Catalog,
+    choice: TableChoice = TableChoice(),
+    *,
+    full: bool = False,
+    partition_idle_time: timedelta | None = None,
+    opened: Opened | None = None,
+) -> StoredPlan:
+    """What `compact_database` would rewrite now, the plans of all tables as one; without tables that cannot be read."""
+
+    def one(table: Table, _: Progress) -> StoredPlan:
+        return plan_compact(table, full=full, partition_idle_time=partition_idle_time)
+
+    plans, _, _ = _each(catalog, _chosen(catalog, choice), one, _PLANNERS, opened, None)
+    due = [plan for plan in plans.values() if plan.groups]
+    groups = tuple(replace(group, name=f"{plan.table} {group.name}") for plan in due for group in plan.groups)
+    now = datetime.now(UTC).timestamp()
+    return StoredPlan(COMPACT_DATABASE, MANY, None, now, groups, {"plans": [asdict(plan) for plan in due]})
+
+
+def apply_compact_database(
+    spark: "SparkSession | None",
+    catalog: Catalog,
+    plan: StoredPlan,
+    *,
+    max_concurrent: int = 2,
+    opened: Opened | None = None,
+    progress: Progress | None = None,
+) -> CompactDatabaseReport:
+    """Compact what the plan names, of every table, and nothing else. Arguments as of `compact_database`.
+
+    Raises: ConflictError: files of some table have moved, then nothing is done to any; OptionError: it is no such plan.
+    """
+    check_plan(plan, COMPACT_DATABASE, None)
+    plans = {found["table"]: StoredPlan.of_dict(found) for found in plan.arguments["plans"]}
+
+    def moved(table: Table, _: Progress) -> list[str]:
+        mine = plans[table.identifier]
+        return moved_groups(mine, plan_compact(table, **mine.arguments).groups)
+
+    looked, skipped, failed = _each(catalog, list(plans), moved, _PLANNERS, opened, None)
+    troubles = [f"{name} {text}" for name, texts in looked.items() for text in texts]
+    refuse(plan, [*troubles, *(f"{name}: {text}" for name, text in {**skipped, **failed}.items())])
+
+    def one(table: Table, say: Progress) -> CompactReport:
+        return apply_compact(spark, table, plans[table.identifier], say)
+
+    return CompactDatabaseReport(*_each(catalog, list(plans), one, max_concurrent, opened, progress))
+
+
+def _chosen(catalog: Catalog, choice: TableChoice) -> list[str]:
+    names = [f"{database}.{name}" for database in catalog.list_databases() for name in catalog.list_tables(database)]
+    return [name for name in names if choice.takes(name)]
+
+
+def _each(
+    catalog: Catalog,
+    names: Sequence[str],
+    work: Callable[[Table, Progress], Done],
+    at_a_time: int,
+    opened: Opened | None,
+    progress: Progress | None,
+) -> tuple[dict[str, Done], dict[str, str], dict[str, str]]:
+    """What became of each table: what `work` returned; why it was skipped; why it failed."""
+    done: dict[str, Done] = {}
+    skipped: dict[str, str] = {}
+    failed: dict[str, str] = {}
+
+    def one(identifier: str) -> None:
         try:
             table = catalog.get_table(identifier)
             if not isinstance(table, Table):
-                return "no table of files of its own"
-            return compact(
-                spark,
-                table,
-                full=full,
-                partition_idle_time=partition_idle_time,
-                dry_run=dry_run,
-                progress=lambda line: say(f"{identifier}: {line}"),
-            )
+                skipped[identifier] = "no table of files of its own"
+                return
+            table = table if opened is None else opened(table)
+            done[identifier] = work(table, lambda line: None if progress is None else progress(f"{identifier}: {line}"))
         except PaimonError as error:
-            return error
+            failed[identifier] = str(error)
 
-    chosen = [name for name in names if choice.takes(name)]
-    with ThreadPoolExecutor(max(1, max_concurrent)) as pool:
-        outcomes = dict(zip(chosen, pool.map(one, chosen), strict=True))
-    return CompactDatabaseReport(
-        {name: found for name, found in outcomes.items() if isinstance(found, CompactReport)},
-        {name: found for name, found in outcomes.items() if isinstance(found, str)},
-        {name: str(found) for name, found in outcomes.items() if isinstance(found, PaimonError)},
-    )
+    with ThreadPoolExecutor(max(1, at_a_time)) as pool:
+        list(pool.map(one, names))
+    in_order = [name for name in names if name in done]
+    return {name: done[name] for name in in_order}, skipped, failed

@@ -1,7 +1,7 @@
 """Plan the compaction of a table: one unit of work for each (partition, bucket), from the metadata of one snapshot."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cache
 
@@ -25,6 +25,7 @@ from maintenance.format.manifest import EntrySelection, ManifestEntry
 from maintenance.format.snapshot import Snapshot
 from maintenance.metadata.manifests import DeletionFile
 from maintenance.metadata.paths import matches_spec
+from maintenance.operations.partition_rules import PartitionRules
 from maintenance.options import table as table_options
 from maintenance.predicate.tree import Predicate, columns_of
 from maintenance.scan.pruning import Pruning
@@ -61,6 +62,9 @@ class CompactionScope:
         groups: None = all.
         predicate: over partition columns; None = all.
         idle_time: only partitions whose newest file is older; None = all.
+        keeps_expiring: look also at partitions that are about to expire.
+        inline: a writer compacts what it has written: option `lookup-compact` says when it lifts level 0.
+        silent: no changelog is produced, since what was written replaces what was there.
     """
 
     full: bool = False
@@ -68,6 +72,9 @@ class CompactionScope:
     groups: frozenset[Group] | None = None
     predicate: Predicate | None = None
     idle_time: timedelta | None = None
+    keeps_expiring: bool = False
+    inline: bool = False
+    silent: bool = False
 
     def selection(self, table: Table) -> EntrySelection:
         """The entries of these groups."""
@@ -88,8 +95,16 @@ class CompactionScope:
             test=None if groups is None else lambda entry: (entry.partition, entry.bucket) in groups,
         )
 
-    def busy(self, entries: Sequence[ManifestEntry], now_millis: int) -> dict[bytes, str]:
-        """Partitions that were written to too lately, and when. `now_millis`: local wall clock as if UTC."""
+    def left_alone(self, table: Table, entries: Sequence[ManifestEntry], now_millis: int) -> dict[bytes, str]:
+        """Partitions not to look at, and why: they were written to too lately, or they are about to expire.
+
+        `now_millis`: local wall clock as if UTC.
+        """
+        rules = None if self.keeps_expiring else PartitionRules.of(table)
+        expiring = {} if rules is None else rules.expiring(entries, now_millis)
+        return self._busy(entries, now_millis) | expiring
+
+    def _busy(self, entries: Sequence[ManifestEntry], now_millis: int) -> dict[bytes, str]:
         if self.idle_time is None:
             return {}
         newest: dict[bytes, int] = {}
@@ -110,6 +125,7 @@ def scope_of(
     partitions: Sequence[Mapping[str, str]] | None = None,
     where: str | None = None,
     idle_time: timedelta | None = None,
+    keeps_expiring: bool = False,
 ) -> CompactionScope:
     """A scope that fits the table. Raises: OptionError: it does not; PredicateError: `where` is no filter of it."""
     known = table.schema.partition_keys
@@ -127,7 +143,7 @@ def scope_of(
         raise OptionError(
             "'partitions' and 'where' are both given", f"compaction of {table.identifier}", "Give one of them."
         )
-    return CompactionScope(full, partitions, None, predicate, idle_time)
+    return CompactionScope(full, partitions, None, predicate, idle_time, keeps_expiring)
 
 
 def plan_compaction(table: Table, scope: CompactionScope, *, now_millis: int) -> CompactionPlan:
@@ -148,7 +164,7 @@ def plan_compaction(table: Table, scope: CompactionScope, *, now_millis: int) ->
         if group[1] == POSTPONE_BUCKET:
             continue
         found = (
-            _plan_bucket(table, group, members, deletions.get(group, {}), full=scope.full, now_millis=now_millis)
+            _plan_bucket(table, group, members, deletions.get(group, {}), scope=scope, now_millis=now_millis)
             if table.is_primary_key_table
             else _plan_append(table, group, members, deletions.get(group, {}), full=scope.full)
         )
@@ -163,9 +179,9 @@ def scoped_entries(
 ) -> tuple[list[ManifestEntry], dict[Group, str]]:
     """The live entries of a scope; and the groups in it that are left alone, with the reason."""
     entries = table.manifests.live_entries(snapshot, scope.selection(table))
-    busy = scope.busy(entries, now_millis)
-    skipped = {(entry.partition, entry.bucket): busy[entry.partition] for entry in entries if entry.partition in busy}
-    return [entry for entry in entries if entry.partition not in busy], skipped
+    left = scope.left_alone(table, entries, now_millis)
+    skipped = {(entry.partition, entry.bucket): left[entry.partition] for entry in entries if entry.partition in left}
+    return [entry for entry in entries if entry.partition not in left], skipped
 
 
 def _plan_bucket(
@@ -174,23 +190,23 @@ def _plan_bucket(
     members: Sequence[ManifestEntry],
     deletions: Mapping[str, DeletionFile],
     *,
-    full: bool,
+    scope: CompactionScope,
     now_millis: int,
 ) -> list[Unit]:
-    options = table.options
+    options, full = table.options, scope.full
     files = [entry.file for entry in members]
     max_level = level_count(files, table_options.num_levels(options)) - 1
     runs = sorted_runs(files)
     unit = pick_full(runs, max_level) if full else None
     if not full:
-        unit = pick(runs, max_level, UniversalOptions.of(options), now_millis=now_millis)
+        unit = pick(runs, max_level, _rules(options, runs, scope), now_millis=now_millis)
     if unit is None:
         unit = _with_deleted_rows(runs, max_level, deletions) if full else None
     if unit is None:
         return []
     marks = table_options.DELETION_VECTORS_ENABLED.of(options)
     target = table_options.target_file_size(options, has_primary_key=True)
-    produces = _produces_changelog(options, unit, max_level)
+    produces = not scope.silent and _produces_changelog(options, unit, max_level)
     looks_up = table_options.looks_up(options)
     formats = table_options.FILE_FORMAT_PER_LEVEL.of(options)
     of_table = table_options.FILE_FORMAT.of(options)
@@ -210,6 +226,7 @@ def _plan_bucket(
         steps = plan_steps(unit, rules, key_reader([field.type for field in table.schema.key_fields]))
     if not steps:
         return []
+    moved = {name for step in steps for name in _names(step)}
     return [
         BucketCompaction(
             partition=group[0],
@@ -225,8 +242,26 @@ def _plan_bucket(
             older=tuple(file for file in files if file.level > unit.output_level) if looks_up else (),
             deletions=deletions,
             marks=marks,
+            staying=tuple(f for f in files if f.level == unit.output_level and f.file_name not in moved),
         )
     ]
+
+
+def _rules(options: Mapping[str, str], runs: Sequence[SortedRun], scope: CompactionScope) -> UniversalOptions:
+    """The rules to pick by. With `lookup-compact` = `gentle` a writer lifts level 0 after some of its runs only.
+
+    Java counts the flushes of a writer that lives on, here the runs that these have left count.
+    Source: Java `ForceUpLevel0Compaction`.
+    """
+    rules = UniversalOptions.of(options)
+    waits = scope.inline and table_options.looks_up(options) and table_options.LOOKUP_COMPACT.of(options) == "gentle"
+    if waits and sum(run.level == 0 for run in runs) < table_options.lookup_compact_max_interval(options):
+        return replace(rules, force_up_level_0=False)
+    return rules
+
+
+def _names(step: RewriteStep | UpgradeStep) -> list[str]:
+    return [step.file.file_name] if isinstance(step, UpgradeStep) else [file.file_name for file in step.files]
 
 
 def _with_deleted_rows(

@@ -33,8 +33,8 @@ def plan_postponed(table: Table, scope: CompactionScope, *, now_millis: int) -> 
     if snapshot is None:
         return PostponedPlan(None, ())
     entries = table.manifests.live_entries(snapshot, replace(scope, groups=None).selection(table))
-    busy = scope.busy(entries, now_millis)
-    groups = by_bucket([entry for entry in entries if entry.partition not in busy])
+    left = scope.left_alone(table, entries, now_millis)
+    groups = by_bucket([entry for entry in entries if entry.partition not in left])
     waiting = {partition: found for (partition, bucket), found in groups.items() if bucket == POSTPONE_BUCKET}
     commits = _commits(table, snapshot, {entry.file.file_name for found in waiting.values() for entry in found})
     options = PostponeOptions.of(table.options)

@@ -3,8 +3,10 @@
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from maintenance.compaction.plan import BucketCompaction
+from maintenance.compaction.proof.settings import ProofResult, together
 from maintenance.compaction.rewrite import CompactionResult
 from maintenance.format.data_file import DataFileMeta
 from maintenance.format.snapshot import Snapshot
@@ -32,6 +34,7 @@ class GroupResult:
             more), ``nothing_to_do``, ``skipped`` (in the scope, but left alone) or ``failed``.
         input_files, input_bytes: chosen for compaction; output of those written or kept. Sizes in bytes.
         message: why it was chosen, or what went wrong.
+        proof: the digest of the rows that were proved; empty where there was no proof.
     """
 
     partition: str
@@ -44,6 +47,7 @@ class GroupResult:
     input_rows: int = 0
     output_rows: int = 0
     message: str = ""
+    proof: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,7 @@ class CompactReport:
         changelog_rows: rows of changelog produced, by kind text.
         compacted_through: the newest snapshot whose changes in the scope were all looked at; None before the first
             commit, after a dry run, and when a group failed or was skipped.
+        proof: how the rewrites that were committed were proved, and what that took.
     """
 
     table: str
@@ -67,6 +72,7 @@ class CompactReport:
     compacted_through: int | None = None
     dry_run: bool = False
     seconds: float = 0.0
+    proof: Mapping[str, object] = field(default_factory=dict)
 
     def count(self, outcome: str) -> int:
         """Groups with that outcome."""
@@ -85,7 +91,19 @@ class Ledger:
         self._started = time.monotonic()
         self._results: dict[Group, GroupResult] = {}
         self._changelog = [0] * len(KIND_TEXTS)
+        self._proofs: dict[Group, list[ProofResult]] = {}
         self.snapshot_ids: list[int] = []
+
+    @property
+    def groups(self) -> tuple[GroupResult, ...]:
+        """What became of each group so far."""
+        found = [replace(r, proof=together(self._proofs.get(group, ())).text) for group, r in self._results.items()]
+        return tuple(sorted(found, key=lambda group: (group.partition, group.bucket)))
+
+    @property
+    def changelog_rows(self) -> Mapping[str, int]:
+        """Rows of changelog that were committed, by kind text."""
+        return dict(zip(KIND_TEXTS, self._changelog, strict=True))
 
     def finish(self, result: CompactionResult, outcome: str) -> None:
         """A unit was committed."""
@@ -103,6 +121,7 @@ class Ledger:
             output_rows=sum(f.row_count for f in after),
         )
         self._add(group, entry)
+        self._proofs.setdefault(group, []).append(result.proof)
         self._changelog = [a + b for a, b in zip(self._changelog, result.changelog_rows, strict=True)]
 
     def note(self, unit: Unit, outcome: str, message: str = "") -> None:
@@ -142,17 +161,19 @@ class Ledger:
         base_id = None if base is None else base.id
         # What was skipped was not looked at either.
         complete = not dry_run and all(group.outcome not in (FAILED, SKIPPED) for group in self._results.values())
+        proofs = [proof for found in self._proofs.values() for proof in found]
         return CompactReport(
             table=self._table.identifier,
             base_snapshot_id=base_id,
             snapshot_ids=tuple(self.snapshot_ids),
-            groups=tuple(sorted(self._results.values(), key=lambda group: (group.partition, group.bucket))),
+            groups=self.groups,
             before=before,
             after=after,
-            changelog_rows=dict(zip(KIND_TEXTS, self._changelog, strict=True)),
+            changelog_rows=self.changelog_rows,
             compacted_through=base_id if complete else None,
             dry_run=dry_run,
             seconds=time.monotonic() - self._started,
+            proof=together(proofs).told if proofs else {},
         )
 
     def _add(self, group: Group, entry: GroupResult) -> None:
@@ -160,7 +181,7 @@ class Ledger:
         together = previous is not None and previous.outcome == entry.outcome
         self._results[group] = _sum(previous, entry) if previous is not None and together else entry
 
-    def _result(self, group: Group, outcome: str, *, message: str = "", **numbers: int) -> GroupResult:
+    def _result(self, group: Group, outcome: str, *, message: str = "", **numbers: Any) -> GroupResult:
         partition = partition_text_of(self._table.paths.spec_of(group[0]))
         return GroupResult(partition, group[1], outcome, message=message, **numbers)
 

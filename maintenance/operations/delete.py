@@ -1,7 +1,8 @@
 """DELETE FROM: delete the rows for which a condition is true.
 
 Whole partitions go by metadata alone. Rows of a table without a primary key are marked in deletion vectors, or their
-files are written anew without them; to a table with one, deletions are written as records.
+files are written anew without them; to a table with one, deletions are written as records where it takes them, and its
+files are treated in the same way where it does not.
 Source: data section 10.2, Java `DeleteFromPaimonTableCommand`.
 """
 
@@ -13,7 +14,8 @@ import pyarrow as pa
 
 from maintenance.commit.overwrite import Overwrite, overwrite_or_abort
 from maintenance.commit.publish import OPERATION_PROPERTY, CommitIdentity
-from maintenance.operations.record_changes import DELETED, check_deletes, write_records
+from maintenance.operations.keyed_files import check_compacted, deletes_in_files, rewritten_files
+from maintenance.operations.record_changes import DELETED, newest, write_records
 from maintenance.operations.row_changes import (
     COPY_ON_WRITE,
     DELETION_VECTORS,
@@ -47,18 +49,17 @@ def delete(spark: "SparkSession | None", table: Table, where: str | None = None)
         spark: its tasks do the work, and it evaluates conditions that are more than `PredicateError` allows, with
             subqueries too; None = this process.
         where: a condition in Spark's SQL dialect; rows for which it is null stay. None = all rows.
-    Raises: PredicateError, UnsupportedError: the table's merge engine keeps rows from being deleted; ConflictError:
+    Raises: PredicateError; UnsupportedError: the table is to be compacted first, see `keyed_files`; ConflictError:
         other writers kept changing the same files; CommitError.
     """
     check_target(table)
     predicate = None if where is None else filter_of(where, table, spark=spark is not None)
     whole = where is None or (predicate is not None and columns_of(predicate) <= set(table.schema.partition_keys))
     forced = table.is_primary_key_table and table_options.DELETE_FORCE_PRODUCE_CHANGELOG.of(table.options)
-    if whole and not forced:
+    if where is None or (whole and not forced):
         return _truncated(table, predicate)
-    if table.is_primary_key_table:
+    if table.is_primary_key_table and not deletes_in_files(table):
         return _by_records(spark, table, where, predicate)
-    assert where is not None
     return repeated(lambda: _attempt(spark, table, where, predicate))
 
 
@@ -92,19 +93,15 @@ def _truncated(table: Table, predicate: Predicate | None) -> RowChangeReport:
     )
 
 
-def _by_records(
-    spark: "SparkSession | None", table: Table, where: str | None, predicate: Predicate | None
-) -> RowChangeReport:
-    check_deletes(table)
+def _by_records(spark: "SparkSession | None", table: Table, where: str, predicate: Predicate | None) -> RowChangeReport:
     started = time.monotonic()
-    pushed = where if predicate is not None else None
     rows: DataFrame | pa.Table
     if spark is None:
-        rows = table.to_arrow(where=where)
+        rows = newest(table).to_arrow(where=where)
+    elif predicate is not None:
+        rows = newest(table).to_spark(spark, where=where)
     else:
-        rows = table.to_spark(spark, where=pushed)
-        if where is not None and predicate is None:
-            rows = rows.where(where)
+        rows = newest(table).to_spark(spark).where(where)
     ids, count = write_records(table, rows, "delete", DELETED)
     report = RowChangeReport(table.identifier, "delete", RECORDS, ids, deleted_rows=count)
     return replace(report, seconds=time.monotonic() - started)
@@ -115,13 +112,18 @@ def _attempt(spark: "SparkSession | None", table: Table, where: str, predicate: 
     report = RowChangeReport(table.identifier, "delete", DELETION_VECTORS if vectors else COPY_ON_WRITE)
     if predicate is not None:
         state = TargetState.of(table, predicate, ())
+    else:
+        state = TargetState.of(table, None, table.schema.fields)
+    if table.is_primary_key_table:
+        check_compacted(state, predicate)
+    if predicate is not None:
         positions = find_positions(spark, state)
     else:
         assert spark is not None
-        state = TargetState.of(table, None, table.schema.fields)
         positions = positions_of_frame(state.frame(spark).where(where))
     if not positions:
         return report
-    ids = commit_changed(table, deleted_rows(spark, state, positions), "delete")
+    by_files = rewritten_files if table.is_primary_key_table and not vectors else deleted_rows
+    ids = commit_changed(table, by_files(spark, state, positions), "delete")
     count = sum(map(len, positions.values()))
     return replace(report, snapshot_ids=ids, deleted_rows=count, touched_files=len(positions))

@@ -97,8 +97,14 @@ def read_history(catalog: Catalog, history: str, table_name: str, operation: str
 
 
 def estimated_seconds(past: Sequence[Mapping[str, Any]], input_bytes: int) -> float | None:
-    """How long an operation may take on so many bytes, by the speed of those that succeeded; None if unknown."""
-    known = [row for row in past if row["outcome"] == SUCCEEDED and row["input_bytes"] and row["seconds"]]
+    """How long an operation may take on so many bytes, by the speed of those that succeeded; None if unknown.
+
+    Without bytes, as a tag is created, it is the mean of their times.
+    """
+    timed = [row for row in past if row["outcome"] == SUCCEEDED and row["seconds"]]
+    if not input_bytes:
+        return sum(row["seconds"] for row in timed) / len(timed) if timed else None
+    known = [row for row in timed if row["input_bytes"]]
     done = sum(row["input_bytes"] for row in known)
     return input_bytes * sum(row["seconds"] for row in known) / done if done else None
 

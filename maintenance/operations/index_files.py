@@ -86,6 +86,22 @@ def index_files(task: IndexTask) -> IndexResult:
     return result
 
 
+def stale_entries(task: IndexTask) -> tuple[ManifestEntry, ...]:
+    """The entries of a task whose indexes are not all as declared; no data is read. Runs in a task."""
+    return tuple(entry for entry in task.entries if _is_stale(task, entry))
+
+
+def _is_stale(task: IndexTask, entry: ManifestEntry) -> bool:
+    old, declared = _bodies(task, entry), _declared(task, entry)
+    if task.rebuild and declared:
+        return True
+    kept = _kept(old, declared)
+    if any(index.kind.name not in kept.get(index.name, {}) for index in declared):
+        return True
+    bodies = _ordered(declared, kept)
+    return bodies != old or not _in_its_place(task, entry.file, bodies)
+
+
 def _bodies(task: IndexTask, entry: ManifestEntry) -> Bodies:
     """The indexes that a file has; none if they cannot be read."""
     path = task.write.paths.data_file(entry.partition, entry.bucket, entry.file)

@@ -7,14 +7,21 @@ committed is not written again, so a replay after a crash is safe. Source: seed 
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from maintenance.commit.commit import abort, already_committed
-from maintenance.commit.overwrite import Overwrite, overwrite_or_abort
+from maintenance.commit.overwrite import Overwrite
 from maintenance.commit.publish import BATCH_IDENTIFIER, CommitIdentity, CommitTarget
+from maintenance.operations.inline_compaction import (
+    InlineCompaction,
+    Progress,
+    append_rows,
+    finish_replayed,
+    overwrite_rows,
+)
 from maintenance.options import table as table_options
 from maintenance.spark.tasks import TaskError
 from maintenance.spark.write import FrameWrite, write_frame
@@ -32,9 +39,11 @@ class IngestReport:
     """What an ingestion did.
 
     Attributes:
-        snapshot_ids: made by it; none for an empty batch or one that was committed before.
+        snapshot_ids: made by it, of the rows and of compactions; none of rows for an empty batch or one that was
+            committed before.
         already_committed: the batch was a replay.
         row_count: rows in the files written, after merging within the batch.
+        compaction: of the buckets that got rows, unless the table is `write-only`.
     """
 
     table: str
@@ -44,6 +53,7 @@ class IngestReport:
     file_count: int
     file_bytes: int
     seconds: float
+    compaction: InlineCompaction = field(default_factory=InlineCompaction)
 
 
 def ingest(
@@ -56,8 +66,9 @@ def ingest(
     row_kind_column: str | None = None,
     watermark: int | None = None,
     overwrite: Overwrite | None = None,
+    progress: Progress = lambda _: None,
 ) -> IngestReport:
-    """Write a batch of rows and commit it.
+    """Write a batch of rows and commit it; then compact the buckets that got rows, unless the table is `write-only`.
 
     Args:
         spark: its tasks write; None with an Arrow table = this process does.
@@ -68,6 +79,7 @@ def ingest(
         row_kind_column: a column of ``+I``, ``-U``, ``+U``, ``-D`` that is not stored; None = all ``+I``.
         watermark: milliseconds, recorded in the snapshot.
         overwrite: what the rows replace, `INSERT OVERWRITE`; None = nothing, they are added.
+        progress: told of the compaction, a line at a time.
     Raises: DataError: rows do not fit; nothing is committed and no file stays. CommitError, ConflictError: the
             table's number of buckets was changed, UnsupportedError.
     """
@@ -77,27 +89,29 @@ def ingest(
     identity = CommitIdentity(commit_user, identifier, watermark)
     target = table.commit_target()
     if already_committed(target, identity):
-        return IngestReport(table.identifier, (), True, 0, 0, 0, time.monotonic() - started)
+        late = finish_replayed(spark, table, identity, progress)
+        return IngestReport(table.identifier, late.snapshot_ids, True, 0, 0, 0, time.monotonic() - started, late)
 
     def write(state: WriteState) -> Sequence[CommitMessage]:
         frame_write = FrameWrite(table.write_context(), state, row_kind_column)
         return _written(spark, data, frame_write, target)
 
     if overwrite is None:
-        snapshot_ids, messages = table.append(write, identity)
+        written = append_rows(spark, table, write, identity, progress)
     else:
         # What is replaced is never read together with the new files: numbers and buckets start anew.
         messages = write(WriteState(user=commit_user))
-        snapshot_ids = overwrite_or_abort(target, messages, identity, overwrite)
-    files = [file for message in messages for file in message.new_files]
+        written = overwrite_rows(spark, table, messages, identity, overwrite, progress=progress)
+    files = [file for message in written.messages for file in message.new_files]
     return IngestReport(
         table.identifier,
-        snapshot_ids,
+        written.snapshot_ids,
         False,
         sum(file.row_count for file in files),
         len(files),
         sum(file.file_size for file in files),
         time.monotonic() - started,
+        written.compaction,
     )
 
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 from maintenance.errors import DataError
 from maintenance.operations import merge_frames, merge_rows
 from maintenance.operations.merge_clauses import Clause, checked
-from maintenance.operations.record_changes import check_deletes, check_updates, write_records
+from maintenance.operations.record_changes import check_deletes, check_updates, newest, write_records
 from maintenance.operations.row_changes import (
     COPY_ON_WRITE,
     DELETION_VECTORS,
@@ -72,12 +72,12 @@ def _by_records(
     report = RowChangeReport(table.identifier, "merge", RECORDS)
     if spark is None:
         assert isinstance(source, pa.Table)
-        merged = merge_rows.merge(table, table.to_arrow(), source, on, clauses)
+        merged = merge_rows.merge(table, newest(table).to_arrow(), source, on, clauses)
         ids, _ = write_records(table, merged.records(), "merge")
         report = replace(report.counted(merged.counts), snapshot_ids=ids)
     else:
         assert not isinstance(source, pa.Table)
-        with merge_frames.merge(table, table.to_spark(spark), source, on, clauses) as frames:
+        with merge_frames.merge(table, newest(table).to_spark(spark), source, on, clauses) as frames:
             ids, _ = write_records(table, frames.records(), "merge")
             report = replace(report.counted(frames.counts), snapshot_ids=ids)
     return replace(report, seconds=time.monotonic() - started)

@@ -5,6 +5,7 @@ reopens it, and a second compaction does nothing.
 """
 
 import zlib
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -22,6 +23,7 @@ class PartitionState:
         digest: of its live files: another one when anything changed.
         stale: whether a full compaction would rewrite something.
         changed_millis: creation of its newest file, since 1970.
+        level0_files: those that no compaction has seen.
     """
 
     spec: Mapping[str, str]
@@ -30,6 +32,7 @@ class PartitionState:
     files: int
     bytes: int
     changed_millis: int
+    level0_files: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +52,10 @@ def partition_states(table: Table) -> PartitionStates:
     names: dict[bytes, list[str]] = {}
     sizes: dict[bytes, int] = {}
     newest: dict[bytes, int] = {}
+    unseen: Counter[bytes] = Counter()
     for entry in table.manifests.live_entries(plan.snapshot):
         names.setdefault(entry.partition, []).append(f"{entry.file.level}/{entry.file.file_name}")
+        unseen[entry.partition] += entry.file.level == 0
         sizes[entry.partition] = sizes.get(entry.partition, 0) + entry.file.file_size
         newest[entry.partition] = max(newest.get(entry.partition, 0), entry.file.creation_time or 0)
     return PartitionStates(
@@ -63,6 +68,7 @@ def partition_states(table: Table) -> PartitionStates:
                 files=len(files),
                 bytes=sizes[partition],
                 changed_millis=newest[partition],
+                level0_files=unseen[partition],
             )
             for partition, files in names.items()
         ),

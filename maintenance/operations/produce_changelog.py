@@ -7,10 +7,12 @@ highest level, so a second run finds nothing to do; a crash before the commit le
 Source: seed 003 (lookup, full-compaction), data section 5.
 """
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from maintenance.errors import OptionError
 from maintenance.operations.compact import Progress, compact
+from maintenance.operations.compact_plan import Unit
 from maintenance.operations.compact_report import CompactReport
 from maintenance.options import table as table_options
 from maintenance.table.table import Table
@@ -20,12 +22,36 @@ if TYPE_CHECKING:
 
 
 def produce_changelog(
-    spark: "SparkSession | None", table: Table, *, dry_run: bool = False, progress: Progress | None = None
+    spark: "SparkSession | None",
+    table: Table,
+    *,
+    partitions: Sequence[Mapping[str, str]] | None = None,
+    where: str | None = None,
+    dry_run: bool = False,
+    max_retries: int = 5,
+    only: Callable[[Unit], bool] | None = None,
+    progress: Progress | None = None,
 ) -> CompactReport:
-    """Produce the changelog of all changes that have none yet. Arguments as of `compact`.
+    """Produce the changelog of all changes that have none yet, of some partitions or all. Arguments as of `compact`.
 
     Raises: OptionError: the table has no changelog producer, or one that writes the changelog itself.
     """
+    return compact(
+        spark,
+        table,
+        full=merges_fully(table),
+        partitions=partitions,
+        where=where,
+        skip_expiring=False,  # also of partitions that are about to expire: subscribers are told of every change
+        dry_run=dry_run,
+        max_retries=max_retries,
+        only=only,
+        progress=progress,
+    )
+
+
+def merges_fully(table: Table) -> bool:
+    """Whether the changelog takes a merge into the highest level. Raises: OptionError, as `produce_changelog`."""
     producer = table_options.CHANGELOG_PRODUCER.of(table.options)
     if producer in ("none", "input"):
         raise OptionError(
@@ -33,4 +59,4 @@ def produce_changelog(
             f"table {table.identifier}",
             "Set it to lookup or full-compaction, or leave this step out.",
         )
-    return compact(spark, table, full=producer == "full-compaction", dry_run=dry_run, progress=progress)
+    return producer == "full-compaction"

@@ -12,7 +12,7 @@ Source: data section 9.8, Java `RewriteFileIndexProcedure`.
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from maintenance.commit.commit import commit_compact
 from maintenance.commit.publish import OPERATION_PROPERTY, CommitIdentity
@@ -20,8 +20,9 @@ from maintenance.errors import ConflictError, CorruptFileError, PaimonError, Pre
 from maintenance.format.data_file import DataFileMeta
 from maintenance.format.file_index.kinds import column_indexes
 from maintenance.format.manifest import ManifestEntry
+from maintenance.format.snapshot import Snapshot
 from maintenance.operations.compact import Progress
-from maintenance.operations.index_files import IndexResult, IndexTask, index_files
+from maintenance.operations.index_files import IndexResult, IndexTask, index_files, stale_entries
 from maintenance.operations.probe_file_index import IndexProbe, probe_file_index
 from maintenance.options import table as table_options
 from maintenance.predicate.tree import Predicate, columns_of
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 _FILES_PER_TASK = 16
 _ATTEMPTS = 6
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,7 @@ class RewriteFileIndexReport:
     Attributes:
         written_files: data files whose indexes changed; `skipped_files`: those that have what is declared.
         index_bytes: of the new containers; `built_indexes`, `dropped_indexes`: in those files.
-        read_files: data files that were read.
+        read_files: data files that were read; `input_bytes`: of those whose indexes changed.
         conflicts: data files that another writer replaced meanwhile; what replaced them was looked at anew.
         probe: whether known values are found through the indexes, and what that leaves out; None in a dry run.
         probe_values, probe_skipped_share: the probe's numbers, share of files that indexes alone leave out.
@@ -66,15 +68,17 @@ class RewriteFileIndexReport:
     probe: IndexProbe | None = None
     probe_values: int = 0
     probe_skipped_share: float = 0.0
+    input_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class _Scope:
-    """Which files to look at, and how. `predicate`: over partition columns."""
+    """Which files to look at, and how. `predicate`: over partition columns; `only`: names of data files, None = all."""
 
     predicate: Predicate | None
     rebuild: bool
-    files_per_commit: int
+    files_per_commit: int = 1024
+    only: frozenset[str] | None = None
 
 
 def rewrite_file_index(
@@ -85,28 +89,22 @@ def rewrite_file_index(
     rebuild: bool = False,
     dry_run: bool = False,
     files_per_commit: int = 1024,
+    only: frozenset[str] | None = None,
     progress: Progress | None = None,
 ) -> RewriteFileIndexReport:
     """Rewrite the file indexes of a table.
 
     Args: `where`: a filter over partition columns; `rebuild`: build also what is there as declared; `dry_run`: say what
-        would change, write nothing; `files_per_commit`: data files after which the work is committed; the others as of
-        `compact`.
+        would change, write nothing; `files_per_commit`: data files after which the work is committed; `only`: names of
+        the data files to look at, None = all; the others as of `compact`.
     Raises: PredicateError: `where` names other columns; CorruptFileError: the probe misses a value; UnsupportedError;
         an error of a task.
     """
     started = time.monotonic()
     say = progress or (lambda _: None)
     table_options.check_writable(table.options, table.identifier)
-    predicate = table.predicate(where)
-    if predicate is not None and not columns_of(predicate) <= set(table.schema.partition_keys):
-        raise PredicateError(
-            f"'{where}' names columns that are not partition columns",
-            f"table {table.identifier}",
-            f"Partition columns are: {', '.join(table.schema.partition_keys) or 'none'}.",
-        )
     report = RewriteFileIndexReport(table.identifier, None, (), 0, 0, 0, dry_run=dry_run)
-    scope = _Scope(predicate, rebuild, max(1, files_per_commit))
+    scope = _Scope(_over_partitions(table, where), rebuild, max(1, files_per_commit), only)
     for _ in range(_ATTEMPTS):
         report, lost = _attempt(spark, table, scope, report, say)
         if not lost:
@@ -116,6 +114,40 @@ def rewrite_file_index(
     raise ConflictError(
         f"other writers kept replacing the data files, {_ATTEMPTS} times", f"table {table.identifier}", "Run again."
     )
+
+
+def files_to_index(
+    spark: "SparkSession | None", table: Table, *, where: str | None = None, rebuild: bool = False
+) -> tuple[int | None, list[ManifestEntry]]:
+    """The latest snapshot's id and the entries that `rewrite_file_index` would change, found without reading data.
+
+    Arguments and errors as there.
+    """
+    table_options.check_writable(table.options, table.identifier)
+    snapshot, entries = _entries(table, _Scope(_over_partitions(table, where), rebuild))
+    tasks = _tasks(table, entries, rebuild=rebuild, dry_run=True)
+    found = [entry for outcome in run_tasks(spark, stale_entries, tasks) for entry in _done(table, outcome)]
+    return None if snapshot is None else snapshot.id, found
+
+
+def _over_partitions(table: Table, where: str | None) -> Predicate | None:
+    predicate = table.predicate(where)
+    if predicate is not None and not columns_of(predicate) <= set(table.schema.partition_keys):
+        raise PredicateError(
+            f"'{where}' names columns that are not partition columns",
+            f"table {table.identifier}",
+            f"Partition columns are: {', '.join(table.schema.partition_keys) or 'none'}.",
+        )
+    return predicate
+
+
+def _entries(table: Table, scope: _Scope) -> tuple[Snapshot | None, list[ManifestEntry]]:
+    """The latest snapshot and its data files in the scope."""
+    snapshot = table.latest_snapshot()
+    # Files of level 0 too, which reads of some tables leave out: a compaction may raise them as they are.
+    source = table.scan_source()
+    entries = [] if snapshot is None else live_entries(source, snapshot, scope.predicate, all_levels=True)
+    return snapshot, [entry for entry in entries if scope.only is None or entry.file.file_name in scope.only]
 
 
 def _probed(table: Table, report: RewriteFileIndexReport) -> RewriteFileIndexReport:
@@ -137,10 +169,7 @@ def _attempt(
     say: Progress,
 ) -> tuple[RewriteFileIndexReport, int]:
     """Index what needs it on the latest snapshot. Returns the report and how many files were lost to other writers."""
-    snapshot = table.latest_snapshot()
-    # Files of level 0 too, which reads of some tables leave out: a compaction may raise them as they are.
-    source = table.scan_source()
-    entries = [] if snapshot is None else live_entries(source, snapshot, scope.predicate, all_levels=True)
+    snapshot, entries = _entries(table, scope)
     say(f"{len(entries)} data files to look at")
     report = replace(so_far, base_snapshot_id=None if snapshot is None else snapshot.id)
     lost = 0
@@ -165,6 +194,7 @@ def _committed(
         built_indexes=so_far.built_indexes + sum(result.built for result in results),
         dropped_indexes=so_far.dropped_indexes + sum(result.dropped for result in results),
         read_files=so_far.read_files + sum(result.read_files for result in results),
+        input_bytes=so_far.input_bytes + sum(old.file.file_size for old, _ in changed),
     )
     if so_far.dry_run or not changed:
         return report, 0
@@ -200,17 +230,17 @@ def _tasks(table: Table, entries: Sequence[ManifestEntry], *, rebuild: bool, dry
 
 
 def _results(spark: "SparkSession | None", table: Table, tasks: Sequence[IndexTask]) -> list[IndexResult]:
-    results = []
-    for outcome in run_tasks(spark, index_files, tasks):
-        if isinstance(outcome, IndexResult):
-            results.append(outcome)
-            continue
-        assert isinstance(outcome, TaskError)
-        if isinstance(outcome.error, PaimonError):
-            raise outcome.error
-        place = f"table {table.identifier}"
-        raise PaimonError(f"a task failed: {outcome.error}", place, "See the log of the task.") from outcome.error
-    return results
+    return [_done(table, outcome) for outcome in run_tasks(spark, index_files, tasks)]
+
+
+def _done(table: Table, outcome: T | TaskError) -> T:
+    """What a task returned. Raises its error."""
+    if not isinstance(outcome, TaskError):
+        return outcome
+    if isinstance(outcome.error, PaimonError):
+        raise outcome.error
+    place = f"table {table.identifier}"
+    raise PaimonError(f"a task failed: {outcome.error}", place, "See the log of the task.") from outcome.error
 
 
 def _messages(changed: Sequence[tuple[ManifestEntry, DataFileMeta]]) -> list[CommitMessage]:

@@ -6,17 +6,35 @@ Spark's `CompactProcedure`.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from maintenance.commit.commit import abort
 from maintenance.compaction.append import AppendCompaction
 from maintenance.compaction.order.orders import ORDERS
+from maintenance.compaction.proof.settings import ProofResult
 from maintenance.compaction.rewrite import CompactionResult
-from maintenance.compaction.sorting import SortedBy, SortTask, cuts, rewrite_sorted, sample
-from maintenance.errors import OptionError, UnsupportedError
+from maintenance.compaction.sorting import (
+    SortedBy,
+    SortTask,
+    SplitTask,
+    WrittenRange,
+    check_ranges,
+    cuts,
+    range_task,
+    replacement,
+    rewrite_sorted,
+    sample,
+    split_files,
+    split_ranges,
+    write_range,
+)
+from maintenance.errors import OptionError, ProofError, UnsupportedError
 from maintenance.operations.compact_plan import CompactionPlan, CompactionScope, scoped_entries
 from maintenance.options import table as table_options
 from maintenance.scan.split import Deletions, by_bucket
+from maintenance.spark.exchange import Sender, run_exchange
 from maintenance.spark.tasks import TaskError, run_tasks
 from maintenance.table.table import Table
 
@@ -24,6 +42,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 NO_ORDER = "none"
+# Files that one task reads.
+_SENT_BYTES = 128 << 20
 Rewritten = tuple[AppendCompaction, CompactionResult | TaskError]
 
 
@@ -79,21 +99,49 @@ def sort_units(
     ranges = _cut(spark, table, tasks)
     if len(ranges) > len(tasks):
         progress(f"{len(tasks)} partitions are cut into {len(ranges)} ranges")
-    done = run_tasks(spark, rewrite_sorted, ranges, on_done=lambda n: progress(f"{n} ranges rewritten"))
+    if spark is None or len(ranges) == len(tasks):
+        done = run_tasks(spark, rewrite_sorted, ranges, on_done=lambda n: progress(f"{n} ranges rewritten"))
+    else:
+        done = _exchanged(spark, ranges)
+        progress(f"{len(done)} ranges rewritten")
     out: list[Rewritten] = []
     for task in tasks:
         unit = task.compaction
         mine = [found for each, found in zip(ranges, done, strict=True) if each.compaction is unit]
         errors = [found for found in mine if isinstance(found, TaskError)]
-        messages = [found for found in mine if not isinstance(found, TaskError)]
+        written = [found for found in mine if not isinstance(found, TaskError)]
         if errors:
-            abort(table.commit_target(), messages)
+            abort(table.commit_target(), [replacement(task, found.files) for found in written])
             out.append((unit, errors[0]))
             continue
-        for message in messages:
-            rows = sum(file.row_count for file in message.compact_before)
-            out.append((unit, CompactionResult(message, rows, sum(file.row_count for file in message.compact_after))))
+        try:
+            check_ranges(task, written)
+        except ProofError as error:
+            out.append((unit, TaskError(error)))
+            continue
+        parts = [each for each in ranges if each.compaction is unit]
+        out += [(unit, _result(each, found)) for each, found in zip(parts, written, strict=True)]
     return out
+
+
+def _result(task: SortTask, found: WrittenRange) -> CompactionResult:
+    message = replacement(task, found.files)
+    rows = [sum(file.row_count for file in files) for files in (message.compact_before, message.compact_after)]
+    return CompactionResult(message, rows[0], rows[1], proof=found.proof or ProofResult())
+
+
+def _exchanged(spark: "SparkSession", ranges: Sequence[SortTask]) -> list[WrittenRange | TaskError]:
+    """What became of ranges, whose rows tasks send that read each file once."""
+    senders: list[Sender[SplitTask]] = []
+    first = 0
+    for _, found in groupby(ranges, key=lambda task: id(task.compaction)):
+        group = list(found)
+        bounds = tuple(task.low for task in group if task.low is not None)
+        whole = replace(group[0], low=None, high=None)
+        numbers = range(first, first + len(group))
+        senders += [Sender(SplitTask(part, bounds, first), numbers) for part in split_files(whole, _SENT_BYTES)]
+        first += len(group)
+    return run_exchange(spark, split_ranges, senders, write_range, [range_task(task) for task in ranges])
 
 
 def _cut(spark: "SparkSession | None", table: Table, tasks: Sequence[SortTask]) -> list[SortTask]:
@@ -110,5 +158,5 @@ def _cut(spark: "SparkSession | None", table: Table, tasks: Sequence[SortTask]) 
             raise keys.error
         bounds: list[bytes | None] = [None, *(cuts(keys, number) if keys is not None else ()), None]
         for place, (low, high) in enumerate(zip(bounds, bounds[1:], strict=False)):
-            out.append(SortTask(task.write, task.read, task.compaction, task.by, low, high, place == 0))
+            out.append(replace(task, low=low, high=high, first=place == 0))
     return out

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 _FOLDER = "_maintenance/plans"
 _SHOWN = 5
+MANY = "many tables"
+"""What a plan is of that has plans of several tables in it."""
 Progress = Callable[[str], None]
 
 
@@ -86,15 +88,19 @@ class StoredPlan:
         return self.id
 
     @classmethod
+    def of_dict(cls, found: Mapping[str, Any]) -> "StoredPlan":
+        """A plan out of the fields that it was written as. Raises: ValueError, TypeError, KeyError: they are others."""
+        groups = tuple(PlannedGroup(**{**g, "files": tuple(g["files"])}) for g in found["groups"])
+        return cls(**{**found, "groups": groups})
+
+    @classmethod
     def load(cls, file_io: FileIO, warehouse: str, plan_id: str) -> "StoredPlan":
         """The plan of an id. Raises: NotFoundError; CorruptFileError: it is not what was stored."""
         path = f"{warehouse.rstrip('/')}/{_FOLDER}/{plan_id}.json"
         if not plan_id.isalnum():
             raise NotFoundError(f"'{plan_id}' is no id of a plan", _FOLDER, "Copy it from the dry run.")
         try:
-            found = json.loads(file_io.read_bytes(path))
-            groups = tuple(PlannedGroup(**{**g, "files": tuple(g["files"])}) for g in found["groups"])
-            plan = cls(**{**found, "groups": groups})
+            plan = cls.of_dict(json.loads(file_io.read_bytes(path)))
         except FileNotFoundError as error:
             raise NotFoundError(f"there is no plan '{plan_id}'", path, "Launch a dry run for a new one.") from error
         except (ValueError, TypeError, KeyError) as error:
@@ -113,9 +119,17 @@ def plan_compact(
     partition_idle_time: timedelta | None = None,
     order_strategy: str = NO_ORDER,
     order_by: Sequence[str] = (),
+    skip_expiring: bool = True,
 ) -> StoredPlan:
     """What `compact` would rewrite now, by its own arguments; rows in the postpone bucket are no part of it."""
-    scope = scope_of(table, full=full, partitions=partitions, where=where, idle_time=partition_idle_time)
+    scope = scope_of(
+        table,
+        full=full,
+        partitions=partitions,
+        where=where,
+        idle_time=partition_idle_time,
+        keeps_expiring=not skip_expiring,
+    )
     by = sorted_by(table, order_strategy, order_by, scope)
     plan = (plan_compaction if by is None else plan_sorting)(table, scope, now_millis=wall_clock_millis())
     target = table_options.target_file_size(table.options, has_primary_key=table.is_primary_key_table)
@@ -146,16 +160,20 @@ def apply_compact(
     Raises: ConflictError: files of the plan are not to be compacted together any more; OptionError: it is no plan of
         this table and operation.
     """
-    _check(plan, "compact", table)
-    now = {group.name: group.files for group in plan_compact(table, **plan.arguments).groups}
-    moved = [_difference(group, now.get(group.name, ())) for group in plan.groups if now.get(group.name) != group.files]
-    _refuse(plan, moved)
+    check_plan(plan, "compact", table)
+    only = unmoved_units(table, plan, plan_compact(table, **plan.arguments))
+    return compact(spark, table, **plan.arguments, max_retries=0, only=only, progress=progress)
+
+
+def unmoved_units(table: Table, plan: StoredPlan, now: StoredPlan) -> Callable[[Unit], bool]:
+    """Which units of work belong to a plan. `now`: what would be planned now. Raises: ConflictError: files moved."""
+    refuse(plan, moved_groups(plan, now.groups))
     exactly = {group.name: frozenset(group.files) for group in plan.groups}
 
     def planned(unit: Unit) -> bool:
         return {file.file_name for file in unit.input_files} <= exactly.get(_name(table, unit), frozenset())
 
-    return compact(spark, table, **plan.arguments, max_retries=0, only=planned, progress=progress)
+    return planned
 
 
 def plan_expire_snapshots(table: Table, **arguments: Any) -> StoredPlan:
@@ -171,7 +189,7 @@ def apply_expire_snapshots(table: Table, plan: StoredPlan, progress: Progress | 
 
     Raises: ConflictError: another set of files would go now, for example because a tag has been created since.
     """
-    _check(plan, "expire_snapshots", table)
+    check_plan(plan, "expire_snapshots", table)
     given = dict(plan.arguments)
     if given.get("older_than"):
         given["older_than"] = datetime.fromisoformat(given["older_than"])
@@ -179,10 +197,7 @@ def apply_expire_snapshots(table: Table, plan: StoredPlan, progress: Progress | 
     # Snapshots expire oldest first, so as many as the plan has are the same ones, whatever was committed since.
     given["max_deletes"] = len(snapshots)
     moment = datetime.fromtimestamp(plan.made_at, UTC)
-    now = {group.name: group.files for group in _victims(expire_snapshots(table, **given, dry_run=True, now=moment))}
-    planned = {group.name: group for group in plan.groups}
-    moved = [_difference(group, now.get(name, ())) for name, group in planned.items() if now.get(name) != group.files]
-    _refuse(plan, [*moved, *(f"{name} would go, too" for name in now if name not in planned)])
+    refuse(plan, moved_victims(plan, _victims(expire_snapshots(table, **given, dry_run=True, now=moment))))
     return expire_snapshots(table, **given, now=moment, progress=progress)
 
 
@@ -206,13 +221,27 @@ def _planned(name: str, units: Sequence[Unit], target: int) -> PlannedGroup:
     return PlannedGroup(name, tuple(sorted(file.file_name for file in files)), sum(sizes), expected, str(reason))
 
 
-def _check(plan: StoredPlan, operation: str, table: Table) -> None:
-    if (plan.operation, plan.table) != (operation, table.identifier):
+def check_plan(plan: StoredPlan, operation: str, table: Table | None) -> None:
+    """Raises: OptionError: it is no plan of this operation and table; `table`: None = of many."""
+    name = MANY if table is None else table.identifier
+    if (plan.operation, plan.table) != (operation, name):
         raise OptionError(
             f"this plan is about {plan.operation} of {plan.table}",
-            f"plan {plan.id}, {operation} of {table.identifier}",
+            f"plan {plan.id}, {operation} of {name}",
             "Name a plan of this table and operation.",
         )
+
+
+def moved_groups(plan: StoredPlan, now: Sequence[PlannedGroup]) -> list[str]:
+    """What became of the plan's groups whose files are others now; groups that came since do not matter."""
+    files = {group.name: group.files for group in now}
+    return [_difference(g, files.get(g.name, ())) for g in plan.groups if files.get(g.name) != g.files]
+
+
+def moved_victims(plan: StoredPlan, now: Sequence[PlannedGroup]) -> list[str]:
+    """As `moved_groups`, of what would be deleted: nothing else may go, either."""
+    planned = {group.name for group in plan.groups}
+    return [*moved_groups(plan, now), *(f"{group.name} would go, too" for group in now if group.name not in planned)]
 
 
 def _difference(planned: PlannedGroup, now: Sequence[str]) -> str:
@@ -222,7 +251,8 @@ def _difference(planned: PlannedGroup, now: Sequence[str]) -> str:
     return f"{planned.name}: {' and '.join(parts) or 'no more to be done'}"
 
 
-def _refuse(plan: StoredPlan, moved: Sequence[str]) -> None:
+def refuse(plan: StoredPlan, moved: Sequence[str]) -> None:
+    """Raises: ConflictError: something has moved."""
     if moved:
         raise ConflictError(
             f"the table has moved: {'; '.join(moved)}",

@@ -14,7 +14,7 @@ import pyarrow as pa
 from maintenance.commit.commit import abort
 from maintenance.errors import DataError, PaimonError
 from maintenance.operations.assignments import Assigned, assigned, resolved
-from maintenance.operations.record_changes import UPDATED, check_updates, write_records
+from maintenance.operations.record_changes import UPDATED, check_moves, check_updates, newest, write_records
 from maintenance.operations.row_changes import (
     COPY_ON_WRITE,
     DELETION_VECTORS,
@@ -60,6 +60,7 @@ def update(
     predicate = None if where is None else filter_of(where, table, spark=spark is not None)
     if table.is_primary_key_table:
         check_updates(table, "UPDATE")
+        check_moves(table, values)
         return _by_records(spark, table, values, (where, predicate))
     return repeated(lambda: _attempt(spark, table, values, (where, predicate)))
 
@@ -74,9 +75,9 @@ def _by_records(
     where, predicate = condition
     rows: DataFrame | pa.Table
     if spark is None:
-        rows = assigned(table.to_arrow(where=where), values, table)
+        rows = assigned(newest(table).to_arrow(where=where), values, table)
     else:
-        frame = table.to_spark(spark, where=where if predicate is not None else None)
+        frame = newest(table).to_spark(spark, where=where if predicate is not None else None)
         rows = assigned(frame if where is None or predicate is not None else frame.where(where), values, table)
     ids, count = write_records(table, rows, "update", UPDATED)
     report = RowChangeReport(table.identifier, "update", RECORDS, ids, updated_rows=count)

@@ -108,6 +108,17 @@ WRITE_BUFFER_SIZE = Option("write-buffer-size", memory_size, 256 << 20)
 
 PARTITION_DEFAULT_NAME = Option("partition.default-name", string, "__DEFAULT_PARTITION__")
 PARTITION_LEGACY_NAME = Option("partition.legacy-name", boolean, True)
+PARTITION_EXPIRATION_TIME: Option[timedelta | None] = Option("partition.expiration-time", duration, None)
+PARTITION_EXPIRATION_CHECK_INTERVAL = Option("partition.expiration-check-interval", duration, timedelta(hours=1))
+PARTITION_EXPIRATION_STRATEGY = Option(
+    "partition.expiration-strategy", one_of("values-time", "update-time"), "values-time"
+)
+PARTITION_EXPIRATION_MAX_NUM = Option("partition.expiration-max-num", integer, 100)
+PARTITION_EXPIRATION_BATCH_SIZE: Option[int | None] = Option("partition.expiration-batch-size", integer, None)
+PARTITION_TIMESTAMP_PATTERN: Option[str | None] = Option("partition.timestamp-pattern", string, None)
+PARTITION_TIMESTAMP_FORMATTER: Option[str | None] = Option("partition.timestamp-formatter", string, None)
+# Paimon's default is false; unset, compactions here leave alone what is about to go.
+COMPACTION_SKIP_EXPIRED_PARTITIONS: Option[bool | None] = Option("compaction.skip-expired-partitions", boolean, None)
 
 MANIFEST_FORMAT = Option("manifest.format", one_of("avro", "orc", "parquet"), "avro")
 MANIFEST_COMPRESSION = Option("manifest.compression", string, "zstd")
@@ -129,9 +140,13 @@ COMMIT_MAX_RETRY_WAIT = Option("commit.max-retry-wait", duration, timedelta(seco
 COMMIT_USER_PREFIX: Option[str | None] = Option("commit.user-prefix", string, None)
 
 NUM_SORTED_RUN_COMPACTION_TRIGGER = Option("num-sorted-run.compaction-trigger", integer, 5)
+NUM_SORTED_RUN_STOP_TRIGGER: Option[int | None] = Option("num-sorted-run.stop-trigger", integer, None)
 NUM_LEVELS: Option[int | None] = Option("num-levels", integer, None)
 COMPACTION_MAX_SIZE_AMPLIFICATION_PERCENT = Option("compaction.max-size-amplification-percent", integer, 200)
 COMPACTION_SIZE_RATIO = Option("compaction.size-ratio", integer, 1)
+COMPACTION_OFFPEAK_RATIO = Option("compaction.offpeak-ratio", integer, 0)
+COMPACTION_OFFPEAK_START_HOUR = Option("compaction.offpeak.start.hour", integer, -1)
+COMPACTION_OFFPEAK_END_HOUR = Option("compaction.offpeak.end.hour", integer, -1)
 COMPACTION_OPTIMIZATION_INTERVAL: Option[timedelta | None] = Option("compaction.optimization-interval", duration, None)
 COMPACTION_TOTAL_SIZE_THRESHOLD: Option[int | None] = Option("compaction.total-size-threshold", memory_size, None)
 COMPACTION_INCREMENTAL_SIZE_THRESHOLD: Option[int | None] = Option(
@@ -139,6 +154,8 @@ COMPACTION_INCREMENTAL_SIZE_THRESHOLD: Option[int | None] = Option(
 )
 COMPACTION_FORCE_UP_LEVEL_0 = Option("compaction.force-up-level-0", boolean, False)
 COMPACTION_FORCE_REWRITE_ALL_FILES = Option("compaction.force-rewrite-all-files", boolean, False)
+LOOKUP_COMPACT = Option("lookup-compact", one_of("radical", "gentle"), "radical")
+LOOKUP_COMPACT_MAX_INTERVAL: Option[int | None] = Option("lookup-compact.max-interval", integer, None)
 COMPACTION_MIN_FILE_NUM = Option("compaction.min.file-num", integer, 5)
 COMPACTION_SMALL_FILE_RATIO = Option("compaction.small-file-ratio", number, 0.7)
 COMPACTION_DELETE_RATIO_THRESHOLD = Option("compaction.delete-ratio-threshold", number, 0.2)
@@ -261,10 +278,9 @@ REFUSED_ON_WRITE: Mapping[str, _Accepts] = {
     "manifest.delete-file-drop-stats": _OFF,
     "write.sequence-number-init-mode": _is("scan"),
     "commit.strict-mode.last-safe-snapshot": _never,
-    "compaction.offpeak-ratio": _is("0"),
     "snapshot.clean-empty-directories": _OFF,
     "snapshot.expire.clean-empty-directories": _OFF,
-    "partition.expiration-time": _never,
+    "partition.timestamp-format.strict": _OFF,
     "tag.automatic-creation": _is("none"),
     "commit.force-create-snapshot": _OFF,
     "metastore.partitioned-table": _OFF,
@@ -352,6 +368,19 @@ def keeps_changelogs(options: Mapping[str, str]) -> bool:
 def num_levels(options: Mapping[str, str]) -> int:
     """Levels of a bucket's LSM tree; the highest is this minus 1. Source: option `num-levels`."""
     return NUM_LEVELS.of(options) or NUM_SORTED_RUN_COMPACTION_TRIGGER.of(options) + 1
+
+
+def stop_trigger(options: Mapping[str, str]) -> int:
+    """Sorted runs of a bucket beyond which its writers compact before they add more. Source: Java `CoreOptions`."""
+    trigger = NUM_SORTED_RUN_COMPACTION_TRIGGER.of(options)
+    stop = NUM_SORTED_RUN_STOP_TRIGGER.of(options)
+    return max(trigger, trigger + 3 if stop is None else stop)
+
+
+def lookup_compact_max_interval(options: Mapping[str, str]) -> int:
+    """Runs of level 0 after which `lookup-compact` = `gentle` lifts them. Source: Java `CoreOptions`."""
+    trigger = NUM_SORTED_RUN_COMPACTION_TRIGGER.of(options)
+    return max(trigger, LOOKUP_COMPACT_MAX_INTERVAL.of(options) or 2 * trigger)
 
 
 def target_file_size(options: Mapping[str, str], has_primary_key: bool) -> int:

@@ -36,6 +36,9 @@ from maintenance.types.casts.cast import cast
 from maintenance.types.data_type import DataField
 from maintenance.types.values import Value, arrow_of_values
 
+# So many deleted rows one after the other may be a part of the file that need not be read.
+_DEAD_ROWS = 4096
+
 
 @dataclass(frozen=True, slots=True)
 class ReadContext:
@@ -93,7 +96,7 @@ class DataFileReader:
 
     def positions(self) -> np.ndarray:
         """Row numbers in the file of the rows that `read` and `batches` yield."""
-        rows = self._rows()
+        rows = self._rows(self._vector())
         if rows is not None and not len(rows):
             return rows
         with self.context.file_io.open_input(self.path) as source:
@@ -104,30 +107,71 @@ class DataFileReader:
 
     def read(self) -> pa.Table:
         """The whole file, without the parts that the predicate rules out."""
-        rows = self._rows()
+        vector = self._vector()
+        live = self._live(vector)
+        if live is not None:
+            with self.context.file_io.open_input(self.path) as source:
+                table = open_data_file(source, self.path, self._options).read(self.file_fields())
+            self._check_rows(table.num_rows, None)
+            return self._live_rows(table, live, 0)
+        rows = self._rows(vector)
         if rows is not None and not len(rows):
             return self.context.arrow_schema.empty_table()
         wanted = Wanted(self._filter(), rows)
         with self.context.file_io.open_input(self.path) as source:
             reader = open_data_file(source, self.path, self._options)
-            positions, table = self._positions(reader, wanted), reader.read(self._file_fields(), wanted)
+            positions, table = self._positions(reader, wanted), reader.read(self.file_fields(), wanted)
             self._check_rows(table.num_rows, positions)
             return self._rows_of(table, positions, rows)
 
     def batches(self, batch_rows: int) -> Iterator[pa.Table]:
         """The file in tables of at most `batch_rows` rows, decoded as they are asked for."""
-        rows = self._rows()
+        vector = self._vector()
+        live = self._live(vector)
+        if live is not None:
+            yield from self._live_batches(batch_rows, live)
+            return
+        rows = self._rows(vector)
         if rows is not None and not len(rows):
             return
         wanted = Wanted(self._filter(), rows)
         with self.context.file_io.open_input(self.path) as source:
             reader = open_data_file(source, self.path, self._options)
             positions, start = self._positions(reader, wanted), 0
-            for table in reader.batches(self._file_fields(), batch_rows, wanted):
+            for table in reader.batches(self.file_fields(), batch_rows, wanted):
                 end = start + table.num_rows
                 yield self._rows_of(table, None if positions is None else positions[start:end], rows)
                 start = end
             self._check_rows(start, positions)
+
+    def _live(self, vector: DeletionVector | None) -> np.ndarray | None:
+        """Which rows of the file live, where a deletion vector is all there is to ask, and leaves some everywhere.
+
+        Then the whole file is read, and row numbers need not be made and compared.
+        """
+        if vector is None or self.only is not None or self.predicate is not None:
+            return None
+        live = vector.kept(self.file.row_count)
+        blocks = live[: len(live) - len(live) % _DEAD_ROWS].reshape(-1, _DEAD_ROWS)
+        return live if blocks.any(axis=1).all() else None
+
+    def _live_batches(self, batch_rows: int, live: np.ndarray) -> Iterator[pa.Table]:
+        start = 0
+        with self.context.file_io.open_input(self.path) as source:
+            reader = open_data_file(source, self.path, self._options)
+            for table in reader.batches(self.file_fields(), batch_rows):
+                self._check_more(start + table.num_rows)
+                yield self._live_rows(table, live, start)
+                start += table.num_rows
+            self._check_rows(start, None)
+
+    def _live_rows(self, table: pa.Table, live: np.ndarray, start: int) -> pa.Table:
+        """The rows that live. `table`: the rows of the file from the number `start` on."""
+        kept = live[start : start + table.num_rows]
+        positions = None
+        if any(field.id == ROW_ID.id for field in self.context.fields):
+            positions = start + np.flatnonzero(kept)
+        return self.conform(table if kept.all() else table.filter(pa.array(kept)), positions)
 
     def _positions(self, reader: DataReader, wanted: Wanted) -> np.ndarray | None:
         """Row numbers in the file of what is read, None where nothing depends on them."""
@@ -136,17 +180,11 @@ class DataFileReader:
         found = reader.positions(wanted)
         return np.arange(self.file.row_count) if found is None else found
 
-    def _rows(self) -> np.ndarray | None:
-        """Numbers of the rows that are not deleted and that the file index leaves over, ascending; None for all.
-
-        Raises: CorruptFileError: the deletion vector is damaged.
-        """
+    def _rows(self, vector: DeletionVector | None) -> np.ndarray | None:
+        """Numbers of the rows that are not deleted and that the file index leaves over, ascending; None for all."""
         if self.only is not None:
             return self.only
         selected = self._selected()
-        vector = self.vector
-        if vector is None and self.deletion is not None:
-            vector = read_vector(self.context.file_io, self.deletion, self.file.row_count)
         if vector is None:
             return None if selected is None else np.asarray(selected.to_array(), np.int64)
         live = vector.kept(self.file.row_count)
@@ -155,6 +193,14 @@ class DataFileReader:
             chosen[np.asarray(selected.to_array(), np.int64)] = True
             live &= chosen
         return np.flatnonzero(live)
+
+    def _vector(self) -> DeletionVector | None:
+        """The file's deletion vector. Raises: CorruptFileError: it is damaged."""
+        if self.only is not None:
+            return None
+        if self.vector is None and self.deletion is not None:
+            return read_vector(self.context.file_io, self.deletion, self.file.row_count)
+        return self.vector
 
     def _selected(self) -> BitMap | None:
         """Rows that the file index leaves over, None for all."""
@@ -171,18 +217,23 @@ class DataFileReader:
         ):
             raise self._other_rows(table.num_rows)
         if positions is None or rows is None:
-            return self._conform(table, positions)
+            return self.conform(table, positions)
         kept = _among(rows, positions)
         if kept.all():
-            return self._conform(table, positions)
-        return self._conform(table.filter(pa.array(kept)), positions[kept])
+            return self.conform(table, positions)
+        return self.conform(table.filter(pa.array(kept)), positions[kept])
 
     def _check_rows(self, found: int, positions: np.ndarray | None) -> None:
         """Raise where the file is not the one its manifest speaks of: Avro files can be cut unnoticed."""
         whole = positions is None and self._filter() is None
         if positions is not None and found != len(positions):
             raise self._other_rows(found)
-        if found > self.file.row_count or (found < self.file.row_count and whole):
+        self._check_more(found)
+        if found < self.file.row_count and whole:
+            raise self._other_rows(found)
+
+    def _check_more(self, found: int) -> None:
+        if found > self.file.row_count:
             raise self._other_rows(found)
 
     def _other_rows(self, found: int) -> CorruptFileError:
@@ -222,13 +273,13 @@ class DataFileReader:
             own = own | {f.id: f for f in (SEQUENCE_NUMBER, VALUE_KIND)}
         return [None if f.name in self.partition else own.get(f.id) for f in self.context.fields]
 
-    def _file_fields(self) -> list[DataField]:
+    def file_fields(self) -> list[DataField]:
         """The file's own columns to read; one even if none is wanted, for the number of rows."""
         found = [source for source in self._sources() if source is not None]
         return found or sorted(self._own().values(), key=lambda own: own.type.is_nested)[:1]
 
-    def _conform(self, table: pa.Table, positions: np.ndarray | None) -> pa.Table:
-        """The file's columns as the wanted ones."""
+    def conform(self, table: pa.Table, positions: np.ndarray | None = None) -> pa.Table:
+        """The file's columns, in natural types, as the wanted ones. `positions`: of the rows in it, where known."""
         columns: list[pa.ChunkedArray | pa.Array] = []
         for wanted, source in zip(self.context.fields, self._sources(), strict=True):
             if source is None:

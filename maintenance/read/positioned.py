@@ -1,7 +1,7 @@
-"""Read rows of a table without a primary key together with where they lie: the data file and the row's number in it.
+"""Read rows that need no merging together with where they lie: the data file and the row's number in it.
 
-That is what deleting rows needs. Row numbers come from the reader of a file, which counts them as if they were the row
-ids of row tracking, from 0 in each file.
+That is what deleting rows in files needs. Row numbers come from the reader of a file, which counts them as if they were
+the row ids of row tracking, from 0 in each file.
 """
 
 from collections.abc import Iterator
@@ -55,8 +55,9 @@ class PositionedRead:
         if self.read.predicate is not None:
             names |= columns_of(self.read.predicate)
         fields = [field for field in self.read.schema.fields if field.name in names]
+        keyed = bool(self.read.schema.primary_keys)
         return ReadContext(
-            self.read.file_io, self.read.schemas, (*fields, ROW_ID), self.read.schema.partition_keys, keyed=False
+            self.read.file_io, self.read.schemas, (*fields, ROW_ID), self.read.schema.partition_keys, keyed=keyed
         )
 
     def _selected(self, rows: pa.Table, file_name: str) -> Iterator[pa.Table]:

@@ -1,18 +1,30 @@
 """A sorted run as a stream of tables: its files one after the other, a few rows at a time."""
 
 from collections.abc import Iterator, Sequence
+from typing import Protocol
 
 import pyarrow as pa
 
-from maintenance.read.data_file import DataFileReader
+from maintenance.format.data_file import DataFileMeta
 
 WHOLE_FILE_ROWS = 1 << 16
+
+
+class ReadsFile(Protocol):
+    """A reader of one data file, see `DataFileReader`."""
+
+    @property
+    def file(self) -> DataFileMeta: ...
+
+    def read(self) -> pa.Table: ...
+
+    def batches(self, batch_rows: int) -> Iterator[pa.Table]: ...
 
 
 class RunReader:
     """Reads a run in steps. `readers`: of its files, in key order."""
 
-    def __init__(self, readers: Sequence[DataFileReader], step_rows: int) -> None:
+    def __init__(self, readers: Sequence[ReadsFile], step_rows: int) -> None:
         self._readers = readers
         self._step = max(1, step_rows)
         self._stream = self._tables()
@@ -34,7 +46,7 @@ class RunReader:
             else:
                 yield from self._gathered(reader)
 
-    def _gathered(self, reader: DataFileReader) -> Iterator[pa.Table]:
+    def _gathered(self, reader: ReadsFile) -> Iterator[pa.Table]:
         """Batches put together to full steps: a batch ends where a row group does."""
         parts: list[pa.Table] = []
         rows = 0

@@ -14,8 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from maintenance.merge.ordered import RUN_COLUMN, KeyGroups, RecordOrder, group_by_key
-from maintenance.read.data_file import DataFileReader
-from maintenance.read.run import RunReader
+from maintenance.read.run import ReadsFile, RunReader
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +30,7 @@ class Window:
     groups: KeyGroups
 
 
-def windows(runs: Sequence[Sequence[DataFileReader]], order: RecordOrder, max_rows: int) -> Iterator[Window]:
+def windows(runs: Sequence[Sequence[ReadsFile]], order: RecordOrder, max_rows: int) -> Iterator[Window]:
     """Windows of a section in key order.
 
     Args: `runs`: oldest first; `max_rows`: rows to hold at a time, over all runs.

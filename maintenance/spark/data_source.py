@@ -2,7 +2,8 @@
 
 Options: `path` (a table's root; what `load` sets), or `warehouse` and `table` (``db.t``, also ``db.t$branch_b``,
 ``db.t$audit_log``, ``sys.tables``); `read.changelog` = ``true`` for the table's audit log; every other option is a
-dynamic option of the read, such as `scan.snapshot-id`. `readStream` follows a table, see `stream_source`.
+dynamic option of the read, such as `scan.snapshot-id`. `readStream` follows a table, see `stream_source`. What
+``write`` takes besides is with `data_writer`.
 Filters that Spark pushes down prune partitions, buckets, files and row groups; Spark evaluates all of them again.
 Register it once for each session: `register(spark)`.
 """
@@ -42,8 +43,10 @@ from maintenance.predicate.tree import Predicate, conjunction
 from maintenance.read.split_read import ReadsSplits
 from maintenance.scan.split import AnySplit
 from maintenance.scan.stream_position import LIMIT_KEYS, Limits
+from maintenance.spark.data_writer import PaimonWriter, write_options
 from maintenance.spark.read import as_spark_takes, split_batches
 from maintenance.spark.stream_source import READ_CHANGELOG, PaimonStreamReader, reads_changelog
+from maintenance.spark.tasks import enter_task
 from maintenance.spark.types import spark_ddl
 from maintenance.table.system.audit_log import AUDIT_LOG, AuditLogView
 from maintenance.table.system.view import AnyView, SystemTableView
@@ -117,6 +120,19 @@ class PaimonDataSource(DataSource):
     def reader(self, schema: StructType) -> "PaimonReader":
         return PaimonReader(dict(self.options), schema.fieldNames())
 
+    def writer(self, schema: StructType, overwrite: bool) -> PaimonWriter:
+        given = {key.lower(): value for key, value in self.options.items()}
+        bare = {key: given[key] for key in given if key in _OWN or key.startswith("fs.")}
+        table = opened(bare)
+        if not isinstance(table, Table):
+            raise UnsupportedError(f"writing to {table.identifier}", "the sink", "Name the table itself.")
+        own = write_options(given, table.schema.partition_keys)
+        return PaimonWriter(
+            table.copy({key: value for key, value in given.items() if key not in bare and key not in own}),
+            given,
+            overwrite=overwrite,
+        )
+
     def streamReader(self, schema: StructType) -> PaimonStreamReader:  # noqa: N802 - Spark's name
         opened_ = opened(self.options)
         with_kind = isinstance(opened_, AuditLogView) and opened_.name == AUDIT_LOG
@@ -160,7 +176,7 @@ class PaimonReader(DataSourceReader):
         if not isinstance(partition, SplitPartition):
             # Of a plan without partitions Spark asks for one that is None.
             return
-        pa.set_cpu_count(1)
+        enter_task()
         yield from split_batches(partition.split_read, partition.split)
 
 

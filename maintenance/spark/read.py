@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from maintenance.read.split_read import ReadsSplits
 from maintenance.scan.split import AnySplit
+from maintenance.spark.tasks import enter_task
 from maintenance.spark.types import arrow_for_spark, spark_ddl
 from maintenance.types.data_type import DataField
 from maintenance.types.nested import Rebuild
@@ -24,7 +25,7 @@ def splits_to_spark(spark: "SparkSession", splits: Sequence[AnySplit], read: Rea
     pickled = [pickle.dumps(split) for split in splits]
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        pa.set_cpu_count(1)
+        enter_task()
         for batch in batches:
             for index in batch.column(0).to_pylist():
                 yield from split_batches(read, pickle.loads(pickled[index]))

@@ -15,21 +15,31 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakSet
 
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 import maintenance
+from maintenance.errors import OptionError
 
-_DEFAULTS = {
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
+# Settings of a session: also those of a Connect server's have them.
+_SESSION_DEFAULTS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
     "spark.sql.shuffle.partitions": "8",
+}
+# Settings that count when Spark starts.
+START_DEFAULTS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
     # Task results are commit messages; a task that fails is planned anew by the operation, which knows the table.
     "spark.python.worker.reuse": "true",
     "spark.log.level": "ERROR",
 }
+# Set by a Connect server whose Python workers find this package by themselves, to where it lies.
+PACKAGE_KEY = "spark.paimon-maintenance.package"
+# Where this package is imported from.
+ROOT = str(Path(maintenance.__file__).parent.parent)
 _SHIPPED: "WeakSet[SparkSession]" = WeakSet()
 
 
@@ -39,12 +49,20 @@ def get_session(
     """A session on `master` (default: all cores of this machine) or on the Spark Connect server `remote`.
 
     Args: `config`: Spark settings, over this engine's defaults.
+    Raises: OptionError: Spark runs already, as a Connect server always does, and cannot take a setting any more.
     """
-    settings: dict[str, str] = {**_DEFAULTS, **(config or {})}
     if remote is not None:
         session = SparkSession.builder.remote(remote).getOrCreate()
-        ship(session)
+        _set(session, {**_SESSION_DEFAULTS, **(config or {})}, remote.partition("/;")[0])
+        if session.conf.get(PACKAGE_KEY, None) != ROOT:
+            ship(session)
         return session
+    running = SparkSession.getActiveSession()
+    if running is not None:
+        # Spark would keep what it started with and say nothing.
+        _set(running, {**({"spark.master": master} if master else {}), **(config or {})}, "a session of this process")
+        return running
+    settings: dict[str, str] = {**START_DEFAULTS, **_SESSION_DEFAULTS, **(config or {})}
     # The Python of the tasks must have this process's packages.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
@@ -52,6 +70,7 @@ def get_session(
     if master is None or master.startswith("local"):
         settings.setdefault("spark.driver.host", "127.0.0.1")
         settings.setdefault("spark.driver.bindAddress", "127.0.0.1")
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # its UI is not for other machines either
         _make_importable()
     for key, value in settings.items():
         builder = builder.config(key, value)
@@ -61,12 +80,41 @@ def get_session(
     return session
 
 
+def is_fixed(key: str) -> bool:
+    """Whether a setting counts only when Spark starts. Some of ``spark.sql.*`` do, too: Spark refuses these itself."""
+    return key.startswith("spark.") and not key.startswith("spark.sql.")
+
+
+def _set(session: SparkSession, settings: Mapping[str, str], where: str) -> None:
+    """Give a running session its settings. Raises: OptionError."""
+    late: dict[str, str | None] = {}
+    for key, value in settings.items():
+        if not is_fixed(key):
+            try:
+                session.conf.set(key, value)
+                continue
+            except PySparkException as error:
+                if "CANNOT_MODIFY" not in str(error):
+                    raise OptionError(f"Spark refuses '{key}' = '{value}'", where, "Correct the setting.") from error
+        has = session.conf.get(key, None)
+        # Spark puts options of its own before these.
+        if has != value and not (key.endswith("JavaOptions") and value in (has or "")):
+            late[key] = has
+    if late:
+        told = ", ".join(f"'{key}' = '{settings[key]}' (it has {_told(value)})" for key, value in late.items())
+        fix = "Give the setting where Spark is started, or leave it out; settings 'spark.sql.*' can be set at any time."
+        raise OptionError(f"Spark runs already and cannot take {told}", where, fix)
+
+
+def _told(value: str | None) -> str:
+    return "no value" if value is None else f"'{value}'"
+
+
 def _make_importable() -> None:
     """Let local Python workers import this package from where this process has it."""
-    root = str(Path(maintenance.__file__).parent.parent)
     paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    if root not in paths:
-        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [root, *paths]))
+    if ROOT not in paths:
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [ROOT, *paths]))
 
 
 def ship(spark: SparkSession) -> None:

@@ -5,10 +5,14 @@ written inside the function. One task takes one payload. A task that fails does 
 back in the place of its result, so that finished work can be committed.
 """
 
+import gc
 import os
 import pickle
+import sys
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -17,12 +21,15 @@ import pyarrow as pa
 from maintenance.errors import PaimonError
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 P = TypeVar("P")
 R = TypeVar("R")
 
 _WAVE = 512
+_BYTES_WITH_FUNCTION = 1 << 18
+# How many modules were loaded when this process last froze what is loaded.
+_FROZEN = {"modules": 0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,21 +91,76 @@ def portable(error: Exception) -> Exception:
 
 
 def _on_spark(spark: "SparkSession", function: Callable[[P], R], payloads: Sequence[P]) -> "list[R | TaskError]":
-    pickled = [pickle.dumps(payload) for payload in payloads]
+    frame, payloads_of = payload_frame(spark, [pickle.dumps(payload) for payload in payloads])
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        # Spark runs as many tasks as there are cores: each must stay on its own.
-        pa.set_cpu_count(1)
+        enter_task()
         for batch in batches:
-            for index in batch.column(0).to_pylist():
-                outcome = _guarded(function, pickle.loads(pickled[index]))
+            for index, payload in payloads_of(batch):
+                outcome = _guarded(function, pickle.loads(payload))
                 data = pickle.dumps(_Indexed(index, outcome))
                 yield pa.RecordBatch.from_arrays([pa.array([data], pa.binary())], names=["outcome"])
 
-    # A range has exactly one row in each of its partitions, so each payload gets a task.
-    frame = spark.range(0, len(payloads), 1, len(payloads)).mapInArrow(run, "outcome binary")
-    indexed = [pickle.loads(bytes(row[0])) for row in frame.collect()]
+    with ended_with_caller(spark):
+        indexed = [pickle.loads(bytes(row[0])) for row in frame.mapInArrow(run, "outcome binary").collect()]
     return [item.outcome for item in sorted(indexed, key=lambda item: item.index)]
+
+
+def enter_task() -> None:
+    """Settle in a Python worker of Spark. Each task calls it first.
+
+    Arrow keeps to one thread, for Spark runs as many tasks as there are cores. What is loaded is left out of the
+    garbage collection that Spark runs after each task: going through all modules takes longer than many a task.
+    """
+    pa.set_cpu_count(1)
+    if len(sys.modules) > _FROZEN["modules"]:
+        _FROZEN["modules"] = len(sys.modules)
+        gc.collect()
+        gc.freeze()
+
+
+def payload_frame(
+    spark: "SparkSession", payloads: Sequence[bytes]
+) -> "tuple[DataFrame, Callable[[pa.RecordBatch], Iterator[tuple[int, bytes]]]]":
+    """A task for each payload: a DataFrame, and what gives the payloads of its batches with their numbers.
+
+    Few bytes travel with the function, which every task gets; of many each task gets its own.
+    """
+    count = len(payloads)
+    if sum(map(len, payloads)) <= _BYTES_WITH_FUNCTION:
+
+        def carried(batch: pa.RecordBatch) -> Iterator[tuple[int, bytes]]:
+            for index in batch.column(0).to_pylist():
+                yield index, payloads[index]
+
+        # A range has exactly one row in each of its partitions.
+        return spark.range(0, count, 1, count), carried
+
+    def sent(batch: pa.RecordBatch) -> Iterator[tuple[int, bytes]]:
+        yield from zip(batch.column(0).to_pylist(), batch.column(1).to_pylist(), strict=True)
+
+    numbers = pa.array(range(count), pa.int32())
+    frame = spark.createDataFrame(pa.table({"id": numbers, "payload": pa.array(payloads, pa.binary())}))
+    # Before Spark 4.1 a task may get none, and another one two.
+    by_number = hasattr(frame, "repartitionById")
+    return (frame.repartitionById(count, "id") if by_number else frame.repartition(count)), sent
+
+
+@contextmanager
+def ended_with_caller(spark: "SparkSession") -> Iterator[None]:
+    """What Spark is asked for inside ends if the caller is interrupted: its tasks must not write on unseen.
+
+    A Spark of the caller's own would end with it; a Connect server or a cluster lives on.
+    """
+    tag = f"paimon-{uuid.uuid4().hex}"
+    spark.addTag(tag)
+    try:
+        yield
+    except BaseException:
+        spark.interruptTag(tag)
+        raise
+    finally:
+        spark.removeTag(tag)
 
 
 def all_done(outcomes: "Sequence[R | TaskError]", where: str) -> list[R]:

@@ -1,12 +1,12 @@
 """Write a DataFrame into the buckets of a table; commit messages come back to the driver.
 
 With a primary key (or with fixed buckets) rows are first given their bucket, then brought together by partition and
-bucket, in the order in which the DataFrame holds them, so that of two records of one key the later one wins. Rows of an
-unaware append table are written where they are.
+bucket, in the order in which the DataFrame holds them, so that of two records of one key the later one wins; those of
+fixed buckets travel packed (`packed_rows`). Rows of an unaware append table are written where they are.
 """
 
 import pickle
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -18,8 +18,10 @@ from maintenance.bucket.postpone import is_postponed, waits
 from maintenance.errors import DataError
 from maintenance.options import table as table_options
 from maintenance.spark.cross_partition import placed_frame, placed_rows
+from maintenance.spark.exchange import part_bytes
 from maintenance.spark.frame_write import ASSIGNER_COLUMN, BUCKET_COLUMN, ORDER_COLUMN, FrameWrite
-from maintenance.spark.tasks import TaskError, portable
+from maintenance.spark.packed_rows import Routes, packed_frame, unpacked
+from maintenance.spark.tasks import TaskError, ended_with_caller, enter_task, portable
 from maintenance.write.buckets import buckets_of, check_bucket_mode, has_dynamic_buckets, moves_keys
 from maintenance.write.hash_index import BucketAssigner, key_hashes
 from maintenance.write.message import CommitMessage
@@ -52,33 +54,33 @@ def write_frame(frame: "DataFrame", write: FrameWrite) -> "list[CommitMessage | 
         )
     if needs_sizes(write.context):
         write = replace(write, state=with_numbers(write.state, _partition_sizes(frame, write), write.context))
+    packed = False
     if moves_keys(write.context):
         frame = placed_frame(frame, write, _assigners(frame, write.context.options))
     elif has_dynamic_buckets(write.context):
         frame = _given_buckets(frame, write)
     elif table_options.BUCKET.of(write.context.options) != -1:
-        frame = _brought_together(frame, write)
+        frame, packed = _brought_together(frame, write), True
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        pa.set_cpu_count(1)
-        data = [pickle.dumps(outcome) for outcome in _write(batches, write)]
+        enter_task()
+        task = _write_packed if packed else _write
+        data = [pickle.dumps(outcome) for outcome in _guarded(task, batches, write)]
         yield pa.RecordBatch.from_arrays([pa.array(data, pa.binary())], names=["outcome"])
 
-    return [pickle.loads(bytes(row[0])) for row in frame.mapInArrow(run, "outcome binary").collect()]
+    with ended_with_caller(frame.sparkSession):
+        return [pickle.loads(bytes(row[0])) for row in frame.mapInArrow(run, "outcome binary").collect()]
 
 
 def _brought_together(frame: "DataFrame", write: FrameWrite) -> "DataFrame":
-    from pyspark.sql import functions
+    def buckets(rows: pa.Table) -> np.ndarray:
+        return _buckets(rows, write)
 
-    def with_bucket(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        pa.set_cpu_count(1)
-        for batch in batches:
-            rows = pa.Table.from_batches([batch])
-            buckets = _buckets(write.keys_of(rows), write)
-            yield from rows.append_column(BUCKET_COLUMN, pa.array(buckets)).to_batches()
-
-    ordered = frame.withColumn(ORDER_COLUMN, functions.monotonically_increasing_id())
-    return _by_bucket(ordered.mapInArrow(with_bucket, _schema(ordered, BUCKET_COLUMN)), write)
+    tasks = None
+    if not write.context.schema.partition_keys and not is_postponed(write.context.options):
+        # Buckets in turn, so that no task has more of them than another.
+        tasks = min(_shuffle_partitions(frame), write.context.total_buckets)
+    return packed_frame(frame, write, Routes(buckets, tasks, part_bytes(frame.sparkSession)))
 
 
 def _buckets(keys: pa.Table, write: FrameWrite) -> np.ndarray:
@@ -95,7 +97,7 @@ def _partition_sizes(frame: "DataFrame", write: FrameWrite) -> dict[bytes, Parti
     """How much is written to each partition: a pass over the data, which the number of buckets may need."""
 
     def measure(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        pa.set_cpu_count(1)
+        enter_task()
         for batch in batches:
             found = list(partition_sizes(write.keys_of(pa.Table.from_batches([batch])), write.context))
             columns = [[p for p, _ in found], [size.rows for _, size in found], [size.size for _, size in found]]
@@ -116,14 +118,14 @@ def _given_buckets(frame: "DataFrame", write: FrameWrite) -> "DataFrame":
     count = _assigners(frame, write.context.options)
 
     def with_assigner(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        pa.set_cpu_count(1)
+        enter_task()
         for batch in batches:
             rows = pa.Table.from_batches([batch])
             numbers = assigner_of(key_hashes(write.keys_of(rows), write.context), count)
             yield from rows.append_column(ASSIGNER_COLUMN, pa.array(numbers)).to_batches()
 
     def with_bucket(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        pa.set_cpu_count(1)
+        enter_task()
         assigners: dict[int, BucketAssigner] = {}
         for batch in batches:
             rows = pa.Table.from_batches([batch])
@@ -148,10 +150,14 @@ def _assigners(frame: "DataFrame", options: Mapping[str, str]) -> int:
     """How many assigners work side by side. Source: option `dynamic-bucket.assigner-parallelism` and kin."""
     parallelism = table_options.DYNAMIC_BUCKET_ASSIGNER_PARALLELISM.of(options)
     if parallelism is None:
-        parallelism = int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions", "1") or 1)
+        parallelism = _shuffle_partitions(frame)
     most = table_options.DYNAMIC_BUCKET_MAX_BUCKETS.of(options)
     initial = table_options.DYNAMIC_BUCKET_INITIAL_BUCKETS.of(options) or parallelism
     return max(1, min(parallelism, initial, most if most > 0 else parallelism))
+
+
+def _shuffle_partitions(frame: "DataFrame") -> int:
+    return int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions", "1") or 1)
 
 
 def _schema(frame: "DataFrame", number_column: str) -> "StructType":
@@ -165,24 +171,42 @@ def _by_bucket(frame: "DataFrame", write: FrameWrite) -> "DataFrame":
     return frame.repartition(*keys).sortWithinPartitions(ORDER_COLUMN)
 
 
-def _write(batches: Iterator[pa.RecordBatch], write: FrameWrite) -> "list[CommitMessage | TaskError]":
+def _guarded(
+    task: Callable[[Iterator[pa.RecordBatch], FrameWrite, TableWrite], None],
+    batches: Iterator[pa.RecordBatch],
+    write: FrameWrite,
+) -> "list[CommitMessage | TaskError]":
     """Write what a task gets. An error comes back as a value: the driver deletes what the other tasks wrote."""
     writer = TableWrite(write.context, write.state)
-    dynamic = has_dynamic_buckets(write.context)
     try:
-        for batch in batches:
-            rows = pa.Table.from_batches([batch])
-            if moves_keys(write.context):
-                writer.write(*placed_rows(rows, write))
-                continue
-            if not dynamic:
-                writer.write(write.conformed(rows))
-                continue
-            given = rows.column(BUCKET_COLUMN).to_numpy()
-            for bucket in np.unique(given).tolist():
-                part = write.conformed(rows.filter(pa.array(given == bucket)))
-                writer.write(part, np.full(part.num_rows, bucket, np.int32))
+        task(batches, write, writer)
         return list(writer.finish())
     except Exception as error:  # noqa: BLE001 - the edge of a task
         writer.abort()
         return [TaskError(portable(error))]
+
+
+def _write_packed(batches: Iterator[pa.RecordBatch], write: FrameWrite, writer: TableWrite) -> None:
+    postponed = is_postponed(write.context.options)
+    for part in unpacked(batches):
+        if postponed:
+            # What a part has is the number of its writer.
+            writer.write(part.rows)
+        else:
+            writer.write_bucket(part)
+
+
+def _write(batches: Iterator[pa.RecordBatch], write: FrameWrite, writer: TableWrite) -> None:
+    dynamic = has_dynamic_buckets(write.context)
+    for batch in batches:
+        rows = pa.Table.from_batches([batch])
+        if moves_keys(write.context):
+            writer.write(*placed_rows(rows, write))
+            continue
+        if not dynamic:
+            writer.write(write.conformed(rows))
+            continue
+        given = rows.column(BUCKET_COLUMN).to_numpy()
+        for bucket in np.unique(given).tolist():
+            part = write.conformed(rows.filter(pa.array(given == bucket)))
+            writer.write(part, np.full(part.num_rows, bucket, np.int32))

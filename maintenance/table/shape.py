@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
+from maintenance.compaction.levels import run_count
 from maintenance.format.index_manifest import DELETION_VECTORS_INDEX, IndexManifestEntry
 from maintenance.format.manifest import ManifestEntry
 from maintenance.scan.file_index import has_index, index_path
@@ -54,8 +55,7 @@ def table_shape(table: Table) -> TableShape:
     entries = [] if snapshot is None else table.manifests.live_entries(snapshot)
     runs = []
     for group in by_bucket(entries).values():
-        levels = [entry.file.level for entry in group]
-        runs.append(levels.count(0) + len({level for level in levels if level > 0}))
+        runs.append(run_count([entry.file.level for entry in group]))
     files = [entry.file for entry in entries]
     indexed = [entry for entry in entries if has_index(entry.file)]
     beside = [entry for entry in indexed if entry.file.embedded_index is None]

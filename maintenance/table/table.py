@@ -11,6 +11,7 @@ from maintenance.bucket.postpone import is_postponed
 from maintenance.commit.commit import already_committed, append_or_abort
 from maintenance.commit.overwrite import Overwrite, overwrite_or_abort
 from maintenance.commit.publish import BATCH_IDENTIFIER, RUN_PROPERTY, CommitIdentity, CommitTarget
+from maintenance.compaction.levels import run_count
 from maintenance.errors import ConflictError, NotFoundError, OptionError
 from maintenance.format.schema import TableSchema
 from maintenance.format.snapshot import Snapshot
@@ -266,13 +267,16 @@ class Table:
         if snapshot is None or not (self.is_primary_key_table or table_options.BUCKET.of(self.options) > 0):
             return WriteState(hash_files=hash_files, user=user, key_index=self._key_index(snapshot))
         last: dict[tuple[bytes, int], int] = {}
+        levels: dict[tuple[bytes, int], list[int]] = {}
         numbers: dict[bytes, int] = {}
         for entry in self.manifests.live_entries(snapshot):
             key = (entry.partition, entry.bucket)
             last[key] = max(last.get(key, -1), entry.file.max_sequence_number)
+            levels.setdefault(key, []).append(entry.file.level)
             if entry.total_buckets > 0:
                 numbers[entry.partition] = entry.total_buckets
-        return WriteState(last, hash_files, numbers, user, self._key_index(snapshot))
+        runs = {key: run_count(found) for key, found in levels.items()} if self.is_primary_key_table else {}
+        return WriteState(last, hash_files, numbers, user, self._key_index(snapshot), runs)
 
     def _key_index(self, snapshot: Snapshot | None) -> KeyIndex | None:
         return key_index(self, snapshot) if moves_keys(self.write_context()) else None
@@ -293,6 +297,8 @@ class Table:
     ) -> tuple[int, ...]:
         """Write rows as one commit, in this process. Returns the new snapshot ids, none if there was nothing to do.
 
+        Unless the table is `write-only`, buckets that got rows are compacted as they need it, in a snapshot of its own.
+
         Args:
             data: columns by name; a missing nullable column is null.
             row_kinds: ``+I``, ``-U``, ``+U`` or ``-D`` for each row; None = all ``+I``.
@@ -301,34 +307,59 @@ class Table:
         Raises: DataError: the rows do not fit; CommitError; ConflictError: the table's number of buckets was changed;
             UnsupportedError.
         """
+        from maintenance.operations.inline_compaction import append_rows, finish_replayed
+
         table_options.check_writable(self.options, self.identifier)
         identity = self._identity(commit_user, commit_identifier)
         target = self.commit_target()
         if already_committed(target, identity):
-            return ()
+            return finish_replayed(None, self, identity).snapshot_ids
         context = self.write_context()
         conformed = conform(_table(data), None if row_kinds is None else kinds_of_texts(row_kinds), context)
-        return self.append(lambda state: write_rows(context, state, conformed), identity)[0]
+        return append_rows(None, self, lambda state: write_rows(context, state, conformed), identity).snapshot_ids
 
     def append(
-        self, write: Callable[[WriteState], Sequence[CommitMessage]], identity: CommitIdentity
+        self,
+        write: Callable[[WriteState], Sequence[CommitMessage]],
+        identity: CommitIdentity,
+        *,
+        before_commit: Callable[[WriteState, Sequence[CommitMessage]], None] = lambda _state, _messages: None,
     ) -> tuple[tuple[int, ...], Sequence[CommitMessage]]:
         """Write and commit. Rows are written anew when another writer gave keys their places meanwhile, or partitions
         the number of their buckets.
 
-        Args: `write`: writes the rows on the state it is given.
+        Args: `write`: writes the rows on the state it is given; `before_commit`: told the state and what was written.
         Returns: the new snapshot ids, and what was written. Raises: as `write_arrow`.
         """
         attempt = 1
         while True:
             state = self.write_state(identity.user)
             messages = write(state)
+            before_commit(state, messages)
             try:
                 return append_or_abort(self.commit_target(), messages, identity, state=state), messages
             except ConflictError:
                 attempt += 1
                 if attempt > _ATTEMPTS or not (state.gives_places or is_postponed(self.options)):
                     raise
+
+    def commit_written(
+        self,
+        messages: Sequence[CommitMessage],
+        identity: CommitIdentity,
+        *,
+        state: WriteState,
+        overwrite: Overwrite | None = None,
+    ) -> tuple[int, ...]:
+        """Commit files that others wrote upon a state, beside or in the place of what is there; compact their buckets.
+
+        Returns the new snapshot ids. Raises: as `append`, without writing anew; the files are deleted then.
+        """
+        from maintenance.operations.inline_compaction import commit_rows_of, overwrite_rows
+
+        if overwrite is not None:
+            return overwrite_rows(None, self, messages, identity, overwrite).snapshot_ids
+        return commit_rows_of(None, self, messages, identity, state).snapshot_ids
 
     def overwrite_arrow(
         self,
@@ -345,6 +376,8 @@ class Table:
         Returns: the new snapshot ids, none if there was nothing to do.
         Raises: as `write_arrow`; DataError also: rows lie outside the partitions replaced.
         """
+        from maintenance.operations.inline_compaction import overwrite_rows
+
         table_options.check_writable(self.options, self.identifier)
         identity = self._identity(commit_user, commit_identifier)
         target = self.commit_target()
@@ -353,7 +386,7 @@ class Table:
         context = self.write_context()
         # Nothing of what was there is read together with the new files, so their sequence numbers start anew.
         messages = write_rows(context, WriteState(user=identity.user), conform(_table(data), None, context))
-        return overwrite_or_abort(target, messages, identity, overwrite)
+        return overwrite_rows(None, self, messages, identity, overwrite).snapshot_ids
 
     def truncate(
         self, partitions: Sequence[Mapping[str, str]] | None = None, *, commit_user: str | None = None
@@ -365,6 +398,13 @@ class Table:
         table_options.check_writable(self.options, self.identifier)
         overwrite = Overwrite(partitions, dynamic=False)
         return overwrite_or_abort(self.commit_target(), (), self._identity(commit_user, None), overwrite)
+
+    def drop_partitions(self, partitions: Sequence[Mapping[str, str]]) -> tuple[int, ...]:
+        """Drop partitions with all their rows: see `operations.drop_partitions`. Returns the snapshot id, if any."""
+        from maintenance.operations.drop_partitions import drop_partitions
+
+        snapshot_id = drop_partitions(self, partitions).snapshot_id
+        return () if snapshot_id is None else (snapshot_id,)
 
     def delete(self, where: str | None = None, *, spark: "SparkSession | None" = None) -> "RowChangeReport":
         """Delete the rows for which a condition is true: see `operations.delete`."""

@@ -15,7 +15,7 @@ from maintenance.write.context import FileNames, WriteContext
 from maintenance.write.hash_index import HashIndexWriter
 from maintenance.write.message import CommitMessage
 from maintenance.write.rolling import FilePlace, RollingFileWriter
-from maintenance.write.sequence import sequence_numbers
+from maintenance.write.sequence import Counter, sequence_numbers
 
 # Of rows that wait in the postpone bucket. Source: Java `KeyValue.UNKNOWN_SEQUENCE`.
 _UNKNOWN_SEQUENCE = -1
@@ -26,8 +26,7 @@ class BucketWriter:
 
     With a primary key rows gather in a buffer (`write-buffer-size`); each time it is full it is sorted, merged to one
     record a key, and written as a sorted run. With `changelog-producer` = `input` all of them, unmerged, are written as
-    changelog first. `next_sequence`: number of the next row of this bucket; `index`: gathers the keys of a dynamic
-    bucket.
+    changelog first. `counter`: numbers the rows; `index`: gathers the keys of a dynamic bucket.
     """
 
     def __init__(
@@ -35,19 +34,19 @@ class BucketWriter:
         context: WriteContext,
         partition: bytes,
         bucket: int,
-        next_sequence: int,
+        counter: Counter,
         index: HashIndexWriter | None = None,
     ) -> None:
         self._index = index
         self._context = context
         self._partition = partition
         self._bucket = bucket
-        self._next_sequence = next_sequence
+        self._counter = counter
         self._buffer: list[pa.Table] = []
         self._buffered = 0
         self._limit = table_options.WRITE_BUFFER_SIZE.of(context.options)
-        names, place = FileNames.of(context.options), FilePlace(partition, bucket)
-        self._writer = RollingFileWriter(context, place, names, min_sequence_number=next_sequence)
+        names, place = FileNames.of(context), FilePlace(partition, bucket)
+        self._writer = RollingFileWriter(context, place, names, min_sequence_number=counter.lowest)
         self._changelog: RollingFileWriter | None = None
         wants_changelog = context.has_primary_key and bucket != POSTPONE_BUCKET
         if wants_changelog and table_options.CHANGELOG_PRODUCER.of(context.options) == "input":
@@ -66,8 +65,7 @@ class BucketWriter:
             return
         if self._index is not None:
             self._index.add(rows)
-        numbers = sequence_numbers(rows, self._context, self._next_sequence)
-        self._next_sequence += rows.num_rows
+        numbers = sequence_numbers(rows, self._context, self._counter.take(rows.num_rows))
         self._buffer.append(rows.add_column(0, SEQUENCE_NUMBER.name, pa.array(numbers)))
         self._buffered += rows.nbytes
         if self._buffered >= self._limit:

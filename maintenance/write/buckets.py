@@ -7,7 +7,8 @@ import numpy as np
 import pyarrow as pa
 
 from maintenance.bucket.fixed import assign_buckets
-from maintenance.errors import UnsupportedError
+from maintenance.errors import ConflictError, UnsupportedError
+from maintenance.metadata.paths import TablePaths, partition_text_of
 from maintenance.options import table as table_options
 from maintenance.write.context import WriteContext
 from maintenance.write.partitions import by_partition
@@ -59,3 +60,22 @@ def split_by_bucket(rows: pa.Table, buckets: np.ndarray, context: WriteContext) 
     for partition, chosen in groups:
         yield BucketRows(partition, int(buckets[chosen[0]]), ordered.slice(start, len(chosen)))
         start += len(chosen)
+
+
+RESCALE = "Open the table again; if that is its new number of buckets, overwrite the partition to rescale it."
+
+
+def other_number(paths: TablePaths, partition: bytes, known: str, new: str) -> str:
+    """That a partition has another number of buckets than what is written to it."""
+    name = partition_text_of(paths.spec_of(partition))
+    return f"partition {name} has {known} buckets, and is written with {new}"
+
+
+def check_bucket_number(context: WriteContext, partition: bytes, known: int | None) -> None:
+    """Refuse rows for fixed buckets of a partition that has `known` ones, None if it is new. Raises: ConflictError.
+
+    The commit looks again, at the state of then; to look here saves the work.
+    """
+    if known is not None and 0 < context.total_buckets != known:
+        reason = other_number(context.paths, partition, str(known), str(context.total_buckets))
+        raise ConflictError(reason, f"table {context.name}", RESCALE)

@@ -22,7 +22,12 @@ def wall_clock_millis() -> int:
 
 @dataclass(frozen=True, slots=True)
 class WriteContext:
-    """The table written to. `clock`: creation time of files, see `wall_clock_millis`."""
+    """The table written to.
+
+    Attributes:
+        clock: creation time of files, see `wall_clock_millis`.
+        stamp: how the UUIDs in the names of files begin, so that the files of one job can be told from others'.
+    """
 
     name: str
     file_io: FileIO
@@ -30,6 +35,7 @@ class WriteContext:
     schema: TableSchema
     options: Mapping[str, str]
     clock: Callable[[], int] = wall_clock_millis
+    stamp: str = ""
 
     @property
     def has_primary_key(self) -> bool:
@@ -76,14 +82,15 @@ class FileNames:
     _count: int = 0
 
     @classmethod
-    def of(cls, options: Mapping[str, str]) -> "FileNames":
+    def of(cls, context: WriteContext) -> "FileNames":
+        options = context.options
         prefixes = table_options.DATA_FILE_PREFIX.of(options), table_options.CHANGELOG_FILE_PREFIX.of(options)
         suffix = ""
         if table_options.FILE_SUFFIX_INCLUDE_COMPRESSION.of(options):
             # Java names the table's compression, also where a level has another one.
             compression = table_options.FILE_COMPRESSION.of(options)
             suffix = _COMPRESSION_SUFFIXES.get(compression.lower(), f".{compression}")
-        return cls(*prefixes, suffix)
+        return cls(*prefixes, suffix, context.stamp + str(uuid.uuid4())[len(context.stamp) :])
 
     def next(self, extension: str, *, changelog: bool) -> str:
         """A name. `extension`: the file's format."""

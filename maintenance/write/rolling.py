@@ -1,6 +1,7 @@
 """Write sorted rows as data files of about the target size, with everything the manifest says of them."""
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -36,6 +37,13 @@ class FilePlace:
     changelog: bool = False
 
 
+class Witness(Protocol):
+    """Who is told what files are made of."""
+
+    def wrote(self, name: str, rows: pa.Table) -> None:
+        """Rows as they go to the encoder of a file, with its columns."""
+
+
 class RollingFileWriter:
     """Writes rows in the order given; closes a file when it has reached the target size.
 
@@ -44,8 +52,15 @@ class RollingFileWriter:
     """
 
     def __init__(
-        self, context: WriteContext, place: FilePlace, names: FileNames, *, min_sequence_number: int = 0
+        self,
+        context: WriteContext,
+        place: FilePlace,
+        names: FileNames,
+        *,
+        min_sequence_number: int = 0,
+        witness: Witness | None = None,
     ) -> None:
+        self._witness = witness
         self._context = context
         self._place = place
         self._names = names
@@ -165,7 +180,10 @@ class _OpenFile:
     def write(self, rows: pa.Table) -> None:
         names = [field.name for field in self._context.file_fields]
         columns = [rows.column(name.removeprefix(KEY_FIELD_PREFIX)) for name in names]
-        self._writer_of_format.write(pa.Table.from_arrays(columns, names=names))
+        encoded = pa.Table.from_arrays(columns, names=names)
+        self._writer_of_format.write(encoded)
+        if self._writer._witness is not None:
+            self._writer._witness.wrote(self._name, encoded)
         self._statistics.add(rows)
         if self._index is not None:
             self._index.add(rows)

@@ -1,11 +1,17 @@
 """The sequence numbers of rows.
 
-Rows count up as they come. Tables that carry `sequence.auto-padding` number their rows by the user's sequence instead,
-with digits behind it: `second-to-micro` and `millis-to-micro` add the microseconds of the clock, `row-kind-flag` lets
-additions win against retractions of the same sequence; several go from left to right. Readers order by
-`sequence.field` first and by these numbers next, so every Paimon sees that order. Source: seed 004 (sequence auto
-padding), data section 3; Paimon 2.0 knows the option no more and counts up.
+Rows count up as they come. Writers that write one bucket side by side, without knowing of each other, count in lanes:
+no two of them ever give the same number, and none a smaller one than what is there. A lane is a million numbers wide
+and then goes on beyond all others, so that a batch takes few of all the numbers there are.
+
+Tables that carry `sequence.auto-padding` number their rows by the user's sequence instead, with digits behind it:
+`second-to-micro` and `millis-to-micro` add the microseconds of the clock, `row-kind-flag` lets additions win against
+retractions of the same sequence; several go from left to right. Readers order by `sequence.field` first and by these
+numbers next, so every Paimon sees that order. Source: seed 004 (sequence auto padding), data section 3; Paimon 2.0
+knows the option no more and counts up.
 """
+
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -18,9 +24,34 @@ from maintenance.write.context import WriteContext
 _MICROS = {"second-to-micro": 10**6, "millis-to-micro": 10**3}
 
 
-def sequence_numbers(rows: pa.Table, context: WriteContext, following: int) -> np.ndarray:
-    """Numbers of rows as `conform` returns them. int64, shape (n,). `following`: the next number of the bucket."""
-    counted = np.arange(following, following + rows.num_rows, dtype=np.int64)
+_LANE_BITS = 20
+_LANES_BITS = 16
+
+
+@dataclass(slots=True)
+class Counter:
+    """Numbers rows of one bucket. `first`: of the writer's; `lane`: the writer's, None = it is alone."""
+
+    first: int
+    lane: int | None = None
+    taken: int = 0
+
+    @property
+    def lowest(self) -> int:
+        """The first number of all."""
+        return self.first if self.lane is None else self.first + (self.lane % (1 << _LANES_BITS) << _LANE_BITS)
+
+    def take(self, count: int) -> np.ndarray:
+        """The next numbers, int64, shape (count,), ascending."""
+        at = np.arange(self.taken, self.taken + count, dtype=np.int64)
+        self.taken += count
+        if self.lane is None:
+            return self.first + at
+        return self.lowest + (at >> _LANE_BITS << (_LANE_BITS + _LANES_BITS)) + (at & ((1 << _LANE_BITS) - 1))
+
+
+def sequence_numbers(rows: pa.Table, context: WriteContext, counted: np.ndarray) -> np.ndarray:
+    """Numbers of rows as `conform` returns them. int64, shape (n,). `counted`: of a `Counter`."""
     padding = table_options.SEQUENCE_AUTO_PADDING.of(context.options)
     if not padding:
         return counted

@@ -19,6 +19,8 @@ class WriteState:
         hash_files: HASH index files by (partition, bucket) of a table with dynamic buckets, None for any other.
         bucket_numbers: how many buckets the partitions of a table with postponed buckets have.
         key_index: where the keys are of a table whose keys may change their partition, None for any other.
+        runs: sorted runs of each (partition, bucket) of a table with a primary key.
+        lane: of a writer among others that write the same buckets at the same time, None = they have others each.
         user: who will commit; part of the names of files that wait in the postpone bucket.
     """
 
@@ -27,6 +29,8 @@ class WriteState:
     bucket_numbers: BucketNumbers = field(default_factory=dict)
     user: str = ""
     key_index: KeyIndex | None = None
+    runs: Mapping[tuple[bytes, int], int] = field(default_factory=dict)
+    lane: int | None = None
 
     @property
     def gives_places(self) -> bool:

@@ -5,7 +5,15 @@ import pyarrow as pa
 
 from maintenance.bucket.postpone import POSTPONE_BUCKET, is_postponed, waits
 from maintenance.write.bucket_writer import BucketWriter
-from maintenance.write.buckets import buckets_of, check_bucket_mode, has_dynamic_buckets, moves_keys, split_by_bucket
+from maintenance.write.buckets import (
+    BucketRows,
+    buckets_of,
+    check_bucket_mode,
+    check_bucket_number,
+    has_dynamic_buckets,
+    moves_keys,
+    split_by_bucket,
+)
 from maintenance.write.context import WriteContext
 from maintenance.write.hash_index import BucketAssigner, HashIndexWriter
 from maintenance.write.key_index import KeyIndex, KeyPlacer, moved, records_of, with_known
@@ -19,6 +27,7 @@ from maintenance.write.postpone import (
     with_buckets,
     with_numbers,
 )
+from maintenance.write.sequence import Counter
 from maintenance.write.state import WriteState
 
 
@@ -44,10 +53,14 @@ class TableWrite:
         if buckets is None:
             buckets = self._buckets(rows)
         for part in split_by_bucket(rows, buckets, self._context):
-            key = (part.partition, part.bucket)
-            if key not in self._writers:
-                self._writers[key] = self._opened(key)
-            self._writers[key].write(part.rows)
+            self.write_bucket(part)
+
+    def write_bucket(self, part: BucketRows) -> None:
+        """Take rows as `conform` returns them, whose bucket is known."""
+        key = (part.partition, part.bucket)
+        if key not in self._writers:
+            self._writers[key] = self._opened(key)
+        self._writers[key].write(part.rows)
 
     def _buckets(self, rows: pa.Table) -> np.ndarray:
         if self._assigner is not None:
@@ -62,7 +75,10 @@ class TableWrite:
             context = self._waiting
         elif is_postponed(context.options):
             context = with_buckets(context, number_of(key[0], self._state.bucket_numbers, context))
-        return BucketWriter(context, *key, self._state.sequences.get(key, -1) + 1, self._index(key))
+        else:
+            check_bucket_number(context, key[0], self._state.bucket_numbers.get(key[0]))
+        counter = Counter(self._state.sequences.get(key, -1) + 1, self._state.lane)
+        return BucketWriter(context, *key, counter, self._index(key))
 
     def _index(self, key: tuple[bytes, int]) -> HashIndexWriter | None:
         if self._assigner is None:

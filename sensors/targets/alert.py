@@ -18,6 +18,7 @@ class Alert:
         subject: what it is about: a check of a table, a job, a sensor.
         summary: what was found; `fix`: the next step, empty when it is over.
         link: to the run or the asset in Dagster.
+        tables: whose fault it is; none where it is no table's.
     """
 
     fault: str
@@ -26,6 +27,7 @@ class Alert:
     summary: str
     fix: str = ""
     link: str = ""
+    tables: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:

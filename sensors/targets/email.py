@@ -2,24 +2,37 @@
 
 import smtplib
 from email.message import EmailMessage
+from typing import Literal
 
-from assets.policies import Email
+from assets.policies import Target
 from sensors.targets.alert import Alert, from_environment
 
 _TIMEOUT_SECONDS = 10
 
 
-def send(alert: Alert, target: Email) -> None:
-    """Send one alert. Raises: OSError (an SMTP error is one): the server cannot be reached, or refuses."""
-    message = EmailMessage()
-    message["Subject"] = f"[paimon] {alert.title}"
-    message["From"] = target.sender
-    message["To"] = ", ".join(target.to)
-    lines = [alert.summary, f"Next step: {alert.fix}" if alert.fix else "", alert.link]
-    message.set_content("\n\n".join(line for line in lines if line))
-    with smtplib.SMTP(from_environment(target.host), target.port, timeout=_TIMEOUT_SECONDS) as server:
-        if target.starttls:
-            server.starttls()
-        if target.user:
-            server.login(from_environment(target.user), from_environment(target.password or ""))
-        server.send_message(message)
+class Email(Target):
+    """Alerts by e-mail. A text of the form ${NAME} is read from the environment when it is needed."""
+
+    kind: Literal["email"]
+    host: str
+    port: int = 25
+    sender: str
+    to: tuple[str, ...]
+    user: str | None = None
+    password: str | None = None
+    starttls: bool = False
+
+    def send(self, alert: Alert) -> None:
+        """Send one alert. Raises: OSError (an SMTP error is one): the server cannot be reached, or refuses."""
+        message = EmailMessage()
+        message["Subject"] = f"[paimon] {alert.title}"
+        message["From"] = self.sender
+        message["To"] = ", ".join(self.to)
+        lines = [alert.summary, f"Next step: {alert.fix}" if alert.fix else "", alert.link]
+        message.set_content("\n\n".join(line for line in lines if line))
+        with smtplib.SMTP(from_environment(self.host), self.port, timeout=_TIMEOUT_SECONDS) as server:
+            if self.starttls:
+                server.starttls()
+            if self.user:
+                server.login(from_environment(self.user), from_environment(self.password or ""))
+            server.send_message(message)

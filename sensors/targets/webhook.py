@@ -3,24 +3,33 @@
 import json
 import urllib.request
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Literal
 
-from assets.policies import Webhook
+from pydantic import Field
+
+from assets.policies import Target
 from sensors.targets.alert import Alert, from_environment
 
 _TIMEOUT_SECONDS = 10
 
 
-def send(alert: Alert, target: Webhook) -> None:
-    """Send one alert. Raises: OSError: the receiver cannot be reached or does not answer with success."""
-    body = slack_blocks(alert) if target.format == "slack" else {"source": "paimon-maintenance", **asdict(alert)}
-    request = urllib.request.Request(
-        from_environment(target.url),
-        json.dumps(body).encode(),
-        {"Content-Type": "application/json", "User-Agent": "paimon-maintenance"},
-    )
-    with urllib.request.urlopen(request, timeout=_TIMEOUT_SECONDS) as answer:
-        answer.read()
+class Webhook(Target):
+    """Alerts as an HTTP POST. A text of the form ${NAME} is read from the environment when it is needed."""
+
+    kind: Literal["webhook"]
+    url: str
+    format: Literal["json", "slack"] = Field(default="json", description="Generic JSON, or Slack's blocks.")
+
+    def send(self, alert: Alert) -> None:
+        """Send one alert. Raises: OSError: the receiver cannot be reached or does not answer with success."""
+        body = slack_blocks(alert) if self.format == "slack" else {"source": "paimon-maintenance", **asdict(alert)}
+        request = urllib.request.Request(
+            from_environment(self.url),
+            json.dumps(body).encode(),
+            {"Content-Type": "application/json", "User-Agent": "paimon-maintenance"},
+        )
+        with urllib.request.urlopen(request, timeout=_TIMEOUT_SECONDS) as answer:
+            answer.read()
 
 
 def slack_blocks(alert: Alert) -> dict[str, Any]:

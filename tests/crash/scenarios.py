@@ -9,6 +9,7 @@ from maintenance.metadata.branches import Branches
 from maintenance.operations.compact import compact
 from maintenance.operations.create_branch import create_branch
 from maintenance.operations.create_tag import create_tag
+from maintenance.operations.expire_partitions import expire_partitions
 from maintenance.operations.expire_snapshots import expire_snapshots
 from maintenance.operations.expire_tags import expire_tags
 from maintenance.operations.fast_forward import fast_forward
@@ -97,6 +98,37 @@ def check_written_once(whole: Table, table: Table) -> None:
         expected.total_record_count,
         expected.delta_record_count,
     )
+
+
+# A writer that compacts what it has written
+
+
+def prepare_inline(folder: Path) -> None:
+    options = {"write-only": "false", "deletion-vectors.enabled": "true", "changelog-producer": "lookup"}
+    table = small_table(folder, {**options, "manifest.merge-min-count": "2"})
+    table.write_arrow(batch({1: "a", 2: "b", 3: "c"}))
+
+
+def check_inline(table: Table) -> None:
+    assert rows(table) == [(1, "A"), (2, "b"), (4, "d")]
+    kinds = [table.snapshots.get(i).commit_kind.value for i in table.snapshots.list_ids()]
+    assert kinds == ["APPEND", "COMPACT"] * 2
+
+
+def check_before_or_after(before: Reading, after: Table) -> None:
+    """Between the two snapshots nobody sees the rows yet."""
+    assert rows(after) in (before.rows, [(1, "A"), (2, "b"), (4, "d")])
+
+
+def check_inline_once(whole: Table, table: Table) -> None:
+    check_inline(table)
+    assert _changelog(table) == _changelog(whole)
+
+
+def _changelog(table: Table) -> list[tuple[str, int, str]]:
+    between = {"incremental-between": "0,4", "incremental-between-scan-mode": "changelog"}
+    found = AuditLogView(table.copy(between)).to_arrow().to_pylist()
+    return sorted((row["rowkind"], row["k"], row["v"]) for row in found)
 
 
 # Compactions
@@ -355,6 +387,43 @@ def check_both_expired(table: Table) -> None:
     check_tags_expired(table)
 
 
+# Partitions
+
+
+def prepare_partitions(folder: Path) -> None:
+    """Three partitions that are past their time, each to go in a snapshot of its own, and one that is not."""
+    options = {
+        "partition.expiration-time": "7 d",
+        "partition.expiration-batch-size": "1",
+        "manifest.merge-min-count": "2",
+    }
+    table = small_table(folder, options, primary_key=False, partition_keys=("v",))
+    put(table, {k: f"2020-01-0{k}" for k in (1, 2, 3)} | {4: "2999-01-01"})
+    put(table, {5: "2020-01-02", 6: "2999-01-01"})
+
+
+def expire_old_partitions(table: Table) -> None:
+    expire_partitions(table)
+
+
+def check_partitions_expired(table: Table) -> None:
+    assert rows(table) == [(4, "2999-01-01"), (6, "2999-01-01")]
+    assert table.snapshots.list_ids() == [1, 2, 3, 4, 5]
+    assert [table.snapshots.get(i).total_record_count for i in (3, 4, 5)] == [5, 3, 2]
+
+
+def check_whole_partitions(before: Reading, after: Table) -> None:
+    """Partitions are there whole or not at all; what was there before is still to be read at its snapshots."""
+    days = sorted({day for _, day in before.rows})
+    assert rows(after) in [[row for row in before.rows if row[1] not in days[:gone]] for gone in range(4)]
+    assert Reading.of(after).snapshots.items() >= before.snapshots.items()
+
+
+def check_partitions_expired_once(whole: Table, table: Table) -> None:
+    check_partitions_expired(table)
+    assert Reading.of(table) == Reading.of(whole)
+
+
 # Going back, and branches
 
 
@@ -500,6 +569,24 @@ SCENARIOS = {
             check_readable,
             (expire_old_tags,),
             check_same_files,
+        ),
+        Scenario(
+            "expire_partitions",
+            prepare_partitions,
+            expire_old_partitions,
+            check_partitions_expired,
+            check_whole_partitions,
+            (expire_old_partitions,),
+            check_partitions_expired_once,
+        ),
+        Scenario(
+            "inline",
+            prepare_inline,
+            write_once,
+            check_inline,
+            check_before_or_after,
+            (write_once,),
+            check_inline_once,
         ),
         Scenario(
             "lookup",

@@ -10,12 +10,14 @@ ROOT = Path(__file__).parents[2]
 # Files that are changed, and of those the ones that are written, at the least: with fewer, the faults were not heard.
 LEAST = {
     "write": (15, 8),
+    "inline": (30, 15),
     "compact": (20, 10),
     "update": (8, 6),
     "mark": (15, 10),
     "expire_snapshots": (20, 2),
     "expire_tags": (10, 2),
     "expire_both": (35, 4),
+    "expire_partitions": (15, 12),
     "rollback": (7, 2),
     "fast_forward": (8, 3),
     "create_branch": (4, 3),
@@ -25,7 +27,17 @@ LEAST = {
 }
 
 
-SLOW = {"compact", "mark", "expire_both", "fast_forward", "replace_tag", "lookup", "expire_changelogs"}
+SLOW = {
+    "compact",
+    "expire_partitions",
+    "inline",
+    "mark",
+    "expire_both",
+    "fast_forward",
+    "replace_tag",
+    "lookup",
+    "expire_changelogs",
+}
 
 
 @pytest.mark.parametrize("scenario", [pytest.param(n, marks=[pytest.mark.slow] if n in SLOW else []) for n in LEAST])

@@ -1,7 +1,12 @@
 """A small project on a warehouse of its own, with one primary key table and one append table."""
 
+import http.server
+import json
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 import pyarrow as pa
@@ -9,6 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from assets.config import Project, load_project
+from assets.resources import PaimonCatalog
+from definitions import build_definitions
 
 TABLES = """
 warehouse: warehouse
@@ -67,3 +74,54 @@ def land(project: Project, delivery: int, batch: int, rows: list[tuple[int, str,
     assert landing is not None
     Path(landing.path).mkdir(parents=True, exist_ok=True)
     pq.write_table(table, Path(landing.path) / f"{delivery:05d}-batch-{batch:05d}.parquet")
+
+
+class Receiver(http.server.BaseHTTPRequestHandler):
+    """Keeps what is posted; answers 503 while it is `down`."""
+
+    received: list[dict[str, Any]]
+    down = False
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        down = type(self).down
+        # Kept before it is answered: the sender goes on as soon as it has the answer, and the test looks.
+        if not down:
+            self.received.append(json.loads(body))
+        self.send_response(503 if down else 200)
+        self.end_headers()
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the library's name
+        """Tests are quiet."""
+
+
+@contextmanager
+def receiving() -> Iterator[tuple[str, type[Receiver]]]:
+    handler = type("Kept", (Receiver,), {"received": [], "down": False})
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/hook", handler
+        server.shutdown()
+
+
+@pytest.fixture
+def receiver() -> Iterator[tuple[str, type[Receiver]]]:
+    with receiving() as found:
+        yield found
+
+
+@pytest.fixture
+def second() -> Iterator[tuple[str, type[Receiver]]]:
+    with receiving() as found:
+        yield found
+
+
+def evaluate(project: Project, instance: dg.DagsterInstance, sensor: str, cursor: str | None = None) -> Any:
+    """One tick, as the daemon does it: what it reports is stored."""
+    definitions = build_definitions(project)
+    resources = {"catalog": PaimonCatalog(warehouse=project.warehouse)}
+    with dg.build_sensor_context(instance, cursor, definitions=definitions, resources=resources) as context:
+        data = definitions.resolve_sensor_def(sensor).evaluate_tick(context)
+    for event in data.asset_events:
+        instance.report_runless_asset_event(event)
+    return data

@@ -1,5 +1,6 @@
 """The component in a real project folder: what it defines, how it is scaffolded, how mistakes are told."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ import dagster as dg
 import pytest
 from dagster.components.testing import create_defs_folder_sandbox
 
+from assets.config import Project
 from assets.resources import PaimonCatalog
 from components import PaimonTables
 from maintenance.errors import OptionError
@@ -57,12 +59,33 @@ def test_a_mistake_is_told_with_its_place() -> None:
     reason = caught.value.__cause__
     assert isinstance(reason, OptionError)
     assert "tables.0.primary_key" in reason.found
+    assert re.search(r"defs.yaml, line \d+$", reason.where)
+
+
+def test_a_component_takes_whatever_the_file_takes() -> None:
+    assert set(PaimonTables.model_fields) == set(Project.model_fields)
 
 
 def test_scaffolding_writes_a_component_that_loads() -> None:
     with create_defs_folder_sandbox() as sandbox:
-        path = sandbox.scaffold_component(component_cls=PaimonTables, scaffold_params={"pattern": "shop.*"})
-        assert "pattern: shop.*" in (Path(path) / "defs.yaml").read_text()
+        asked = {"pattern": "shop.*", "time_zone": "Europe/Berlin"}
+        path = sandbox.scaffold_component(component_cls=PaimonTables, scaffold_params=asked)
+        text = (Path(path) / "defs.yaml").read_text()
+        assert "pattern: shop.*" in text
         with sandbox.load_component_and_build_defs(defs_path=path) as (component, definitions):
             assert isinstance(component, PaimonTables)
+            assert component.project(path).expiry.time_zone == "Europe/Berlin"
             assert definitions.resolve_all_asset_keys() == []
+
+
+def test_what_scaffolding_suggests_loads_once_it_is_asked_for() -> None:
+    with create_defs_folder_sandbox() as sandbox:
+        path = sandbox.scaffold_component(component_cls=PaimonTables)
+        file = Path(path) / "defs.yaml"
+        text = file.read_text()
+        file.write_text(re.sub(r"^  # (?=alerts:|  )", "  ", text, flags=re.MULTILINE))
+        with sandbox.load_component_and_build_defs(defs_path=path) as (component, _):
+            assert isinstance(component, PaimonTables)
+            project = component.project(path)
+            assert [pattern.tag.cron for pattern in project.patterns] == [None, "0 0 * * *"]
+            assert len(project.alerts.targets) == 1

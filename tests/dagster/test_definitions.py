@@ -19,7 +19,9 @@ def test_the_shipped_tables_load() -> None:
     dg.Definitions.validate_loadable(definitions)
     keys_found = {key.to_user_string() for key in definitions.resolve_all_asset_keys()}
     tables = {"demo/flights", "demo/weather", "demo/route_day"}
-    assert keys_found == tables | {"demo/flights/partitions", "demo/flights/compaction", "maintenance/fleet"}
+    landings = {"demo/flights/landing", "demo/weather/landing"}
+    beside = {f"demo/flights/{name}" for name in ("partitions", "compaction", "changelog")}
+    assert keys_found == tables | landings | beside | {"maintenance/fleet"}
     assert shipped_project().warehouse == str(FOLDER / "warehouse")
 
 
@@ -29,7 +31,10 @@ def test_each_table_has_its_jobs(definitions: dg.Definitions) -> None:
     assert names == {
         "expire",
         "fleet_summary",
+        "change_rows",
+        "compact_database",
         "audit_shop_orders",
+        "ingest_shop_orders",
         *(f"{action}_{table}" for action in ("maintain", "compact", "fsck") for table in tables),
     }
 
@@ -76,7 +81,7 @@ def test_an_asset_shows_what_its_table_is(definitions: dg.Definitions) -> None:
         ("status", "STRING", True),
         ("amount", "DECIMAL(9, 2)", True),
     ]
-    assert spec.kinds == {"paimon", "spark"}
+    assert spec.kinds == {"paimon", "spark", "parquet"}
     assert list(spec.owners) == ["team:sales"]
 
 
@@ -85,6 +90,13 @@ def test_the_expiry_schedule_says_its_zone(definitions: dg.Definitions) -> None:
     assert schedule.cron_schedule == "30 2 * * *"
     assert schedule.execution_timezone == "Europe/Berlin"
     assert schedule.job_name == "expire"
+    assert schedule.default_status == dg.DefaultScheduleStatus.STOPPED
+
+
+def test_the_page_over_all_tables_has_a_schedule(definitions: dg.Definitions) -> None:
+    schedule = definitions.resolve_schedule_def("fleet_summary")
+    assert (schedule.cron_schedule, schedule.execution_timezone) == ("0 6 * * *", "UTC")
+    assert schedule.job_name == "fleet_summary"
     assert schedule.default_status == dg.DefaultScheduleStatus.STOPPED
 
 

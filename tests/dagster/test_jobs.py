@@ -116,6 +116,24 @@ def test_a_dry_run_lists_and_changes_nothing(landed: Project, instance: dg.Dagst
     assert expiry["expired"].value == [1]
 
 
+def test_a_dry_step_makes_those_behind_it_dry(landed: Project, instance: dg.DagsterInstance) -> None:
+    assert launch(landed, instance, "ingest_shop_orders").success
+    shown = instance.get_latest_materialization_event(ORDERS)
+    done = PaimonCatalog(warehouse=landed.warehouse).get_table("shop.maintenance_history").to_arrow().num_rows
+    config = {"ops": {"compact": {"config": {"full": True, "dry_run": True}}}}
+    result = launch(landed, instance, "compact_shop_orders", config)
+    assert result.success
+    plans = [
+        event.step_key
+        for event in result.all_events
+        if event.event_type_value == "STEP_OUTPUT" and "plan id" in event.event_specific_data.metadata
+    ]
+    assert plans == ["compact", "changelog", "file_index"]
+    assert orders(landed).snapshots.list_ids() == [1, 2, 3]
+    assert instance.get_latest_materialization_event(ORDERS) == shown
+    assert PaimonCatalog(warehouse=landed.warehouse).get_table("shop.maintenance_history").to_arrow().num_rows == done
+
+
 def test_the_expiry_job_serves_every_table(landed: Project, instance: dg.DagsterInstance) -> None:
     assert launch(landed, instance, "maintain_shop_orders", in_asset(expire_snapshots={"dry_run": True})).success
     PaimonCatalog(warehouse=landed.warehouse).get_or_create(landed.tables[1])
@@ -123,6 +141,32 @@ def test_the_expiry_job_serves_every_table(landed: Project, instance: dg.Dagster
     assert result.success
     assert len(orders(landed).snapshots.list_ids()) == 2
     assert instance.get_latest_materialization_event(keys.asset_key("shop.visits")) is not None
+
+
+def with_days(project: Project) -> Project:
+    """The second table in partitions, which live for a week."""
+    days = project.tables[1].model_copy(
+        update={
+            "columns": {"page": "STRING", "day": "STRING"},
+            "partition_keys": ("day",),
+            "options": {"bucket": "-1", "partition.expiration-time": "7 d"},
+        }
+    )
+    return project.model_copy(update={"tables": (project.tables[0], days)})
+
+
+def test_partitions_expire_with_the_others(project: Project, instance: dg.DagsterInstance) -> None:
+    project = with_days(project)
+    table = PaimonCatalog(warehouse=project.warehouse).get_or_create(project.tables[1])
+    table.write_arrow(pa.table({"page": ["a", "b"], "day": ["2020-01-01", "2999-01-01"]}))
+    config = {"ops": {"expire_partitions": {"config": {"dry_run": True}}}}
+    assert launch(project, instance, "maintain_shop_visits", config).success
+    assert table.snapshots.list_ids() == [1]
+    result = launch(project, instance, "maintain_shop_visits")
+    assert result.success
+    assert result.output_for_node("record")["expire_partitions"]["rows"] == 1
+    assert table.to_arrow().to_pylist() == [{"page": "b", "day": "2999-01-01"}]
+    assert "expire_partitions" in {row["operation"] for row in history(project)}
 
 
 def test_a_table_that_fails_holds_up_no_other(landed: Project, instance: dg.DagsterInstance) -> None:
@@ -228,3 +272,51 @@ def test_a_dry_runs_plan_is_carried_out_or_refused(landed: Project, instance: dg
     assert again is not None
     assert again.user_failure_data is not None
     assert "5 files are out" in again.user_failure_data.description
+
+
+def change(**config: Any) -> dict[str, Any]:
+    return {"ops": {"row_change": {"config": config}}}
+
+
+def test_rows_are_changed_and_the_asset_shows_what_is_left_of_them(
+    project: Project, instance: dg.DagsterInstance
+) -> None:
+    visits = project.tables[1].model_copy(
+        update={"options": {"bucket": "-1", "deletion-vectors.enabled": "true", "compaction.min.file-num": "2"}}
+    )
+    project = project.model_copy(update={"tables": (project.tables[0], visits)})
+    table = PaimonCatalog(warehouse=project.warehouse).get_or_create(visits)
+    pages = pa.table({"page": ["a", "b", "c", "d"], "seconds": pa.array([1, 2, 3, 4], pa.int32())})
+    table.write_arrow(pages)
+    key = keys.asset_key("shop.visits")
+    update = change(
+        table="shop.visits", where="length(page) = 1 AND seconds > 2", assignments={"seconds": "seconds * 2"}
+    )
+    assert launch(project, instance, "change_rows", update).success
+    event = instance.get_latest_materialization_event(key)
+    labels = ("files with deletion vectors", "rows deleted by vectors", "records", "files")
+    assert [number(event, label) for label in labels] == [1, 2, 6, 2]
+    assert number(event, "bytes of deletion vectors") > 0
+    assert number(event, "files before") == 1
+    assert launch(
+        project, instance, "change_rows", change(table="shop.visits", where="page = 'a'", delete=True)
+    ).success
+    assert number(instance.get_latest_materialization_event(key), "rows deleted by vectors") == 3
+    assert launch(project, instance, "compact_shop_visits").success
+    event = instance.get_latest_materialization_event(key)
+    assert [number(event, label) for label in labels] == [0, 0, 3, 2]
+    assert number(event, "bytes of deletion vectors") == 0
+    assert sorted(table.to_arrow()["seconds"].to_pylist()) == [2, 6, 8]
+
+
+def test_a_change_of_rows_says_what_it_lacks(project: Project, instance: dg.DagsterInstance) -> None:
+    PaimonCatalog(warehouse=project.warehouse).get_or_create(project.tables[1])
+    for config, found in (
+        (change(table="shop.nothing", where="true", delete=True), "none of the tables here"),
+        (change(table="shop.visits", where="true"), "neither 'delete' nor 'assignments'"),
+        (change(table="shop.visits", where="true", delete=True, assignments={"seconds": "1"}), "both given"),
+    ):
+        failure = launch(project, instance, "change_rows", config).failure_data_for_node("row_change")
+        assert failure is not None
+        assert failure.user_failure_data is not None
+        assert found in failure.user_failure_data.description

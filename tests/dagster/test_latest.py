@@ -188,6 +188,11 @@ def test_a_backfill_of_partitions_counts_as_a_run_at_work(project: Project, inst
     assert in_progress(instance, project.tables) == {"shop.orders"}
 
 
+def test_a_compaction_of_many_tables_is_at_work_on_all(project: Project, instance: dg.DagsterInstance) -> None:
+    instance.add_run(dg.DagsterRun("compact_database", status=dg.DagsterRunStatus.STARTED))
+    assert in_progress(instance, project.tables) == {"shop.orders", "shop.visits"}
+
+
 def test_the_projects_trigger_goes_before_the_tables(
     project: Project, instance: dg.DagsterInstance, catalog: PaimonCatalog
 ) -> None:
@@ -198,3 +203,29 @@ def test_the_projects_trigger_goes_before_the_tables(
     never = {"compaction": CompactionPolicy(trigger=2, automatic=False)}
     silent = project.model_copy(update={"tables": (project.tables[0].model_copy(update=never),)})
     assert not tick(silent, instance).run_requests
+
+
+def test_a_trigger_that_takes_a_full_compaction_asks_for_one(
+    project: Project, instance: dg.DagsterInstance, catalog: PaimonCatalog
+) -> None:
+    commit_orders(catalog, 2)
+    policy = {"compaction": CompactionPolicy(level0_files=2)}
+    eager = project.model_copy(update={"tables": (project.tables[0].model_copy(update=policy),)})
+    (request,) = tick(eager, instance).run_requests
+    assert "2 files of level 0 in a bucket" in request.tags["paimon/reason"]
+    assert request.run_config == {"ops": {"compact": {"config": {"full": True, "partitions": []}}}}
+    dg.validate_run_config(build_definitions(eager).resolve_job_def("compact_shop_orders"), request.run_config)
+
+
+def test_the_projects_trigger_is_what_the_compaction_goes_by(
+    project: Project, instance: dg.DagsterInstance, catalog: PaimonCatalog
+) -> None:
+    commit_orders(catalog, 2)
+    policy = {"compaction": CompactionPolicy(trigger=2)}
+    sooner = project.model_copy(update={"tables": (project.tables[0].model_copy(update=policy),)})
+    for tables, planned in ((project, 0), (sooner, 2)):
+        job = build_definitions(tables).resolve_job_def("compact_shop_orders")
+        config = {"ops": {"compact": {"config": {"dry_run": True}}}}
+        result = job.execute_in_process(instance=instance, run_config=config, op_selection=["compact"])
+        (event,) = [event for event in result.all_events if event.event_type_value == "STEP_OUTPUT"]
+        assert event.event_specific_data.metadata["planned files"].value == planned  # type: ignore[union-attr]

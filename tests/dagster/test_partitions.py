@@ -17,6 +17,7 @@ from assets.partitions import key_of, spec_of
 from assets.policies import PartitionsPolicy
 from assets.resources import PaimonCatalog
 from definitions import build_definitions
+from maintenance.operations.produce_changelog import produce_changelog
 from maintenance.table.table import Table
 from sensors.partitions import Mirror
 
@@ -75,16 +76,18 @@ def mirrored(instance: dg.DagsterInstance) -> list[str]:
     return list(instance.get_dynamic_partitions("paimon/shop.sales"))
 
 
-def statuses(project: Project, instance: dg.DagsterInstance) -> dict[str, StaleStatus]:
+def statuses(project: Project, instance: dg.DagsterInstance, asset: dg.AssetKey = COMPACTION) -> dict[str, StaleStatus]:
     graph = build_definitions(project).resolve_asset_graph()
     resolver = CachingStaleStatusResolver(instance, graph, LoadingContextForTest(instance))
-    return {key: resolver.get_status(COMPACTION, key) for key in mirrored(instance)}
+    return {key: resolver.get_status(asset, key) for key in mirrored(instance)}
 
 
-def backfill(project: Project, instance: dg.DagsterInstance, first: str, last: str) -> Any:
+def backfill(
+    project: Project, instance: dg.DagsterInstance, first: str, last: str, asset: dg.AssetKey = COMPACTION
+) -> Any:
     tags = {"dagster/asset_partition_range_start": first, "dagster/asset_partition_range_end": last}
     job = build_definitions(project).resolve_implicit_global_asset_job_def()
-    return job.execute_in_process(instance=instance, asset_selection=[COMPACTION], tags=tags, raise_on_error=False)
+    return job.execute_in_process(instance=instance, asset_selection=[asset], tags=tags, raise_on_error=False)
 
 
 def metadata(result: Any) -> Any:
@@ -143,6 +146,36 @@ def test_a_backfill_rewrites_what_is_stale_and_late_data_reopens_a_partition(
     before = table.snapshots.latest_id()
     assert metadata(backfill(project, instance, "day=00", "day=11"))["partitions rewritten"].value == 0
     assert table.snapshots.latest_id() == before
+
+
+@pytest.mark.parametrize("producer", ["lookup", "full-compaction"])
+def test_a_backfill_makes_the_changelog_of_partitions_that_lack_it(
+    project: Project, instance: dg.DagsterInstance, producer: str
+) -> None:
+    options = {**project.tables[0].options, "changelog-producer": producer}
+    described = project.tables[0].model_copy(update={"options": options})
+    project = project.model_copy(update={"tables": (described,)})
+    table = PaimonCatalog(warehouse=project.warehouse).get_or_create(described)
+    changelog = keys.changelog("shop.sales")
+    put(table, "a", "b", "c")
+    put(table, "b")
+    cursor = tick(project, instance)
+    assert set(statuses(project, instance, changelog).values()) == {StaleStatus.MISSING}
+    result = backfill(project, instance, "day=a", "day=b", changelog)
+    assert result.success
+    assert result.asset_materializations_for_node("shop__sales__changelog")[0].metadata[
+        "partitions rewritten"
+    ].value == 2  # fmt: skip
+    log = PaimonCatalog(warehouse=project.warehouse).open().get_table("shop.sales$audit_log")
+    rows = log.to_arrow(options={"incremental-between": "2,3"}).to_pylist()
+    assert sorted((row["day"], row["rowkind"]) for row in rows) == [("a", "+I"), ("b", "+I")]
+    cursor = tick(project, instance, cursor)
+    assert statuses(project, instance, changelog)["day=c"] == StaleStatus.MISSING
+    produce_changelog(None, table)
+    put(table, "b")
+    tick(project, instance, cursor)
+    told = statuses(project, instance, changelog)
+    assert (told["day=a"], told["day=b"], told["day=c"]) == (StaleStatus.FRESH, StaleStatus.STALE, StaleStatus.FRESH)
 
 
 def test_what_others_compact_is_seen_and_later_data_still_reopens_it(

@@ -1,9 +1,6 @@
 """Checks and alerts: writers that fight are named within a tick; people are told once, and again when it is over."""
 
-import http.server
-import json
 import socket
-import threading
 from collections.abc import Iterator
 from email import message_from_bytes
 from pathlib import Path
@@ -17,41 +14,16 @@ from aiosmtpd.controller import Controller
 from assets import keys
 from assets.config import Project
 from assets.judgements import DESCRIPTIONS
-from assets.policies import Alerts, Email, Webhook
+from assets.policies import Alerts
 from assets.resources import PaimonCatalog
 from definitions import build_definitions
 from maintenance.errors import OptionError
 from maintenance.table.table import Table
 from sensors.radar import Radar
 from sensors.targets.alert import Alert, from_environment
-from sensors.targets.registry import send
-from sensors.targets.webhook import slack_blocks
-
-
-class Receiver(http.server.BaseHTTPRequestHandler):
-    """Keeps what is posted; answers 503 while it is `down`."""
-
-    received: list[dict[str, Any]]
-    down = False
-
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        self.send_response(503 if type(self).down else 200)
-        self.end_headers()
-        if not type(self).down:
-            self.received.append(json.loads(body))
-
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the library's name
-        """Tests are quiet."""
-
-
-@pytest.fixture
-def receiver() -> Iterator[tuple[str, type[Receiver]]]:
-    handler = type("Kept", (Receiver,), {"received": [], "down": False})
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/hook", handler
-        server.shutdown()
+from sensors.targets.email import Email
+from sensors.targets.webhook import Webhook, slack_blocks
+from tests.dagster.conftest import Receiver, evaluate
 
 
 class Mailbox:
@@ -83,17 +55,6 @@ def orders(project: Project) -> Table:
 def write(table: Table, writer: str, number: int) -> None:
     rows = pa.table({"id": pa.array([1], pa.int64()), "status": [writer]})
     table.write_arrow(rows, commit_user=writer, commit_identifier=number)
-
-
-def evaluate(project: Project, instance: dg.DagsterInstance, sensor: str, cursor: str | None = None) -> Any:
-    """One tick, as the daemon does it: what it reports is stored."""
-    definitions = build_definitions(project)
-    resources = {"catalog": PaimonCatalog(warehouse=project.warehouse)}
-    with dg.build_sensor_context(instance, cursor, definitions=definitions, resources=resources) as context:
-        data = definitions.resolve_sensor_def(sensor).evaluate_tick(context)
-    for event in data.asset_events:
-        instance.report_runless_asset_event(event)
-    return data
 
 
 def reported(data: Any, identifier: str) -> dict[str, dg.AssetCheckEvaluation]:
@@ -208,7 +169,7 @@ def test_mail_and_slack(mailbox: tuple[Controller, Mailbox], monkeypatch: pytest
     monkeypatch.setenv("MAIL_HOST", "127.0.0.1")
     alert = Alert("x", "failed", "Check a of db.t", "It is broken", "Mend it.", "http://dagster/assets/db/t")
     target = Email(kind="email", host="${MAIL_HOST}", port=port, sender="paimon@example.com", to=("ops@example.com",))
-    send(alert, target)
+    target.send(alert)
     ((recipients, message),) = box.messages
     assert recipients == ["ops@example.com"]
     assert message["Subject"] == "[paimon] Check a of db.t failed"

@@ -23,6 +23,15 @@ class JavaVectors:
                 found[str(name)] = rows
         return found
 
+    def serialized(self, ranges: Sequence[tuple[int, int, int]], *, wide: bool) -> bytes:
+        """The vector of these rows as the writer stores it. `ranges`: start, stop and step of each."""
+        package = self._paimon.deletionvectors
+        vector = package.Bitmap64DeletionVector() if wide else package.BitmapDeletionVector()
+        for start, stop, step in ranges:
+            for position in range(start, stop, step):
+                vector.delete(position)
+        return bytes(package.DeletionVector.serializeToBytes(vector))
+
     def deletion(self, table: Any, positions: Mapping[str, Sequence[int]]) -> Callable[[], None]:
         """Write index files in which rows are deleted too, of a table without partitions. Returns what commits them.
 

@@ -17,6 +17,8 @@ from maintenance.types.type_text import parse_data_type
 from maintenance.types.values import Value
 from tests.java.java_casts import JavaCasts
 from tests.java.java_changes import JavaChanges
+from tests.java.java_partitions import JavaPartitions
+from tests.java.java_picks import JavaPicks
 from tests.java.java_values import Getter, getter, to_java
 from tests.java.java_vectors import JavaVectors
 
@@ -31,6 +33,7 @@ class Oracle:
     def __init__(self, paimon: Any) -> None:
         self._paimon = paimon
         self._prepared: dict[int, Callable[[], None]] = {}
+        self._streams: dict[tuple[str, str, str], tuple[Any, Any]] = {}
 
     # Tables
 
@@ -169,13 +172,14 @@ class Oracle:
         rows: Sequence[Row],
         kinds: Sequence[str] | None = None,
         overwrite: Mapping[str, str] | None = None,
+        options: Mapping[str, str] | None = None,
     ) -> None:
         """Write rows as one commit.
 
         `kinds`: ``+I``, ``-D``… of each row, all inserts if None; `overwrite`: the partition replaced, {} = the
-        partitions that get rows, or a table without partitions whole.
+        partitions that get rows, or a table without partitions whole; `options`: of this write.
         """
-        table = self._table(warehouse, identifier)
+        table = self._table(warehouse, identifier, options)
         builder = table.newBatchWriteBuilder()
         if overwrite is not None:
             import jpype
@@ -190,6 +194,42 @@ class Oracle:
             builder.newCommit().commit(write.prepareCommit())
             write.close()
 
+    def commit_as(
+        self, warehouse: str, identifier: str, user: str, number: int, rows: Sequence[Row], *, compacts: bool = False
+    ) -> None:
+        """Write rows as a job of that commit user, as its commit `number`; or, with `compacts`, only compact bucket 0.
+
+        The table has no partitions. A job that compacts says 'write-only' = 'false' for itself, as Paimon's does.
+        """
+        table = self._table(warehouse, identifier, {"write-only": "false" if compacts else "true"})
+        write, commit = table.newWrite(user), table.newCommit(user).ignoreEmptyCommit(True)
+        with tempfile.TemporaryDirectory() as spill:
+            write.withIOManager(self._paimon.disk.IOManager.create(spill))
+            for row in self._java_rows(table, rows):
+                write.write(row)
+            if compacts:
+                write.compact(self._paimon.data.BinaryRow.EMPTY_ROW, 0, True)
+            commit.commit(jpype.JLong(number), write.prepareCommit(True, jpype.JLong(number)))
+            write.close()
+            commit.close()
+
+    def write_stream(self, warehouse: str, identifier: str, user: str, number: int, rows: Sequence[Row]) -> None:
+        """Commit `number` of a streaming writer called `user`, which lives from its first commit on.
+
+        Unless the table is write-only it compacts what it writes, and waits for that.
+        """
+        table = self._table(warehouse, identifier)
+        key = (warehouse, identifier, user)
+        if key not in self._streams:
+            builder = table.newStreamWriteBuilder().withCommitUser(user)
+            write = builder.newWrite()
+            write.withIOManager(self._paimon.disk.IOManager.create(tempfile.mkdtemp()))
+            self._streams[key] = write, builder.newCommit()
+        write, commit = self._streams[key]
+        for row in self._java_rows(table, rows):
+            write.write(row)
+        commit.commit(jpype.JLong(number), write.prepareCommit(True, jpype.JLong(number)))
+
     def waiting_rows(self, warehouse: str, identifier: str) -> int:
         """How many records wait in the postpone bucket, each of which is read."""
         table = self._table(warehouse, identifier)
@@ -202,14 +242,20 @@ class Oracle:
             count += 1
         return count
 
-    def write_dynamic(self, warehouse: str, identifier: str, rows: Sequence[Row], kinds: Sequence[str]) -> None:
-        """Write rows to a table with dynamic buckets as one commit, with Java's own assigner."""
+    def write_dynamic(
+        self, warehouse: str, identifier: str, rows: Sequence[Row], kinds: Sequence[str], assigners: int = 1
+    ) -> None:
+        """Write rows to a table with dynamic buckets as one commit, with so many of Java's own assigners."""
         table = self._table(warehouse, identifier)
-        options = table.coreOptions()
-        assigner = self._paimon.index.HashBucketAssigner(
-            table.snapshotManager(), "java", table.store().newIndexFileHandler(), 1, 1, 0,
-            options.dynamicBucketTargetRowNum(), -1,
-        )  # fmt: skip
+        options, index = table.coreOptions(), self._paimon.index
+        handler = table.store().newIndexFileHandler()
+        buckets = [
+            index.HashBucketAssigner(
+                table.snapshotManager(), "java", handler, assigners, assigners, number,
+                options.dynamicBucketTargetRowNum(), int(options.dynamicBucketMaxBuckets()),
+            )
+            for number in range(assigners)
+        ]  # fmt: skip
         keys = self._paimon.table.sink.RowPartitionKeyExtractor(table.schema())
         builder = table.newBatchWriteBuilder()
         write = builder.newWrite()
@@ -217,9 +263,50 @@ class Oracle:
             write.withIOManager(self._paimon.disk.IOManager.create(spill))
             for row, kind in zip(self._java_rows(table, rows), kinds, strict=True):
                 row.setRowKind(self._paimon.types.RowKind.fromShortString(kind))
-                write.write(row, assigner.assign(keys.partition(row), keys.trimmedPrimaryKey(row).hashCode()))
+                partition, key = keys.partition(row), int(keys.trimmedPrimaryKey(row).hashCode())
+                number = index.BucketAssigner.computeAssigner(partition.hashCode(), key, assigners, assigners)
+                write.write(row, buckets[int(number)].assign(partition, key))
             builder.newCommit().commit(write.prepareCommit())
             write.close()
+
+    def write_straight(
+        self, warehouse: str, identifier: str, rows: Sequence[Row], kinds: Sequence[str], buckets: int
+    ) -> None:
+        """Write rows to a table with postponed buckets, into so many real ones, as Paimon's batch jobs do."""
+        table = self._table(warehouse, identifier)
+        fixed = table.copy(jpype.java.util.HashMap({"bucket": str(buckets), "write-only": "true"}))
+        write = fixed.newBatchWriteBuilder().newWrite()
+        with tempfile.TemporaryDirectory() as spill:
+            write.withIOManager(self._paimon.disk.IOManager.create(spill))
+            for row, kind in zip(self._java_rows(table, rows), kinds, strict=True):
+                row.setRowKind(self._paimon.types.RowKind.fromShortString(kind))
+                write.write(row)
+            table.newBatchWriteBuilder().newCommit().commit(write.prepareCommit())
+            write.close()
+
+    def write_cross_partition(self, warehouse: str, identifier: str, rows: Sequence[Row], kinds: Sequence[str]) -> None:
+        """Write rows to a table whose keys move between partitions as one commit, with Java's own index of keys."""
+        table = self._table(warehouse, identifier)
+        crossing = self._paimon.crosspartition
+        assigner = crossing.GlobalIndexAssigner(table)
+        builder = table.newBatchWriteBuilder()
+        write = builder.newWrite()
+        with tempfile.TemporaryDirectory() as spill:
+            manager = self._paimon.disk.IOManager.create(spill)
+            write.withIOManager(manager)
+            take = jpype.JProxy(
+                "java.util.function.BiConsumer", dict={"accept": lambda row, to: write.write(row, int(to))}
+            )
+            assigner.open(jpype.JLong(0), manager, 1, 0, take)
+            keep = jpype.JProxy("java.util.function.Consumer", dict={"accept": assigner.bootstrapKey})
+            crossing.IndexBootstrap(table).bootstrap(1, 0, keep)
+            for row, kind in zip(self._java_rows(table, rows), kinds, strict=True):
+                row.setRowKind(self._paimon.types.RowKind.fromShortString(kind))
+                assigner.processInput(row)
+            assigner.endBoostrap(True)
+            builder.newCommit().commit(write.prepareCommit())
+            write.close()
+            assigner.close()
 
     def _java_rows(self, table: Any, rows: Sequence[Row]) -> list[Any]:
         return self._rows_of_types(list(table.rowType().getFieldTypes()), rows)
@@ -285,6 +372,11 @@ class Oracle:
     def prepare_compaction(self, warehouse: str, identifier: str) -> int:
         """Do the work of a full compaction, but do not commit it yet. Returns its number for `commit_prepared`."""
         table = self._table(warehouse, identifier, {"write-only": "false", "compaction.min.file-num": "2"})
+        if table.bucketMode().name() == "POSTPONE_MODE":
+            # Real buckets are compacted as those of a table that has no others; here every partition has as many.
+            known = set(map(int, self._paimon.table.PostponeUtils.getKnownNumBuckets(table).values()))
+            table = table.copy(jpype.java.util.HashMap({"bucket": str(known.pop())}))
+            assert not known
         builder = table.newBatchWriteBuilder()
         if table.bucketMode().name() == "BUCKET_UNAWARE":
             messages = self._append_compaction(table)
@@ -310,6 +402,10 @@ class Oracle:
         """Deleted row numbers by data file."""
         return JavaVectors(self._paimon).vectors(self._table(warehouse, identifier))
 
+    def vector_bytes(self, ranges: Sequence[tuple[int, int, int]], wide: bool) -> bytes:
+        """A deletion vector as Java's writer stores it. `ranges`: start, stop and step of its rows."""
+        return JavaVectors(self._paimon).serialized(ranges, wide=wide)
+
     def prepare_deletion(self, warehouse: str, identifier: str, positions: Mapping[str, Sequence[int]]) -> int:
         """Write index files in which rows are deleted. Returns its number for `commit_prepared`."""
         number = max(self._prepared, default=-1) + 1
@@ -325,6 +421,16 @@ class Oracle:
         zero = jpype.java.time.Duration.ZERO
         config = builder.snapshotRetainMax(retain).snapshotRetainMin(retain).snapshotTimeRetain(zero).build()
         return int(self._table(warehouse, identifier).newExpireSnapshots().config(config).expire())
+
+    def expire_partitions(
+        self, warehouse: str, identifier: str, options: Mapping[str, str]
+    ) -> list[tuple[tuple[str, str], ...]]:
+        """Expire partitions now. Returns the columns and texts of those that went, in order."""
+        return JavaPartitions(self._paimon).expire(self._table(warehouse, identifier, options))
+
+    def partition_times(self, work: Sequence[tuple[Sequence[str], Sequence[str], str | None, str | None]]) -> list[Any]:
+        """For each (columns, texts, pattern, formatter) the nanoseconds since 1970 that they mean, None for no time."""
+        return JavaPartitions(self._paimon).times(work)
 
     def orphans(self, warehouse: str, identifier: str) -> list[str]:
         """Paths of files in the table's folders that nothing names. A dry run: nothing is deleted."""
@@ -423,40 +529,13 @@ class Oracle:
 
     # Decisions
 
-    def pick(
-        self,
-        runs: Sequence[tuple[int, int]],
-        num_levels: int,
-        limits: tuple[int, int, int],
-        thresholds: tuple[int | None, int | None] = (None, None),
-        *,
-        force_level_0: bool = False,
-    ) -> tuple[int, int] | None:
-        """What universal compaction picks: the output level and the number of runs.
+    def picks(self, work: Sequence[Mapping[str, Any]]) -> list[tuple[int, int] | None]:
+        """What universal compaction picks in each situation: see `JavaPicks.pick`."""
+        return [JavaPicks(self._paimon).pick(**situation) for situation in work]
 
-        Args: `runs`: level and bytes, newest first; `limits`: size amplification in percent, size ratio in percent,
-            number of runs that triggers; `thresholds`: bytes of `compaction.total-size-threshold` and
-            `compaction.incremental-size-threshold`.
-        """
-        compact = self._paimon.mergetree.compact
-        early = None
-        if thresholds != (None, None):
-            early = compact.EarlyFullCompaction(None, *(None if t is None else jpype.JLong(t) for t in thresholds))
-        strategy = compact.UniversalCompaction(*limits, early, None)
-        if force_level_0:
-            strategy = compact.ForceUpLevel0Compaction(strategy, None)
-        found = strategy.pick(num_levels, jpype.java.util.ArrayList([self._run(*run) for run in runs]))
-        unit = found.get() if found.isPresent() else None
-        return None if unit is None else (int(unit.outputLevel()), len(unit.files()))
-
-    def _run(self, level: int, size: int) -> Any:
-        io, empty = self._paimon.io, self._paimon.data.BinaryRow.EMPTY_ROW
-        stats = self._paimon.stats.SimpleStats.EMPTY_STATS
-        file = io.DataFileMeta.create(
-            "f", size, 1, empty, empty, stats, stats, 0, 0, 0, level, None, None, None, None, None, None
-        )  # fmt: skip
-        run = self._paimon.mergetree.SortedRun.fromSingle(file)
-        return self._paimon.mergetree.LevelSortedRun(level, run)
+    def off_peak_ratios(self, work: Sequence[tuple[int, int, int]]) -> list[list[int]]:
+        """For each (start, end, ratio) of off-peak hours what each hour of the day adds."""
+        return [JavaPicks(self._paimon).ratios(*hours) for hours in work]
 
 
 def _fill(group: Any, fields: Group) -> None:

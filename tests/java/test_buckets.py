@@ -29,6 +29,21 @@ def test_the_function_mod(java: JavaProcess, tmp_path: Path) -> None:
     compare(java, tmp_path, ["BIGINT"], rows, {"bucket-function.type": "mod"})
 
 
+HIVE = [text for text in VALUES if not text.startswith("TIMESTAMP")]
+
+
+@pytest.mark.parametrize("text", HIVE)
+def test_the_function_hive(java: JavaProcess, tmp_path: Path, text: str) -> None:
+    rows = [(value,) for value in (*VALUES[text], None)]
+    compare(java, tmp_path, [text], rows, {"bucket-function.type": "hive"})
+
+
+def test_the_function_hive_of_many_columns(java: JavaProcess, tmp_path: Path) -> None:
+    texts = ["STRING", "INT", "DECIMAL(38, 10)", "BOOLEAN", "DOUBLE", "BIGINT", "DATE"]
+    rows = [tuple((*VALUES[text], None)[i % (len(VALUES[text]) + 1)] for text in texts) for i in range(60)]
+    compare(java, tmp_path, texts, rows, {"bucket-function.type": "hive"})
+
+
 def compare(
     java: JavaProcess, folder: Path, texts: list[str], rows: Sequence[Row], options: dict[str, str] | None = None
 ) -> None:

@@ -3,8 +3,11 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
 import pytest
+from pyroaring import BitMap, BitMap64, FrozenBitMap, FrozenBitMap64
 
+from maintenance.format.deletion_vector import DeletionVector
 from maintenance.operations.compact import compact
 from maintenance.table.table import Table
 from tests.java.process import JavaError, JavaProcess
@@ -25,6 +28,51 @@ KEYED: Mapping[str, Mapping[str, str]] = {
     "64 bits": {"deletion-vectors.bitmap64": "true"},
     "aggregation": {"merge-engine": "aggregation", "fields.v.aggregate-function": "max"},
 }
+
+
+# Start, stop and step of deleted rows: what becomes an array, a bitmap or runs, and where two of them are as long.
+PATTERNS: Mapping[str, list[tuple[int, int, int]]] = {
+    "none": [],
+    "one": [(7, 8, 1)],
+    "three in a row": [(0, 3, 1)],
+    "four in a row": [(0, 4, 1)],
+    "two runs of two": [(0, 2, 1), (5, 7, 1)],
+    "three runs of three": [(0, 3, 1), (10, 13, 1), (20, 23, 1)],
+    "many runs of two": [(start, start + 2, 1) for start in range(0, 3000, 7)],
+    "many runs of three": [(start, start + 3, 1) for start in range(0, 3000, 7)],
+    "an array": [(0, 8192, 3)],
+    "the longest array": [(0, 8192, 2)],
+    "the shortest bitmap": [(0, 8194, 2)],
+    "a bitmap": [(0, 65536, 3)],
+    "a bitmap of runs": [(start, start + 20, 1) for start in range(0, 65536, 40)],
+    "as many runs as are shorter than a bitmap": [(start, start + 5, 1) for start in range(0, 2047 * 32, 32)],
+    "one more": [(start, start + 5, 1) for start in range(0, 2048 * 32, 32)],
+    "all of a block": [(0, 65536, 1)],
+    "over the end of a block": [(65530, 65545, 1)],
+    "several blocks": [(0, 200_000, 1), (300_000, 400_000, 9), (1_000_000, 1_000_003, 1)],
+    "more blocks than have no offsets": [(block << 16, (block << 16) + 5, 1) for block in range(4)],
+    "fewer blocks than have offsets": [(block << 16, (block << 16) + 5, 1) for block in range(3)],
+    "mixed blocks": [(0, 10, 1), (70_000, 70_020, 2), (140_000, 180_000, 3)],
+    "high rows": [((1 << 31) - 5, (1 << 31) - 1, 1)],
+}
+WIDE = {**PATTERNS, "beyond 32 bits": [(5, 9, 1), ((3 << 32) + 5, (3 << 32) + 500, 1)]}
+
+
+@pytest.mark.parametrize(("wide", "name"), [*((False, name) for name in PATTERNS), *((True, name) for name in WIDE)])
+def test_bytes_are_those_of_javas_writer(java: JavaProcess, wide: bool, name: str) -> None:
+    ranges = WIDE[name]
+    positions = np.concatenate([np.arange(*part, dtype=np.uint64) for part in ranges] or [np.zeros(0, np.uint64)])
+    expected = java.vector_bytes(ranges, wide)
+    kind, other = (FrozenBitMap64, BitMap64) if wide else (FrozenBitMap, BitMap)
+    assert DeletionVector(kind(positions.tolist())).serialize() == expected
+    # Whatever way the bitmap came about.
+    grown = other()
+    for part in ranges:
+        grown |= other(range(*part))
+    vector = DeletionVector(kind(grown))
+    assert vector.serialize() == expected
+    assert DeletionVector.parse(expected, name) == vector
+    assert DeletionVector.parse(expected, name).serialize() == expected
 
 
 def rows_here(table: Table) -> dict[int, str | None]:

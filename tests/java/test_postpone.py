@@ -6,8 +6,8 @@ import pytest
 
 from maintenance.operations.compact import compact
 from tests.java.process import JavaProcess
-from tests.java.replay import Replay, batches
-from tests.java.samples import VALUES, Sample, columns_of, table_of
+from tests.java.replay import Replay, batches, changes, inserts
+from tests.java.samples import COLUMNS, VALUES, Sample, arrow_of, columns_of, table_of
 from tests.tables import live
 
 OPTIONS = {"bucket": "-2", "postpone.default-bucket-num": "2", "postpone.batch-write-fixed-bucket": "false"}
@@ -48,3 +48,44 @@ def test_java_reads_batches_that_went_straight_into_buckets(java: JavaProcess, t
         replay.check()
     compact(None, table_of(replay.warehouse), full=True)
     replay.check()
+
+
+@pytest.mark.parametrize("begins", ["ours", "java"])
+def test_both_write_and_compact_in_turns(java: JavaProcess, tmp_path: Path, begins: str) -> None:
+    """Rows that wait, rows that go straight into buckets and compactions of these, of either engine in turns.
+
+    Giving buckets to the rows that wait is no part of the Java core: that is done here.
+    """
+    sample = Sample(("p", "id"), ("p",), {**OPTIONS, "write-only": "true"})
+    replay = Replay(java, str(tmp_path), sample)
+    if begins == "java":
+        java.create_table(replay.warehouse, "db.t", COLUMNS, (["p", "id"], ["p"]), sample.options)
+        replay.java_writes(inserts(range(20), 0))
+    else:
+        sample.create(replay.warehouse)
+        replay.we_write(inserts(range(20), 0))
+    assert compact(None, table_of(replay.warehouse)).snapshot_ids
+    replay.check()
+    java.write_straight(replay.warehouse, "db.t", *changes(range(5, 25), 1), 2)
+    replay.expect(changes(range(5, 25), 1))
+    replay.check()
+    java.compact(replay.warehouse, "db.t")
+    assert {entry.file.level for entry in live(table_of(replay.warehouse))} == {5}
+    replay.check()
+    straight = table_of(replay.warehouse).copy({"postpone.batch-write-fixed-bucket": "true"})
+    batch = changes(range(15), 2)
+    straight.write_arrow(arrow_of(batch[0]), batch[1])
+    replay.expect(batch)
+    replay.check()
+    for turn in range(3, 7):
+        if turn % 2:
+            replay.java_writes(changes(range(turn, turn + 15), turn))
+        else:
+            replay.we_write(inserts(range(turn, turn + 15), turn))
+        waiting = [entry for entry in live(table_of(replay.warehouse)) if entry.bucket == -2]
+        assert waiting
+        if turn % 2 == 0:
+            compact(None, table_of(replay.warehouse), full=turn == 4)
+            replay.check()
+            java.compact(replay.warehouse, "db.t")
+            replay.check()

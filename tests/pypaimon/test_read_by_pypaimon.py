@@ -4,6 +4,7 @@ import os
 import subprocess
 import uuid
 from dataclasses import replace
+from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from maintenance.catalog import FIRST, AddColumn, DropColumn, RenameColumn, UpdateColumnType, open_catalog
+from maintenance.catalog import FIRST, AddColumn, DropColumn, RenameColumn, SetOption, UpdateColumnType, open_catalog
+from maintenance.commit.overwrite import Overwrite
 from maintenance.operations.compact import compact
+from maintenance.operations.expire_partitions import expire_partitions
 from maintenance.operations.rewrite_file_index import rewrite_file_index
 from maintenance.table.table import Table
 from maintenance.types.type_text import parse_data_type
@@ -29,7 +32,7 @@ from tests.java.samples import (
     table_of,
 )
 from tests.nested_values import array_of
-from tests.tables import create_table, keyed
+from tests.tables import create_table, keyed, live
 
 ROOT = Path(__file__).parents[2]
 PYTHON = ROOT / ".venv-pypaimon" / "bin" / "python"
@@ -199,6 +202,11 @@ def test_pypaimon_reads_every_mode(pypaimon: Path, tmp_path: Path) -> None:
         "straight": Sample(("k",), (), {"bucket": "-2", "postpone.target-row-num-per-bucket": "5"}),
         "moving": Sample(("k",), ("p",), {"bucket": "-1", "dynamic-bucket.target-row-num": "3"}),
         "sorted": Sample((), ("p",), {"bucket": "-1"}),
+        "dynamic": Sample(("k",), (), {"bucket": "-1", "dynamic-bucket.target-row-num": "3"}),
+        "dynamic in partitions": Sample(("p", "k"), ("p",), {"bucket": "-1", "dynamic-bucket.target-row-num": "3"}),
+        "by remainder": Sample((), (), {"bucket": "3", "bucket-key": "k", "bucket-function.type": "mod"}),
+        "rescaled": Sample(("p", "k"), ("p",), {"bucket": "2"}),
+        "expired": Sample((), ("p",), {"bucket": "-1"}),
     }
     tables = {}
     for name, sample in samples.items():
@@ -211,8 +219,17 @@ def test_pypaimon_reads_every_mode(pypaimon: Path, tmp_path: Path) -> None:
             table.write_arrow(pa.table({"k": pa.array(keys, pa.int32()), "p": places, "v": [k / 3 for k in keys]}))
         if name == "sorted":
             compact(None, table, order_strategy="hilbert", order_by=["v", "k"])
+        if name == "rescaled":
+            open_catalog({"warehouse": str(tmp_path / name)}).alter_table("db.t", [SetOption("bucket", "5")])
+            table = table_of(str(tmp_path / name))
+            kept = table.to_arrow(where="p = '1'")
+            table.overwrite_arrow(kept, Overwrite([{"p": "1"}]))
+            assert {entry.total_buckets for entry in live(table)} == {2, 5}
+        if name == "expired":
+            life, year = timedelta(days=1), {"timestamp_pattern": "202$p-01-01"}
+            assert len(expire_partitions(table, expiration_time=life, max_expires=1, **year).expired) == 1
         tables[str(tmp_path / name)] = table
     for found, table in zip(read_by(pypaimon, list(tables)), tables.values(), strict=True):
         wanted = table.to_arrow()
-        assert wanted.num_rows in (16, 20, 36)
+        assert wanted.num_rows in (16, 20, 24, 36)
         assert comparable(rows_in(found.cast(wanted.schema))) == comparable(rows_in(wanted))

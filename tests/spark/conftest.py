@@ -10,6 +10,9 @@ from maintenance.spark.session import get_session
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
+    other = SparkSession.getActiveSession()
+    if other is not None:
+        other.stop()
     session = get_session(master="local[2]", config={"spark.sql.shuffle.partitions": "3"})
     yield session
     session.stop()

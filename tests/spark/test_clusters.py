@@ -1,57 +1,118 @@
-"""Spark outside this process: a Connect server and a standalone cluster, each driven by a process of its own."""
+"""Spark outside the run's process: a standalone cluster of two workers and a Connect server, driven by Dagster's jobs.
 
+Each run is a process of its own, as in production; what it shows in Dagster comes back as JSON.
+"""
+
+import json
 import os
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+import urllib.request
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pyspark
 import pytest
 
-from tests.tables import create_table, data_files, files_on_disk, keyed, state
+from assets.config import Project, load_project
+from assets.resources import PaimonCatalog
+from maintenance.spark.connect_server import connect_server
+from tests.tables import data_files, files_on_disk
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
+STEPS = ("ingest", "compact", "file_index")
+FAST_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
-DRIVER = """
-import sys
-from maintenance.operations.compact import compact
-from maintenance.operations.ingest import ingest
-from maintenance.spark.session import get_session
-from tests.tables import get_table, keyed, state
+TABLES = """
+warehouse: warehouse
+history: null
+spark: %s
+tables:
+  - identifier: shop.orders
+    columns: {id: INT NOT NULL, v: STRING}
+    primary_keys: [id]
+    options:
+      bucket: 4
+      write-only: true
+      file-index.bloom-filter.columns: v
+      snapshot.num-retained.min: 1
+      snapshot.num-retained.max: 2
+    landing: {path: landing, commit_user: shop}
+"""
 
-spark = get_session(**{{"{how}": sys.argv[2]}})
-table = get_table(sys.argv[1])
-rows = spark.range(0, 200, 1, 3).selectExpr("cast(id as int) as id", "cast(id * 2 as string) as v")
-ingest(spark, table, rows, commit_user="driver", commit_identifier=1)
-report = compact(spark, table, full=True)
-assert report.count("committed") == 2, report.groups
-read = table.to_spark(spark, where="id < 50").collect()
-assert {{row["id"]: row["v"] for row in read}} == state(table, where="id < 50")
-print("rows read:", len(read))
+RUN = """
+import json, sys
+from pathlib import Path
+import dagster as dg
+from assets.config import load_project
+from definitions import build_definitions
+from pyspark.sql import SparkSession
+
+path = Path(sys.argv[1])
+job = build_definitions(load_project(path, path.parent)).resolve_job_def("maintain_shop_orders")
+with dg.instance_for_test() as instance:
+    result = job.execute_in_process(instance=instance, raise_on_error=False, run_config=json.loads(sys.argv[2]))
+told = {"success": result.success, "steps": {}}
+for event in result.all_events:
+    if event.event_type_value == "STEP_OUTPUT":
+        shown = event.event_specific_data.metadata
+        told["steps"][event.step_key.split(".")[1]] = {key: value.value for key, value in shown.items()
+                                                      if key.startswith("spark ")}
+    if event.event_type_value == "STEP_FAILURE":
+        told["failure"] = event.event_specific_data.user_failure_data.description
+if result.success:
+    import urllib.request
+    shown = told["steps"]["compact"]
+    address = shown["spark ui"] + "/api/v1/applications/" + shown["spark application"] + "/executors"
+    told["executors"] = json.load(urllib.request.urlopen(address, timeout=600))
+    told["partitions"] = SparkSession.getActiveSession().conf.get("spark.sql.shuffle.partitions")
+print("told:" + json.dumps(told))
 """
 
 
-def drive(tmp_path: Path, how: str, where: str) -> None:
-    """Ingest, compact and read on that Spark; the table then holds what it must."""
-    table = create_table(tmp_path, options={"bucket": "2"})
-    table.write_arrow(keyed({-1: "before"}))
+def described(folder: Path, spark: Mapping[str, Any]) -> Project:
+    """A project with three landed batches, whose rows 0 to 99 have the texts 2, 2 and 3 at the end."""
+    path = folder / "tables.yaml"
+    path.write_text(TABLES % json.dumps(spark))
+    landing = folder / "landing"
+    if not landing.exists():
+        landing.mkdir()
+        for number, ids in enumerate((range(100), range(60), range(30, 100)), 1):
+            rows = pa.table({"id": pa.array(ids, pa.int32()), "v": [str(number)] * len(ids)})
+            pq.write_table(rows, landing / f"{number:05d}-batch-{number:05d}.parquet")
+    return load_project(path, folder)
+
+
+def run(folder: Path, spark: Mapping[str, Any], more: Mapping[str, str] | None = None, **config: Any) -> Any:
+    """Maintain the table in a process of its own. `more`: variables; `config`: of the Spark resource, for this run."""
+    described(folder, spark)
+    launchpad = {"resources": {"spark": {"config": config}}} if config else {}
     done = subprocess.run(
-        [sys.executable, "-c", DRIVER.format(how=how), str(tmp_path), where],
-        cwd=ROOT, env=environment(), capture_output=True, text=True, timeout=300, check=False,
+        [sys.executable, "-c", RUN, str(folder / "tables.yaml"), json.dumps(launchpad)],
+        cwd=ROOT, env=environment() | dict(more or {}), capture_output=True, text=True, timeout=1500, check=False,
     )  # fmt: skip
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
-    assert "rows read: 51" in done.stdout
-    assert state(table) == {-1: "before"} | {i: str(2 * i) for i in range(200)}
+    lines = [line for line in done.stdout.splitlines() if line.startswith("told:")]
+    assert lines, done.stdout[-2000:] + done.stderr[-4000:]
+    return {**json.loads(lines[0].removeprefix("told:")), "log": done.stderr}
+
+
+def check_table(folder: Path) -> None:
+    table = PaimonCatalog(warehouse=str(folder / "warehouse")).get_table("shop.orders")
+    rows = {row["id"]: row["v"] for row in table.to_arrow().to_pylist()}
+    assert rows == {i: "2" if i < 30 else "3" for i in range(100)}
+    assert len(table.snapshots.list_ids()) <= 2
     assert files_on_disk(table) == data_files(table)
 
 
 def environment() -> dict[str, str]:
-    hidden = ("SPARK_", "PYSPARK_", "PYTHONPATH")
+    hidden = ("SPARK_", "PYSPARK_", "PYTHONPATH", "PAIMON_")
     kept = {key: value for key, value in os.environ.items() if not key.startswith(hidden)}
     return {**kept, "PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
 
@@ -62,23 +123,28 @@ def free_port() -> int:
         return int(taken.getsockname()[1])
 
 
-def wait_for(port: int) -> None:
-    deadline = time.monotonic() + 60
+def eventually(what: str, test: Any) -> None:
+    deadline = time.monotonic() + 600
     while time.monotonic() < deadline:
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
+        try:
+            if test():
                 return
+        except OSError:
+            pass
         time.sleep(0.2)
-    raise TimeoutError(f"nobody listens on port {port}")
+    raise TimeoutError(what)
 
 
 @contextmanager
 def running(log: Path, *arguments: str) -> Iterator[None]:
     """A daemon of Spark for as long as the context lasts."""
     command = [str(Path(pyspark.__path__[0]) / "bin" / "spark-class"), *arguments]
+    java = {"SPARK_DAEMON_JAVA_OPTS": FAST_JAVA, "SPARK_LOCAL_IP": "127.0.0.1"}
     with log.open("w") as output:
         # Daemons must not find this package: executors get it from the driver.
-        daemon = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env=environment(), cwd=log.parent)
+        daemon = subprocess.Popen(
+            command, stdout=output, stderr=subprocess.STDOUT, env=environment() | java, cwd=log.parent
+        )
         try:
             yield
         finally:
@@ -86,22 +152,77 @@ def running(log: Path, *arguments: str) -> Iterator[None]:
             daemon.wait(30)
 
 
-def test_standalone_cluster(tmp_path: Path) -> None:
+def test_standalone_cluster_of_two_workers(tmp_path: Path) -> None:
     deploy = "org.apache.spark.deploy"
-    port = free_port()
+    port, web_port = free_port(), free_port()
     master = f"spark://127.0.0.1:{port}"
+
+    def workers() -> int:
+        with urllib.request.urlopen(f"http://127.0.0.1:{web_port}/json/", timeout=60) as answer:
+            return sum(worker["state"] == "ALIVE" for worker in json.load(answer)["workers"])
+
     with ExitStack() as daemons:
-        own = ["--host", "127.0.0.1", "--webui-port", "0"]
+        own = ["--host", "127.0.0.1", "--webui-port"]
         log = tmp_path / "master.log"
-        daemons.enter_context(running(log, f"{deploy}.master.Master", *own, "--port", str(port)))
-        wait_for(port)
+        daemons.enter_context(running(log, f"{deploy}.master.Master", *own, str(web_port), "--port", str(port)))
+        eventually("the master listens", lambda: workers() == 0)
         for number in range(2):
             work = str(tmp_path / f"worker-{number}")
-            limits = ["--cores", "1", "--memory", "1g", "--work-dir", work]
+            limits = ["--cores", "1", "--memory", "600m", "--work-dir", work]
             log = tmp_path / f"worker-{number}.log"
-            daemons.enter_context(running(log, f"{deploy}.worker.Worker", *own, *limits, master))
-        drive(tmp_path / "warehouse", "master", master)
+            daemons.enter_context(running(log, f"{deploy}.worker.Worker", *own, "0", *limits, master))
+        eventually("both workers are there", lambda: workers() == 2)
+        options = {
+            "spark.driver.host": "127.0.0.1",
+            "spark.executor.memory": "512m",
+            "spark.cores.max": "2",  # to wait for both workers, Spark has to know how many there are to be
+            "spark.scheduler.minRegisteredResourcesRatio": "1.0",
+            "spark.scheduler.maxRegisteredResourcesWaitingTime": "600s",
+        }
+        jobs = {"maintain": {"spark.sql.shuffle.partitions": "4"}}
+        found = run(tmp_path, {"master": master, "options": options, "jobs": jobs})
+    assert found["success"], found
+    check_table(tmp_path)
+    application = found["steps"]["compact"]["spark application"]
+    assert application.startswith("app-")
+    for step in STEPS:
+        assert found["steps"][step]["spark application"] == application
+        assert found["steps"][step]["spark ui"].startswith("http://127.0.0.1:")
+    assert "spark application" not in found["steps"]["expire_snapshots"], "that step needs no Spark"
+    worked = {executor["id"]: executor["hostPort"] for executor in found["executors"] if executor["totalTasks"] > 0}
+    assert len(worked) == 2, found["executors"]
+    assert len(set(worked.values())) == 2
+    assert {path.parent.parent.name for path in tmp_path.glob("worker-*/app-*/*")} == {"worker-0", "worker-1"}
+    assert found["partitions"] == "4", "the setting of the job"
 
 
 def test_spark_connect(tmp_path: Path) -> None:
-    drive(tmp_path / "warehouse", "remote", "local[2]")
+    options = {"spark.driver.extraJavaOptions": FAST_JAVA, "spark.sql.codegen.wholeStage": "false"}
+    with connect_server(options, log=tmp_path / "server.log", master="local[2]") as server:
+        refused = run(tmp_path, {"remote": server.remote, "options": {"spark.executor.memory": "2g"}})
+        assert not refused["success"]
+        assert "cannot take 'spark.executor.memory' = '2g' (it has no value)" in refused["failure"]
+        assert "Next step: Give the setting where Spark is started" in refused["failure"]
+
+        # As under `make ui`: the runs find the server in their environment, and share a session.
+        shared = run(tmp_path, {"options": options}, server.environment(),
+                     run_options={"spark.sql.shuffle.partitions": "3"})  # fmt: skip
+        assert shared["success"], shared
+        assert shared["partitions"] == "3"
+        check_table(tmp_path)
+        application = shared["steps"]["compact"]["spark application"]
+        for step in STEPS:
+            assert shared["steps"][step] == {"spark application": application, "spark ui": server.ui}
+        assert application.startswith("local-")
+
+        # As in production: the server is named in tables.yaml.
+        folder = tmp_path / "explicit"
+        folder.mkdir()
+        explicit = run(folder, {"remote": server.remote, "options": options})
+        assert explicit["success"], explicit
+        check_table(folder)
+        assert explicit["steps"]["compact"] == {"spark application": application, "spark ui": server.ui}
+        assert application in explicit["log"], "it stands in the log, too"
+    unheard = run(tmp_path, {"remote": server.remote})
+    assert "no Spark Connect server answers (sc://localhost:" in unheard["failure"]
+    assert "token" not in unheard["failure"]

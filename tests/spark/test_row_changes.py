@@ -91,3 +91,55 @@ def test_merging(spark: SparkSession, tmp_path: Path, how: str) -> None:
     assert state(table) == expected
     assert table.merge(twice, "t.id = s.id", [Clause("matched", "delete")], spark=spark).deleted_rows == 1
     assert state(table) == {n: v for n, v in expected.items() if n != 5}
+
+
+PARTIAL = {"merge-engine": "partial-update"}
+KEYED: Mapping[str, tuple[Mapping[str, str], str]] = {
+    "postpone": ({"bucket": "-2"}, "records"),
+    "merge on write": ({"bucket": "2", **VECTORS}, "records"),
+    "partial-update, vectors": ({"bucket": "2", **PARTIAL, **VECTORS}, "deletion_vectors"),
+    "partial-update, dynamic": ({"bucket": "-1", "dynamic-bucket.target-row-num": "7", **PARTIAL}, "copy_on_write"),
+}
+
+
+@pytest.mark.parametrize("how", KEYED)
+def test_engines_and_buckets(spark: SparkSession, tmp_path: Path, how: str) -> None:
+    options, method = KEYED[how]
+    table = filled(tmp_path, options, ("id",))
+    assert not compact(spark, table, full=True).failed
+    report = table.delete("id % 7 = 0 AND length(coalesce(v, 'null')) < 5", spark=spark)
+    assert (report.method, report.deleted_rows) == (method, 3)
+    assert table.update({"v": "concat('x', id)"}, "id % 10 = 1", spark=spark).updated_rows == 2
+    source = spark.sql("SELECT CAST(id * 6 AS INT) AS id, concat('s', id) AS v FROM range(1, 5)")
+    merged = table.merge(
+        source, "t.id = s.id", [Clause("matched", "update"), Clause("not_matched", "insert")], spark=spark
+    )
+    assert (merged.updated_rows, merged.inserted_rows) == (3, 1)
+    assert not compact(spark, table, full=True).failed
+    expected = {n: f"v{n}" if n < 10 else None for n in range(20) if n % 7}
+    expected |= {1: "x1", 11: "x11", 6: "s1", 12: "s2", 18: "s3", 24: "s4"}
+    assert state(table) == expected
+
+
+def test_rows_that_move_to_another_partition(spark: SparkSession, tmp_path: Path) -> None:
+    fields = (("id", "INT NOT NULL"), ("p", "INT"), ("v", "STRING"))
+    table = create_table(tmp_path, fields, ("id",), {"bucket": "-1"}, partition_keys=("p",))
+    table.write_arrow(spark.sql("SELECT CAST(id AS INT) id, CAST(id % 2 AS INT) p, 'a' v FROM range(10)").toArrow())
+    assert table.update({"p": "p + 10"}, "id % 3 = 0", spark=spark).updated_rows == 4
+    assert table.delete("id = 3 OR id = 4", spark=spark).deleted_rows == 2
+    source = spark.sql("SELECT 6 AS id, 7 AS p, 'b' AS v UNION ALL SELECT 50, 7, 'c'")
+    table.merge(source, "t.id = s.id", [Clause("matched", "update"), Clause("not_matched", "insert")], spark=spark)
+    rows = {row["id"]: (row["p"], row["v"]) for row in table.to_arrow().to_pylist()}
+    expected = {n: (n % 2 + (10 if n % 3 == 0 else 0), "a") for n in range(10) if n not in (3, 4)}
+    assert rows == {**expected, 6: (7, "b"), 50: (7, "c")}
+    assert table.to_arrow().num_rows == len(rows)
+
+
+def test_kinds_that_a_column_says(spark: SparkSession, tmp_path: Path) -> None:
+    fields = (("id", "INT NOT NULL"), ("v", "STRING"), ("op", "STRING"))
+    table = create_table(tmp_path, fields, options={"rowkind.field": "op"})
+    table.write_arrow(keyed({1: "a", 2: "b", 3: "c"}).append_column("op", [["+I", "+I", "+U"]]))
+    assert table.delete("length(v) = 1 AND id = 1", spark=spark).deleted_rows == 1
+    assert table.update({"v": "upper(v)"}, "id = 3", spark=spark).updated_rows == 1
+    found = sorted(table.to_arrow().to_pylist(), key=lambda row: row["id"])
+    assert found == [{"id": 2, "v": "b", "op": "+I"}, {"id": 3, "v": "C", "op": "+U"}]

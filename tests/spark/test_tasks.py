@@ -52,6 +52,16 @@ def test_an_error_that_cannot_travel_says_the_same(session: SparkSession | None)
     assert "StubbornError: a" in str(outcome.error)
 
 
+def measured(payload: bytes) -> tuple[int, int]:
+    """First byte and size."""
+    return payload[0], len(payload)
+
+
+def test_large_payloads_are_sent_one_by_one(spark: SparkSession) -> None:
+    payloads = [bytes([number]) * 150_000 for number in range(7)]
+    assert run_tasks(spark, measured, payloads) == [(number, 150_000) for number in range(7)]
+
+
 def test_no_work(session: SparkSession | None) -> None:
     assert run_tasks(session, work, []) == []
 

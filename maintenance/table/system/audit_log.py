@@ -9,7 +9,7 @@ Source: seed 000 (audit log, binlog), data section 6.8, Java `AuditLogTable`, `B
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import Self
 
 import numpy as np
 import pyarrow as pa
@@ -20,13 +20,10 @@ from maintenance.options.table import TABLE_READ_SEQUENCE_NUMBER_ENABLED
 from maintenance.predicate.tree import Predicate, restrict
 from maintenance.scan.plan import ScanPlan
 from maintenance.scan.target import Changes
-from maintenance.table.system.planned import ViewRead, view_to_arrow, view_to_spark, wanted_columns
+from maintenance.table.system.planned import PlannedView, ViewRead, wanted_columns
 from maintenance.table.table import Table
 from maintenance.types.data_type import DataField, DataType
 from maintenance.types.row_kind import RowKind, texts_of_kinds
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
 AUDIT_LOG = "audit_log"
 BINLOG = "binlog"
@@ -70,7 +67,7 @@ def _packed(rows: pa.Table, first: np.ndarray) -> pa.Table:
 
 
 @dataclass(frozen=True, slots=True)
-class AuditLogView:
+class AuditLogView(PlannedView):
     """`table$audit_log` or `table$binlog`, read like a table. `name`: the part behind the dollar."""
 
     table: Table
@@ -100,7 +97,7 @@ class AuditLogView:
             return column
         return replace(column, type=DataType("ARRAY", element=column.type.as_nullable()))
 
-    def copy(self, options: Mapping[str, str]) -> "AuditLogView":
+    def copy(self, options: Mapping[str, str]) -> Self:
         """This table with further options for reading. Raises: UnsupportedError: sequence numbers, as in Paimon."""
         key = TABLE_READ_SEQUENCE_NUMBER_ENABLED.key
         if key in options and TABLE_READ_SEQUENCE_NUMBER_ENABLED.of(options):
@@ -122,22 +119,3 @@ class AuditLogView:
         # Only records of changes can be pairs; a merged state has one record for each key.
         paired = isinstance(target, Changes)
         return plan, ViewRead(read, wanted, predicate, as_pairs if paired else as_arrays, whole=paired)
-
-    def to_arrow(
-        self,
-        columns: Sequence[str] | None = None,
-        where: str | None = None,
-        options: Mapping[str, str] | None = None,
-    ) -> pa.Table:
-        """The rows; arguments as of `Table.to_arrow`. Arrays cannot be filtered."""
-        return view_to_arrow(self.copy(options or {}), columns, where)
-
-    def to_spark(
-        self,
-        spark: "SparkSession",
-        columns: Sequence[str] | None = None,
-        where: str | None = None,
-        options: Mapping[str, str] | None = None,
-    ) -> "DataFrame":
-        """The rows as a DataFrame. Arguments as of `to_arrow`."""
-        return view_to_spark(self.copy(options or {}), spark, columns, where)

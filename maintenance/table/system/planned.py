@@ -1,8 +1,9 @@
 """Views whose rows are the table's, in another form or with further columns, read split by split as tables are."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Self
 
 import pyarrow as pa
 
@@ -52,23 +53,50 @@ class ViewRead:
                 yield kept.select([column.name for column in self.columns])
 
 
-class PlannedView(Protocol):
-    """The handle of such a view."""
+class PlannedView(ABC):
+    """The handle of such a view, read like a table."""
+
+    __slots__ = ()
 
     @property
+    @abstractmethod
     def identifier(self) -> str: ...
 
     @property
+    @abstractmethod
     def fields(self) -> tuple[DataField, ...]:
         """The columns."""
 
+    @abstractmethod
     def copy(self, options: Mapping[str, str]) -> Self:
         """The view with further options for reading."""
 
+    @abstractmethod
     def plan(
         self, columns: Sequence[str] | None = None, predicate: Predicate | None = None
     ) -> tuple[ScanPlan, ViewRead]:
-        """Splits of a read, and how to read them."""
+        """Splits of a read, and how to read them. Raises: PredicateError: a column does not exist."""
+
+    def to_arrow(
+        self,
+        columns: Sequence[str] | None = None,
+        where: str | None = None,
+        options: Mapping[str, str] | None = None,
+    ) -> pa.Table:
+        """The rows; arguments as of `Table.to_arrow`. Arrays cannot be filtered."""
+        return _all_rows(self.copy(options or {}), columns, where)
+
+    def to_spark(
+        self,
+        spark: "SparkSession",
+        columns: Sequence[str] | None = None,
+        where: str | None = None,
+        options: Mapping[str, str] | None = None,
+    ) -> "DataFrame":
+        """The rows as a DataFrame, one task for each split. Arguments as of `to_arrow`."""
+        view = self.copy(options or {})
+        plan, read = view.plan(columns, _predicate_of(view, where))
+        return splits_to_spark(spark, plan.splits, read)
 
 
 def wanted_columns(
@@ -84,18 +112,18 @@ def wanted_columns(
     return tuple(by_name[name] for name in wanted), [name for name in by_name if name in {*wanted, *filtered}]
 
 
-def predicate_of(view: PlannedView, where: str | None) -> Predicate | None:
+def _predicate_of(view: PlannedView, where: str | None) -> Predicate | None:
     """The filter of a SQL text over the columns that are not nested."""
     plain = [column for column in view.fields if not column.type.is_nested]
     return None if where is None else parse(where, plain)
 
 
-def view_to_arrow(view: PlannedView, columns: Sequence[str] | None, where: str | None) -> pa.Table:
+def _all_rows(view: PlannedView, columns: Sequence[str] | None, where: str | None) -> pa.Table:
     """All rows of a view."""
     if columns is not None and not columns:
         # Arrow forgets the number of rows when it puts tables without columns together.
-        return view_to_arrow(view, [view.fields[0].name], where).select([])
-    plan, read = view.plan(columns, predicate_of(view, where))
+        return _all_rows(view, [view.fields[0].name], where).select([])
+    plan, read = view.plan(columns, _predicate_of(view, where))
     found = read_splits(plan.splits, replace(read, read=replace(read.read, memory=WHOLE_TABLE_MEMORY)))
     schema = pa.schema([(column.name, arrow_type(column.type, f"column {column.name}")) for column in read.columns])
     return (
@@ -103,11 +131,3 @@ def view_to_arrow(view: PlannedView, columns: Sequence[str] | None, where: str |
         if found
         else schema.empty_table()
     )
-
-
-def view_to_spark(
-    view: PlannedView, spark: "SparkSession", columns: Sequence[str] | None, where: str | None
-) -> "DataFrame":
-    """All rows of a view as a DataFrame, one task for each split."""
-    plan, read = view.plan(columns, predicate_of(view, where))
-    return splits_to_spark(spark, plan.splits, read)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import Self
 
 import pyarrow as pa
 
@@ -11,12 +11,9 @@ from maintenance.format.system_fields import ROW_ID, SEQUENCE_NUMBER
 from maintenance.options.table import ROW_TRACKING_ENABLED
 from maintenance.predicate.tree import Predicate, restrict
 from maintenance.scan.plan import ScanPlan
-from maintenance.table.system.planned import ViewRead, view_to_arrow, view_to_spark, wanted_columns
+from maintenance.table.system.planned import PlannedView, ViewRead, wanted_columns
 from maintenance.table.table import Table
 from maintenance.types.data_type import DataField
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
 
 def as_they_are(rows: pa.Table) -> pa.Table:
@@ -24,7 +21,7 @@ def as_they_are(rows: pa.Table) -> pa.Table:
 
 
 @dataclass(frozen=True, slots=True)
-class RowTrackingView:
+class RowTrackingView(PlannedView):
     """`table$row_tracking`, read like a table."""
 
     table: Table
@@ -43,7 +40,7 @@ class RowTrackingView:
         table, _ = self.table.target()
         return (*table.schema.fields, ROW_ID, SEQUENCE_NUMBER)
 
-    def copy(self, options: Mapping[str, str]) -> "RowTrackingView":
+    def copy(self, options: Mapping[str, str]) -> Self:
         """This table with further options for reading."""
         return replace(self, table=self.table.copy(options))
 
@@ -56,22 +53,3 @@ class RowTrackingView:
         pushed = None if predicate is None else restrict(predicate, table.schema.field_names)
         plan, read = self.table.plan(needed, pushed)
         return plan, ViewRead(read, wanted, predicate, as_they_are)
-
-    def to_arrow(
-        self,
-        columns: Sequence[str] | None = None,
-        where: str | None = None,
-        options: Mapping[str, str] | None = None,
-    ) -> pa.Table:
-        """The rows; arguments as of `Table.to_arrow`."""
-        return view_to_arrow(self.copy(options or {}), columns, where)
-
-    def to_spark(
-        self,
-        spark: "SparkSession",
-        columns: Sequence[str] | None = None,
-        where: str | None = None,
-        options: Mapping[str, str] | None = None,
-    ) -> "DataFrame":
-        """The rows as a DataFrame. Arguments as of `to_arrow`."""
-        return view_to_spark(self.copy(options or {}), spark, columns, where)

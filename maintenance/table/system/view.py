@@ -1,8 +1,9 @@
 """The handles of system tables, with the reading half of a table's contract."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import pyarrow as pa
 
@@ -22,9 +23,56 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
+class MetadataView(ABC):
+    """A table over metadata, read like a table. Metadata is small, so all of it is made on the driver."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def identifier(self) -> str: ...
+
+    @property
+    @abstractmethod
+    def schema(self) -> pa.Schema: ...
+
+    @abstractmethod
+    def rows(self, options: Mapping[str, str]) -> pa.Table:
+        """All rows. `options`: further ones, of this read."""
+
+    @property
+    def fields(self) -> tuple[DataField, ...]:
+        """The columns."""
+        return fields_of(self.schema)
+
+    def to_arrow(
+        self,
+        columns: Sequence[str] | None = None,
+        where: str | None = None,
+        options: Mapping[str, str] | None = None,
+    ) -> pa.Table:
+        """The rows; arguments as of `Table.to_arrow`. Nested columns cannot be filtered."""
+        rows = self.rows(options or {})
+        if where is not None:
+            plain = [field for field in fields_of(rows.schema) if not field.type.is_nested]
+            rows = rows.filter(mask(parse(where, plain), rows))
+        return rows if columns is None else rows.select(list(columns))
+
+    def to_spark(
+        self,
+        spark: "SparkSession",
+        columns: Sequence[str] | None = None,
+        where: str | None = None,
+        options: Mapping[str, str] | None = None,
+    ) -> "DataFrame":
+        """The rows as a DataFrame. Arguments as of `to_arrow`."""
+        rows = self.to_arrow(columns, where, options)
+        return rows_to_spark(spark, rows, fields_of(rows.schema))
+
+
 @dataclass(frozen=True, slots=True)
-class SystemTableView:
-    """`table$name` over metadata, read like a table."""
+class SystemTableView(MetadataView):
+    """`table$name` over metadata."""
 
     table: Table
     system: SystemTable
@@ -34,33 +82,15 @@ class SystemTableView:
         return f"{self.table.identifier}${self.system.name}"
 
     @property
-    def fields(self) -> tuple[DataField, ...]:
-        """The columns."""
-        return fields_of(self.system.schema)
+    def schema(self) -> pa.Schema:
+        return self.system.schema
 
-    def copy(self, options: Mapping[str, str]) -> "SystemTableView":
+    def copy(self, options: Mapping[str, str]) -> Self:
         """This table with further options for reading."""
         return replace(self, table=self.table.copy(options))
 
-    def to_arrow(
-        self,
-        columns: Sequence[str] | None = None,
-        where: str | None = None,
-        options: Mapping[str, str] | None = None,
-    ) -> pa.Table:
-        """The rows; arguments as of `Table.to_arrow`."""
-        return chosen(self.system.read(self.table.copy(options or {})), columns, where)
-
-    def to_spark(
-        self,
-        spark: "SparkSession",
-        columns: Sequence[str] | None = None,
-        where: str | None = None,
-        options: Mapping[str, str] | None = None,
-    ) -> "DataFrame":
-        """The rows as a DataFrame; metadata is small, so it is made on the driver."""
-        rows = self.to_arrow(columns, where, options)
-        return rows_to_spark(spark, rows, fields_of(rows.schema))
+    def rows(self, options: Mapping[str, str]) -> pa.Table:
+        return self.system.read(self.table.copy(options))
 
 
 AnyView = Table | SystemTableView | AuditLogView | RowTrackingView
@@ -77,14 +107,6 @@ NAMES = tuple(sorted({*SYSTEM_TABLES, *_OVER_DATA}))
 def fields_of(schema: pa.Schema) -> tuple[DataField, ...]:
     """Arrow's columns as fields, numbered."""
     return tuple(DataField(i, field.name, data_type_of_arrow(field.type)) for i, field in enumerate(schema))
-
-
-def chosen(rows: pa.Table, columns: Sequence[str] | None, where: str | None) -> pa.Table:
-    """The rows that a filter selects, with the wanted columns; nested columns cannot be filtered."""
-    if where is not None:
-        plain = [field for field in fields_of(rows.schema) if not field.type.is_nested]
-        rows = rows.filter(mask(parse(where, plain), rows))
-    return rows if columns is None else rows.select(list(columns))
 
 
 def system_table(table: Table, name: str) -> AnyView:

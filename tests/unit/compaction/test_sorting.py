@@ -49,14 +49,24 @@ POINTS = st.tuples(st.integers(-(2**31), 2**31 - 1), st.text("abcé", max_size=5
 
 
 @settings(max_examples=50)
-@given(points=st.lists(POINTS, min_size=1, max_size=8))
-def test_a_z_order_takes_bits_in_turn(points: list[tuple[int, str]]) -> None:
+@given(points=st.lists(POINTS, min_size=1, max_size=8), width=st.sampled_from([3, 8]))
+def test_a_z_order_takes_bits_in_turn(points: list[tuple[int, str]], width: int) -> None:
     columns = [pa.array([a for a, _ in points], pa.int32()), pa.array([c for _, c in points])]
-    high, low = (words.tolist() for words in zorder_words(columns, 3))
+    high, low = (words.tolist() for words in zorder_words(columns, width))
     for value, (number, text) in zip([h << 64 | w for h, w in zip(high, low, strict=True)], points, strict=True):
-        bits = [f"{number + 2**63:064b}", "".join(f"{byte:08b}" for byte in text.encode()[:3].ljust(3, b"\0"))]
+        bits = [f"{number + 2**63:064b}", "".join(f"{byte:08b}" for byte in text.encode()[:width].ljust(width, b"\0"))]
         wanted = "".join(each[place] for place in range(64) for each in bits if place < len(each))
         assert value == int(wanted.ljust(128, "0"), 2)
+
+
+@pytest.mark.parametrize("columns", [1, 3, 5, 8, 9])
+def test_a_z_order_of_many_columns_takes_bits_in_turn(columns: int) -> None:
+    numbers = np.random.default_rng(columns).integers(-(2**63), 2**63 - 1, (columns, 20), dtype=np.int64)
+    words = zorder_words([pa.array(column) for column in numbers], 8)
+    for row in range(20):
+        bits = [f"{int(number) + 2**63:064b}" for number in numbers[:, row]]
+        wanted = "".join(each[place] for place in range(64) for each in bits)
+        assert "".join(f"{int(word[row]):064b}" for word in words) == wanted
 
 
 @pytest.mark.parametrize(("dimensions", "bits"), [(2, 4), (3, 3), (4, 2)])

@@ -28,7 +28,7 @@ JAVA = {
     "00000038d1d339640200000000000000000000003a3000000100000000000000100000000100010000003a300000010000000000000010000"
     "0000500bbe896e6": FrozenBitMap64([1, 2**32 + 5]),
 }
-# Java writes an empty bitmap for each gap between the high halves of positions.
+# With an empty bitmap for each gap between the high halves of positions.
 WITH_GAPS = (
     "00000046d1d339640400000000000000000000003a30000000000000010000003a30000000000000020000003a30000000000000030000003a"
     "3000000100000000000000100000000500b1876f6b"
@@ -55,9 +55,10 @@ def test_the_bytes_are_javas(text: str) -> None:
     assert DeletionVector(JAVA[text]).serialize().hex() == text
 
 
-def test_empty_bitmaps_between_are_read() -> None:
+def test_empty_bitmaps_between() -> None:
     found = DeletionVector.parse(bytes.fromhex(WITH_GAPS), "memory")
     assert found == DeletionVector(FrozenBitMap64([3 * 2**32 + 5]))
+    assert found.serialize().hex() == WITH_GAPS
 
 
 def test_javas_index_files() -> None:

@@ -1,5 +1,6 @@
 """Writers that get into each other's way are named; those that do not raise nothing."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from hypothesis import given
@@ -37,6 +38,16 @@ def test_two_writers_by_turns_in_a_bucket_are_named(tmp_path: Path) -> None:
     assert no_bucket_overlap(table, other_buckets).passed
     append = create_table(tmp_path, primary_keys=(), name="db.append")
     assert no_bucket_overlap(append, census(("a", APPEND, 0), ("b", APPEND, 0), ("a", APPEND, 0))).passed
+
+
+def test_what_drops_partitions_is_no_second_writer(tmp_path: Path) -> None:
+    dropped = replace(commit(2, "operation expire_partitions", CommitKind.OVERWRITE), added_files=0, deleted_files=3)
+    commits = (commit(1, "flink"), dropped, commit(3, "flink"))
+    assert no_bucket_overlap(create_table(tmp_path), Census(commits)).passed
+    rewritten = replace(dropped, added_files=1)
+    assert not no_bucket_overlap(
+        create_table(tmp_path, name="db.u"), Census((commits[0], rewritten, commits[2]))
+    ).passed
 
 
 def test_two_compactors_by_turns_are_named() -> None:

@@ -6,10 +6,16 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from maintenance.errors import OptionError
+from maintenance.errors import ConflictError, OptionError
 from maintenance.operations.compact import compact
-from maintenance.operations.compact_database import TableChoice, compact_database
+from maintenance.operations.compact_database import (
+    TableChoice,
+    apply_compact_database,
+    compact_database,
+    plan_compact_database,
+)
 from maintenance.operations.compact_report import CompactReport
+from maintenance.operations.stored_plan import StoredPlan, plan_compact
 from maintenance.table.table import Table
 from tests.tables import create_table, keyed, live, open_warehouse
 
@@ -93,3 +99,23 @@ def test_tables_of_a_catalog(tmp_path: Path) -> None:
     assert "manifest" in report.failed["db.bad"]
     with pytest.raises(OptionError, match="no pattern"):
         TableChoice(tables="(")
+
+
+def test_a_plan_of_several_tables_is_done_as_a_whole_or_not_at_all(tmp_path: Path) -> None:
+    tables = {name: create_table(tmp_path, name=f"db.{name}") for name in ("a", "b", "c")}
+    for table in tables.values():
+        table.write_arrow(keyed({1: "x"}))
+    catalog, choice = open_warehouse(tmp_path), TableChoice(tables=r"db\.[ab]")
+    stored = plan_compact_database(catalog, choice, full=True)
+    plan = StoredPlan.load(tables["a"].file_io, str(tmp_path), stored.store(tables["a"].file_io, str(tmp_path)))
+    assert [group.name.split(" ")[0] for group in plan.groups] == ["db.a", "db.b"]
+    tables["b"].write_arrow(keyed({2: "y"}))
+    with pytest.raises(ConflictError, match=r"db\.b .*bucket 0: 1 files are new"):
+        apply_compact_database(None, catalog, plan)
+    assert [table.snapshots.latest_id() for table in tables.values()] == [1, 2, 1]
+    again = plan_compact_database(catalog, choice, full=True)
+    tables["c"].write_arrow(keyed({2: "y"}))
+    report = apply_compact_database(None, catalog, again, max_concurrent=1)
+    assert {name: done.snapshot_ids for name, done in report.reports.items()} == {"db.a": (2,), "db.b": (3,)}
+    with pytest.raises(OptionError, match=r"this plan is about compact of db\.a"):
+        apply_compact_database(None, catalog, plan_compact(tables["a"], full=True))

@@ -194,55 +194,20 @@ def test_rows_move_to_another_partition(tmp_path: Path) -> None:
     assert state(table, where="v = 'a'") == {2: "a"}
 
 
-@pytest.mark.parametrize(
-    ("options", "deletes", "updates"),
-    [
-        ({}, None, None),
-        ({"ignore-delete": "true"}, "ignore-delete", None),
-        ({"merge-engine": "partial-update"}, "remove-record-on-delete", None),
-        ({"merge-engine": "partial-update", "partial-update.remove-record-on-delete": "true"}, None, None),
-        ({"merge-engine": "aggregation"}, "aggregation.remove-record-on-delete", "aggregation cannot support UPDATE"),
-        ({"merge-engine": "aggregation", "aggregation.remove-record-on-delete": "true"}, None, "aggregation"),
-        ({"merge-engine": "first-row"}, "first-row", "first-row cannot support UPDATE"),
-    ],
-)
-def test_what_merge_engines_take(
-    tmp_path: Path, options: Mapping[str, str], deletes: str | None, updates: str | None
-) -> None:
-    table = filled(tmp_path, options, ("id",))
-    if options.get("merge-engine") == "first-row":
-        compact(None, table, full=True)
-    before = state(table)
-    if updates is None:
-        assert table.update({"v": "'u'"}, "id = 1").updated_rows == 1
-        before |= {1: "u"}
-    else:
-        with pytest.raises(UnsupportedError, match=updates):
-            table.update({"v": "'u'"}, "id = 1")
-    if deletes is None:
-        assert table.delete("id IN (2, 3, 99)").deleted_rows == 2
-        before = {n: v for n, v in before.items() if n not in (2, 3)}
-        snapshot = table.latest_snapshot()
-        assert snapshot is not None
-        assert snapshot.commit_kind == CommitKind.APPEND
-    else:
-        with pytest.raises(UnsupportedError, match=deletes):
-            table.delete("id = 2")
-    assert state(table) == before
-    with pytest.raises(UnsupportedError, match="'id' is of the primary key"):
-        table.update({"id": "5"})
-    # Without a condition no merge engine is asked, unless changelog is wanted.
-    assert table.delete().method == "truncate"
-    assert state(table) == {}
-
-
 def test_deletions_as_records_where_changelog_is_wanted(tmp_path: Path) -> None:
-    table = filled(tmp_path, {"delete.force-produce-changelog": "true", "changelog-producer": "input"}, ("id",))
-    report = table.delete()
-    assert (report.method, report.deleted_rows) == ("records", 20)
+    fields = (("p", "INT NOT NULL"), ("id", "INT NOT NULL"), ("v", "STRING"))
+    options = {"delete.force-produce-changelog": "true", "changelog-producer": "input"}
+    table = create_table(tmp_path, fields, ("p", "id"), options, partition_keys=("p",))
+    rows = keyed(dict.fromkeys(range(20), "v"))
+    table.write_arrow(rows.append_column("p", pa.array([0, 1] * 10, pa.int32())))
+    report = table.delete("p = 1")
+    assert (report.method, report.deleted_rows) == ("records", 10)
     snapshot = table.latest_snapshot()
     assert snapshot is not None
-    assert snapshot.changelog_record_count == 20
+    assert snapshot.changelog_record_count == 10
+    # Without a condition it stays a truncation, in Paimon too.
+    assert table.delete().method == "truncate"
+    assert table.to_arrow().num_rows == 0
 
 
 def test_only_the_newest_state_is_changed(tmp_path: Path) -> None:

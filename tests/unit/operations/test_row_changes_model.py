@@ -46,18 +46,28 @@ KINDS: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
             "partial-update.remove-record-on-delete": "true",
         },
     ),
+    "key, vectors, in files": (("id",), {"bucket": "1", **VECTORS, "merge-engine": "partial-update"}),
+    "key, in files": (("id",), {"bucket": "2", "merge-engine": "partial-update"}),
+    "key, in files, dynamic": (
+        ("id",),
+        {"bucket": "-1", "dynamic-bucket.target-row-num": "100", "merge-engine": "partial-update"},
+    ),
+    "key, in files, ignore-delete": (("id",), {"bucket": "2", "ignore-delete": "true"}),
+    "key, postpone": (("id",), {"bucket": "-2"}),
     "key, vectors, merge on read": (("id",), {"bucket": "1", **VECTORS, "deletion-vectors.merge-on-read": "true"}),
 }
 IDS = st.sets(st.integers(0, 30), min_size=1, max_size=8)
 
 
 class RowChanges(RuleBasedStateMachine):
-    @initialize(kind=st.sampled_from(sorted(KINDS)), many=st.booleans())
-    def create(self, kind: str, many: bool) -> None:
+    @initialize(kind=st.sampled_from(sorted(KINDS)), many=st.booleans(), lazy=st.booleans())
+    def create(self, kind: str, many: bool, lazy: bool) -> None:
         keys, options = KINDS[kind]
         self.folder = Path(tempfile.mkdtemp())
         self.keyed, self.unseen = bool(keys), kind.startswith("key, vectors") and "merge" not in kind
-        self.partial = "partial" in kind
+        self.in_files = "in files" in kind
+        # Whether level 0 stays until some compaction comes: then only reads that merge it show all.
+        self.lazy = lazy and self.unseen
         options = {**options, "target-file-size": "60 kb", "compaction.min.file-num": "3"}
         self.table: Table = create_table(self.folder, FIELDS, keys, options)
         self.other = get_table(self.folder)
@@ -87,7 +97,7 @@ class RowChanges(RuleBasedStateMachine):
 
     def settle(self) -> None:
         """Make what was written visible: reads of merge-on-write tables leave out level 0."""
-        if self.unseen:
+        if self.unseen and not self.lazy:
             assert not compact(None, self.table).failed
 
     @rule(ids=IDS, second=st.booleans())
@@ -111,6 +121,9 @@ class RowChanges(RuleBasedStateMachine):
     @rule(ids=IDS, second=st.booleans())
     def delete(self, ids: set[int], second: bool) -> None:
         where = f"id IN ({', '.join(map(str, ids))})"
+        if self.in_files:
+            # What has several versions is not deleted in files, see `keyed_files`.
+            assert not compact(None, self.table, full=True).failed
         report = self.writer(second).delete(where)
         gone = ids & set(self.rows)
         assert report.deleted_rows == len(gone)
@@ -140,7 +153,8 @@ class RowChanges(RuleBasedStateMachine):
     def same_rows(self) -> None:
         if not hasattr(self, "table"):
             return
-        found = self.table.to_arrow().to_pylist()
+        options = {"deletion-vectors.merge-on-read": "true"} if self.lazy else {}
+        found = self.table.to_arrow(options=options).to_pylist()
         rows = {row["id"]: (row["n"], row["v"]) for row in found}
         assert len(rows) == len(found)
         assert rows == self.rows

@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from maintenance.bucket.fixed import assign_buckets
 from maintenance.catalog import RemoveOption, SetOption
-from maintenance.format.snapshot import Snapshot
+from maintenance.format.snapshot import CommitKind, Snapshot
 from maintenance.operations.compact import compact
 from maintenance.operations.create_tag import create_tag
 from maintenance.operations.expire_snapshots import expire_snapshots
@@ -33,6 +33,13 @@ SEQUENCES: tuple[dict[str, str], ...] = (
     {},
     {"sequence.field": "u"},
     {"sequence.field": "u", "sequence.field.sort-order": "descending"},
+)
+WRITERS: tuple[dict[str, str], ...] = (
+    {"write-only": "true"},
+    {"write-only": "false"},
+    {"write-only": "false", "compaction.force-up-level-0": "true"},
+    {"write-only": "false", "full-compaction.delta-commits": "2"},
+    {"write-only": "false", "compaction.total-size-threshold": "4 kb"},
 )
 CHANGES = (
     SetOption("file-index.bloom-filter.columns", "v"),
@@ -68,8 +75,11 @@ class TableMachine(RuleBasedStateMachine):
         changelog=st.booleans(),
         deduplicate=st.booleans(),
         trigger=st.sampled_from(["2", "3", "5"]),
+        writers=st.sampled_from(WRITERS),
     )
-    def create(self, sequence: dict[str, str], changelog: bool, deduplicate: bool, trigger: str) -> None:
+    def create(
+        self, sequence: dict[str, str], changelog: bool, deduplicate: bool, trigger: str, writers: dict[str, str]
+    ) -> None:
         self.folder = tempfile.mkdtemp()
         options = {
             "bucket": "2",
@@ -77,6 +87,7 @@ class TableMachine(RuleBasedStateMachine):
             "manifest.merge-min-count": "3",
             "snapshot.num-retained.min": "1",
             **sequence,
+            **writers,
         }
         if changelog:
             options["changelog-producer"] = "full-compaction"
@@ -97,12 +108,31 @@ class TableMachine(RuleBasedStateMachine):
 
     @rule(records=RECORDS)
     def write(self, records: list[tuple[str, Row]]) -> None:
-        self.batch += 1
-        self._write(records)
-        self.model.write(records)
-        self.record()
+        self._write_and_check(self.table, records)
 
-    def _write(self, records: list[tuple[str, Row]]) -> tuple[int, ...]:
+    @rule(records=RECORDS, trigger=st.sampled_from(["2", "3", "5"]), stop=st.sampled_from(["2", "4"]))
+    def write_with_other_triggers(self, records: list[tuple[str, Row]], trigger: str, stop: str) -> None:
+        levels = {"num-levels": str(self.top + 1)}
+        chosen = {"num-sorted-run.compaction-trigger": trigger, "num-sorted-run.stop-trigger": stop, **levels}
+        self._write_and_check(self.table.copy({"write-only": "false", **chosen}), records)
+
+    def _write_and_check(self, table: Table, records: list[tuple[str, Row]]) -> None:
+        """Write, and see what the writer compacted before its rows and after them."""
+        self.batch += 1
+        before = self.top_state()
+        made = [self.table.snapshots.get(i) for i in self._write(records, table)]
+        assert [snapshot.commit_kind for snapshot in made].count(CommitKind.APPEND) == 1
+        for snapshot in made:
+            if snapshot.commit_kind == CommitKind.APPEND:
+                self.model.write(records)
+            else:
+                self.forget(snapshot)
+            self.recorded[snapshot.id] = self.model.state
+        if self.changelog:
+            changes = [change for snapshot in made for change in self.changes(snapshot)]
+            assert applied(before, changes) == self.top_state()
+
+    def _write(self, records: list[tuple[str, Row]], table: Table | None = None) -> tuple[int, ...]:
         columns = list(zip(*(row for _, row in records), strict=True))
         rows = pa.table(
             {
@@ -112,7 +142,7 @@ class TableMachine(RuleBasedStateMachine):
             }
         )
         kinds = [kind for kind, _ in records]
-        return self.table.write_arrow(rows, kinds, commit_user="machine", commit_identifier=self.batch)
+        return (table or self.table).write_arrow(rows, kinds, commit_user="machine", commit_identifier=self.batch)
 
     @precondition(lambda self: self.batch > 0 and self.recorded)
     @rule(records=RECORDS)
@@ -127,11 +157,9 @@ class TableMachine(RuleBasedStateMachine):
         before = self.top_state()
         report = compact(None, self.table, full=full)
         assert report.failed == ()
-        for bucket in range(2):
-            files = [entry.file for entry in live(self.table) if entry.bucket == bucket]
-            if all(file.level == self.top for file in files):
-                self.model.forget_retractions(lambda key, bucket=bucket: bucket_of(key) == bucket)  # type: ignore[misc]
-                assert all(file.delete_row_count == 0 for file in files)
+        latest = self.table.latest_snapshot()
+        if latest is not None:
+            self.forget(latest)
         if full:
             assert {entry.file.level for entry in live(self.table)} <= {self.top}
         if self.changelog:
@@ -174,6 +202,15 @@ class TableMachine(RuleBasedStateMachine):
         assert state_of(self.table.to_arrow()) == expected
         filtered = state_of(self.table.to_arrow(where="v = 'a' and id < 6"))
         assert filtered == {key: row for key, row in expected.items() if row[2] == "a" and key < 6}
+
+    def forget(self, snapshot: Snapshot) -> None:
+        """A compaction made this snapshot: of buckets that are at the top retractions are gone."""
+        entries = self.table.manifests.live_entries(snapshot)
+        for bucket in range(2):
+            files = [entry.file for entry in entries if entry.bucket == bucket]
+            if all(file.level == self.top for file in files):
+                self.model.forget_retractions(lambda key, bucket=bucket: bucket_of(key) == bucket)  # type: ignore[misc]
+                assert all(file.delete_row_count == 0 for file in files)
 
     def record(self) -> None:
         """The state of every snapshot that was just made; operations make snapshots of one state."""

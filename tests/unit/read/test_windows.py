@@ -34,7 +34,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Table:
 
 def write_run(context: WriteContext, rows: pa.Table, cuts: Sequence[int]) -> list[DataFileMeta]:
     """A sorted run in as many files as cuts say."""
-    writer = RollingFileWriter(context, FilePlace(EMPTY_ROW, 0), FileNames.of(context.options))
+    writer = RollingFileWriter(context, FilePlace(EMPTY_ROW, 0), FileNames.of(context))
     for start, end in pairwise([0, *sorted(cuts), rows.num_rows]):
         writer.write(rows.slice(start, end - start))
         writer.end_run()

@@ -66,7 +66,7 @@ def test_columns_also_of_an_empty_table(tmp_path: Path, name: str) -> None:
     assert isinstance(view, SystemTableView)
     assert view.identifier == f"db.t${name}"
     assert view.to_arrow().schema.names == SYSTEM_TABLES[name].schema.names
-    rows = {"options": 1, "schemas": 1, "aggregation_fields": 2}
+    rows = {"options": 2, "schemas": 1, "aggregation_fields": 2}
     assert view.to_arrow().num_rows == rows.get(name, 0)
 
 

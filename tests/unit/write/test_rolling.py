@@ -1,6 +1,8 @@
 """Data files as they are written: rolling, row groups, what the manifest says of them, leftovers."""
 
 import math
+import uuid
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +25,7 @@ APPEND = [("a", "INT"), ("b", "STRING")]
 
 def writer_of(table: Table, **place: object) -> RollingFileWriter:
     context = table.write_context()
-    return RollingFileWriter(context, FilePlace(EMPTY_ROW, 0, **place), FileNames.of(context.options))  # type: ignore[arg-type]
+    return RollingFileWriter(context, FilePlace(EMPTY_ROW, 0, **place), FileNames.of(context))  # type: ignore[arg-type]
 
 
 def rows_of(count: int, start: int = 0) -> pa.Table:
@@ -56,12 +58,17 @@ def test_files_are_closed_at_the_target_size(tmp_path: Path) -> None:
 
 def test_names_share_a_uuid_and_a_counter(tmp_path: Path) -> None:
     table = create_table(tmp_path, APPEND, (), {"data-file.prefix": "d-", "changelog-file.prefix": "c-"})
-    names = FileNames.of(table.options)
+    names = FileNames.of(table.write_context())
     first, second, third = (names.next("parquet", changelog=kind) for kind in (False, True, False))
     assert (first[:2], second[:2]) == ("d-", "c-")
     assert first[2:-10] == second[2:-10]
     assert [name[-10:] for name in (first, second, third)] == ["-0.parquet", "-1.parquet", "-2.parquet"]
-    assert FileNames.of(table.options).next("parquet", changelog=False) != first
+    assert FileNames.of(table.write_context()).next("parquet", changelog=False) != first
+    stamped = replace(table.write_context(), stamp="0123abcd-4567-89ef")
+    one, other = (FileNames.of(stamped).next("parquet", changelog=False) for _ in range(2))
+    assert one.startswith("d-0123abcd-4567-89ef-")
+    assert str(uuid.UUID(one[2:-10])) == one[2:-10]
+    assert one != other, "the rest is every writer's own"
     table.write_arrow(rows_of(1))
     assert live_files(table)[0].file_name.startswith("d-")
 

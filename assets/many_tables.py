@@ -1,0 +1,147 @@
+"""Compaction of many tables in one run: one Spark, so many tables at a time, each reported to its own asset.
+
+The tables' pools are not taken: what another run compacts meanwhile is committed once, the other one plans anew. The
+sensor `latest_snapshots` asks for nothing while such a run is unfinished.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+import dagster as dg
+
+from assets import keys
+from assets.account import BEFORE
+from assets.config import TableConfig
+from assets.failures import AFTER_CONFLICT, failed_groups, told_as_failure
+from assets.history import keep_account
+from assets.metadata import report_numbers, shape_numbers
+from assets.plans import found_plan, kept_plan
+from assets.resources import PaimonCatalog, Spark
+from assets.step_config import CompactManyConfig, chosen_plan
+from maintenance.errors import OptionError
+from maintenance.operations.compact_database import (
+    COMPACT_DATABASE,
+    CompactDatabaseReport,
+    TableChoice,
+    apply_compact_database,
+    compact_database,
+    plan_compact_database,
+)
+from maintenance.operations.compact_report import CompactReport
+from maintenance.options.option import duration
+from maintenance.table.table import Table
+
+
+def compact_many_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
+    """Compact all tables, or those that the config names."""
+    described = {table.identifier: table for table in tables}
+
+    @dg.op(
+        name="compact_tables",
+        description="Compacts many tables in one run, so many at a time; one that fails holds up no other.",
+        retry_policy=AFTER_CONFLICT,
+        tags={"paimon/action": "compact"},
+        out=dg.Out(dg.Nothing),
+    )
+    def compact_tables(
+        context: dg.OpExecutionContext, config: CompactManyConfig, catalog: PaimonCatalog, spark: Spark
+    ) -> None:
+        def opened(table: Table) -> Table:
+            policy = described[table.identifier].compaction
+            return table.of_run(context.run_id).copy(policy.options(table.is_primary_key_table))
+
+        with told_as_failure():
+            at_a_time: dict[str, Any] = {"max_concurrent": config.max_concurrent, "opened": opened}
+            plan_id = chosen_plan(config, "max_concurrent")
+            file_io = catalog.file_io()
+            if plan_id:
+                plan = found_plan(catalog, file_io, plan_id)
+                report = apply_compact_database(
+                    spark.session(), catalog.open(), plan, **at_a_time, progress=context.log.info
+                )
+            else:
+                choice = _choice(described, config)
+                idle_time = duration(config.partition_idle_time) if config.partition_idle_time else None
+                scope: dict[str, Any] = {"full": config.full, "partition_idle_time": idle_time}
+                if config.dry_run:
+                    plan = plan_compact_database(catalog.open(), choice, **scope, opened=opened)
+                    context.add_output_metadata(kept_plan(context, catalog, file_io, plan))
+                    return
+                report = compact_database(
+                    spark.session(), catalog.open(), choice, **scope, **at_a_time, progress=context.log.info
+                )
+            _tell(context, catalog, report, spark.metadata())
+
+    return compact_tables
+
+
+def _choice(described: Mapping[str, TableConfig], config: CompactManyConfig) -> TableChoice:
+    names = [
+        name
+        for name in described
+        if any(fnmatchcase(name, pattern) for pattern in config.tables)
+        and not any(fnmatchcase(name, pattern) for pattern in config.without)
+    ]
+    if not names:
+        found = f"no table matches {', '.join(config.tables) or 'nothing'}"
+        raise OptionError(found, "config of compact_tables", f"There are {', '.join(list(described)[:20])}.")
+    return TableChoice(tables="|".join(re.escape(name) for name in names))
+
+
+def _tell(
+    context: dg.OpExecutionContext, catalog: PaimonCatalog, report: CompactDatabaseReport, more: Mapping[str, Any]
+) -> None:
+    """Report each table that was changed to its asset and the history; fails if one failed."""
+    rows = []
+    failed = dict(report.failed)
+    for name, done in report.reports.items():
+        failed |= {f"{name} {group.partition} bucket {group.bucket}": group.message for group in done.failed}
+        rows.append(_row(name, done))
+        if done.snapshot_ids:
+            account = {COMPACT_DATABASE: _numbers(done), BEFORE: shape_numbers(done.before)}
+            keep_account(context, catalog, name, done.after, account)
+            context.log_event(_materialization(name, done))
+    context.add_output_metadata({
+        **more,
+        "tables": len(report.reports),
+        "tables that were changed": sum(bool(done.snapshot_ids) for done in report.reports.values()),
+        "what was done": dg.MetadataValue.table([dg.TableRecord(row) for row in rows]) if rows else "nothing",
+    })  # fmt: skip
+    if failed:
+        raise failed_groups(failed)
+
+
+def _numbers(done: CompactReport) -> dict[str, Any]:
+    return {**report_numbers(done), "input_bytes": sum(group.input_bytes for group in done.groups)}
+
+
+def _row(name: str, done: CompactReport) -> dict[str, Any]:
+    files = f"{done.before.files} -> {done.after.files}"
+    return {"table": name, "snapshots": len(done.snapshot_ids), "files": files, "seconds": round(done.seconds, 1)}
+
+
+def _materialization(name: str, done: CompactReport) -> dg.AssetMaterialization:
+    return dg.AssetMaterialization(
+        asset_key=keys.asset_key(name),
+        description="After compact_database.",
+        metadata={"snapshot": done.after.snapshot_id or 0, **shape_numbers(done.after)},
+        tags={"dagster/data_version": str(done.after.snapshot_id or 0)},
+    )
+
+
+def compact_many_job(tables: Sequence[TableConfig], loggers: Mapping[str, dg.LoggerDefinition]) -> dg.JobDefinition:
+    """The job of that op alone."""
+    op = compact_many_op(tables)
+
+    @dg.graph(name=COMPACT_DATABASE)
+    def compact_database_graph() -> None:
+        op()
+
+    return compact_database_graph.to_job(
+        description="Compact many tables in one run; choose them by patterns in the config.",
+        tags={"paimon/action": "compact"},
+        executor_def=dg.in_process_executor,
+        logger_defs=loggers,
+    )

@@ -1,0 +1,126 @@
+"""Compaction of an append table of 10,000 small files against the warm Java core and a plain copy.
+
+    python -m benchmarks.append_compaction [--rows 2000000] [--files 10000] [--rounds 3]
+
+An unaware bucket, all files of one commit. Ours: the operation on a warm Spark session with two task slots. Java: its
+coordinator plans, two threads carry out its tasks, one commit. The limit reads each group of files with pyarrow and
+writes it as one, on two threads. Rows before and after are compared. Best of the rounds counts.
+Ours is timed with the proof of what it wrote, as it is by default, and without.
+"""
+
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from benchmarks import contest, java_core, tables
+
+# Files that both engines put together at their defaults: a file counts with its bytes and 4 MiB for opening it.
+_GROUP = 128
+
+
+def build(source: Path, rows: int, files: int) -> None:
+    """`bench.t` with that many files."""
+    from maintenance.catalog import Schema, open_catalog
+
+    shutil.rmtree(source, ignore_errors=True)
+    unfinished = source.with_name(f"{source.name}-unfinished")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    catalog = open_catalog({"warehouse": str(unfinished)})
+    catalog.create_database("bench")
+    options = {"bucket": "-1", "write-only": "true"}
+    catalog.create_table(tables.NAME, Schema(tables.FIELDS, options=options))
+    table = catalog.get_table(tables.NAME).copy({"target-file-row-num": str(-(-rows // files))})
+    table.write_arrow(tables.records(np.random.default_rng(7), rows, rows))
+    unfinished.rename(source)
+
+
+def _digest(warehouse: Path) -> str:
+    from maintenance.catalog import open_catalog
+
+    return contest.digest(open_catalog({"warehouse": str(warehouse)}).get_table(tables.NAME).to_arrow())
+
+
+def _live_files(warehouse: Path) -> int:
+    from maintenance.catalog import open_catalog
+    from maintenance.table.shape import table_shape
+
+    return table_shape(open_catalog({"warehouse": str(warehouse)}).get_table(tables.NAME)).files
+
+
+def ours(source: str, rounds: str, proof: str = "auto") -> contest.Found:
+    """The operation `compact`."""
+    from maintenance.catalog import open_catalog
+    from maintenance.operations.compact import compact
+    from maintenance.spark.session import get_session
+
+    spark = get_session(master=f"local[{contest.CORES}]")
+    timed = contest.Rounds()
+    for _ in range(int(rounds) + 1):
+        warehouse = contest.fresh(Path(source), "append-ours")
+        table = open_catalog({"warehouse": str(warehouse)}).get_table(tables.NAME)
+        timed.time(lambda table=table: compact(spark, table, proof=proof))  # type: ignore[misc]
+    return timed.found(digest=_digest(warehouse), files=_live_files(warehouse))
+
+
+def java(source: str, rounds: str) -> contest.Found:
+    """The Java core's coordinator and tasks."""
+    paimon = java_core.start()
+    timed = contest.Rounds()
+    for _ in range(int(rounds) + 1):
+        warehouse = contest.fresh(Path(source), "append-java")
+        table = java_core.get_table(paimon, warehouse, tables.NAME)
+        timed.time(lambda table=table: java_core.compact_append(paimon, table, contest.CORES))  # type: ignore[misc]
+    return timed.found(digest=_digest(warehouse), files=_live_files(warehouse))
+
+
+def limit(source: str, rounds: str) -> contest.Found:
+    """Read and write the files with pyarrow alone, with the settings Paimon's files have."""
+    pa.set_cpu_count(1)
+    files = sorted(Path(source).glob("bench.db/t/bucket-*/*.parquet"))
+    target = contest.CACHE / "append-limit"
+
+    def copy(start: int) -> None:
+        parts = [pq.ParquetFile(path).read(use_threads=False) for path in files[start : start + _GROUP]]
+        rows = pa.concat_tables(parts)
+        pq.write_table(rows, target / f"{start}.parquet", compression="zstd", compression_level=1)
+
+    def copies() -> Any:
+        with ThreadPoolExecutor(contest.CORES) as pool:
+            return list(pool.map(copy, range(0, len(files), _GROUP)))
+
+    return contest.into(target, rounds, copies).found(
+        digest=contest.digest(pa.concat_tables(pq.read_table(path) for path in target.iterdir()))
+    )
+
+
+CONTENDERS = {"limit": limit, "ours": ours, "ours, no proof": partial(ours, proof="off"), "Java core": java}
+
+
+def main() -> None:
+    parser = contest.parser_of(__doc__)
+    parser.add_argument("--rows", type=int, default=2_000_000)
+    parser.add_argument("--files", type=int, default=10_000)
+    arguments = parser.parse_args()
+    if contest.run_contender(CONTENDERS, arguments):
+        return
+    source = contest.CACHE / f"append-{arguments.rows}-{arguments.files}"
+    if not source.exists():
+        build(source, arguments.rows, arguments.files)
+    results = {
+        name: contest.contend("append_compaction", name, source, arguments.rounds)
+        for name in contest.with_java(list(CONTENDERS))
+    }
+    contest.report(f"{arguments.files:,} small files of {arguments.rows:,} rows", results, arguments.rows)
+    print(
+        "  files after: " + ", ".join(f"{name} {found['files']}" for name, found in results.items() if "files" in found)
+    )
+
+
+if __name__ == "__main__":
+    main()

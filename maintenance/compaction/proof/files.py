@@ -1,0 +1,155 @@
+"""What must hold of the files that a rewrite replaces and writes: levels, key ranges, and what their bytes say."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+from pyarrow import orc
+from pyarrow import parquet as pq
+
+from maintenance.compaction.plan import BucketCompaction, UpgradeStep
+from maintenance.compaction.proof.hashing import ROWS, HashedRows, Hashing
+from maintenance.compaction.proof.witness import HEAD_ROWS, FileSeen, Witness
+from maintenance.errors import PaimonError
+from maintenance.format.binary_row import parse_row
+from maintenance.format.data_file import DataFileMeta
+from maintenance.format.key import key_reader
+from maintenance.format.schema import TableSchema
+from maintenance.read.data_file import DataFileReader
+from maintenance.types.row_hash import Digest
+from maintenance.types.values import values_of_arrow
+from maintenance.write.message import CommitMessage
+
+
+def replaced_files(planned: Sequence[DataFileMeta], message: CommitMessage) -> Iterator[str]:
+    """What is wrong with the files that go: they must be those that were planned."""
+    names, gone = sorted(f.file_name for f in planned), sorted(f.file_name for f in message.compact_before)
+    if names != gone:
+        yield f"files {names} were to be replaced, and {gone} are"
+
+
+def written_files(files: Sequence[DataFileMeta], witness: Witness, schema: TableSchema) -> Iterator[str]:
+    """What is wrong with new files: manifests must say what was handed to their encoders."""
+    names = {file.file_name for file in files}
+    for name in sorted(set(witness.files) ^ names):
+        yield f"file {name} was {'written, and is not' if name in witness.files else 'not written, and is'} committed"
+    for file in files:
+        seen = witness.files.get(file.file_name)
+        if seen is None:
+            continue
+        if file.row_count != seen.rows:
+            yield f"{file.file_name} got {seen.rows} rows, and {file.row_count} are said to be in it"
+        if seen.first is not None:
+            yield from _wrong_keys(file, seen, schema)
+
+
+def _wrong_keys(file: DataFileMeta, seen: FileSeen, schema: TableSchema) -> Iterator[str]:
+    types = [field.type for field in schema.key_fields]
+    for what, key, row in (("smallest", file.min_key, seen.first), ("largest", file.max_key, seen.last)):
+        assert row is not None
+        found = tuple(values_of_arrow(row.column(field.name))[0] for field in schema.key_fields)
+        if not same_key(tuple(parse_row(key, types)), found):
+            yield f"the {what} key of {file.file_name} is {found}, and its manifest entry says {parse_row(key, types)}"
+    if not seen.ascending:
+        yield f"the keys of {file.file_name} do not ascend, or differ from its key columns"
+    if file.delete_row_count != seen.retracts:
+        yield f"{file.file_name} got {seen.retracts} retractions, and {file.delete_row_count} are said to be in it"
+    if (file.min_sequence_number, file.max_sequence_number) != (seen.low, seen.high):
+        yield f"{file.file_name} got sequence numbers {seen.low} to {seen.high}, and others are said to be in it"
+
+
+def same_key(left: Sequence[object], right: Sequence[object]) -> bool:
+    """Whether keys are the same; NaN is NaN."""
+    pairs = zip(left, right, strict=True)
+    return all(one == other or (one != one and other != other) for one, other in pairs)
+
+
+def levels(plan: BucketCompaction, message: CommitMessage, witness: Witness, schema: TableSchema) -> Iterator[str]:
+    """What is wrong with the levels of a bucket: the rules of sorted runs, and where retractions may lie."""
+    before = {file.file_name: file for file in message.compact_before}
+    lifted = {step.file.file_name for step in plan.steps if isinstance(step, UpgradeStep)}
+    after = {file.file_name: file for file in message.compact_after}
+    for name in sorted(lifted - set(after)):
+        yield f"{name} was to be lifted, and is gone"
+    sources = (*plan.input_files, *plan.older)
+    lowest = min((f.min_sequence_number for f in sources), default=0)
+    highest = max((f.max_sequence_number for f in sources), default=0)
+    for name, file in after.items():
+        if file.level != plan.output_level:
+            yield f"{name} is on level {file.level}, and {plan.output_level} was planned"
+        if name in before:
+            if name not in lifted or replace(before[name], level=file.level) != file:
+                yield f"{name} stays in the table, and was not to, or is not what it was"
+            continue
+        if file.min_sequence_number < lowest:
+            yield f"{name} has sequence number {file.min_sequence_number}, which no input has"
+        if file.max_sequence_number > highest:
+            yield f"{name} has sequence number {file.max_sequence_number}, which no input has"
+        if plan.drop_deletes and name in witness.files and witness.files[name].retracts:
+            yield f"{name} holds retractions, which were to be dropped"
+    yield from _overlaps([*message.compact_after, *plan.staying], schema)
+
+
+def _overlaps(files: Sequence[DataFileMeta], schema: TableSchema) -> Iterator[str]:
+    read_key = key_reader([field.type for field in schema.key_fields])
+    ranges = sorted(((read_key(f.min_key), read_key(f.max_key), f.file_name) for f in files), key=lambda r: r[:2])
+    for low, high, name in ranges:
+        if low > high:
+            yield f"{name} has a smallest key behind its largest"
+    for (_, end, one), (begin, _, other) in zip(ranges, ranges[1:], strict=False):
+        if begin <= end:
+            yield f"{one} and {other} are on one level and hold keys of the same range"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadBack:
+    """How files just written are read again. `readers`: by name of file, of all columns that are hashed."""
+
+    hashing: Hashing
+    readers: Mapping[str, DataFileReader]
+    rows: int
+    whole: bool = False
+
+    def check(self, witness: Witness) -> tuple[int, list[str]]:
+        """How many rows were read, and what is wrong: rows in footers, and what the starts of files hold."""
+        read, wrong = 0, []
+        for name, reader in self.readers.items():
+            seen = witness.files.get(name)
+            if seen is None:
+                continue
+            try:
+                wrong += _wrong_footer(reader, seen)
+                if read < self.rows and not wrong:
+                    digest, due = self._digest(reader, seen), seen.digest if self.whole else seen.head
+                    read += digest.rows
+                    if digest != due:
+                        wrong.append(f"{name} was given {due}, and holds {digest}")
+            except (PaimonError, pa.ArrowException, OSError) as error:
+                wrong.append(f"{name} cannot be read again: {error}")
+        return read, wrong
+
+    def _digest(self, reader: DataFileReader, seen: FileSeen) -> Digest:
+        left = seen.rows if self.whole else seen.head_rows
+        digest = Digest()
+        for rows in reader.batches(HEAD_ROWS):
+            part = rows.slice(0, left)
+            if part.num_rows:
+                digest += Digest.of(HashedRows(part, self.hashing).of(ROWS))
+            left -= part.num_rows
+            if left <= 0:
+                break
+        return digest
+
+
+def _wrong_footer(reader: DataFileReader, seen: FileSeen) -> list[str]:
+    name, size = reader.file.file_name, reader.context.file_io.size(reader.path)
+    if size != reader.file.file_size:
+        return [f"{name} has {size} bytes, and {reader.file.file_size} are said to be in it"]
+    with reader.context.file_io.open_input(reader.path) as source:
+        if name.endswith(".parquet"):
+            rows = pq.read_metadata(source).num_rows
+        elif name.endswith(".orc"):
+            rows = orc.ORCFile(source).nrows
+        else:
+            return []
+    return [] if rows == seen.rows else [f"{name} was given {seen.rows} rows, and its footer says {rows}"]

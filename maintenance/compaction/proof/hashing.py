@@ -1,0 +1,85 @@
+"""How the rows of a table are hashed for a proof: keys, whole rows, the values a changelog compares, single columns."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from maintenance.format.system_fields import SEQUENCE_NUMBER, VALUE_KIND
+from maintenance.types.row_hash import HashOf, row_hashes
+
+KEYS, ROWS, VALUES = "keys", "rows", "values"
+
+
+@dataclass(frozen=True, slots=True)
+class Hashing:
+    """The columns that count.
+
+    Attributes:
+        names: all columns of a row, sequence number and kind among them with a primary key.
+        key: the trimmed primary key; empty without one.
+        compared: columns whose change makes a changelog; the key is told anyway.
+        shift: bits of a key's hash that must be zero for its rows to be proved.
+        units: names of columns that are hashed together, by name of unit.
+    """
+
+    names: tuple[str, ...]
+    key: tuple[str, ...] = ()
+    compared: tuple[str, ...] = ()
+    shift: int = 0
+    units: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def of(self, what: str) -> HashOf:
+        """What is to be hashed for `KEYS`, `ROWS`, `VALUES`, or a unit's name."""
+        if what == KEYS:
+            return self._of(self.key)
+        if what == ROWS:
+            return self._of(self.names)
+        if what == VALUES:
+            wanted = {*self.key, *self.compared}
+            return self._of([name for name in self.names if name in wanted])
+        names = self.units.get(what, (what,))
+        return HashOf(names) if len(names) == 1 else HashOf(names, tuple(range(len(names))))
+
+    def _of(self, names: Sequence[str]) -> HashOf:
+        return HashOf(tuple(names), tuple(map(self.names.index, names)))
+
+
+@dataclass(slots=True)
+class HashedRows:
+    """Some rows and their hashes."""
+
+    rows: pa.Table
+    hashing: Hashing
+    _known: dict[str, np.ndarray] = field(default_factory=dict)
+
+    def hash(self, *wanted: str) -> "HashedRows":
+        """Make hashes, all at once. `wanted`: see `Hashing.of`."""
+        missing = {what: self.hashing.of(what) for what in wanted if what not in self._known}
+        if missing:
+            self._known.update(row_hashes(self.rows, missing))
+        return self
+
+    def of(self, what: str) -> np.ndarray:
+        """The hash of each row. uint64, shape (n,)."""
+        return self.hash(what)._known[what]
+
+    @property
+    def kinds(self) -> np.ndarray:
+        return np.asarray(self.rows.column(VALUE_KIND.name).to_numpy())
+
+    @property
+    def numbers(self) -> np.ndarray:
+        """Sequence numbers."""
+        return np.asarray(self.rows.column(SEQUENCE_NUMBER.name).to_numpy())
+
+    def sampled(self) -> "HashedRows":
+        """Those whose keys are proved; their hashes are known as far as they are here."""
+        if not self.hashing.shift or not self.hashing.key:
+            return self
+        chosen = np.flatnonzero((self.of(KEYS) & np.uint64((1 << self.hashing.shift) - 1)) == 0)
+        if len(chosen) == self.rows.num_rows:
+            return self
+        known = {what: hashes[chosen] for what, hashes in self._known.items()}
+        return HashedRows(self.rows.take(pa.array(chosen)), self.hashing, known)

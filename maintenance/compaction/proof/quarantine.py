@@ -1,0 +1,69 @@
+"""Where files go that a proof has refused, and what is told of them.
+
+`<table>/_quarantine/<UTC time>-<id>/` holds the files in the folders they had below the table, and `proof.json`. Names
+that begin with an underscore are no partitions and no buckets, so nothing takes the folder for a part of the table.
+"""
+
+import datetime as dt
+import json
+import uuid
+from collections.abc import Sequence
+
+from maintenance.compaction.proof.bucket import Findings
+from maintenance.errors import ProofError
+from maintenance.format.data_file import DataFileMeta
+from maintenance.metadata.paths import partition_text_of
+from maintenance.write.context import WriteContext
+from maintenance.write.message import CommitMessage
+
+FOLDER = "_quarantine"
+_FIX = (
+    "Nothing of it was committed, and the table is as it was. The files and what was compared lie in {folder}: keep it "
+    "for a report of this fault, delete it afterwards. Compact again; if that fails alike, do not switch the proof off"
+)
+
+
+def refuse(
+    write: WriteContext,
+    message: CommitMessage,
+    findings: Findings,
+    *,
+    what: str,
+    snapshot_id: int | None,
+    new_files: Sequence[DataFileMeta] | None = None,
+) -> ProofError:
+    """Move what was written out of the way. Returns the error to raise. `new_files`: None = those of the message."""
+    files = list(message.written()) if new_files is None else list(new_files)
+    now = dt.datetime.now(dt.UTC)
+    folder = f"{write.paths.root}/{FOLDER}/{now:%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:8]}"
+    moved = []
+    for file in files:
+        for path in write.paths.all_files_of(message.partition, message.bucket, file):
+            relative = (
+                path.removeprefix(f"{write.paths.root}/") if path.startswith(write.paths.root) else file.file_name
+            )
+            write.file_io.move_file(path, f"{folder}/{relative}")
+            moved.append(relative)
+    partition = partition_text_of(write.paths.spec_of(message.partition))
+    place = f"table {write.name}, snapshot {snapshot_id}, partition {partition}, bucket {message.bucket}"
+    report = {
+        "table": write.name,
+        "rewrite": what,
+        "planned on snapshot": snapshot_id,
+        "partition": partition,
+        "bucket": message.bucket,
+        "time": now.isoformat(),
+        "wrong": list(findings.wrong),
+        "expected": {"rows": findings.expected.rows, "digest": findings.expected.text},
+        "given": {"rows": findings.given.rows, "digest": findings.given.text},
+        "read": [_told(file) for file in message.compact_before],
+        "written": [_told(file) for file in files],
+        "files": moved,
+    }
+    write.file_io.write_bytes(f"{folder}/proof.json", json.dumps(report, indent=2).encode())
+    found = f"{what} is not proved: expected {findings.expected}, given {findings.given}: {'; '.join(findings.wrong)}"
+    return ProofError(found, place, _FIX.format(folder=folder) + ".")
+
+
+def _told(file: DataFileMeta) -> dict[str, object]:
+    return {"name": file.file_name, "rows": file.row_count, "bytes": file.file_size, "level": file.level}

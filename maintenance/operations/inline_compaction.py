@@ -1,0 +1,276 @@
+"""What writers of a table that is not `write-only` do beside writing: they compact the buckets that got rows.
+
+Rows are committed first, in a snapshot of their own. Then the buckets that got them are judged by the rules of
+dedicated compaction, and what these pick is merged and committed as a COMPACT snapshot of the same user and identifier.
+Nothing that goes wrong there undoes the rows: it is told as a warning, and the next write judges the bucket again. A
+bucket that another compaction changed meanwhile is planned anew.
+
+With `full-compaction.delta-commits` = n a write on its own compacts its buckets fully. Of a pipeline that numbers its
+commits every n-th one does, for all buckets that it has written to since.
+
+Back-pressure: a bucket whose runs and the new ones are more than `num-sorted-run.stop-trigger` is compacted before the
+new rows are committed, and the writer waits for that.
+
+Not compacted are tables without buckets and those with postponed buckets, as in Paimon. Source: Java `MergeTreeWriter`,
+`BucketedAppendCompactManager`, Spark's `DataWrite`, Flink's `GlobalFullCompactionSinkWrite`.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from maintenance.bucket.postpone import is_postponed
+from maintenance.commit.commit import append_or_abort
+from maintenance.commit.overwrite import Overwrite, overwrite_or_abort
+from maintenance.commit.publish import BATCH_IDENTIFIER, CommitIdentity
+from maintenance.format.snapshot import CommitKind
+from maintenance.operations.compact import compact_groups
+from maintenance.operations.compact_plan import CompactionScope, Group
+from maintenance.operations.compact_report import COMMITTED, CONFLICT_RETRIED, FAILED, Ledger
+from maintenance.options import table as table_options
+from maintenance.table.table import Table
+from maintenance.write.message import CommitMessage
+from maintenance.write.state import WriteState
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_LOG = logging.getLogger(__name__)
+_RETRIES = 3
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class InlineCompaction:
+    """What a writer compacted. Sizes in bytes.
+
+    Attributes:
+        buckets: those compacted; `changelog_rows`: produced by it, by kind text.
+        before_commit: of the buckets those that had too many runs, so that the writer compacted them first.
+        warning: what went wrong; the rows are committed all the same.
+    """
+
+    snapshot_ids: tuple[int, ...] = ()
+    buckets: int = 0
+    before_commit: int = 0
+    input_files: int = 0
+    output_files: int = 0
+    input_bytes: int = 0
+    output_bytes: int = 0
+    input_rows: int = 0
+    output_rows: int = 0
+    changelog_rows: Mapping[str, int] = field(default_factory=dict)
+    warning: str = ""
+    seconds: float = 0.0
+
+    def plus(self, other: "InlineCompaction") -> "InlineCompaction":
+        """Both together."""
+        kinds = [*self.changelog_rows, *(kind for kind in other.changelog_rows if kind not in self.changelog_rows)]
+        return InlineCompaction(
+            (*self.snapshot_ids, *other.snapshot_ids),
+            self.buckets + other.buckets,
+            self.before_commit + other.before_commit,
+            self.input_files + other.input_files,
+            self.output_files + other.output_files,
+            self.input_bytes + other.input_bytes,
+            self.output_bytes + other.output_bytes,
+            self.input_rows + other.input_rows,
+            self.output_rows + other.output_rows,
+            {kind: self.changelog_rows.get(kind, 0) + other.changelog_rows.get(kind, 0) for kind in kinds},
+            "; ".join(filter(None, (self.warning, other.warning))),
+            self.seconds + other.seconds,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a write did. `snapshot_ids`: of the rows and of the compactions, in the order of their commits."""
+
+    snapshot_ids: tuple[int, ...]
+    messages: Sequence[CommitMessage]
+    compaction: InlineCompaction
+
+
+def compacts_inline(table: Table) -> bool:
+    """Whether writers of the table compact what they write."""
+    options = table.options
+    has_buckets = table.is_primary_key_table or table_options.BUCKET.of(options) > 0
+    return has_buckets and not table_options.WRITE_ONLY.of(options) and not is_postponed(options)
+
+
+def append_rows(
+    spark: "SparkSession | None",
+    table: Table,
+    write: Callable[[WriteState], Sequence[CommitMessage]],
+    identity: CommitIdentity,
+    progress: Progress = lambda _: None,
+) -> Written:
+    """Write and commit rows, and compact their buckets. Arguments and errors as of `Table.append`.
+
+    `spark`: its tasks compact, None = threads of this process; `progress`: told of the compaction, a line at a time.
+    """
+    if not compacts_inline(table):
+        snapshot_ids, messages = table.append(write, identity)
+        return Written(snapshot_ids, messages, InlineCompaction())
+    work = _Inline(spark, table, progress)
+    snapshot_ids, messages = table.append(
+        write, identity, before_commit=lambda state, messages: work.make_room(state, messages, identity)
+    )
+    first = work.done
+    work.compact(_groups(messages), identity)
+    later = work.done.snapshot_ids[len(first.snapshot_ids) :]
+    return Written((*first.snapshot_ids, *snapshot_ids, *later), messages, work.done)
+
+
+def commit_rows_of(
+    spark: "SparkSession | None",
+    table: Table,
+    messages: Sequence[CommitMessage],
+    identity: CommitIdentity,
+    state: WriteState,
+) -> Written:
+    """Commit rows that were written upon a state, and compact their buckets. Errors as of `append_or_abort`."""
+    work = _Inline(spark, table, lambda _: None)
+    inline = compacts_inline(table)
+    if inline:
+        work.make_room(state, messages, identity)
+    first = work.done.snapshot_ids
+    snapshot_ids = append_or_abort(table.commit_target(), messages, identity, state=state)
+    if inline:
+        work.compact(_groups(messages), identity)
+    return Written((*first, *snapshot_ids, *work.done.snapshot_ids[len(first) :]), messages, work.done)
+
+
+def overwrite_rows(
+    spark: "SparkSession | None",
+    table: Table,
+    messages: Sequence[CommitMessage],
+    identity: CommitIdentity,
+    overwrite: Overwrite,
+    *,
+    progress: Progress = lambda _: None,
+) -> Written:
+    """Commit new files in place of others, and compact their buckets. Arguments and errors: see `overwrite_or_abort`.
+
+    As the overwrite itself, the compaction makes no changelog.
+    """
+    snapshot_ids = overwrite_or_abort(table.commit_target(), messages, identity, overwrite)
+    if not compacts_inline(table) or not snapshot_ids:
+        return Written(snapshot_ids, messages, InlineCompaction())
+    work = _Inline(spark, table, progress)
+    work.compact(_groups(messages), identity, silent=True)
+    return Written((*snapshot_ids, *work.done.snapshot_ids), messages, work.done)
+
+
+def finish_replayed(
+    spark: "SparkSession | None", table: Table, identity: CommitIdentity, progress: Progress = lambda _: None
+) -> InlineCompaction:
+    """Compact what a commit wrote that was killed behind its rows; it is repeated, and they are there already."""
+    work = _Inline(spark, table, progress)
+    if compacts_inline(table):
+        for snapshot in table.snapshots.newest_first():
+            if snapshot.commit_user == identity.user:
+                last = snapshot.commit_identifier == identity.identifier and snapshot.commit_kind == CommitKind.APPEND
+                entries = table.manifests.delta_entries(snapshot) if last else ()
+                work.compact(frozenset((entry.partition, entry.bucket) for entry in entries), identity)
+                break
+    return work.done
+
+
+def _groups(messages: Sequence[CommitMessage]) -> frozenset[Group]:
+    return frozenset((message.partition, message.bucket) for message in messages if message.new_files)
+
+
+@dataclass(slots=True)
+class _Inline:
+    """The compactions of one write. `done`: what they did so far."""
+
+    spark: "SparkSession | None"
+    table: Table
+    progress: Progress
+    done: InlineCompaction = field(default_factory=InlineCompaction)
+
+    def make_room(self, state: WriteState, messages: Sequence[CommitMessage], identity: CommitIdentity) -> None:
+        """Compact the buckets that would have too many runs with the new ones. Never fails."""
+        if not self.table.is_primary_key_table:
+            return
+        stop = table_options.stop_trigger(self.table.options)
+        full = {
+            (message.partition, message.bucket): state.runs[message.partition, message.bucket]
+            for message in messages
+            if (message.partition, message.bucket) in state.runs
+            and state.runs[message.partition, message.bucket] + len(message.new_files) > stop
+        }
+        # What is a single run already has nothing to give.
+        groups = frozenset(group for group, runs in full.items() if runs > 1)
+        if not groups:
+            return
+        self.progress(
+            f"{len(groups)} buckets have up to {max(full.values())} sorted runs, and 'num-sorted-run.stop-trigger' is "
+            f"{stop}: they are compacted before more is committed"
+        )
+        # What the writer commits under its identifier must be the rows, or a replay would leave them out.
+        before = identity.identifier - (identity.identifier != BATCH_IDENTIFIER)
+        found = self._attempt(
+            CompactionScope(groups=groups, inline=True), replace(identity, identifier=before, watermark=None)
+        )
+        self.done = self.done.plus(replace(found, before_commit=found.buckets))
+
+    def compact(self, groups: frozenset[Group], identity: CommitIdentity, *, silent: bool = False) -> None:
+        """Compact buckets that got rows as far as they need it. Never fails."""
+        if not groups:
+            return
+        scope = CompactionScope(groups=groups, inline=True, silent=silent)
+        commits = table_options.FULL_COMPACTION_DELTA_COMMITS.of(self.table.options) or 0
+        if commits > 0 and identity.identifier == BATCH_IDENTIFIER:
+            scope = replace(scope, full=True)
+        elif commits > 0 and (identity.identifier + 1) % commits == 0:
+            scope = replace(scope, full=True, groups=groups | self._written_since(identity, commits))
+        self.done = self.done.plus(self._attempt(scope, identity))
+
+    def _written_since(self, identity: CommitIdentity, commits: int) -> frozenset[Group]:
+        """Buckets that the latest so many commits of a pipeline wrote to, as far as their snapshots are there."""
+        found: set[Group] = set()
+        for snapshot in self.table.snapshots.newest_first():
+            if snapshot.commit_user != identity.user:
+                continue
+            if snapshot.commit_identifier <= identity.identifier - commits:
+                break
+            if snapshot.commit_kind == CommitKind.APPEND:
+                found |= {(entry.partition, entry.bucket) for entry in self.table.manifests.delta_entries(snapshot)}
+        return frozenset(found)
+
+    def _attempt(self, scope: CompactionScope, identity: CommitIdentity) -> InlineCompaction:
+        started = time.monotonic()
+        try:
+            ledger = compact_groups(
+                self.spark, self.table, scope, identity, max_retries=_RETRIES, progress=self.progress
+            )
+            found = _report(ledger)
+        except Exception as error:  # noqa: BLE001 - the rows are safe, and whoever wrote them must learn of that
+            found = InlineCompaction(warning=f"{type(error).__name__}: {error}")
+        if found.warning:
+            _LOG.warning("table %s: the rows are written, their compaction failed: %s", self.table.identifier, found)
+            self.progress(f"the compaction after the write failed, the next write tries again: {found.warning}")
+        return replace(found, seconds=time.monotonic() - started)
+
+
+def _report(ledger: Ledger) -> InlineCompaction:
+    groups = [group for group in ledger.groups if group.outcome in (COMMITTED, CONFLICT_RETRIED)]
+    failed = [group for group in ledger.groups if group.outcome == FAILED]
+    return InlineCompaction(
+        tuple(ledger.snapshot_ids),
+        len(groups),
+        0,
+        sum(group.input_files for group in groups),
+        sum(group.output_files for group in groups),
+        sum(group.input_bytes for group in groups),
+        sum(group.output_bytes for group in groups),
+        sum(group.input_rows for group in groups),
+        sum(group.output_rows for group in groups),
+        {kind: rows for kind, rows in ledger.changelog_rows.items() if rows},
+        "; ".join(f"{group.partition} bucket {group.bucket}: {group.message}" for group in failed),
+    )

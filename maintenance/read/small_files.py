@@ -1,0 +1,76 @@
+"""Read data files one behind the other, small ones together.
+
+Of a file of some kilobytes most of the time goes into turning its columns into the wanted ones, which costs the same
+for a few rows as for many. So small parquet files of one schema are decoded one by one and converted as one table.
+Where anything is unlike the usual each file is read for itself, which also names the file that an error is about.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+
+from maintenance.errors import PaimonError
+from maintenance.format.data_format import natural_table
+from maintenance.format.parquet import read_stored
+from maintenance.format.system_fields import SYSTEM_FIELDS
+from maintenance.read.data_file import DataFileReader
+
+_SMALL_BYTES = 1 << 20
+_TOGETHER_BYTES = 32 << 20
+_SYSTEM_IDS = frozenset(field.id for field in SYSTEM_FIELDS)
+
+_Kind = tuple[int, tuple[str, ...] | None]
+
+
+def batches_of_files(readers: Sequence[DataFileReader], batch_rows: int) -> Iterator[pa.Table]:
+    """The rows of files in the order given, in tables of at most `batch_rows` rows, or as many as a file has."""
+    group: list[DataFileReader] = []
+    rows = size = 0
+    kind: _Kind | None = None
+    for reader in readers:
+        file, other = reader.file, _kind(reader)
+        full = rows + file.row_count > batch_rows or size + file.file_size > _TOGETHER_BYTES
+        if group and (full or other is None or other != kind):
+            yield from _read(group, batch_rows)
+            group, rows, size = [], 0, 0
+        group.append(reader)
+        kind, rows, size = other, rows + file.row_count, size + file.file_size
+    if group:
+        yield from _read(group, batch_rows)
+
+
+def _kind(reader: DataFileReader) -> _Kind | None:
+    """Files of one kind can be converted together; None for one whose rows depend on more than what it holds."""
+    small = reader.file.file_size <= _SMALL_BYTES and reader.path.endswith(".parquet")
+    choices = (reader.predicate, reader.deletion, reader.vector, reader.only)
+    chosen = any(choice is not None for choice in choices)
+    if not small or chosen or any(field.id in _SYSTEM_IDS for field in reader.context.fields):
+        return None
+    return reader.file.schema_id, reader.file.write_cols
+
+
+def _read(group: Sequence[DataFileReader], batch_rows: int) -> Iterator[pa.Table]:
+    together = _together(group) if len(group) > 1 else None
+    if together is not None:
+        yield together
+        return
+    for reader in group:
+        yield from reader.batches(batch_rows)
+
+
+def _together(group: Sequence[DataFileReader]) -> pa.Table | None:
+    """The rows of small files that are alike; None where one of them is not what its metadata says."""
+    first = group[0]
+    fields = first.file_fields()
+    tables: list[pa.Table] = []
+    try:
+        for reader in group:
+            with reader.context.file_io.open_input(reader.path) as source:
+                found = read_stored(source, [field.name for field in fields], reader.path)
+            if found.num_rows != reader.file.row_count or (tables and found.schema != tables[0].schema):
+                return None
+            tables.append(found)
+        rows = natural_table(pa.concat_tables(tables).combine_chunks(), fields, first.path)
+        return first.conform(rows)
+    except PaimonError:
+        return None

@@ -1,0 +1,205 @@
+"""A Spark Connect server of this machine, so that a run needs no JVM of its own: it starts at once.
+
+The server listens on loopback alone, on a free port, and wants the token that its address holds: other users of the
+machine cannot run code with it. It ends with the context, and on Linux also with a parent that was killed.
+Clients whose settings are equal share one session of the server (`shared_session`): the Python workers belong to a
+session, and those of a new one take seconds to start. Nothing of a session is named or kept by this engine, so its
+clients do not get into each other's way.
+"""
+
+import ctypes
+import json
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyspark
+
+from maintenance.errors import PaimonError
+from maintenance.spark.session import PACKAGE_KEY, ROOT, START_DEFAULTS, get_session
+from maintenance.spark.tasks import run_tasks
+
+# Where a process finds the server that its parent has started: its address, and the settings it was started with.
+REMOTE_VARIABLE = "PAIMON_SPARK_REMOTE"
+CONFIG_VARIABLE = "PAIMON_SPARK_CONFIG"
+_HOME = Path(pyspark.__path__[0])
+_START_SECONDS = 120.0
+_STOP_SECONDS = 20.0
+_LINES_TOLD = 5
+_SET_PDEATHSIG = 1
+# Variables with which somebody else's Spark would be started, or the server would take itself for a client.
+_FOREIGN = ("SPARK_", "PYSPARK_")
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectServer:
+    """A server.
+
+    Attributes:
+        remote: its address, with the token.
+        config: what it was started with, apart from its defaults.
+        ui: address of its Spark UI, where known.
+    """
+
+    remote: str
+    config: Mapping[str, str]
+    ui: str | None = None
+
+    def environment(self) -> dict[str, str]:
+        """Variables by which processes find it."""
+        return {REMOTE_VARIABLE: self.remote, CONFIG_VARIABLE: json.dumps(dict(self.config))}
+
+
+def server_of_environment() -> ConnectServer | None:
+    """The server that a parent of this process has started, if it has."""
+    remote = os.environ.get(REMOTE_VARIABLE)
+    return ConnectServer(remote, json.loads(os.environ.get(CONFIG_VARIABLE) or "{}")) if remote else None
+
+
+@contextmanager
+def connect_server(
+    config: Mapping[str, str], *, log: Path, master: str = "local[*]", seconds: float = _START_SECONDS
+) -> Iterator[ConnectServer]:
+    """A server for as long as the context lasts.
+
+    Args: `config`: Spark settings, also those that cannot be changed later; `log`: file for what it prints.
+    Raises: PaimonError: it did not start within `seconds`; the message has the end of its log.
+    """
+    port, ui_port = _free_ports(2)
+    token = secrets.token_hex(16)
+    # gRPC sends a token without encryption to this name only.
+    server = ConnectServer(
+        f"sc://localhost:{port}/;user_id=paimon-maintenance;token={token}", dict(config), f"http://127.0.0.1:{ui_port}"
+    )
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            _command(_settings(config, port, ui_port), master),
+            env=_environment(token),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,  # Ctrl-C is for those who use it: it ends after them
+            preexec_fn=end_with_parent,  # noqa: PLW1509 - takes no lock
+        )
+    try:
+        _await(server, process, log, seconds)
+        yield server
+    finally:
+        _stop(process)
+
+
+def _settings(config: Mapping[str, str], port: int, ui_port: int) -> dict[str, str]:
+    return {
+        **START_DEFAULTS,
+        "spark.ui.enabled": "true",
+        "spark.ui.port": str(ui_port),
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.connect.session.manager.defaultSessionTimeout": "-1",
+        "spark.python.daemon.module": "maintenance.spark.daemon",
+        PACKAGE_KEY: ROOT,
+        **config,
+        "spark.connect.grpc.binding.port": str(port),
+    }
+
+
+def _command(settings: Mapping[str, str], master: str) -> list[str]:
+    command = [str(_HOME / "bin" / "spark-submit"), "--master", master, "--name", "paimon-maintenance"]
+    command += ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer"]
+    command += [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
+    return [*command, "spark-internal"]
+
+
+def _environment(token: str) -> dict[str, str]:
+    return {key: value for key, value in os.environ.items() if not key.startswith(_FOREIGN)} | {
+        "SPARK_HOME": str(_HOME),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_CONNECT_AUTHENTICATE_TOKEN": token,
+        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+        "PYTHONPATH": os.pathsep.join(filter(None, [ROOT, os.environ.get("PYTHONPATH", "")])),
+    }
+
+
+def end_with_parent() -> None:
+    """Of a process just forked: let it end when its parent does, even one that is killed. On Linux alone."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_SET_PDEATHSIG, signal.SIGTERM)
+
+
+def _free_ports(count: int) -> list[int]:
+    probes = [socket.socket() for _ in range(count)]
+    try:
+        for probe in probes:
+            probe.bind(("127.0.0.1", 0))
+        return [int(probe.getsockname()[1]) for probe in probes]
+    finally:
+        for probe in probes:
+            probe.close()
+
+
+def _await(server: ConnectServer, process: "subprocess.Popen[bytes]", log: Path, seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while not listens(server.remote):
+        ended = process.poll()
+        if ended is not None or time.monotonic() > deadline:
+            found = f"it ended with code {ended}" if ended is not None else f"nothing listens after {seconds:.0f} s"
+            last = " | ".join(log.read_text(errors="replace").splitlines()[-_LINES_TOLD:])
+            raise PaimonError(f"Spark Connect did not start: {found}", last or "it printed nothing", f"Read {log}.")
+        time.sleep(0.1)
+
+
+def _stop(process: "subprocess.Popen[bytes]") -> None:
+    process.terminate()
+    try:
+        process.wait(_STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def listens(remote: str, seconds: float = 2.0) -> bool:
+    """Whether somebody listens at the address of a Connect server."""
+    host, _, port = remote.removeprefix("sc://").partition("/")[0].partition(";")[0].rpartition(":")
+    if not host:
+        host, port = port, "15002"
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), seconds):
+            return True
+    except (OSError, ValueError):
+        return False
+
+
+def shared_session(remote: str, config: Mapping[str, str]) -> str:
+    """The address of the session that all clients with these settings share."""
+    named = json.dumps([remote, sorted(config.items())])
+    return f"{remote};session_id={uuid.uuid5(uuid.NAMESPACE_URL, named)}"
+
+
+def warm_up(remote: str) -> None:
+    """Let a server do once, on all its cores, what every run does, so that the first run does not wait for it."""
+    session: Any = get_session(remote=shared_session(remote, {}))
+    session.release_session_on_close = False
+    with tempfile.TemporaryDirectory() as folder:
+        session.range(0, 100, 1, 2).write.parquet(f"{folder}/rows")
+        rows = session.read.parquet(f"{folder}/rows").repartition(2, "id")
+        rows.mapInArrow(lambda batches: batches, "id long").collect()
+    run_tasks(session, str, range(2 * (os.cpu_count() or 1)))
+    session.stop()
+
+
+if __name__ == "__main__":
+    warm_up(os.environ[REMOTE_VARIABLE])

@@ -1,0 +1,29 @@
+"""The parent of a Connect server's Python workers: it has imported this engine, so that each worker it forks has, too.
+
+Spark starts it as ``python -m maintenance.spark.daemon pyspark.worker`` (`spark.python.daemon.module`). A worker that
+was idle for a minute ends; the next one is there in milliseconds instead of importing everything anew.
+"""
+
+import pyarrow as pa
+import pyarrow.compute
+import pyarrow.parquet
+import pyspark.sql.pandas.serializers
+import pyspark.worker
+from pyspark.daemon import manager
+
+import maintenance.compaction.rewrite
+import maintenance.read.split_read
+import maintenance.write.table_write
+
+PRELOADED = (
+    pa.compute,
+    pa.parquet,
+    pyspark.sql.pandas.serializers,
+    pyspark.worker,
+    maintenance.compaction.rewrite,
+    maintenance.read.split_read,
+    maintenance.write.table_write,
+)
+
+if __name__ == "__main__":
+    manager()

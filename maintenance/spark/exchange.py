@@ -1,0 +1,163 @@
+"""Two steps of tasks with an exchange of rows between them: some send tables, others get what was sent to them.
+
+Tables travel as Arrow bytes, so Spark moves few large values. What a receiver gets is in the order of the senders, and
+of what each sent. An error of a sender reaches each of its receivers, and comes back in the place of their results.
+"""
+
+import pickle
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import pyarrow as pa
+
+from maintenance.spark.tasks import TaskError, ended_with_caller, enter_task, payload_frame, portable
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+P = TypeVar("P")
+Q = TypeVar("Q")
+R = TypeVar("R")
+
+RECEIVER, PLACE = "receiver", "place"
+_SCHEMA = pa.schema({RECEIVER: pa.int32(), PLACE: pa.int64(), "rows": pa.binary(), "error": pa.binary()})
+_DDL = "receiver int, place bigint, rows binary, error binary"
+_PLACES = 1 << 32
+# Larger values are a burden to the heap of the JVM, which copies them some times and keeps them apart from others.
+# Before Spark 4.1 a batch of Arrow is limited by its number of rows alone, and may not reach 2 GiB.
+PART_BYTES = 1 << 19
+_BATCH_BYTES = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Sender(Generic[P]):
+    """A task of the first step. `receivers`: numbers of those it may send to."""
+
+    payload: P
+    receivers: range
+
+
+def part_bytes(spark: "SparkSession", most: int = PART_BYTES) -> int:
+    """How many bytes one value may have, so that those of a batch of Arrow stay below its limit."""
+    from pyspark.errors import PySparkException
+
+    try:
+        spark.conf.get("spark.sql.execution.arrow.maxBytesPerBatch")
+    except PySparkException:
+        records = int(spark.conf.get("spark.sql.execution.arrow.maxRecordsPerBatch", "10000") or 10000)
+        return min(most, _BATCH_BYTES // max(1, records))
+    return most
+
+
+def serialized(rows: pa.Table) -> bytes:
+    """Rows with their schema."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, rows.schema) as stream:
+        stream.write_table(rows)
+    return bytes(sink.getvalue())
+
+
+def deserialized(content: bytes) -> pa.Table:
+    """Rows out of `serialized`. Of bytes of their own: where they lie in a batch they are not aligned."""
+    return pa.ipc.open_stream(pa.py_buffer(content)).read_all()
+
+
+def pieces(rows: pa.Table, most_bytes: int) -> Iterator[pa.Table]:
+    """Rows in slices of about at most so many bytes."""
+    step = max(1, -(-rows.num_rows // max(1, -(-rows.nbytes // most_bytes))))
+    for start in range(0, rows.num_rows, step):
+        yield rows.slice(start, step)
+
+
+def record(schema: pa.Schema, *values: Any) -> pa.RecordBatch:
+    """One row."""
+    arrays = [pa.array([value], field.type) for value, field in zip(values, schema, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def run_exchange(
+    spark: "SparkSession",
+    send: Callable[[P], Iterator[tuple[int, pa.Table]]],
+    senders: Sequence[Sender[P]],
+    receive: Callable[[Q, Iterator[pa.Table]], R],
+    receivers: Sequence[Q],
+) -> "list[R | TaskError]":
+    """What the receivers made of the rows, in their order.
+
+    Args: `send`: tables, each with the number of its receiver; `receive`: gets a receiver and its tables. Both are
+        importable.
+    """
+    sending, payloads_of = payload_frame(spark, [pickle.dumps(sender) for sender in senders])
+    receiving = [pickle.dumps(receiver) for receiver in receivers]
+    most = part_bytes(spark)
+
+    def sent(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        enter_task()
+        for batch in batches:
+            for index, sender in payloads_of(batch):
+                yield from _sent(send, pickle.loads(sender), index * _PLACES, most)
+
+    def received(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        enter_task()
+        for number, parts in groupby(_parts(batches), key=lambda part: part[0]):
+            outcome = _received(receive, pickle.loads(receiving[number]), parts)
+            data = pa.array([pickle.dumps((number, outcome))], pa.binary())
+            yield pa.RecordBatch.from_arrays([data], names=["outcome"])
+
+    rows = _to_receivers(sending.mapInArrow(sent, _DDL), len(receivers))
+    with ended_with_caller(spark):
+        outcomes = rows.mapInArrow(received, "outcome binary").collect()
+    found: dict[int, R | TaskError] = dict(pickle.loads(bytes(row[0])) for row in outcomes)
+    # Nothing was sent to the others.
+    return [
+        found[number] if number in found else _received(receive, receiver, iter(()))
+        for number, receiver in enumerate(receivers)
+    ]
+
+
+def _to_receivers(frame: "DataFrame", count: int) -> "DataFrame":
+    if hasattr(frame, "repartitionById"):
+        frame = frame.repartitionById(count, RECEIVER)
+    else:
+        frame = frame.repartition(count, RECEIVER)
+    return frame.sortWithinPartitions(RECEIVER, PLACE)
+
+
+def _sent(
+    send: Callable[[P], Iterator[tuple[int, pa.Table]]], sender: Sender[P], place: int, most_bytes: int
+) -> Iterator[pa.RecordBatch]:
+    try:
+        for receiver, rows in send(sender.payload):
+            for piece in pieces(rows, most_bytes):
+                yield record(_SCHEMA, receiver, place, serialized(piece), None)
+                place += 1
+    except Exception as error:  # noqa: BLE001 - the edge of a task: the caller decides what an error means
+        data = pickle.dumps(portable(error))
+        for receiver in sender.receivers:
+            yield record(_SCHEMA, receiver, place, None, data)
+
+
+_Part = tuple[int, bytes | None, bytes | None]
+
+
+def _parts(batches: Iterator[pa.RecordBatch]) -> Iterator[_Part]:
+    for batch in batches:
+        for receiver, rows, error in zip(batch.column(0), batch.column(2), batch.column(3), strict=True):
+            yield receiver.as_py(), rows.as_py(), error.as_py()
+
+
+def _received(receive: Callable[[Q, Iterator[pa.Table]], R], receiver: Q, parts: Iterator[_Part]) -> "R | TaskError":
+    def tables() -> Iterator[pa.Table]:
+        for _, rows, error in parts:
+            if error is not None:
+                found: Exception = pickle.loads(error)
+                raise found
+            assert rows is not None
+            yield deserialized(rows)
+
+    try:
+        return receive(receiver, tables())
+    except Exception as error:  # noqa: BLE001 - the edge of a task
+        return TaskError(portable(error))

@@ -1,0 +1,120 @@
+"""Rows on their way to the writer of their bucket: packed as Arrow bytes, so that Spark moves few large values.
+
+A row of a DataFrame is turned from Spark's form into Arrow's once. What a task has is conformed and divided by
+partition and bucket; each part becomes one row of `_SCHEMA`. The shuffle carries these, and the writer's task gets
+whole parts back. Parts are ordered by the task they come from and their number there, which is the order of the
+DataFrame's rows. A row that does not fit travels as the error it is, so that the driver sees it and not a failed task.
+"""
+
+import pickle
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from maintenance.errors import PaimonError
+from maintenance.spark.exchange import deserialized, pieces, record, serialized
+from maintenance.spark.frame_write import FrameWrite
+from maintenance.spark.tasks import enter_task
+from maintenance.write.buckets import BucketRows, split_by_bucket
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+PARTITION, BUCKET, PLACE, TASK = "partition", "bucket", "place", "task"
+_SCHEMA = pa.schema(
+    {
+        PARTITION: pa.binary(),
+        BUCKET: pa.int32(),
+        TASK: pa.int32(),
+        PLACE: pa.int64(),
+        "rows": pa.binary(),
+        "error": pa.binary(),
+    }
+)
+_DDL = "partition binary, bucket int, task int, place bigint, rows binary, error binary"
+# Gathered before it is divided: parts are the larger the more there is.
+_GATHERED_BYTES = 32 << 20
+_PLACES_PER_TASK = 1 << 32
+_NO_BUCKET = -1
+
+Buckets = Callable[[pa.Table], np.ndarray]
+
+
+@dataclass(frozen=True, slots=True)
+class Routes:
+    """Which rows go together.
+
+    Attributes:
+        buckets: of rows as writers take them, int32; those of one bucket and partition come to one task in their order.
+        tasks: how many there are; None = Spark decides, by partition and bucket.
+        part_bytes: a part is at most about as large.
+    """
+
+    buckets: Buckets
+    tasks: int | None
+    part_bytes: int
+
+
+def packed_frame(frame: "DataFrame", write: FrameWrite, routes: Routes) -> "DataFrame":
+    """The parts of a DataFrame's rows, each bucket's in one task and in order."""
+
+    def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from pyspark import TaskContext
+
+        enter_task()
+        context = TaskContext.get()
+        place = (context.partitionId() if context is not None else 0) * _PLACES_PER_TASK
+        try:
+            for rows in _gathered(batches):
+                for part in split_by_bucket(*_bucketed(rows, write, routes), write.context):
+                    for packed in _packed(part, place, routes):
+                        yield packed
+                        place += 1
+        except PaimonError as error:
+            yield record(_SCHEMA, b"", _NO_BUCKET, 0, place, None, pickle.dumps(error))
+
+    packed = frame.mapInArrow(pack, _DDL)
+    if routes.tasks is not None and hasattr(packed, "repartitionById"):
+        packed = packed.repartitionById(routes.tasks, TASK)
+    else:
+        packed = packed.repartition(PARTITION, BUCKET)
+    return packed.sortWithinPartitions(PLACE)
+
+
+def unpacked(batches: Iterator[pa.RecordBatch]) -> Iterator[BucketRows]:
+    """The parts that come to a task. Raises: PaimonError: what another task found wrong with the rows."""
+    for batch in batches:
+        parts = zip(*(batch.column(name) for name in (PARTITION, BUCKET, "rows", "error")), strict=True)
+        for partition, bucket, rows, error in parts:
+            if error.is_valid:
+                found: PaimonError = pickle.loads(error.as_py())
+                raise found
+            yield BucketRows(partition.as_py(), bucket.as_py(), deserialized(rows.as_py()))
+
+
+def _gathered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+    waiting: list[pa.RecordBatch] = []
+    size = 0
+    for batch in batches:
+        waiting.append(batch)
+        size += batch.nbytes
+        if size >= _GATHERED_BYTES:
+            yield pa.Table.from_batches(waiting).combine_chunks()
+            waiting, size = [], 0
+    if waiting:
+        yield pa.Table.from_batches(waiting).combine_chunks()
+
+
+def _bucketed(rows: pa.Table, write: FrameWrite, routes: Routes) -> tuple[pa.Table, np.ndarray]:
+    conformed = write.conformed(rows).combine_chunks()
+    return conformed, routes.buckets(conformed)
+
+
+def _packed(part: BucketRows, place: int, routes: Routes) -> Iterator[pa.RecordBatch]:
+    task = 0 if routes.tasks is None else (part.bucket + zlib.crc32(part.partition)) % routes.tasks
+    for number, piece in enumerate(pieces(part.rows, routes.part_bytes)):
+        yield record(_SCHEMA, part.partition, part.bucket, task, place + number, serialized(piece), None)

@@ -1,0 +1,62 @@
+"""Who is told of what, and who has been told already."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+
+from assets.config import Project
+from assets.policies import TableAlerts, Target
+
+
+def id_of(target: Target) -> str:
+    """A target's identity in the cursor: of its settings, which may hold secrets."""
+    return hashlib.sha256(target.model_dump_json().encode()).hexdigest()[:12]
+
+
+@dataclass(frozen=True, slots=True)
+class Routes:
+    """`project`: who is told where no table says otherwise; `tables`: what the tables say."""
+
+    project: tuple[Target, ...]
+    tables: Mapping[str, TableAlerts]
+
+    @classmethod
+    def of(cls, project: Project) -> "Routes":
+        return cls(project.alerts.targets, {table.identifier: table.alerts for table in project.tables})
+
+    def of_tables(self, tables: Iterable[str]) -> dict[str, Target]:
+        """The targets of a fault of these tables, by id; of no table: the project's."""
+        said = [self.tables[table] for table in tables if table in self.tables]
+        chosen = [target for alerts in said for target in alerts.targets]
+        if not said or not all(alerts.instead for alerts in said):
+            chosen = [*self.project, *chosen]
+        return {id_of(target): target for target in chosen}
+
+    def all(self) -> dict[str, Target]:
+        """Every target, by id."""
+        return {**{id_of(target): target for target in self.project}, **self.of_tables(self.tables)}
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A fault that people know of. `heard`: ids of the targets that took it, and were not told yet that it is over."""
+
+    subject: str
+    tables: tuple[str, ...] = ()
+    heard: tuple[str, ...] = ()
+
+
+def parse_told(text: str | None) -> dict[str, Told]:
+    """The cursor: fault -> who knows of it. One that makes no sense counts as none."""
+    try:
+        found = json.loads(text or "{}")
+        return {str(fault): Told(str(of["subject"]), tuple(of["tables"]), tuple(of["heard"]))
+                for fault, of in found.items()}  # fmt: skip
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return {}
+
+
+def told_text(told: Mapping[str, Told]) -> str:
+    """The other way round."""
+    return json.dumps({fault: asdict(of) for fault, of in told.items()}, sort_keys=True)

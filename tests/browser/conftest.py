@@ -1,0 +1,66 @@
+"""One web server, one daemon and one browser for all tests here; screenshots go to `.artifacts/browser`."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from maintenance.catalog import open_catalog
+from maintenance.table.table import Table
+from tests.browser import ui, warehouse
+from tests.browser.servers import Dagster, receiving
+from tests.browser.ui import Ui
+from tests.java.conftest import java  # noqa: F401 - a fixture
+from tests.java.process import JavaProcess
+
+
+@dataclass(frozen=True)
+class World:
+    """What runs. `alerts`: what the webhook has received; `java`: writes as Flink and Spark jobs do."""
+
+    dagster: Dagster
+    warehouse: str
+    alerts: list[dict[str, Any]]
+    java: JavaProcess
+
+    def table(self, identifier: str) -> Table:
+        """The table as it is now."""
+        table = open_catalog({"warehouse": self.warehouse}).get_table(identifier)
+        assert isinstance(table, Table)
+        return table
+
+
+@pytest.fixture(scope="session")
+def world(tmp_path_factory: pytest.TempPathFactory, java: JavaProcess) -> Iterator[World]:  # noqa: F811
+    """Web server and daemon over tables of real Paimon. Without a browser skipped, in CI failed."""
+    reason = ui.missing()
+    if reason is not None and os.environ.get("CI") == "true":
+        pytest.fail(reason)
+    if reason is not None:
+        pytest.skip(reason)
+    folder = tmp_path_factory.mktemp("browser")
+    tables = warehouse.build(folder, java)
+    with receiving() as (url, alerts):
+        dagster = Dagster(folder / "dagster", tables, {"BROWSER_TEST_WEBHOOK": url}, ui.artifacts())
+        try:
+            dagster.wait_until_ready()
+            yield World(dagster, str(folder / "warehouse"), alerts, java)
+        finally:
+            dagster.stop()
+
+
+@pytest.fixture(scope="session")
+def browser(world: World) -> Iterator[Ui]:
+    """The browser, past the greeting of a first visit."""
+    with ui.browsing(world.dagster.url, ui.artifacts()) as opened:
+        opened.skip_greeting()
+        yield opened
+
+
+@pytest.fixture
+def page(browser: Ui, request: pytest.FixtureRequest) -> Iterator[Ui]:
+    """The browser, which keeps a picture of where a test ended, whether it passed or not."""
+    yield browser
+    browser.shoot(f"end_of_{request.node.name}")

@@ -1,0 +1,172 @@
+"""Dagster's web server and daemon as a person starts them, on a folder of their own, and a receiver of alerts."""
+
+import http.server
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import chdir, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+
+ROOT = Path(__file__).parents[2]
+# Generous, since the machines are shared; what is waited for comes in seconds on a quiet one.
+PATIENCE = 600.0
+
+_LOCATIONS = """{ workspaceOrError { ... on Workspace { locationEntries { loadStatus locationOrLoadError {
+  ... on PythonError { message } ... on RepositoryLocation { name } } } } } }"""
+_DAEMONS = "{ instance { daemonHealth { allDaemonStatuses { daemonType required healthy } } } }"
+_RUNS = """query ($filter: RunsFilter!) { runsOrError(filter: $filter, limit: 20) { ... on Runs { results {
+  id status tags { key value } } } } }"""
+
+
+def wait_for(what: str, look: Callable[[], Any], seconds: float = PATIENCE) -> Any:
+    """What `look` returns, once that is true. Raises: AssertionError: it took too long."""
+    end = time.monotonic() + seconds
+    while not (found := look()):
+        assert time.monotonic() < end, f"waited {seconds:.0f} s in vain for {what}"
+        time.sleep(0.25)
+    return found
+
+
+class Dagster:
+    """A running web server and daemon. `url`: of the former.
+
+    `folder`: gets the project's dagster.yaml, and the storage beside it; `logs`: the folder for what both say.
+    """
+
+    def __init__(self, folder: Path, tables: Path, environment: Mapping[str, str], logs: Path | None = None) -> None:
+        self.folder, self._logs = folder, logs or folder
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        folder.mkdir(parents=True, exist_ok=True)
+        if folder != ROOT:
+            shipped = (ROOT / "dagster.yaml").read_text()
+            patient = shipped.replace("start_timeout_seconds: 180", f"start_timeout_seconds: {PATIENCE:.0f}")
+            # A code server that starts too slowly on a busy machine would fail the backfill that needs it.
+            patient += f"\ncode_servers: {{ local_startup_timeout: {PATIENCE:.0f} }}\n"
+            (folder / "dagster.yaml").write_text(patient)
+        self._environment = {
+            **os.environ,
+            "DAGSTER_HOME": str(folder),
+            "PAIMON_TABLES": str(tables),
+            "PYTHONPATH": str(ROOT),
+            "DAGSTER_GRPC_TIMEOUT_SECONDS": str(round(PATIENCE)),
+            **environment,
+        }
+        # Two processes that find no database would both create it.
+        with chdir(folder), dg.DagsterInstance.from_config(str(folder)) as instance:
+            assert all((instance.run_storage, instance.event_log_storage, instance.schedule_storage))
+        workspace = ["-w", str(ROOT / "workspace.yaml")]
+        self._processes = [
+            self._start("dagster-webserver", *workspace, "-h", "127.0.0.1", "-p", str(self.port)),
+            self._start("dagster-daemon", "run", *workspace),
+        ]
+
+    def _start(self, command: str, *arguments: str) -> subprocess.Popen[bytes]:
+        program = Path(sys.executable).parent / command
+        with (self._logs / f"{command}.log").open("wb") as log:
+            return subprocess.Popen(
+                [str(program), *arguments],
+                cwd=self.folder,  # paths in dagster.yaml start there
+                env=self._environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def wait_until_ready(self) -> None:
+        """Until the definitions are loaded and the daemons are alive. Raises: AssertionError."""
+        wait_for("the code location", self._is_loaded)
+        wait_for("the daemons", self._daemons_are_alive)
+
+    def _is_loaded(self) -> bool:
+        self._check()
+        try:
+            entries = self.query(_LOCATIONS)["workspaceOrError"]["locationEntries"]
+        except (urllib.error.URLError, ConnectionError):
+            return False
+        found = [entry["locationOrLoadError"] or {} for entry in entries]
+        errors = [of["message"] for of in found if "message" in of]
+        assert not errors, errors
+        return bool(found) and all("name" in of for of in found)
+
+    def _daemons_are_alive(self) -> bool:
+        self._check()
+        statuses = self.query(_DAEMONS)["instance"]["daemonHealth"]["allDaemonStatuses"]
+        return all(status["healthy"] for status in statuses if status["required"])
+
+    def _check(self) -> None:
+        for process in self._processes:
+            assert process.poll() is None, f"{process.args} ended: see the logs in {self._logs}"
+
+    def query(self, text: str, variables: Mapping[str, Any] | None = None) -> Any:
+        """The data that GraphQL answers with."""
+        body = json.dumps({"query": text, "variables": dict(variables or {})}).encode()
+        request = urllib.request.Request(f"{self.url}/graphql", body, {"Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            found = json.load(answer)
+        assert "errors" not in found, found["errors"]
+        return found["data"]
+
+    def runs(self, **tags: str) -> list[dict[str, Any]]:
+        """The newest runs with these tags (`_` stands for `/`), newest first."""
+        wanted = [{"key": key.replace("_", "/", 1), "value": value} for key, value in tags.items()]
+        return list(self.query(_RUNS, {"filter": {"tags": wanted}})["runsOrError"]["results"])
+
+    def stop(self) -> None:
+        """End both, and the code servers and runs that they started."""
+        for process in self._processes:
+            _signal(process, signal.SIGINT)
+        for process in self._processes:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(timeout=20)
+            _signal(process, signal.SIGKILL)
+            process.wait()
+
+
+def _signal(process: subprocess.Popen[bytes], number: int) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, number)
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class Receiver(http.server.BaseHTTPRequestHandler):
+    """Keeps what is posted."""
+
+    received: list[dict[str, Any]]
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.received.append(json.loads(body))
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the library's name
+        """Tests are quiet."""
+
+
+@contextmanager
+def receiving() -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """A webhook's URL, and the alerts that have come in."""
+    handler = type("Kept", (Receiver,), {"received": []})
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/hook", handler.received
+        server.shutdown()

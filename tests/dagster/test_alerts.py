@@ -1,0 +1,224 @@
+"""Who is told of what: each table's own targets, the test command, sensors that have died, targets that are down."""
+
+import time
+from pathlib import Path
+from typing import Any, Literal
+
+import dagster as dg
+import pyarrow as pa
+import pytest
+import yaml
+from dagster._core.definitions.run_request import InstigatorType
+from dagster._core.remote_origin import (
+    ManagedGrpcPythonEnvCodeLocationOrigin,
+    RemoteInstigatorOrigin,
+    RemoteRepositoryOrigin,
+)
+from dagster._core.scheduler.instigation import InstigatorState, InstigatorStatus, SensorInstigatorData
+from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
+from pydantic import Field
+
+from assets.config import Project, load_project
+from assets.policies import Alerts, Target
+from assets.resources import PaimonCatalog
+from definitions import build_definitions
+from maintenance.errors import OptionError
+from sensors.alerts import sensor_faults, tell
+from sensors.routes import Routes, parse_told, told_text
+from sensors.targets.__main__ import main
+from sensors.targets.alert import Alert
+from sensors.targets.webhook import Webhook
+from tests.dagster.conftest import Receiver, evaluate
+
+Sink = tuple[str, type[Receiver]]
+
+
+class Pager(Target):
+    """A kind of its own, as one more module would add it."""
+
+    kind: Literal["pager"]
+    number: str
+    rung: list[str] = Field(default=[])
+
+    def send(self, alert: Alert) -> None:
+        self.rung.append(alert.title)
+
+
+def written(folder: Path, **settings: Any) -> Project:
+    path = folder / "alerts.yaml"
+    path.write_text(yaml.safe_dump({"warehouse": "lake", **settings}))
+    return load_project(path, folder)
+
+
+def hook(sink: Sink, **more: Any) -> dict[str, Any]:
+    return {"kind": "webhook", "url": sink[0], **more}
+
+
+def subjects(sink: Sink) -> list[tuple[str, str]]:
+    return [(alert["subject"], alert["state"]) for alert in sink[1].received]
+
+
+def fault(name: str, *tables: str) -> dict[str, Alert]:
+    return {name: Alert(name, "failed", name, "It is broken.", "Mend it.", "http://dagster", tables)}
+
+
+def test_a_table_has_targets_of_its_own(tmp_path: Path, receiver: Sink, second: Sink) -> None:
+    project = written(
+        tmp_path,
+        alerts={"targets": [hook(receiver)]},
+        patterns=[
+            {"pattern": "sales.*", "alerts": {"targets": [hook(second)]}},
+            {"pattern": "*.secret_*", "alerts": {"instead": True}},
+        ],
+        tables=[{"identifier": name} for name in ("sales.orders", "sales.secret_pay", "hr.people")],
+    )
+    routes = Routes.of(project.with_patterns([]))
+    faults = {**fault("orders", "sales.orders"), **fault("pay", "sales.secret_pay"), **fault("hr", "hr.people")}
+    told, _, troubles = tell(routes, {}, {**faults, **fault("sensor")}, "")
+    assert not troubles
+    assert [subject for subject, _ in subjects(receiver)] == ["orders", "hr", "sensor"]
+    assert [subject for subject, _ in subjects(second)] == ["orders", "pay"]
+    assert parse_told(told_text(told)) == told
+    assert tell(routes, told, {}, "")[0] == {}
+    assert subjects(second)[2:] == [("orders", "recovered"), ("pay", "recovered")]
+    assert len(subjects(receiver)) == 6
+
+
+def test_a_target_that_is_down_makes_no_other_hear_twice(tmp_path: Path, receiver: Sink, second: Sink) -> None:
+    targets = [hook(receiver), hook(second)]
+    routes = Routes.of(written(tmp_path, alerts={"targets": targets}, tables=[{"identifier": "a.b"}]))
+    second[1].down = True
+    told, _, troubles = tell(routes, {}, fault("x"), "")
+    assert len(troubles) == 1
+    second[1].down = False
+    told, _, _ = tell(routes, told, fault("x"), "")
+    assert subjects(receiver) == subjects(second) == [("x", "failed")]
+    receiver[1].down = True
+    told, _, _ = tell(routes, told, {}, "")
+    assert told["x"].heard
+    receiver[1].down = False
+    assert tell(routes, told, {}, "")[0] == {}
+    assert subjects(receiver) == subjects(second) == [("x", "failed"), ("x", "recovered")]
+
+
+@pytest.mark.parametrize("text", ["", "no json", "[]", '{"x": "a subject"}', '{"x": {"subject": "a"}}'])
+def test_a_torn_cursor_counts_as_none(text: str) -> None:
+    assert parse_told(text) == {}
+
+
+def test_a_stale_table_is_told_to_those_who_asked_for_it(
+    project: Project, instance: dg.DagsterInstance, receiver: Sink, second: Sink
+) -> None:
+    table = project.tables[0].model_copy(
+        update={
+            "checks": project.tables[0].checks.model_copy(update={"max_age": "1 ms"}),
+            "alerts": project.tables[0].alerts.model_copy(
+                update={"targets": (Webhook(kind="webhook", url=second[0]),)}
+            ),
+        }
+    )
+    alerts = Alerts(targets=(Webhook(kind="webhook", url=receiver[0]),))
+    project = project.model_copy(update={"tables": (table,), "alerts": alerts})
+    opened = PaimonCatalog(warehouse=project.warehouse).get_or_create(table)
+    opened.write_arrow(pa.table({"id": pa.array([1], pa.int64()), "status": ["new"]}), commit_user="feed")
+    time.sleep(0.01)
+    evaluate(project, instance, "check_radar")
+    evaluate(project, instance, "alerts")
+    assert subjects(receiver) == subjects(second) == [("Check freshness of shop.orders", "failed")]
+    (alert,) = second[1].received
+    assert "by 'feed'" in alert["summary"]
+    assert alert["tables"] == ["shop.orders"]
+
+
+def test_the_expiry_of_all_tables_is_told_to_those_whose_steps_failed(
+    project: Project, instance: dg.DagsterInstance, receiver: Sink, second: Sink
+) -> None:
+    own = project.tables[1].alerts.model_copy(
+        update={"targets": (Webhook(kind="webhook", url=second[0]),), "instead": True}
+    )
+    tables = (project.tables[0], project.tables[1].model_copy(update={"alerts": own}))
+    alerts = Alerts(targets=(Webhook(kind="webhook", url=receiver[0]),))
+    project = project.model_copy(update={"tables": tables, "alerts": alerts})
+    created = PaimonCatalog(warehouse=project.warehouse).get_or_create(project.tables[0])
+    created.write_arrow(pa.table({"id": pa.array([1], pa.int64()), "status": ["new"]}))
+    job = build_definitions(project).resolve_job_def("expire")
+    assert not job.execute_in_process(instance=instance, raise_on_error=False).success  # shop.visits is not there
+    evaluate(project, instance, "alerts")
+    assert subjects(second) == [("Run of expire", "failed")]
+    assert second[1].received[0]["tables"] == ["shop.visits"]
+    assert subjects(receiver) == []
+
+
+def state_of(name: str, ticked: float) -> InstigatorState:
+    target = LoadableTargetOrigin(python_file="definitions.py")
+    location = ManagedGrpcPythonEnvCodeLocationOrigin(target, "here")
+    origin = RemoteInstigatorOrigin(RemoteRepositoryOrigin(location, "__repository__"), name)
+    data = SensorInstigatorData(last_tick_timestamp=ticked, min_interval=30)
+    return InstigatorState(origin, InstigatorType.SENSOR, InstigatorStatus.RUNNING, data)
+
+
+def test_a_sensor_that_has_died_is_told(instance: dg.DagsterInstance) -> None:
+    now = time.time()
+    for name, ticked in (("alerts", now - 20), ("check_radar", now - 7200), ("latest_snapshots", now - 20)):
+        instance.add_instigator_state(state_of(name, ticked))
+    (found,) = sensor_faults(instance, "http://dagster", now).values()
+    assert found.subject == "Sensor check_radar"
+    assert "has not ticked for 120 minutes" in found.summary
+    assert "daemon" in found.fix
+    (state,) = [state for state in instance.all_instigator_state() if state.name == "check_radar"]
+    instance.update_instigator_state(state.with_status(InstigatorStatus.STOPPED))
+    assert not sensor_faults(instance, "", now), "a person switched it off"
+
+
+def test_a_daemon_that_was_down_itself_raises_no_alarm_at_its_first_tick(instance: dg.DagsterInstance) -> None:
+    now = time.time()
+    for name in ("alerts", "check_radar"):
+        instance.add_instigator_state(state_of(name, now - 7200))
+    assert not sensor_faults(instance, "", now)
+
+
+def test_the_test_command_reaches_every_target(
+    tmp_path: Path,
+    receiver: Sink,
+    second: Sink,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    written(
+        tmp_path,
+        alerts={"targets": [hook(receiver)]},
+        patterns=[{"pattern": "sales.*", "alerts": {"targets": [hook(second, format="slack")]}}],
+    )
+    monkeypatch.setenv("PAIMON_TABLES", str(tmp_path / "alerts.yaml"))
+    assert main([]) == 0
+    assert (len(receiver[1].received), len(second[1].received)) == (1, 1)
+    assert receiver[1].received[0]["subject"] == "Test alert"
+    assert main(["hr.people"]) == 0
+    assert (len(receiver[1].received), len(second[1].received)) == (2, 1)
+    second[1].down = True
+    assert main(["sales.orders"]) == 1
+    assert "webhook: HTTP Error 503" in capsys.readouterr().out
+
+
+def test_a_kind_of_target_is_one_class(tmp_path: Path) -> None:
+    project = written(
+        tmp_path, alerts={"targets": [{"kind": "pager", "number": "112"}]}, tables=[{"identifier": "a.b"}]
+    )
+    (pager,) = project.alerts.targets
+    tell(Routes.of(project), {}, fault("x"), "")
+    assert isinstance(pager, Pager)
+    assert pager.rung == ["x failed"]
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ({"kind": "pigeon"}, "'kind' is one of email, pager, webhook"),
+        ({"kind": "webhook"}, "url: Field required"),
+        ({"kind": "webhook", "url": "x", "form": "slack"}, "form: Extra inputs are not permitted"),
+    ],
+)
+def test_a_mistake_in_a_target_is_told_with_its_line(tmp_path: Path, target: dict[str, Any], said: str) -> None:
+    with pytest.raises(OptionError, match=r"alerts.yaml, line \d+") as caught:
+        written(tmp_path, patterns=[{"pattern": "sales.*", "alerts": {"targets": [target]}}])
+    assert said in caught.value.found

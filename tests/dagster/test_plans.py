@@ -1,0 +1,156 @@
+"""Every step's dry run keeps a plan with an id; the plan is carried out as it stands, or refused with what moved."""
+
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pyarrow as pa
+import pytest
+
+from assets.config import Project
+from assets.policies import IndexColumns
+from assets.resources import PaimonCatalog
+from definitions import build_definitions
+from maintenance.table.table import Table
+from tests.dagster.conftest import land
+
+
+def launch(
+    project: Project, instance: dg.DagsterInstance, job: str, step: str, **config: Any
+) -> dg.ExecuteInProcessResult:
+    """One step alone, as the op selection of the Launchpad runs it."""
+    definition = build_definitions(project).resolve_job_def(job)
+    given = {"ops": {step.rpartition(".")[2]: {"config": config}}}
+    if "." in step:
+        given = {"ops": {step.partition(".")[0]: given}}
+    return definition.execute_in_process(run_config=given, instance=instance, op_selection=[step], raise_on_error=False)
+
+
+def told(result: dg.ExecuteInProcessResult) -> dict[str, Any]:
+    assert result.success
+    (event,) = [event for event in result.all_events if event.event_type_value == "STEP_OUTPUT"]
+    return {label: found.value for label, found in event.event_specific_data.metadata.items()}  # type: ignore[union-attr]
+
+
+def refused(result: dg.ExecuteInProcessResult) -> str:
+    assert not result.success
+    (event,) = [event for event in result.all_events if event.event_type_value == "STEP_FAILURE"]
+    failure = event.step_failure_data.user_failure_data
+    assert failure is not None
+    assert failure.description is not None
+    return failure.description
+
+
+def orders(project: Project) -> Table:
+    return PaimonCatalog(warehouse=project.warehouse).get_table("shop.orders")
+
+
+@pytest.fixture
+def table(project: Project) -> Table:
+    created = PaimonCatalog(warehouse=project.warehouse).get_or_create(project.tables[0])
+    created.write_arrow(pa.table({"id": pa.array([1, 2], pa.int64()), "status": ["new", "new"]}))
+    return created
+
+
+EXPIRY = "expire_shop_orders"
+STEPS = {
+    "changelog": ("compact_shop_orders", "changelog", {}),
+    "file_index": ("compact_shop_orders", "file_index", {}),
+    "tag": ("expire", f"{EXPIRY}.tag", {"name": "once"}),
+    "expire_tags": ("expire", f"{EXPIRY}.expire_tags", {}),
+}
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_dry_run_keeps_a_plan_that_is_done_once(
+    project: Project, instance: dg.DagsterInstance, table: Table, step: str
+) -> None:
+    job, op, config = STEPS[step]
+    if step == "file_index":
+        more = project.tables[0].model_copy(update={"index_columns": IndexColumns(bitmap=("status",))})
+        project = project.model_copy(update={"tables": (more,)})
+    if step == "expire_tags":
+        config = {"older_than": "2999-01-01T00:00:00+00:00"}
+        launch(project, instance, "expire", f"{EXPIRY}.tag", name="old")
+    before = table.snapshots.latest_id(), table.tags.names()
+    dry = launch(project, instance, job, op, dry_run=True, **config)
+    shown = told(dry)
+    assert (table.snapshots.latest_id(), table.tags.names()) == before, "a dry run changes nothing"
+    assert {"plan id", "plan", "planned files", "planned bytes"} <= shown.keys()
+    assert len(shown["plan"].records) >= 1
+    run = instance.get_run_by_id(dry.run_id)
+    assert run is not None
+    assert run.tags["paimon/plan_id"] == shown["plan id"]
+    done = told(launch(project, instance, job, op, plan_id=shown["plan id"]))
+    assert done["plan id"] == shown["plan id"]
+    assert (table.snapshots.latest_id(), table.tags.names()) != before
+    again = refused(launch(project, instance, job, op, plan_id=shown["plan id"]))
+    assert "the table has moved" in again
+    assert again.count("Next step: ") == 1
+
+
+def test_the_plan_of_an_ingestion_names_files_and_rows(project: Project, instance: dg.DagsterInstance) -> None:
+    def ingest(**config: Any) -> dg.ExecuteInProcessResult:
+        return launch(project, instance, "ingest_shop_orders", "ingest", **config)
+
+    land(project, 1, 1, [(1, "new", "+I"), (2, "new", "+I")])
+    land(project, 2, 2, [(3, "new", "+I")])
+    shown = told(ingest(dry_run=True))
+    assert [(row.data["group"], row.data["reason"]) for row in shown["plan"].records] == [
+        ("batch 1 of delivery 1", "2 rows"),
+        ("batch 2 of delivery 2", "1 rows"),
+    ]
+    assert not (Path(project.warehouse) / "shop.db" / "orders").exists(), "a dry run creates no table"
+    land(project, 3, 3, [(4, "new", "+I")])
+    done = told(ingest(plan_id=shown["plan id"]))
+    assert (done["committed batches"], done["row count"]) == (2, 3)
+    assert "batch 1 of delivery 1: batch 3 of delivery 3 comes in its place" in refused(
+        ingest(plan_id=shown["plan id"])
+    )
+    rest = told(ingest(dry_run=True))
+    land(project, 3, 3, [(4, "new", "+I"), (5, "new", "+I")])
+    assert "is " in refused(ingest(plan_id=rest["plan id"]))
+    assert orders(project).to_arrow().num_rows == 3
+
+
+def test_a_plan_says_it_all(project: Project, instance: dg.DagsterInstance, table: Table) -> None:
+    result = launch(project, instance, "compact_shop_orders", "compact", plan_id="0" * 16, full=True)
+    assert "'full' is set beside 'plan_id'" in refused(result)
+
+
+def test_a_plan_is_estimated_from_past_runs(project: Project, instance: dg.DagsterInstance, table: Table) -> None:
+    job, op, config = STEPS["tag"]
+    assert "estimated seconds" not in told(launch(project, instance, job, op, dry_run=True, **config))
+    definition = build_definitions(project).resolve_job_def("expire")
+    run = definition.execute_in_process(instance=instance, op_selection=[f"{EXPIRY}*"], raise_on_error=False)
+    assert f"{EXPIRY}.record" in {event.step_key for event in run.get_step_success_events()}
+    assert told(launch(project, instance, job, op, dry_run=True, **config))["estimated seconds"] >= 0
+
+
+def test_many_tables_are_compacted_in_one_run(project: Project, instance: dg.DagsterInstance, table: Table) -> None:
+    visits = PaimonCatalog(warehouse=project.warehouse).get_or_create(project.tables[1])
+    for seconds in range(2):
+        visits.write_arrow(pa.table({"page": ["a"], "seconds": pa.array([seconds], pa.int32())}))
+    table.write_arrow(pa.table({"id": pa.array([3], pa.int64()), "status": ["new"]}))
+
+    def compact(**config: Any) -> dg.ExecuteInProcessResult:
+        definition = build_definitions(project).resolve_job_def("compact_database")
+        given = {"ops": {"compact_tables": {"config": config}}}
+        return definition.execute_in_process(run_config=given, instance=instance, raise_on_error=False)
+
+    assert "no table matches hr.*" in refused(compact(tables=["hr.*"]))
+    shown = told(compact(full=True, dry_run=True))
+    assert {row.data["group"].split(" ")[0] for row in shown["plan"].records} == {"shop.orders", "shop.visits"}
+    only = told(compact(full=True, dry_run=True, without=["*.visits"]))
+    assert len(only["plan"].records) == 1
+    assert (table.snapshots.latest_id(), visits.snapshots.latest_id()) == (2, 2)
+    done = told(compact(plan_id=shown["plan id"], max_concurrent=1))
+    assert done["tables that were changed"] == 2
+    assert (table.snapshots.latest_id(), visits.snapshots.latest_id()) == (3, 3)
+    event = instance.get_latest_materialization_event(dg.AssetKey(["shop", "visits"]))
+    assert event is not None
+    assert event.asset_materialization is not None
+    assert event.asset_materialization.metadata["files"].value == 1
+    again = refused(compact(plan_id=shown["plan id"]))
+    assert "shop.orders" in again
+    assert "files are out" in again

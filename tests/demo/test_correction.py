@@ -1,0 +1,48 @@
+"""The correction of past weather: the table holds what pandas makes of it, and the system tables tell of it."""
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from assets.config import project_of_environment as project
+from assets.resources import PaimonCatalog
+from demo import correction, routes, weather
+from demo.report import Corrected, correction_report
+from demo.run import INDEX_QUERIES, WEATHER, index_report
+from maintenance.operations.compact import compact
+from maintenance.operations.rewrite_file_index import rewrite_file_index
+from tests.spark.conftest import spark  # noqa: F401
+
+
+@pytest.mark.slow
+def test_the_correction_is_that_of_pandas(spark: SparkSession, tmp_path: Path) -> None:  # noqa: F811
+    catalog = PaimonCatalog(warehouse=str(tmp_path))
+    described = next(table for table in project().tables if table.identifier == WEATHER)
+    table = catalog.get_or_create(described)
+    rows = weather.observations()
+    for start in range(0, rows.num_rows, 2000):
+        table.write_arrow(rows.slice(start, 2000))
+    before = correction.marks(catalog.open(), WEATHER)
+    assert (before.files, before.records, before.vectors) == (14, 26_115, 0)
+    report = table.update(correction.ASSIGNMENTS, correction.WHERE, spark=spark)
+    assert (report.method, report.updated_rows) == ("deletion_vectors", 2_205)
+    after = correction.marks(catalog.open(), WEATHER)
+    assert (after.records, after.deleted_rows) == (26_115 + 2_205, 2_205)
+    assert after.vectors == report.touched_files > 0
+    assert routes.same(correction.found(table.to_arrow()), correction.expected())
+    assert not routes.same(correction.found(rows), correction.expected())
+    told = Corrected(report.updated_rows, report.touched_files, report.method, 15, (("after", after),))
+    assert "2,205 rows of" in correction_report("the wind", told)[1]
+    # Indexes asked for later know the rows that are not deleted.
+    indexed = table.copy({"file-index.bitmap.columns": "wind_dir,visib", "file-index.bsi.columns": "precip"})
+    rewrite_file_index(None, indexed)
+    for query in INDEX_QUERIES[WEATHER]:
+        line = index_report(table, query)
+        assert " 0 by file indexes" not in line
+        assert table.to_arrow(where=query).equals(
+            table.to_arrow(where=query, options={"file-index.read.enabled": "false"})
+        )
+    assert not compact(None, table, full=True).failed
+    assert correction.marks(catalog.open(), WEATHER).vectors == 0
+    assert routes.same(correction.found(table.to_arrow()), correction.expected())

@@ -1,0 +1,30 @@
+"""`python -m tests.soak --minutes 10`: the soak, with its figures every few seconds and a verdict (`make soak`)."""
+
+import argparse
+import signal
+import sys
+import tempfile
+from functools import partial
+from pathlib import Path
+
+from tests.soak.soak import Limits, soak, told
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.soak")
+    parser.add_argument("--minutes", type=float, default=10.0, help="how long the writer commits")
+    parser.add_argument("--lag", type=int, default=180, help="seconds of writing that maintenance may lag behind")
+    parser.add_argument("--folder", type=Path, help="keep everything here; else it is removed")
+    arguments = parser.parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what was started is to end, too
+    with tempfile.TemporaryDirectory(prefix="soak-") as temporary:
+        folder = arguments.folder or Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        say = partial(print, flush=True)
+        outcome = soak(folder, round(60 * arguments.minutes), limits=Limits(arguments.lag), say=say)
+    print(told(outcome))
+    return 1 if outcome.faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,88 @@
+"""A project of the soak's own: warehouse, tables.yaml and Dagster's instance in one folder, the daemon beside them."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import yaml
+
+from assets.config import FOLDER, Project, load_project
+from maintenance.spark.connect_server import end_with_parent
+from tests.soak.workload import COLUMNS, TABLE
+
+TRIGGER = 5
+RETAINED = 20
+_STOP_SECONDS = 120.0
+_SPARK = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+          "spark.sql.codegen.wholeStage": "false"}  # fmt: skip
+
+
+def set_up(folder: Path) -> Project:
+    """Write the project's files; the table does not exist yet."""
+    described = {
+        "warehouse": str(folder / "warehouse"),
+        "spark": {"options": _SPARK},
+        "expiry": {"cron": "* * * * *", "time_zone": "UTC"},
+        "tables": [
+            {
+                "identifier": TABLE,
+                "columns": dict(COLUMNS),
+                "primary_keys": ["id"],
+                "options": {"bucket": 2, "write-only": True, "num-sorted-run.compaction-trigger": TRIGGER},
+                "retention": {"keep_at_least": 5, "keep_at_most": RETAINED},
+            }
+        ],
+    }
+    path = folder / "tables.yaml"
+    path.write_text(yaml.safe_dump(described))
+    shipped = yaml.safe_load((FOLDER / "dagster.yaml").read_text())
+    home = folder / "home"
+    home.mkdir()
+    shipped["storage"]["sqlite"]["base_dir"] = str(home / "sqlite")
+    shipped["local_artifact_storage"]["config"]["base_dir"] = str(home)
+    shipped["compute_logs"]["config"]["base_dir"] = str(home / "logs")
+    # A machine that does other work, too, may need minutes until a run's process has loaded its definitions.
+    shipped["run_monitoring"]["start_timeout_seconds"] = 900
+    (home / "dagster.yaml").write_text(yaml.safe_dump(shipped))
+    return load_project(path, folder)
+
+
+def environment(folder: Path, more: Mapping[str, str]) -> dict[str, str]:
+    """Of Dagster's processes."""
+    own = {"DAGSTER_HOME": str(folder / "home"), "PAIMON_TABLES": str(folder / "tables.yaml")}
+    return {**os.environ, **own, "PYTHONPATH": str(FOLDER), **more}
+
+
+def command(name: str, *arguments: str) -> Sequence[str]:
+    return [str(Path(sys.executable).parent / name), *arguments, "-w", str(FOLDER / "workspace.yaml")]
+
+
+@contextmanager
+def daemon(folder: Path, found: Mapping[str, str]) -> Iterator[None]:
+    """Dagster's daemon, with compaction by sensor and expiry by schedule switched on."""
+    switches = [("sensor", "start", "latest_snapshots"), ("schedule", "start", "daily_expiry")]
+    variables = environment(folder, found)
+    for switch in switches:
+        subprocess.run(command("dagster", *switch), env=variables, cwd=FOLDER, check=True, stdout=subprocess.DEVNULL)
+    with (folder / "daemon.log").open("wb") as output:
+        process = subprocess.Popen(
+            command("dagster-daemon", "run"),
+            env=variables,
+            cwd=FOLDER,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            preexec_fn=end_with_parent,  # noqa: PLW1509 - takes no lock
+        )
+        try:
+            yield
+        finally:
+            process.send_signal(signal.SIGINT)
+            try:
+                process.wait(_STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()

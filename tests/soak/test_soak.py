@@ -1,0 +1,14 @@
+"""The soak in short: the same code as `make soak`, for less than a minute of writing."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.soak.soak import Limits, soak, told
+
+
+@pytest.mark.slow
+def test_a_short_soak(tmp_path: Path) -> None:
+    outcome = soak(tmp_path, 45, limits=Limits(), say=print)
+    assert not outcome.faults, told(outcome)
+    assert outcome.numbers["wrong rows"] == 0

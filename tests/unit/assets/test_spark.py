@@ -1,0 +1,89 @@
+"""The Spark resource: whose settings a run gets, and which mistakes in them are told."""
+
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from assets import keys
+from assets.config import SPARK_ACTIONS, load_project
+from assets.resources import Spark, of_run, spark_of
+from definitions import build_definitions
+from maintenance.errors import NotFoundError, OptionError
+
+TABLES = """\
+warehouse: lake
+spark:
+  options: {spark.driver.memory: 1g, spark.a: all, spark.b: all, spark.c: all, spark.d: all}
+  jobs:
+    compact: {spark.b: job, spark.c: job, spark.d: job}
+patterns:
+  - pattern: db.*
+    spark_options: {spark.c: table, spark.d: table}
+tables:
+  - {identifier: db.t, columns: {id: INT, day: DATE}, partition_keys: [day]}
+"""
+
+
+def resource(folder: Path) -> Spark:
+    path = folder / "tables.yaml"
+    path.write_text(TABLES)
+    return spark_of(load_project(path, folder).with_patterns([]))
+
+
+def in_run(spark: Spark, run: dg.DagsterRun) -> Spark:
+    spark._run = run
+    return spark
+
+
+def test_each_level_goes_over_the_one_before(tmp_path: Path) -> None:
+    spark = resource(tmp_path).model_copy(update={"run_options": {"spark.d": "run"}})
+    run = dg.DagsterRun("compact_db_t", tags={"paimon/action": "compact", "paimon/table": "db.t"})
+    found = in_run(spark, run).settings()
+    assert [found[f"spark.{name}"] for name in "abcd"] == ["all", "job", "table", "run"]
+    other = dg.DagsterRun("maintain_db_u", tags={"paimon/action": "maintain", "paimon/table": "db.u"})
+    assert in_run(resource(tmp_path), other).settings()["spark.b"] == "all"
+    assert resource(tmp_path).settings()["spark.c"] == "all", "outside a run"
+
+
+@pytest.mark.parametrize(
+    ("selected", "expected"),
+    [
+        ({keys.asset_key("db.t")}, ("maintain", "db.t")),
+        ({keys.compaction("db.t")}, ("compact", "db.t")),
+        ({keys.changelog("db.t")}, ("compact", "db.t")),
+        ({keys.asset_key("db.t"), keys.asset_key("db.u")}, ("maintain", None)),
+        ({keys.compaction("db.t"), keys.compaction("db.u")}, ("compact", None)),
+    ],
+)
+def test_a_run_from_an_assets_page_counts_as_a_job(
+    selected: set[dg.AssetKey], expected: tuple[str | None, str | None]
+) -> None:
+    assert of_run(dg.DagsterRun("__ASSET_JOB", asset_selection=frozenset(selected))) == expected
+
+
+def test_the_jobs_that_can_be_set_are_those_that_use_spark(tmp_path: Path) -> None:
+    path = tmp_path / "tables.yaml"
+    path.write_text(TABLES.replace("columns: {id: INT, day: DATE}",
+                                   "options: {changelog-producer: lookup}, columns: {id: INT, day: DATE}, "
+                                   "landing: {path: landing, commit_user: feed}"))  # fmt: skip
+    definitions = build_definitions(load_project(path, tmp_path))
+    using = set()
+    for job in definitions.resolve_all_job_defs():
+        if "paimon/action" in job.run_tags and "spark" in job.get_required_resource_defs():
+            using.add(job.run_tags["paimon/action"])
+    assert using == set(SPARK_ACTIONS)
+
+
+def test_an_unknown_job_is_a_mistake(tmp_path: Path) -> None:
+    path = tmp_path / "tables.yaml"
+    path.write_text(TABLES.replace("compact: {spark.b", "compaction: {spark.b"))
+    with pytest.raises(OptionError, match=r"no job 'compaction' uses Spark; name one of maintain, ingest, compact,"):
+        load_project(path, tmp_path)
+    with pytest.raises(OptionError, match="no job 'expire' uses Spark"):
+        Spark(jobs={"expire": {}}).settings()
+
+
+def test_a_server_that_is_not_there_is_told_at_once(tmp_path: Path) -> None:
+    with pytest.raises(NotFoundError, match=r"no Spark Connect server answers \(sc://127.0.0.1:1\)"):
+        Spark(remote="sc://127.0.0.1:1/;token=secret").session()

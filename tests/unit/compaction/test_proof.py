@@ -1,0 +1,281 @@
+"""Proved rewrites: faithful ones pass, and what is done wrong in any of them never reaches a snapshot."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import maintenance.compaction.rewrite as rewrite
+import maintenance.compaction.sorting as sorting
+from maintenance.compaction.merging import MergedKeys, Merging
+from maintenance.compaction.proof.settings import ProofSettings
+from maintenance.errors import OptionError
+from maintenance.format.system_fields import SEQUENCE_NUMBER
+from maintenance.operations.compact import compact
+from maintenance.operations.fsck import fsck
+from maintenance.read.windows import Window
+from maintenance.table.table import Table
+from maintenance.write.rolling import RollingFileWriter
+from tests.tables import create_table, data_files, files_on_disk
+
+FIELDS = (("id", "INT NOT NULL"), ("a", "INT"), ("b", "STRING"), ("c", "DOUBLE"))
+Change = Callable[[pa.Table], pa.Table]
+
+
+def rows(keys: range, salt: int) -> pa.Table:
+    ids = np.array(keys)
+    return pa.table(
+        {
+            "id": pa.array(ids, pa.int32()),
+            "a": pa.array((ids * 7 + salt) % 100, pa.int32(), mask=(ids + salt) % 3 == 0),
+            "b": pa.array([None if (key + salt) % 4 == 0 else f"{salt} of {key}" for key in keys]),
+            "c": pa.array(ids * 0.5 + salt),
+        }
+    )
+
+
+def keyed(folder: Path, options: dict[str, str] | None = None) -> Table:
+    """A table with three runs that overlap."""
+    table = create_table(folder, FIELDS, ("id",), options or {})
+    for salt in range(3):
+        table.write_arrow(rows(range(salt * 50, 200 + salt * 30), salt))
+    return table
+
+
+def untouched(table: Table, folder: Path, before: pa.Table, snapshot: int | None) -> dict[str, Any]:
+    """Check that the table is as it was, and that what was written is in quarantine. Returns what is told of it."""
+    assert table.snapshots.latest_id() == snapshot
+    assert table.to_arrow().sort_by("id") == before.sort_by("id")
+    (told,) = Path(table.location).glob("_quarantine/*/proof.json")
+    report: dict[str, Any] = json.loads(told.read_text())
+    moved = {str(path.relative_to(told.parent)) for path in told.parent.rglob("*") if path.is_file()} - {"proof.json"}
+    assert moved == set(report["files"])
+    assert files_on_disk(table) - moved_paths(table) == data_files(table)
+    assert fsck(table.file_io, table.location, deep=True).healthy
+    return report
+
+
+def moved_paths(table: Table) -> set[str]:
+    return {path for path in files_on_disk(table) if "_quarantine" in path}
+
+
+def refused(table: Table, folder: Path, **how: Any) -> dict[str, Any]:
+    """Compact, which must fail with both digests, and leave the table as it was."""
+    before, snapshot = table.to_arrow(), table.snapshots.latest_id()
+    report = compact(None, table, full=True, **how)
+    (group,) = report.failed
+    told = untouched(table, folder, before, snapshot)
+    assert told["expected"]["digest"] in group.message
+    assert told["given"]["digest"] in group.message
+    assert "_quarantine" in group.message
+    return told
+
+
+def merged_as(change: Change, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make every merge of a compaction wrong, but for windows of few rows."""
+    for method in ("merged", "looked_up"):
+        right = getattr(Merging, method)
+
+        def wrong(self: Merging, window: Window, levels: np.ndarray, right: Any = right) -> MergedKeys:
+            found: MergedKeys = right(self, window, levels)
+            return found if found.results.num_rows < 10 else replace(found, results=change(found.results))
+
+        monkeypatch.setattr(Merging, method, wrong)
+
+
+def swapped(rows: pa.Table) -> pa.Table:
+    """Two keys have each other's value."""
+    order = np.arange(rows.num_rows)
+    order[[3, 4]] = order[[4, 3]]
+    at = rows.column_names.index("c")
+    return rows.set_column(at, "c", rows.column("c").take(pa.array(order)))
+
+
+def renumbered(rows: pa.Table) -> pa.Table:
+    numbers = rows.column(SEQUENCE_NUMBER.name).to_numpy().copy()
+    numbers[5] -= 1
+    return rows.set_column(rows.column_names.index(SEQUENCE_NUMBER.name), SEQUENCE_NUMBER.name, pa.array(numbers))
+
+
+def retracted(rows: pa.Table) -> pa.Table:
+    kinds = rows.column("_VALUE_KIND").to_numpy().copy()
+    kinds[2] = 3
+    return rows.set_column(rows.column_names.index("_VALUE_KIND"), "_VALUE_KIND", pa.array(kinds))
+
+
+def negated(rows: pa.Table) -> pa.Table:
+    """The values of a whole column have another sign."""
+    return rows.set_column(rows.column_names.index("c"), "c", pa.compute.negate(rows.column("c")))
+
+
+WRONG: dict[str, Change] = {
+    "drops a row": lambda rows: pa.concat_tables([rows.slice(0, 7), rows.slice(8)]),
+    "doubles a row": lambda rows: pa.concat_tables([rows.slice(0, 8), rows.slice(7)]),
+    "swaps values": swapped,
+    "is out of order": lambda rows: rows.take(pa.array([1, 0, *range(2, rows.num_rows)])),
+    "has another number": renumbered,
+    "has another kind": retracted,
+    "has other signs": negated,
+    "has nothing": lambda rows: rows.slice(0, 0),
+}
+ENGINES: dict[str, dict[str, str]] = {
+    "deduplicate": {},
+    "first-row": {"merge-engine": "first-row"},
+    "partial-update": {"merge-engine": "partial-update"},
+    "groups": {"merge-engine": "partial-update", "fields.a.sequence-group": "b"},
+    "aggregation": {
+        "merge-engine": "aggregation",
+        "fields.a.aggregate-function": "sum",
+        "fields.b.aggregate-function": "max",
+        "fields.c.aggregate-function": "sum",
+    },
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("mode", ["auto", "full", "sampled"])
+def test_a_faithful_rewrite_is_proved(engine: str, mode: str, tmp_path: Path) -> None:
+    table = keyed(tmp_path, ENGINES[engine])
+    before = table.to_arrow().sort_by("id")
+    report = compact(None, table, full=True, proof=mode)
+    assert not report.failed
+    assert report.proof["mode"] == ("sampled" if mode == "sampled" else "full")
+    assert (report.proof["rows read"], report.proof["rows written"]) == (540, 260)
+    assert report.proof["columns proved by key"] == []
+    assert report.proof["digest"] in report.groups[0].proof
+    # Of first-row tables reads leave out what is not compacted.
+    assert engine == "first-row" or table.to_arrow().sort_by("id") == before
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_wrong_merge_is_found(engine: str, wrong: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = keyed(tmp_path, ENGINES[engine])
+    merged_as(WRONG[wrong], monkeypatch)
+    refused(table, tmp_path)
+
+
+def test_the_older_record_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    right = Merging.merged
+
+    def wrong(self: Merging, window: Window, run_levels: np.ndarray) -> MergedKeys:
+        oldest = window.groups.order[window.groups.starts]
+        found = right(self, window, run_levels)
+        return replace(found, results=window.rows.select(found.results.column_names).take(pa.array(oldest)))
+
+    monkeypatch.setattr(Merging, "merged", wrong)
+    told = refused(keyed(tmp_path), tmp_path)
+    assert told["expected"]["rows"] == told["given"]["rows"] == 260
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_lost_window_is_found(which: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    right = rewrite.windows
+
+    def wrong(*given: Any) -> Any:
+        for number, window in enumerate(right(*given[:2], 100)):
+            if number != which:
+                yield window
+
+    monkeypatch.setattr(rewrite, "windows", wrong)
+    refused(keyed(tmp_path), tmp_path)
+
+
+def test_a_writer_that_drops_a_batch_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = keyed(tmp_path)
+    right = RollingFileWriter._write_group
+    monkeypatch.setattr(RollingFileWriter, "_write_group", lambda self, rows: right(self, rows.slice(0, 100)))
+    refused(table, tmp_path)
+
+
+def test_a_wrong_level_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = keyed(tmp_path)
+    right = RollingFileWriter.close
+    monkeypatch.setattr(RollingFileWriter, "close", lambda self: tuple(replace(file, level=3) for file in right(self)))
+    told = refused(table, tmp_path)
+    assert any("on level 3, and 5 was planned" in wrong for wrong in told["wrong"])
+
+
+def test_wrong_key_bounds_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = keyed(tmp_path)
+    right = RollingFileWriter.close
+    monkeypatch.setattr(
+        RollingFileWriter, "close", lambda self: tuple(replace(file, max_key=file.min_key) for file in right(self))
+    )
+    told = refused(table, tmp_path)
+    assert any("largest key" in wrong for wrong in told["wrong"])
+
+
+@pytest.mark.parametrize("producer", ["full-compaction", "lookup"])
+@pytest.mark.parametrize("lost", ["+I", "-U", "all", "values"])
+def test_a_wrong_changelog_is_found(producer: str, lost: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = keyed(tmp_path, {"changelog-producer": producer})
+    compact(None, table, full=True)
+    table.write_arrow(rows(range(100, 400), 9))
+    kind = {"+I": 0, "-U": 1}.get(lost)
+    for method in ("merged", "looked_up"):
+        right = getattr(Merging, method)
+
+        def wrong(self: Merging, window: Window, levels: np.ndarray, right: Any = right) -> MergedKeys:
+            found: MergedKeys = right(self, window, levels)
+            if found.changelog is None:
+                return found
+            kinds = found.changelog.column("_VALUE_KIND").to_numpy()
+            if lost == "values" and found.changelog.num_rows >= 10:
+                return replace(found, changelog=swapped(found.changelog))
+            return replace(found, changelog=found.changelog.filter(pa.array((kinds != kind) & (lost != "all"))))
+
+        monkeypatch.setattr(Merging, method, wrong)
+    told = refused(table, tmp_path)
+    assert any("changelog" in wrong for wrong in told["wrong"])
+
+
+def appended(folder: Path, options: dict[str, str] | None = None) -> Table:
+    table = create_table(folder, FIELDS, (), {"bucket": "-1", **(options or {})})
+    for salt in range(4):
+        table.write_arrow(rows(range(salt * 100, salt * 100 + 100), salt))
+    return table
+
+
+@pytest.mark.parametrize("how", [{}, {"order_strategy": "order", "order_by": ["a"]}])
+def test_append_tables(how: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = appended(tmp_path)
+    report = compact(None, table, full=not how, **how)
+    assert (report.proof["rows read"], report.proof["rows written"]) == (400, 400)
+    table.write_arrow(rows(range(1000, 1100), 3))
+    table.write_arrow(rows(range(1100, 1200), 3))
+    right = RollingFileWriter.write
+    monkeypatch.setattr(RollingFileWriter, "write", lambda self, rows: right(self, swapped(rows)))
+    before, snapshot = table.to_arrow(), table.snapshots.latest_id()
+    (group,) = compact(None, table, full=not how, **how).failed
+    assert "not those read" in group.message
+    untouched(table, tmp_path, before, snapshot)
+
+
+def test_a_range_that_loses_rows_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = appended(tmp_path, {"target-file-size": "3 kb"})
+    monkeypatch.setattr(sorting, "_in_range", lambda rows, task: rows.slice(0, 10))
+    before, snapshot = table.to_arrow(), table.snapshots.latest_id()
+    (group,) = compact(None, table, order_strategy="order", order_by=["id"]).failed
+    assert "not those read" in group.message
+    untouched(table, tmp_path, before, snapshot)
+
+
+def test_off_is_off_and_other_words_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = keyed(tmp_path)
+    with pytest.raises(OptionError, match="auto, full, sampled, off"):
+        compact(None, table, proof="maybe")
+    merged_as(WRONG["drops a row"], monkeypatch)
+    report = compact(None, table, full=True, proof="off")
+    assert not report.failed
+    assert report.proof["mode"] == "off"
+
+
+def test_a_sample_grows_thinner_with_the_rows() -> None:
+    settings = ProofSettings(hashes=1000)
+    assert [settings.shift(rows, 10) for rows in (1, 100, 101, 200, 201, 1000)] == [0, 0, 1, 1, 2, 4]
