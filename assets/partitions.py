@@ -25,10 +25,12 @@ from assets.step_config import PartitionCompactConfig
 from maintenance.metadata.partition_path import partition_path
 from maintenance.operations.compact import compact
 from maintenance.operations.compact_report import PLANNED, CompactReport
+from maintenance.operations.partition_states import PartitionState, PartitionStates, partition_states
 from maintenance.operations.produce_changelog import produce_changelog
 
 # Dagster refuses partition keys that hold this.
 _FORBIDDEN = "..."
+_DIGEST = "digest of the files"
 
 
 def partitions_of(table: TableConfig) -> dg.DynamicPartitionsDefinition:
@@ -45,6 +47,17 @@ def spec_of(key: str) -> dict[str, str]:
     """The other way round."""
     pairs = (part.partition("=") for part in key.split("/"))
     return {unquote(name): unquote(text) for name, _, text in pairs}
+
+
+def state_metadata(state: PartitionState, snapshot: int) -> dict[str, Any]:
+    """A partition as it was at a snapshot: what a run and the sensor both record of it."""
+    return {"files": state.files, "bytes": state.bytes, "snapshot": snapshot, _DIGEST: state.digest}
+
+
+def recorded_digest(event: dg.AssetMaterialization) -> Any:
+    """The digest of the partition that an event records, or None."""
+    found = event.metadata.get(_DIGEST)
+    return None if found is None else found.value
 
 
 def state_asset(table: TableConfig) -> dg.AssetSpec:
@@ -137,9 +150,18 @@ def _rewritten(
     account = {step: {**report_numbers(report), "input_bytes": _input_bytes(report)},
                BEFORE: shape_numbers(report.before)}  # fmt: skip
     keep_account(context.op_execution_context, catalog, table.identifier, report.after, account)
+    _record_states(context, partition_states(opened))
     numbers = {"partitions": len(specs), "partitions rewritten": len(stale), **spark.metadata()}
     version = dg.DataVersion(str(report.compacted_through or 0))
     return dg.MaterializeResult(metadata={**numbers, **report_metadata(report)}, data_version=version)
+
+
+def _record_states(context: dg.AssetExecutionContext, found: PartitionStates) -> None:
+    """Give each partition of the run its own numbers; those of the report are of all of them."""
+    states = {key_of(state.spec): state for state in found.partitions}
+    for key in context.partition_keys:
+        if key in states and found.snapshot_id is not None:
+            context.add_asset_metadata(state_metadata(states[key], found.snapshot_id), partition_key=key)
 
 
 def _input_bytes(report: CompactReport) -> int:

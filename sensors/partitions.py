@@ -15,7 +15,7 @@ from dagster import DagsterInstance
 
 from assets import keys
 from assets.config import TableConfig
-from assets.partitions import key_of, partitions_of
+from assets.partitions import key_of, partitions_of, recorded_digest, state_metadata
 from assets.resources import PaimonCatalog
 from maintenance.errors import NotFoundError
 from maintenance.operations.partition_states import PartitionState, PartitionStates, partition_states
@@ -109,7 +109,8 @@ class Telling:
             if states[key].stale or key not in digests:
                 self._observe(key, states[key], snapshot)
         for key in told:
-            self.events += [self._found(of, key, states[key], snapshot) for of in self._up_to_date(states[key])]
+            found_so = (self._found(of, key, states[key], snapshot) for of in self._up_to_date(states[key]))
+            self.events += [event for event in found_so if event is not None]
         digests.update({key: states[key].digest for key in told})
         self.room -= _EVENTS_EACH * len(told)
         return Mirrored((found.snapshot_id or 0) if len(told) == len(changed) else 0, digests)
@@ -120,7 +121,7 @@ class Telling:
             dg.AssetObservation(
                 keys.partition_states(self.table.identifier),
                 partition=key,
-                metadata={"files": state.files, "bytes": state.bytes, "snapshot": int(snapshot)},
+                metadata=state_metadata(state, int(snapshot)),
                 tags={"dagster/data_version": snapshot},
             )
         )
@@ -133,26 +134,39 @@ class Telling:
             found.append(keys.changelog(self.table.identifier))
         return found
 
-    def _found(self, asset: dg.AssetKey, key: str, state: PartitionState, snapshot: str) -> Event:
-        """As a run would record it: with the state that was worked on, so that a later one makes it stale."""
+    def _found(self, asset: dg.AssetKey, key: str, state: PartitionState, snapshot: str) -> Event | None:
+        """As a run would record it: with the state that was worked on, so that a later one makes it stale.
+
+        None where a run has recorded this state itself, and against the latest observation.
+        """
         of = keys.partition_states(self.table.identifier)
         record = self.instance.get_latest_data_version_record(of, True, key)
         event = None if record is None else record.event_log_entry.asset_observation
         version = (event.tags if event else {}).get("dagster/data_version", snapshot)
-        name = of.to_user_string()
-        pointer = {} if record is None else {f"dagster/input_event_pointer/{name}": str(record.storage_id)}
+        pointer = f"dagster/input_event_pointer/{of.to_user_string()}"
+        seen = 0 if record is None else record.storage_id
+        known = self.instance.get_latest_data_version_record(asset, False, key)
+        made = None if known is None else known.event_log_entry.asset_materialization
+        if made is not None and recorded_digest(made) == state.digest and _number(made.tags, pointer) >= seen:
+            return None
         return dg.AssetMaterialization(
             asset,
             partition=key,
             description=f"Found up to date at snapshot {snapshot}.",
-            metadata={"files": state.files, "bytes": state.bytes, "snapshot": int(snapshot)},
+            metadata=state_metadata(state, int(snapshot)),
             tags={
                 "dagster/data_version": snapshot,
                 "dagster/code_version": "found",  # without one Dagster takes no notice of what follows
-                f"dagster/input_data_version/{name}": version,
-                **pointer,
+                f"dagster/input_data_version/{of.to_user_string()}": version,
+                **({pointer: str(seen)} if seen else {}),
             },
         )
+
+
+def _number(tags: Mapping[str, str] | None, name: str) -> int:
+    """The storage id that a tag holds, -1 for none."""
+    text = (tags or {}).get(name, "")
+    return int(text) if text.isdecimal() else -1
 
 
 def partition_sensor(tables: Sequence[TableConfig]) -> dg.SensorDefinition:

@@ -130,6 +130,11 @@ def test_a_backfill_rewrites_what_is_stale_and_late_data_reopens_a_partition(
     version = first.asset_materializations_for_node("shop__sales__compaction")[0].tags["dagster/data_version"]
     assert version == "2", "all that snapshot 2 holds is compacted"
     cursor = tick(project, instance, cursor)
+    latest = instance.get_latest_data_version_record(COMPACTION, False, "day=03")
+    assert latest is not None
+    assert latest.run_id == first.run_id, "what the run has told is not told again"
+    assert latest.asset_materialization is not None
+    assert latest.asset_materialization.metadata["files"].value == 1
     assert set(statuses(project, instance).values()) == {StaleStatus.FRESH}
 
     put(table, "03", "07")
