@@ -13,10 +13,8 @@ Fields are matched by name, so files of other writers with other record names or
 import io
 import itertools
 import json
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, TypeVar
 
 import fastavro
@@ -26,6 +24,7 @@ from maintenance.errors import CorruptFileError, PaimonError, UnsupportedError
 from maintenance.format.avro_codec import AVRO_CODECS, AvroCodec
 from maintenance.format.columnar_records import columnar_records, is_columnar
 from maintenance.format.json_object import missing_key
+from maintenance.format.polars_threads import polars_works_here
 from maintenance.format.varint import read_varint, unzigzag, varint
 
 T = TypeVar("T")
@@ -95,7 +94,7 @@ class AvroColumns:
     @classmethod
     def of_blocks(cls, header: bytes, blocks: Sequence[tuple[int, bytes]]) -> "AvroColumns | None":
         """Blocks by their number of records and plain bytes; None where the columnar decoder cannot be used."""
-        if _first_process() != os.getpid() or any(count > len(content) for count, content in blocks):
+        if not polars_works_here() or any(count > len(content) for count, content in blocks):
             return None
         return cls(header, tuple(block[0] for block in blocks), tuple(block[1] for block in blocks))
 
@@ -116,12 +115,6 @@ class AvroColumns:
         except Exception:  # noqa: BLE001 - `read_records` meets the same bytes and tells
             return None
         return frame if len(frame) == sum(self.counts[i] for i in chosen) else None
-
-
-@cache
-def _first_process() -> int:
-    """The process that decoded columns first; those forked from it inherit the answer."""
-    return os.getpid()
 
 
 def _decodable(data: bytes) -> bytes:

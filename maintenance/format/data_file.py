@@ -1,8 +1,9 @@
 """What a manifest says about one data file. Source: metadata sections 4.2 and 6, Java `DataFileMeta`."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import IntEnum
+from operator import attrgetter
 from typing import Any
 
 from maintenance.errors import CorruptFileError
@@ -68,6 +69,13 @@ class DataFileMeta:
     external_path: str | None = None
     first_row_id: int | None = None
     write_cols: tuple[str, ...] | None = None
+
+    def __reduce__(self) -> tuple[type["DataFileMeta"], tuple[Any, ...]]:
+        """Many of them travel to tasks and back; what dataclasses do by themselves takes five times as long."""
+        return DataFileMeta, _VALUES(self)
+
+
+_VALUES = attrgetter(*(field.name for field in fields(DataFileMeta)))
 
 
 def written_fields(file: DataFileMeta, schema: TableSchema) -> list[DataField]:

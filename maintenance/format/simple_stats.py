@@ -21,6 +21,10 @@ class SimpleStats:
     max_values: bytes
     null_counts: tuple[int | None, ...] | None
 
+    def __reduce__(self) -> tuple[type["SimpleStats"], tuple[Any, ...]]:
+        """As with the data files that they are of."""
+        return SimpleStats, (self.min_values, self.max_values, self.null_counts)
+
 
 EMPTY_STATS = SimpleStats(EMPTY_ROW, EMPTY_ROW, ())
 

@@ -52,6 +52,8 @@ ManifestFilter = Callable[[ManifestFileMeta], bool]
 
 # Manifests decoded ahead of the one whose entries are looked at.
 _AHEAD = 4
+# So many entries tell how many bytes each takes; they are encoded twice where a manifest holds more.
+_PROBE = 512
 
 
 def keep_all(_: object) -> bool:
@@ -221,7 +223,7 @@ class ManifestWriter:
     def write(self, entries: Sequence[ManifestEntry], schema_id: int) -> list[ManifestFileMeta]:
         """Write entries in order, rolled at the target size; nothing for no entries. `schema_id`: if there are none."""
         metas = []
-        start, step = 0, 4096
+        start, step = 0, _PROBE
         while start < len(entries):
             chunk = entries[start : start + step]
             data = self._formatted(serialize_manifest(chunk, self.codec, self.level))
@@ -229,7 +231,7 @@ class ManifestWriter:
                 step = max(1, len(chunk) // 2)
                 continue
             if len(data) < self.target_size // 2 and start + step < len(entries):
-                step *= 2
+                step = max(2 * step, step * self.target_size // len(data))
                 continue
             metas.append(self._write_one(chunk, data, schema_id))
             start += len(chunk)

@@ -322,7 +322,13 @@ class _Compaction:
                 if isinstance(task, AppendCompactionTask)
             ]
             return [*sort_units(self._spark, self._table, sorting, self._progress)]
-        done = run_tasks(self._spark, run_unit, tasks, on_done=lambda n: self._progress(f"{n} groups rewritten"))
+        done = run_tasks(
+            self._spark,
+            run_unit,
+            tasks,
+            sizes=[sum(file.file_size for file in unit.input_files) for unit in plan.units],
+            on_done=lambda n: self._progress(f"{n} groups rewritten"),
+        )
         return list(zip(plan.units, done, strict=True))
 
     def _tasks(self, plan: CompactionPlan, stamp: str) -> "list[CompactionTask | AppendCompactionTask]":

@@ -30,8 +30,8 @@ class PostponedPlan:
 def plan_postponed(table: Table, scope: CompactionScope, *, now_millis: int) -> PostponedPlan:
     """The plan on the latest snapshot. `now_millis`: local wall clock as if UTC."""
     snapshot = table.latest_snapshot()
-    if snapshot is None:
-        return PostponedPlan(None, ())
+    if snapshot is None or not table.is_primary_key_table:  # only keys wait for their bucket
+        return PostponedPlan(snapshot, ())
     entries = table.manifests.live_entries(snapshot, replace(scope, groups=None).selection(table))
     left = scope.left_alone(table, entries, now_millis)
     groups = by_bucket([entry for entry in entries if entry.partition not in left])

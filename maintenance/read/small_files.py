@@ -1,8 +1,9 @@
 """Read data files one behind the other, small ones together.
 
 Of a file of some kilobytes most of the time goes into turning its columns into the wanted ones, which costs the same
-for a few rows as for many. So small parquet files of one schema are decoded one by one and converted as one table.
-Where anything is unlike the usual each file is read for itself, which also names the file that an error is about.
+for a few rows as for many. So small parquet files of one schema are decoded in one call where their types allow it,
+else one by one, and converted as one table. Where anything is unlike the usual each file is read for itself, which
+also names the file that an error is about.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,6 +13,7 @@ import pyarrow as pa
 from maintenance.errors import PaimonError
 from maintenance.format.data_format import natural_table
 from maintenance.format.parquet import read_stored
+from maintenance.format.parquet_together import read_together
 from maintenance.format.system_fields import SYSTEM_FIELDS
 from maintenance.read.data_file import DataFileReader
 
@@ -62,15 +64,31 @@ def _together(group: Sequence[DataFileReader]) -> pa.Table | None:
     """The rows of small files that are alike; None where one of them is not what its metadata says."""
     first = group[0]
     fields = first.file_fields()
-    tables: list[pa.Table] = []
     try:
-        for reader in group:
-            with reader.context.file_io.open_input(reader.path) as source:
-                found = read_stored(source, [field.name for field in fields], reader.path)
-            if found.num_rows != reader.file.row_count or (tables and found.schema != tables[0].schema):
-                return None
-            tables.append(found)
-        rows = natural_table(pa.concat_tables(tables).combine_chunks(), fields, first.path)
-        return first.conform(rows)
+        stored = _decoded_together(group, [field.name for field in fields])
+        if stored is None:
+            stored = _decoded_one_by_one(group, [field.name for field in fields])
+        if stored is None:
+            return None
+        return first.conform(natural_table(stored, fields, first.path))
     except PaimonError:
         return None
+
+
+def _decoded_together(group: Sequence[DataFileReader], names: Sequence[str]) -> pa.Table | None:
+    try:
+        found = read_together([reader.context.file_io.read_bytes(reader.path) for reader in group], names)
+    except OSError:
+        return None
+    return found if found is not None and found.num_rows == sum(reader.file.row_count for reader in group) else None
+
+
+def _decoded_one_by_one(group: Sequence[DataFileReader], names: Sequence[str]) -> pa.Table | None:
+    tables: list[pa.Table] = []
+    for reader in group:
+        with reader.context.file_io.open_input(reader.path) as source:
+            found = read_stored(source, names, reader.path)
+        if found.num_rows != reader.file.row_count or (tables and found.schema != tables[0].schema):
+            return None
+        tables.append(found)
+    return pa.concat_tables(tables).combine_chunks()

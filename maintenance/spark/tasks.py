@@ -27,6 +27,8 @@ P = TypeVar("P")
 R = TypeVar("R")
 
 _WAVE = 512
+_TASK_PAYLOADS = 8
+_TASK_BYTES = 16 << 20
 _BYTES_WITH_FUNCTION = 1 << 18
 # How many modules were loaded when this process last froze what is loaded.
 _FROZEN = {"modules": 0}
@@ -50,20 +52,36 @@ def run_tasks(
     function: Callable[[P], R],
     payloads: Sequence[P],
     *,
+    sizes: Sequence[int] | None = None,
     on_done: Callable[[int], None] | None = None,
 ) -> "list[R | TaskError]":
     """Outcomes in the order of the payloads.
 
-    Args: `function`: importable, gets one payload; `on_done`: told how many more payloads are done.
+    Args: `function`: importable, gets one payload; `sizes`: bytes that each payload has to do with, where small ones
+        may share a task; `on_done`: told how many more payloads are done.
     """
     outcomes: list[R | TaskError] = []
+    weights = sizes or [_TASK_BYTES] * len(payloads)
     for start in range(0, len(payloads), _WAVE):
         wave = payloads[start : start + _WAVE]
-        done = _in_process(function, wave) if spark is None else _on_spark(spark, function, wave)
+        shares = _shares(weights[start : start + _WAVE])
+        done = _in_process(function, wave) if spark is None else _on_spark(spark, function, wave, shares)
         outcomes.extend(done)
         if on_done is not None:
             on_done(len(wave))
     return outcomes
+
+
+def _shares(sizes: Sequence[int]) -> list[range]:
+    """Which payloads share a task: neighbours, as long as they are few and small."""
+    shares: list[range] = []
+    start = size = 0
+    for number, more in enumerate(sizes):
+        if number > start and (number - start >= _TASK_PAYLOADS or size + more > _TASK_BYTES):
+            shares.append(range(start, number))
+            start, size = number, 0
+        size += more
+    return [*shares, range(start, len(sizes))] if sizes else []
 
 
 def _in_process(function: Callable[[P], R], payloads: Sequence[P]) -> "list[R | TaskError]":
@@ -90,16 +108,18 @@ def portable(error: Exception) -> Exception:
         return PaimonError(f"{type(error).__name__}: {error}", "a task", "See the log of the task.")
 
 
-def _on_spark(spark: "SparkSession", function: Callable[[P], R], payloads: Sequence[P]) -> "list[R | TaskError]":
-    frame, payloads_of = payload_frame(spark, [pickle.dumps(payload) for payload in payloads])
+def _on_spark(
+    spark: "SparkSession", function: Callable[[P], R], payloads: Sequence[P], shares: Sequence[range]
+) -> "list[R | TaskError]":
+    frame, payloads_of = payload_frame(spark, [pickle.dumps([(i, payloads[i]) for i in share]) for share in shares])
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         enter_task()
         for batch in batches:
-            for index, payload in payloads_of(batch):
-                outcome = _guarded(function, pickle.loads(payload))
-                data = pickle.dumps(_Indexed(index, outcome))
-                yield pa.RecordBatch.from_arrays([pa.array([data], pa.binary())], names=["outcome"])
+            for _, share in payloads_of(batch):
+                for index, payload in pickle.loads(share):
+                    data = pickle.dumps(_Indexed(index, _guarded(function, payload)))
+                    yield pa.RecordBatch.from_arrays([pa.array([data], pa.binary())], names=["outcome"])
 
     with ended_with_caller(spark):
         indexed = [pickle.loads(bytes(row[0])) for row in frame.mapInArrow(run, "outcome binary").collect()]

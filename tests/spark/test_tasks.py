@@ -3,6 +3,7 @@
 import os
 
 import pytest
+from pyspark import TaskContext
 from pyspark.sql import SparkSession
 
 from maintenance.errors import DataError, PaimonError
@@ -60,6 +61,28 @@ def measured(payload: bytes) -> tuple[int, int]:
 def test_large_payloads_are_sent_one_by_one(spark: SparkSession) -> None:
     payloads = [bytes([number]) * 150_000 for number in range(7)]
     assert run_tasks(spark, measured, payloads) == [(number, 150_000) for number in range(7)]
+
+
+def place(payload: int) -> tuple[int, int]:
+    """The payload, and the Spark partition that took it."""
+    context = TaskContext.get()
+    assert context is not None
+    if payload == 3:
+        raise DataError("three", "a payload", "Take another one.")
+    return payload, context.partitionId()
+
+
+def test_small_payloads_share_a_task_and_large_ones_do_not(spark: SparkSession) -> None:
+    small, large = 1 << 10, 1 << 30
+    sizes = [small] * 9 + [large, small, large] + [small] * 3
+    outcomes = run_tasks(spark, place, range(15), sizes=sizes)
+    assert [number for number, outcome in enumerate(outcomes) if isinstance(outcome, TaskError)] == [3]
+    taken = [outcome for outcome in outcomes if not isinstance(outcome, TaskError)]
+    assert [payload for payload, _ in taken] == [number for number in range(15) if number != 3]
+    shares: dict[int, list[int]] = {}
+    for payload, partition in taken:
+        shares.setdefault(partition, []).append(payload)
+    assert sorted(shares.values()) == [[0, 1, 2, 4, 5, 6, 7], [8], [9], [10], [11], [12, 13, 14]]
 
 
 def test_no_work(session: SparkSession | None) -> None:

@@ -77,13 +77,17 @@ def values(data_type: DataType) -> st.SearchStrategy[Any]:
 
 @dataclass
 class Model:
-    """Columns by id and rows with the types that they were written with. `index`: the column with a file index."""
+    """Columns by id and rows with the types that they were written with.
+
+    `index`: the column with a file index; `former`: all types that a column has had, by id: files keep them.
+    """
 
     key: str | None
     index: str | None
     columns: dict[int, DataField] = field(default_factory=dict)
     order: list[int] = field(default_factory=list)
     rows: list[dict[int, tuple[DataType, Any]]] = field(default_factory=list)
+    former: dict[int, list[DataType]] = field(default_factory=dict)
 
     @property
     def fields(self) -> list[DataField]:
@@ -120,7 +124,11 @@ def _change(data: st.DataObject, model: Model, number: int) -> list[SchemaChange
             del model.columns[column]
             return [DropColumn(part.name), *_index_follows(model, part.name, None)]
         case "type" if column != 0:
-            wanted = [t for t in _TYPES if may_change(part.type, t, explicit=True) and _is_modelled(part.type, t)]
+            types = model.former.setdefault(column, [])
+            types.append(part.type)
+            wanted = [
+                t for t in _TYPES if all(may_change(old, t, explicit=True) and _is_modelled(old, t) for old in types)
+            ]
             model.columns[column] = DataField(column, part.name, draw(st.sampled_from(wanted or [part.type])))
             if model.columns[column].type == part.type:
                 return []
