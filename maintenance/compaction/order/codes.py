@@ -7,29 +7,37 @@ Java `ZIndexer` and `ConvertBinaryUtil`.
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from maintenance.errors import UnsupportedError
 
 _SIGN = np.uint64(1 << 63)
+# Of so many bytes of a word.
+_KEPT = np.array([2**64 - 2 ** (64 - 8 * length) for length in range(9)], np.uint64)
 _PER_MILLI = {"s": 0, "ms": 1, "us": 1000, "ns": 10**6}
 WORD_BYTES = 8
+"""Of a number."""
 
 
 def column_bytes(column: pa.Array, text_bytes: int = WORD_BYTES) -> np.ndarray:
     """uint8, shape (n, width), most significant first; null is all zeros. `text_bytes`: width of texts and bytes."""
-    if _is_text(column.type):
-        return _text_bytes(column, text_bytes)
-    codes = np.where(column.is_null().to_numpy(zero_copy_only=False), np.uint64(0), _codes(column))
-    return codes.astype(">u8").view(np.uint8).reshape(-1, WORD_BYTES)
+    if not is_text(column.type):
+        return column_codes(column).astype(">u8").view(np.uint8).reshape(-1, WORD_BYTES)
+    words = [_text_codes(column, start) for start in range(0, text_bytes, WORD_BYTES)]
+    return np.stack(words, axis=1).astype(">u8").view(np.uint8)[:, :text_bytes]
 
 
 def column_codes(column: pa.Array) -> np.ndarray:
     """uint64, shape (n,). Null is 0."""
-    return np.ascontiguousarray(column_bytes(column)).view(">u8").reshape(-1).astype(np.uint64)
+    if is_text(column.type):
+        return _text_codes(column, 0)
+    codes = _codes(column)
+    if column.null_count:
+        codes[column.is_null().to_numpy(zero_copy_only=False)] = 0
+    return codes
 
 
-def _is_text(arrow: pa.DataType) -> bool:
+def is_text(arrow: pa.DataType) -> bool:
+    """Whether values are texts or bytes, which count with their first bytes."""
     return bool(pa.types.is_string(arrow) or pa.types.is_binary(arrow))
 
 
@@ -51,18 +59,24 @@ def _codes(column: pa.Array) -> np.ndarray:
 
 
 def _of_doubles(values: np.ndarray) -> np.ndarray:
-    bits = np.where(np.isnan(values), np.float64("nan"), values).view(np.int64)
+    nan = np.isnan(values)
+    bits = (np.where(nan, np.float64("nan"), values) if nan.any() else values).view(np.int64)
     return np.where(bits < 0, ~bits, bits ^ np.int64(-(2**63))).view(np.uint64)
 
 
-def _text_bytes(column: pa.Array, width: int) -> np.ndarray:
-    lengths = pc.binary_length(column.fill_null(b"" if pa.types.is_binary(column.type) else "")).to_numpy()
-    binary = column.cast(pa.binary())
-    offsets = np.frombuffer(binary.buffers()[1], np.int32)[binary.offset : binary.offset + len(binary)].astype(np.int64)
-    data = binary.buffers()[2]
-    content = np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(1, np.uint8)
-    out = np.zeros((len(binary), width), np.uint8)
-    for place in range(width):
-        at = np.minimum(offsets + place, len(content) - 1)
-        out[:, place] = np.where(place < lengths, content[at], 0)
-    return out
+def _text_codes(column: pa.Array, start: int) -> np.ndarray:
+    """The eight bytes from the number `start` on, filled up with zeros, as numbers."""
+    offsets = np.frombuffer(column.buffers()[1], np.int32)[column.offset : column.offset + len(column) + 1]
+    offsets = offsets.astype(np.int64)
+    lengths = np.diff(offsets) - start
+    if column.null_count:
+        lengths[column.is_null().to_numpy(zero_copy_only=False)] = 0
+    first, size = int(offsets[0]), int(offsets[-1] - offsets[0])
+    # Copied, so that it is aligned, and a word and the next one can be read anywhere.
+    content = np.zeros((size + start) // WORD_BYTES + 2, "<u8")
+    if size:
+        content.view(np.uint8)[:size] = np.frombuffer(column.buffers()[2], np.uint8, size, first)
+    at = offsets[:-1] - first + start
+    word, shift = at // WORD_BYTES, (at % WORD_BYTES * 8).view(np.uint64)
+    low, high = content[word] >> shift, content[word + 1] << np.uint64(1) << np.uint64(63) - shift
+    return (low | high).byteswap() & _KEPT[np.clip(lengths, 0, WORD_BYTES)]

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maintenance.catalog import open_catalog
+from maintenance.compaction.order.bits import in_turn
 from maintenance.compaction.order.codes import column_bytes, column_codes
-from maintenance.compaction.order.hilbert import packed, transposed
+from maintenance.compaction.order.curve import places, transpose
 from maintenance.compaction.order.orders import ORDERS, range_keys
 from maintenance.compaction.order.zorder import zorder_words
 from maintenance.compaction.sorting import cuts
@@ -59,7 +60,7 @@ def test_a_z_order_takes_bits_in_turn(points: list[tuple[int, str]], width: int)
         assert value == int(wanted.ljust(128, "0"), 2)
 
 
-@pytest.mark.parametrize("columns", [1, 3, 5, 8, 9])
+@pytest.mark.parametrize("columns", [1, 2, 3, 5, 8, 9, 65])
 def test_a_z_order_of_many_columns_takes_bits_in_turn(columns: int) -> None:
     numbers = np.random.default_rng(columns).integers(-(2**63), 2**63 - 1, (columns, 20), dtype=np.int64)
     words = zorder_words([pa.array(column) for column in numbers], 8)
@@ -69,13 +70,46 @@ def test_a_z_order_of_many_columns_takes_bits_in_turn(columns: int) -> None:
         assert "".join(f"{int(word[row]):064b}" for word in words) == wanted
 
 
-@pytest.mark.parametrize(("dimensions", "bits"), [(2, 4), (3, 3), (4, 2)])
+@pytest.mark.parametrize(("dimensions", "bits"), [(2, 4), (2, 5), (3, 3), (4, 2), (5, 2)])
 def test_a_hilbert_curve_visits_neighbours(dimensions: int, bits: int) -> None:
     points = np.stack(np.meshgrid(*[np.arange(1 << bits)] * dimensions), axis=-1).reshape(-1, dimensions)
-    (words,) = packed(transposed(points.T.astype(np.uint64), bits), bits)
+    (words,) = places(list(points.T.astype(np.uint64)), bits)
     assert len(set(words.tolist())) == len(points)
     steps = np.abs(np.diff(points[np.argsort(words)].astype(int), axis=0)).sum(axis=1)
     assert steps.max() == 1, "each point lies beside the one before"
+
+
+def place_on_curve(point: list[int], bits: int) -> int:
+    """Skilling's method for one point, a bit at a time."""
+    x = list(point)
+    for level in range(bits - 1, 0, -1):
+        below = (1 << level) - 1
+        for axis in range(len(x)):
+            if x[axis] >> level & 1:
+                x[0] ^= below
+            else:
+                other = (x[0] ^ x[axis]) & below
+                x[0], x[axis] = x[0] ^ other, x[axis] ^ other
+    for axis in range(1, len(x)):
+        x[axis] ^= x[axis - 1]
+    turned = 0
+    for level in range(bits - 1, 0, -1):
+        if x[-1] >> level & 1:
+            turned ^= (1 << level) - 1
+    return int("".join(f"{value ^ turned:0{bits}b}"[bit] for bit in range(bits) for value in x), 2)
+
+
+@pytest.mark.parametrize("dimensions", [2, 3, 4, 5, 9])
+@pytest.mark.parametrize("bits", [1, 7, 63])
+def test_places_on_a_hilbert_curve_are_skillings(dimensions: int, bits: int) -> None:
+    points = np.random.default_rng(dimensions).integers(0, 2**bits, (dimensions, 30), dtype=np.uint64)
+    words = places(list(points), bits)
+    turned = points.copy()
+    transpose(list(turned), bits)
+    for row, point in enumerate(points.T.tolist()):
+        wanted = f"{place_on_curve(point, bits):0{dimensions * bits}b}".ljust(64 * len(words), "0")
+        assert "".join(f"{int(word[row]):064b}" for word in words) == wanted
+        assert [int(word[row]) for word in in_turn(list(turned), bits)] == [int(word[row]) for word in words]
 
 
 def test_ranges_and_their_cuts() -> None:

@@ -117,3 +117,19 @@ def test_words_of_64_bits_leave_no_room_for_row_numbers(count: int) -> None:
 def test_columns_without_order_are_refused() -> None:
     with pytest.raises(UnsupportedError, match="list"):
         sort_words([pa.array([[1], [2]])])
+
+
+@pytest.mark.parametrize(
+    "distinct", [(1, 1), (2, 3), (40, 2**63), (2**63, 5), (1, 2**63), (30, 30, 2**63), (900, 2**63, 2)]
+)
+def test_several_words_sort_by_one_after_the_other(distinct: tuple[int, ...]) -> None:
+    generator = np.random.default_rng(1)
+    words = [
+        generator.integers(0, 2**64 - 1, many, np.uint64)[generator.integers(0, many, 500)]
+        if many < 1000
+        else generator.integers(0, 2**64 - 1, 500, np.uint64)
+        for many in distinct
+    ]
+    # Small numbers share a word with the row numbers, large ones do not.
+    for given_words in (words, [word % np.uint64(50) for word in words]):
+        assert sort_order(given_words).tolist() == np.lexsort(given_words[::-1]).tolist()
