@@ -1,9 +1,9 @@
 """Rewrite the files of one partition of an append table in an order of their rows.
 
-A partition larger than a file is cut into ranges of the order first; where, follows from a sample of the order's
-columns. Either some tasks read the files and send each range's rows to the task that writes it (`split_ranges`,
-`write_range`), or, where there is nothing to send rows through, each range reads all files and keeps its rows
-(`rewrite_sorted`). Both hold no more than the rows of one range. Source: data section 2.10.
+A small partition is read, sorted and written by one task (`rewrite_sorted`). A larger one is cut into ranges of the
+order, each about a file; where, follows from a sample of the order's columns. Some tasks read the files, each once, and
+send each range's rows to the task that writes it (`split_ranges`, `write_range`). No task holds more than the rows of
+one range. Source: data section 2.10.
 """
 
 import pickle
@@ -16,7 +16,8 @@ import numpy as np
 import pyarrow as pa
 
 from maintenance.compaction.append import AppendCompaction
-from maintenance.compaction.order.orders import ORDERS, Order, range_keys
+from maintenance.compaction.order.orders import SortedBy
+from maintenance.compaction.order.ranges import divided, range_keys
 from maintenance.compaction.proof.bucket import Findings
 from maintenance.compaction.proof.hashing import ROWS, HashedRows, Hashing
 from maintenance.compaction.proof.quarantine import refuse
@@ -32,7 +33,6 @@ from maintenance.types.row_hash import Digest, total
 from maintenance.write.context import FileNames, WriteContext
 from maintenance.write.message import CommitMessage
 from maintenance.write.rolling import FilePlace, RollingFileWriter
-from maintenance.write.rows import contiguous
 
 _BATCH_ROWS = 1 << 17
 _SAMPLE_ROWS = 1 << 12
@@ -42,26 +42,11 @@ _DIGEST = b"digest"
 
 
 @dataclass(frozen=True, slots=True)
-class SortedBy:
-    """An order of rows. `text_bytes`: of texts that count in a Z-order."""
-
-    strategy: str
-    columns: tuple[str, ...]
-    text_bytes: int = 8
-
-    @property
-    def order(self) -> Order:
-        return ORDERS[self.strategy]
-
-
-@dataclass(frozen=True, slots=True)
 class SortTask:
-    """One range of a partition with what reading and writing it needs.
+    """A partition, or some files of one, with what reading and writing it needs.
 
     Attributes:
-        low, high: the rows whose range key is at least the one and below the other; None = no bound.
-        first: it is the partition's first: its message says that the files go.
-        proof: how what the ranges write is proved before anybody commits it.
+        proof: how what is written is proved before anybody commits it.
         snapshot_id: of the snapshot that it was planned on.
     """
 
@@ -69,29 +54,46 @@ class SortTask:
     read: ReadContext
     compaction: AppendCompaction
     by: SortedBy
-    low: bytes | None = None
-    high: bytes | None = None
-    first: bool = True
     proof: ProofSettings = field(default_factory=ProofSettings)
     snapshot_id: int | None = None
 
+    @property
+    def rows(self) -> int:
+        """In its files, deleted ones with them."""
+        return sum(file.row_count for file in self.compaction.files)
 
-def sample(task: SortTask) -> np.ndarray:
-    """Range keys of some rows of each file, evenly, in proportion to its rows; bytes, shape (n,)."""
+    @property
+    def size(self) -> int:
+        """Bytes of its files."""
+        return sum(file.file_size for file in self.compaction.files)
+
+
+@dataclass(frozen=True, slots=True)
+class SampleTask:
+    """Some files of a partition, to look at one row in so many of."""
+
+    task: SortTask
+    step: int
+
+    @classmethod
+    def of(cls, task: SortTask, bytes_at_once: int) -> "list[SampleTask]":
+        """For parts of a partition, so that there is a sample of it in all."""
+        step = max(1, task.rows // _SAMPLE_ROWS)
+        return [cls(part, step) for part in split_files(task, bytes_at_once)]
+
+
+def sample(wanted: SampleTask) -> np.ndarray:
+    """Range keys of some rows of each file, evenly; bytes, shape (n,)."""
+    task = wanted.task
     names = set(task.by.columns)
     fields: tuple[DataField, ...] = tuple(field for field in task.read.fields if field.name in names)
-    narrow = replace(task, read=replace(task.read, fields=fields))
-    count = sum(file.row_count for file in task.compaction.files)
-    step = max(1, count // _SAMPLE_ROWS)
-    found = [_range_keys(rows, task.by)[::step] for rows in _batches(narrow) if rows.num_rows]
-    return np.concatenate(found) if found else np.empty(0, "S8")
-
-
-def cuts(keys: np.ndarray, ranges: int) -> list[bytes]:
-    """Where to cut so that ranges are about equal: at most `ranges` - 1 different keys, ascending."""
-    ordered = np.sort(keys)
-    places = [len(ordered) * cut // ranges for cut in range(1, ranges)]
-    return sorted({bytes(ordered[place]) for place in places if 0 < place < len(ordered)})
+    found, skipped = [np.empty(0, "S8")], 0
+    for rows in _batches(replace(task, read=replace(task.read, fields=fields))):
+        places = np.arange(-skipped % wanted.step, rows.num_rows, wanted.step)
+        skipped += rows.num_rows
+        if len(places):
+            found.append(range_keys(task.by.ranges(rows.take(pa.array(places)))))
+    return np.concatenate(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +140,7 @@ def split_files(task: SortTask, bytes_at_once: int) -> list[SortTask]:
     """The task in parts of about so many bytes of files, in the order of the files."""
     parts: list[list[DataFileMeta]] = []
     room = 0
-    for file in sorted(task.compaction.files, key=lambda f: f.min_sequence_number):
+    for file in _in_order(task):
         if room < file.file_size or not parts:
             parts.append([])
             room = bytes_at_once
@@ -152,15 +154,10 @@ def split_ranges(split: SplitTask) -> Iterator[tuple[int, pa.Table]]:
 
     The writer of the first range is told the digest of all rows.
     """
-    bounds = np.array(split.bounds, np.bytes_)
     reading = _Reading(split.task)
     for rows in _gathered(reading.rows()):
-        ranges = np.searchsorted(bounds, _range_keys(rows, split.task.by), side="right")
-        order = np.argsort(ranges, kind="stable")
-        numbers, starts = np.unique(ranges[order], return_index=True)
-        ordered = rows.take(pa.array(order))
-        for number, start, end in zip(numbers.tolist(), starts, [*starts[1:], len(order)], strict=True):
-            yield split.first_range + number, ordered.slice(start, end - start)
+        for number, part in divided(rows, split.task.by, split.bounds):
+            yield split.first_range + number, part
     for told in reading.told():
         yield split.first_range, told
 
@@ -218,16 +215,10 @@ def write_range(task: RangeTask, tables: Iterator[pa.Table]) -> WrittenRange:
         witness=None if proof is None else proof.output,
     )
     try:
-        rows: list[pa.Table] = []
-        read = Digest()
-        for table in tables:
-            told = (table.schema.metadata or {}).get(_DIGEST)
-            if told is None:
-                rows.append(table)
-            else:
-                read += pickle.loads(told)
-        if rows:
-            _write_sorted(pa.concat_tables(rows).combine_chunks(), task.by, writer)
+        rows, read = _taken(tables)
+        if rows is not None:
+            for part in _ordered(rows, task.by):
+                writer.write(part)
         written = writer.close()
         message = CommitMessage(task.place.partition, task.place.bucket, -1, compact_after=written)
         if proof is None:
@@ -267,41 +258,41 @@ def range_task(task: SortTask) -> RangeTask:
     return RangeTask(task.write, task.read, place, task.by, lowest, task.proof, task.snapshot_id)
 
 
-def replacement(task: SortTask, written: tuple[DataFileMeta, ...]) -> CommitMessage:
-    """The message of a range; the first one's says that the files go."""
+def replacement(task: SortTask, written: tuple[DataFileMeta, ...], *, first: bool = True) -> CommitMessage:
+    """The message of a range. `first`: of its partition; the message says that the files go."""
     plan = task.compaction
-    before: tuple[DataFileMeta, ...] = plan.files if task.first else ()
+    before: tuple[DataFileMeta, ...] = plan.files if first else ()
     return CommitMessage(plan.partition, plan.bucket, plan.total_buckets, compact_before=before, compact_after=written)
 
 
 def rewrite_sorted(task: SortTask) -> WrittenRange:
-    """Rewrite one range, out of all files. Raises: as `write_range`."""
-    reading = _Reading(task if task.first else replace(task, proof=ProofSettings(ProofMode.OFF)))
-    kept = (part for rows in reading.rows() if (part := _in_range(rows, task)).num_rows)
-    return write_range(range_task(task), chain(kept, reading.told()))
+    """Rewrite a partition as one range. Raises: as `write_range`."""
+    reading = _Reading(task)
+    return write_range(range_task(task), chain(reading.rows(), reading.told()))
 
 
-def _write_sorted(rows: pa.Table, by: SortedBy, writer: RollingFileWriter) -> None:
-    words = by.order.words(contiguous(rows, by.columns), by.text_bytes)
-    ordered = rows.take(pa.array(sort_order(words)))
-    for start in range(0, ordered.num_rows, _BATCH_ROWS):
-        writer.write(ordered.slice(start, _BATCH_ROWS))
+def _taken(tables: Iterator[pa.Table]) -> tuple[pa.Table | None, Digest]:
+    """All rows as one table, None without any, and the digest that was told of."""
+    rows: list[pa.Table] = []
+    read = Digest()
+    for table in tables:
+        told = (table.schema.metadata or {}).get(_DIGEST)
+        if told is not None:
+            read += pickle.loads(told)
+        elif table.num_rows:
+            rows.append(table)
+    return (pa.concat_tables(rows).combine_chunks() if rows else None), read
 
 
-def _in_range(rows: pa.Table, task: SortTask) -> pa.Table:
-    if not rows.num_rows or (task.low is None and task.high is None):
-        return rows
-    keys = _range_keys(rows, task.by)
-    mask = np.ones(len(keys), bool)
-    if task.low is not None:
-        mask &= keys >= np.bytes_(task.low)
-    if task.high is not None:
-        mask &= keys < np.bytes_(task.high)
-    return rows.filter(pa.array(mask))
+def _ordered(rows: pa.Table, by: SortedBy) -> Iterator[pa.Table]:
+    """The rows in order, some at a time: all of them once more would take as much memory again."""
+    order = sort_order(by.words(rows))
+    for start in range(0, len(order), _BATCH_ROWS):
+        yield rows.take(pa.array(order[start : start + _BATCH_ROWS]))
 
 
-def _range_keys(rows: pa.Table, by: SortedBy) -> np.ndarray:
-    return range_keys(by.order.ranges(contiguous(rows, by.columns), by.text_bytes))
+def _in_order(task: SortTask) -> list[DataFileMeta]:
+    return sorted(task.compaction.files, key=lambda file: file.min_sequence_number)
 
 
 def _batches(task: SortTask) -> Iterator[pa.Table]:
@@ -316,7 +307,7 @@ def _batches(task: SortTask) -> Iterator[pa.Table]:
             values,
             deletion=plan.deletions.get(file.file_name),
         )
-        for file in sorted(plan.files, key=lambda f: f.min_sequence_number)
+        for file in _in_order(task)
     ]
     return batches_of_files(readers, _BATCH_ROWS)
 

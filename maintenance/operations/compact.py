@@ -18,10 +18,11 @@ from maintenance.bucket.postpone import POSTPONE_BUCKET
 from maintenance.commit.commit import abort, commit_compact
 from maintenance.commit.publish import OPERATION_PROPERTY, CommitIdentity
 from maintenance.compaction.append import AppendCompaction, AppendCompactionTask, proved_append
+from maintenance.compaction.order.orders import SortedBy
 from maintenance.compaction.postpone import PostponeTask, distribute
 from maintenance.compaction.proof.settings import ProofMode, ProofSettings
 from maintenance.compaction.rewrite import CompactionResult, CompactionTask, rewrite_bucket
-from maintenance.compaction.sorting import SortedBy, SortTask
+from maintenance.compaction.sorting import SortTask
 from maintenance.errors import CommitError, ConflictError
 from maintenance.format.data_file import DataFileMeta
 from maintenance.format.index_manifest import IndexManifestEntry

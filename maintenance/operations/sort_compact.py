@@ -6,22 +6,25 @@ Spark's `CompactProcedure`.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from itertools import groupby
+from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from maintenance.commit.commit import abort
 from maintenance.compaction.append import AppendCompaction
-from maintenance.compaction.order.orders import ORDERS
+from maintenance.compaction.order.orders import ORDERS, SortedBy
+from maintenance.compaction.order.ranges import cuts
 from maintenance.compaction.proof.settings import ProofResult
 from maintenance.compaction.rewrite import CompactionResult
 from maintenance.compaction.sorting import (
-    SortedBy,
+    RangeTask,
+    SampleTask,
     SortTask,
     SplitTask,
     WrittenRange,
     check_ranges,
-    cuts,
     range_task,
     replacement,
     rewrite_sorted,
@@ -35,15 +38,17 @@ from maintenance.operations.compact_plan import CompactionPlan, CompactionScope,
 from maintenance.options import table as table_options
 from maintenance.scan.split import Deletions, by_bucket
 from maintenance.spark.exchange import Sender, run_exchange
-from maintenance.spark.tasks import TaskError, run_tasks
+from maintenance.spark.local_exchange import exchange_here
+from maintenance.spark.tasks import TaskError, all_done, run_tasks
 from maintenance.table.table import Table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 NO_ORDER = "none"
-# Files that one task reads.
-_SENT_BYTES = 128 << 20
+# Of files that one task reads, on Spark and here; more where there would be too many tasks.
+_READ_BYTES, _READ_BYTES_HERE = 32 << 20, 4 << 20
+_MOST_PARTS = 1024
 Rewritten = tuple[AppendCompaction, CompactionResult | TaskError]
 
 
@@ -92,71 +97,93 @@ def plan_sorting(table: Table, scope: CompactionScope, *, now_millis: int) -> Co
 def sort_units(
     spark: "SparkSession | None", table: Table, tasks: Sequence[SortTask], progress: Callable[[str], None]
 ) -> list[Rewritten]:
-    """What became of each unit: its ranges' results, or one error; then nothing of what was written of it stays.
-
-    Args: `tasks`: one for each unit, without bounds.
-    """
-    ranges = _cut(spark, table, tasks)
-    if len(ranges) > len(tasks):
-        progress(f"{len(tasks)} partitions are cut into {len(ranges)} ranges")
-    if spark is None or len(ranges) == len(tasks):
-        done = run_tasks(spark, rewrite_sorted, ranges, on_done=lambda n: progress(f"{n} ranges rewritten"))
-    else:
-        done = _exchanged(spark, ranges)
-        progress(f"{len(done)} ranges rewritten")
-    out: list[Rewritten] = []
-    for task in tasks:
-        unit = task.compaction
-        mine = [found for each, found in zip(ranges, done, strict=True) if each.compaction is unit]
-        errors = [found for found in mine if isinstance(found, TaskError)]
-        written = [found for found in mine if not isinstance(found, TaskError)]
-        if errors:
-            abort(table.commit_target(), [replacement(task, found.files) for found in written])
-            out.append((unit, errors[0]))
-            continue
-        try:
-            check_ranges(task, written)
-        except ProofError as error:
-            out.append((unit, TaskError(error)))
-            continue
-        parts = [each for each in ranges if each.compaction is unit]
-        out += [(unit, _result(each, found)) for each, found in zip(parts, written, strict=True)]
-    return out
+    """What became of each unit: its ranges' results, or one error; then nothing of what was written of it stays."""
+    plans = _cut(spark, table, tasks)
+    ranges = sum(plan.ranges for plan in plans)
+    if ranges > len(plans):
+        progress(f"{len(plans)} partitions are cut into {ranges} ranges")
+    # A partition by itself is divided here, too: so its files are read side by side.
+    alone = spark is None and len(plans) == 1
+    cut = [plan for plan in plans if plan.ranges > 1 or alone]
+    whole = [plan for plan in plans if plan.ranges == 1 and not alone]
+    done = run_tasks(spark, rewrite_sorted, [plan.task for plan in whole])
+    written: dict[int, list[WrittenRange | TaskError]] = {}
+    for plan, outcome in zip(whole, done, strict=True):
+        written[id(plan)] = [outcome]
+    # Here one partition after the other, so that no more than one is on its way.
+    for together in [cut] if spark is not None and cut else [[plan] for plan in cut]:
+        exchanged = iter(_exchanged(spark, together))
+        for plan in together:
+            written[id(plan)] = list(islice(exchanged, plan.ranges))
+    progress(f"{ranges} ranges rewritten")
+    return [found for plan in plans for found in _outcomes(table, plan.task, written[id(plan)])]
 
 
-def _result(task: SortTask, found: WrittenRange) -> CompactionResult:
-    message = replacement(task, found.files)
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """A partition, and where it is cut."""
+
+    task: SortTask
+    bounds: tuple[bytes, ...] = ()
+
+    @property
+    def ranges(self) -> int:
+        return len(self.bounds) + 1
+
+
+def _outcomes(table: Table, task: SortTask, done: Sequence[WrittenRange | TaskError]) -> list[Rewritten]:
+    """What became of one unit. `done`: all of its ranges."""
+    unit = task.compaction
+    errors = [found for found in done if isinstance(found, TaskError)]
+    written = [found for found in done if not isinstance(found, TaskError)]
+    if errors:
+        abort(table.commit_target(), [replacement(task, found.files) for found in written])
+        return [(unit, errors[0])]
+    try:
+        check_ranges(task, written)
+    except ProofError as error:
+        return [(unit, TaskError(error))]
+    return [(unit, _result(task, found, first=place == 0)) for place, found in enumerate(written)]
+
+
+def _result(task: SortTask, found: WrittenRange, *, first: bool) -> CompactionResult:
+    message = replacement(task, found.files, first=first)
     rows = [sum(file.row_count for file in files) for files in (message.compact_before, message.compact_after)]
     return CompactionResult(message, rows[0], rows[1], proof=found.proof or ProofResult())
 
 
-def _exchanged(spark: "SparkSession", ranges: Sequence[SortTask]) -> list[WrittenRange | TaskError]:
-    """What became of ranges, whose rows tasks send that read each file once."""
+def _exchanged(spark: "SparkSession | None", plans: Sequence[_Cut]) -> list[WrittenRange | TaskError]:
+    """What became of the ranges, whose rows tasks send that read each file once."""
     senders: list[Sender[SplitTask]] = []
-    first = 0
-    for _, found in groupby(ranges, key=lambda task: id(task.compaction)):
-        group = list(found)
-        bounds = tuple(task.low for task in group if task.low is not None)
-        whole = replace(group[0], low=None, high=None)
-        numbers = range(first, first + len(group))
-        senders += [Sender(SplitTask(part, bounds, first), numbers) for part in split_files(whole, _SENT_BYTES)]
-        first += len(group)
-    return run_exchange(spark, split_ranges, senders, write_range, [range_task(task) for task in ranges])
+    receivers: list[RangeTask] = []
+    for plan in plans:
+        first = len(receivers)
+        receivers += [range_task(plan.task)] * plan.ranges
+        numbers = range(first, len(receivers))
+        parts = split_files(plan.task, _part_bytes(spark, plan.task))
+        senders += [Sender(SplitTask(part, plan.bounds, first), numbers) for part in parts]
+    if spark is None:
+        return exchange_here(split_ranges, senders, write_range, receivers)
+    return run_exchange(spark, split_ranges, senders, write_range, receivers)
 
 
-def _cut(spark: "SparkSession | None", table: Table, tasks: Sequence[SortTask]) -> list[SortTask]:
-    """The tasks, those of large partitions cut into ranges."""
+def _part_bytes(spark: "SparkSession | None", task: SortTask) -> int:
+    """Of files that one task reads."""
+    return max(_READ_BYTES_HERE if spark is None else _READ_BYTES, task.size // _MOST_PARTS)
+
+
+def _cut(spark: "SparkSession | None", table: Table, tasks: Sequence[SortTask]) -> list[_Cut]:
+    """Where to cut the partitions: those that are larger than a file. Raises: errors of reading a sample."""
     target = table_options.target_file_size(table.options, has_primary_key=False)
-    numbers = [-(-sum(file.file_size for file in task.compaction.files) // target) for task in tasks]
-    large = [task for task, number in zip(tasks, numbers, strict=True) if number > 1]
-    sampled = run_tasks(spark, sample, large) if large else []
-    samples = {id(task): keys for task, keys in zip(large, sampled, strict=True)}
-    out: list[SortTask] = []
-    for task, number in zip(tasks, numbers, strict=True):
-        keys = samples.get(id(task))
-        if isinstance(keys, TaskError):
-            raise keys.error
-        bounds: list[bytes | None] = [None, *(cuts(keys, number) if keys is not None else ()), None]
-        for place, (low, high) in enumerate(zip(bounds, bounds[1:], strict=False)):
-            out.append(replace(task, low=low, high=high, first=place == 0))
+    numbers = [-(-task.size // target) for task in tasks]
+    samples = [
+        SampleTask.of(task, _part_bytes(spark, task)) if number > 1 else []
+        for task, number in zip(tasks, numbers, strict=True)
+    ]
+    wanted = [part for parts in samples for part in parts]
+    keys = iter(all_done(run_tasks(spark, sample, wanted), f"table {table.identifier}") if wanted else ())
+    out = []
+    for task, number, parts in zip(tasks, numbers, samples, strict=True):
+        found = list(islice(keys, len(parts)))
+        out.append(_Cut(task, tuple(cuts(np.concatenate(found), number)) if found else ()))
     return out

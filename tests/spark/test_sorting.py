@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 from pyspark.sql import SparkSession
 
 from maintenance.operations.compact import compact
@@ -23,6 +24,30 @@ def test_ranges_are_sorted_side_by_side(spark: SparkSession, tmp_path: Path) -> 
     assert sorted(table.to_arrow().column("a").to_pylist()) == list(range(3000))
     assert len(live_files(table)) == 2, "one for each range"
     assert files_on_disk(table) == data_files(table)
+
+
+@pytest.mark.parametrize(("strategy", "by"), [("order", ["c", "b"]), ("zorder", ["b", "c"]), ("hilbert", ["b", "a"])])
+def test_tasks_and_threads_sort_alike(spark: SparkSession, tmp_path: Path, strategy: str, by: list[str]) -> None:
+    found = []
+    for session in (spark, None):
+        fields = [("a", "INT"), ("b", "DOUBLE"), ("c", "STRING")]
+        table = create_table(tmp_path / str(session is None), fields, (), {"target-file-size": "8 kb"})
+        random = np.random.default_rng(5)
+        for part in range(3):
+            numbers = random.permutation(1000)
+            values = np.where(numbers % 5, numbers / 7, np.nan)
+            texts = [f"{number % 90}" for number in numbers.tolist()]
+            made = {
+                "a": pa.array(numbers, pa.int32(), mask=numbers % 11 == part),
+                "b": pa.array(values, mask=numbers % 13 == 0),
+                "c": pa.array(texts, mask=numbers % 7 == 0),
+            }
+            table.write_arrow(pa.table(made))
+        assert compact(session, table, order_strategy=strategy, order_by=by).proof["rows written"] == 3000
+        files = [pq.read_table(next(Path(table.location).rglob(file.file_name))) for file in live_files(table)]
+        found.append(sorted(repr(file.to_pylist()) for file in files))
+    assert len(found[0]) > 2
+    assert found[0] == found[1]
 
 
 def test_rows_that_are_alike_keep_their_order(spark: SparkSession, tmp_path: Path) -> None:

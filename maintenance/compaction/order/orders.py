@@ -9,6 +9,7 @@ import pyarrow as pa
 from maintenance.compaction.order.hilbert import hilbert_words
 from maintenance.compaction.order.linear import linear_ranges, linear_words
 from maintenance.compaction.order.zorder import zorder_words
+from maintenance.write.rows import contiguous
 
 Words = Callable[[Sequence[pa.Array], int], list[np.ndarray]]
 
@@ -35,7 +36,18 @@ ORDERS: Mapping[str, Order] = {
 }
 
 
-def range_keys(words: Sequence[np.ndarray]) -> np.ndarray:
-    """Words of rows as bytes that compare alike, shape (n,)."""
-    raw = np.ascontiguousarray(np.stack(words, axis=1).astype(">u8"))
-    return raw.view(f"S{8 * len(words)}").reshape(-1)
+@dataclass(frozen=True, slots=True)
+class SortedBy:
+    """An order of the rows of a table. `text_bytes`: of texts that count in a Z-order."""
+
+    strategy: str
+    columns: tuple[str, ...]
+    text_bytes: int = 8
+
+    def words(self, rows: pa.Table) -> list[np.ndarray]:
+        """See `Order.words`. `rows`: n > 0."""
+        return ORDERS[self.strategy].words(contiguous(rows, self.columns), self.text_bytes)
+
+    def ranges(self, rows: pa.Table) -> list[np.ndarray]:
+        """See `Order.ranges`. `rows`: n > 0."""
+        return ORDERS[self.strategy].ranges(contiguous(rows, self.columns), self.text_bytes)

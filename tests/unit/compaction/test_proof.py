@@ -259,7 +259,8 @@ def test_append_tables(how: dict[str, Any], tmp_path: Path, monkeypatch: pytest.
 
 def test_a_range_that_loses_rows_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = appended(tmp_path, {"target-file-size": "3 kb"})
-    monkeypatch.setattr(sorting, "_in_range", lambda rows, task: rows.slice(0, 10))
+    right = sorting.divided
+    monkeypatch.setattr(sorting, "divided", lambda *given: ((n, rows.slice(0, 10)) for n, rows in right(*given)))
     before, snapshot = table.to_arrow(), table.snapshots.latest_id()
     (group,) = compact(None, table, order_strategy="order", order_by=["id"]).failed
     assert "not those read" in group.message

@@ -2,6 +2,7 @@
 
 import datetime as dt
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,11 +15,14 @@ from maintenance.catalog import open_catalog
 from maintenance.compaction.order.bits import in_turn
 from maintenance.compaction.order.codes import column_bytes, column_codes
 from maintenance.compaction.order.curve import places, transpose
-from maintenance.compaction.order.orders import ORDERS, range_keys
+from maintenance.compaction.order.orders import ORDERS
+from maintenance.compaction.order.ranges import cuts, range_keys, range_numbers
 from maintenance.compaction.order.zorder import zorder_words
-from maintenance.compaction.sorting import cuts
 from maintenance.errors import OptionError, UnsupportedError
+from maintenance.operations import sort_compact
 from maintenance.operations.compact import compact
+from maintenance.operations.delete import delete
+from maintenance.spark.local_exchange import exchange_here
 from maintenance.table.table import Table
 from tests.golden.case import extract
 from tests.tables import create_table, data_files, files_on_disk, get_table, keyed, live_files
@@ -120,6 +124,23 @@ def test_ranges_and_their_cuts() -> None:
     assert cuts(np.array([b"a"] * 9), 3) == [b"a"]
 
 
+KEYS = st.tuples(*[st.integers(0, 3) | st.integers(0, 2**64 - 1)] * 3)
+
+
+@settings(max_examples=50)
+@given(
+    keys=st.lists(KEYS, min_size=1, max_size=20), bounds=st.lists(KEYS, max_size=4), count=st.sampled_from([1, 2, 3])
+)
+def test_rows_are_in_the_range_that_their_key_says(
+    keys: list[tuple[int, ...]], bounds: list[tuple[int, ...]], count: int
+) -> None:
+    known = sorted({bound[:count] for bound in [*bounds, keys[0]]})
+    words = [np.array([key[place] for key in keys], np.uint64) for place in range(count)]
+    cut_at = range_keys([np.array([bound[place] for bound in known], np.uint64) for place in range(count)]).tolist()
+    wanted = [sum(bound <= key[:count] for bound in known) for key in keys]
+    assert range_numbers(words, cut_at).tolist() == wanted
+
+
 def rows(start: int, count: int) -> pa.Table:
     random = np.random.default_rng(start)
     numbers = random.permutation(np.arange(start, start + count, dtype=np.int32))
@@ -141,7 +162,7 @@ def test_files_are_in_order_and_no_row_is_lost(tmp_path: Path, strategy: str, by
     report = compact(None, table, order_strategy=strategy, order_by=by)
     assert len(report.snapshot_ids) == 1
     assert all_rows(table) == before
-    assert len(live_files(table)) == 1 if target == "256 mb" else len(live_files(table)) > 2
+    assert (len(live_files(table)) == 1) if target == "256 mb" else (len(live_files(table)) > 2)
     assert files_on_disk(table) == data_files(table)
     files = [
         table.to_arrow().slice(0, 0) if not file.row_count else _of(table, file.file_name) for file in live_files(table)
@@ -153,6 +174,42 @@ def test_files_are_in_order_and_no_row_is_lost(tmp_path: Path, strategy: str, by
     if strategy == "order" and len(files) > 1:
         edges = sorted((file.column("c")[0].as_py() or "", file.column("c")[-1].as_py() or "") for file in files)
         assert all(left[1] <= right[0] for left, right in zip(edges, edges[1:], strict=False)), "ranges do not overlap"
+
+
+@pytest.mark.parametrize(("strategy", "by"), [("order", ["c", "b"]), ("zorder", ["b", "c"]), ("hilbert", ["b", "a"])])
+def test_what_does_not_fit_into_memory_is_sorted_alike(
+    tmp_path: Path, strategy: str, by: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sorted_files = []
+    for held in (1 << 30, 30_000, 0):
+        table = create_table(tmp_path / str(held), FIELDS, (), {"target-file-size": "4 kb"})
+        for part in range(3):
+            made = rows(part * 1000, 1000)
+            odd = [None if n % 5 == 0 else float("nan") if n % 5 == 1 else n / 7 for n in made.column("a").to_pylist()]
+            table.write_arrow(made.set_column(1, "b", pa.array(odd, pa.float64())))
+        before = repr(all_rows(table))
+        monkeypatch.setattr(sort_compact, "exchange_here", partial(exchange_here, held_bytes=held))
+        assert compact(None, table, order_strategy=strategy, order_by=by).proof["rows written"] == 3000
+        # Texts: a NaN is not the same as another one.
+        assert repr(all_rows(table)) == before
+        sorted_files.append([repr(_of(table, file.file_name).to_pylist()) for file in live_files(table)])
+    assert len(sorted_files[0]) > 2
+    assert sorted(sorted_files[0]) == sorted(sorted_files[1]) == sorted(sorted_files[2])
+
+
+@pytest.mark.parametrize("count", [0, 1, 4])
+def test_keys_that_are_all_the_same(tmp_path: Path, count: int) -> None:
+    """All rows are in one range then, whatever the size. `count`: of files that are left, others have no rows."""
+    options = {"target-file-size": "1 kb", "deletion-vectors.enabled": "true"}
+    table = create_table(tmp_path, FIELDS, (), options)
+    for part in range(4):
+        texts = pa.nulls(500, pa.string())
+        table.write_arrow(rows(part * 500, 500).set_column(2, "c", texts))
+    delete(None, table, f"a >= {count * 500}")
+    report = compact(None, table, order_strategy="order", order_by=["c"])
+    assert not report.failed
+    assert [row[0] for row in all_rows(table)] == sorted(range(count * 500), key=repr)
+    assert files_on_disk(table) == data_files(table)
 
 
 def _of(table: Table, name: str) -> pa.Table:
