@@ -9,7 +9,7 @@ from functools import partial
 
 import pyarrow as pa
 
-from maintenance.compaction.proof.bucket import Findings
+from maintenance.compaction.proof.findings import Findings
 from maintenance.compaction.proof.quarantine import refuse
 from maintenance.compaction.proof.settings import ProofMode, ProofResult, ProofSettings
 from maintenance.compaction.proof.stream import StreamProof

@@ -10,7 +10,8 @@ from pyroaring import BitMap
 from maintenance.compaction.lookup_levels import LookupLevels
 from maintenance.compaction.merging import Merging
 from maintenance.compaction.plan import BucketCompaction, RewriteStep
-from maintenance.compaction.proof.bucket import BucketProof, Findings
+from maintenance.compaction.proof.bucket import BucketProof
+from maintenance.compaction.proof.findings import Findings
 from maintenance.compaction.proof.quarantine import refuse
 from maintenance.compaction.proof.settings import ProofMode, ProofResult, ProofSettings
 from maintenance.format.data_file import DataFileMeta, FileSource

@@ -18,7 +18,7 @@ import pyarrow as pa
 from maintenance.compaction.append import AppendCompaction
 from maintenance.compaction.order.orders import SortedBy
 from maintenance.compaction.order.ranges import divided, range_keys
-from maintenance.compaction.proof.bucket import Findings
+from maintenance.compaction.proof.findings import Findings
 from maintenance.compaction.proof.hashing import ROWS, HashedRows, Hashing
 from maintenance.compaction.proof.quarantine import refuse
 from maintenance.compaction.proof.settings import ProofMode, ProofResult, ProofSettings

@@ -13,9 +13,8 @@ two lie windows, merge, changelog, rolling of files: none of it is believed.
 Not looked at: whether reading files and looking up older records is right.
 """
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -25,30 +24,22 @@ from pyroaring import BitMap
 from maintenance.compaction.lookup_levels import LookupLevels, OlderRecords
 from maintenance.compaction.plan import BucketCompaction, RewriteStep
 from maintenance.compaction.proof import files as rules
-from maintenance.compaction.proof.expected import Unit, expect_unit, is_row_engine, picked_rows, units_of
+from maintenance.compaction.proof.expected import picked_rows
+from maintenance.compaction.proof.findings import Findings, Timer
 from maintenance.compaction.proof.hashing import KEYS, ROWS, VALUES, HashedRows, Hashing
-from maintenance.compaction.proof.records import Groups, Origin, Records, batch_of, grouped
+from maintenance.compaction.proof.records import Origin, Records, batch_of, grouped
+from maintenance.compaction.proof.results import Comparison, ResultWitness, Rules, compared_units, due_rows
 from maintenance.compaction.proof.settings import ProofMode, ProofResult, ProofSettings
 from maintenance.compaction.proof.witness import Witness
 from maintenance.format.data_file import DataFileMeta
-from maintenance.format.system_fields import VALUE_KIND
-from maintenance.merge.ordered import RecordOrder
 from maintenance.options import table as table_options
 from maintenance.read.data_file import DataFileReader
-from maintenance.types.row_hash import Digest, combined, mixed
+from maintenance.types.row_hash import Digest
 from maintenance.types.row_kind import KIND_TEXTS, RowKind, is_retract
 from maintenance.write.context import WriteContext
 from maintenance.write.message import CommitMessage
 
 _U64 = np.uint64
-
-
-class Findings(Exception):  # noqa: N818 - no error of the family
-    """What a proof has found to be wrong. Not for users: who proves turns it into an error of the family."""
-
-    def __init__(self, wrong: Sequence[str], expected: Digest, given: Digest) -> None:
-        super().__init__(wrong, expected, given)
-        self.wrong, self.expected, self.given = tuple(wrong), expected, given
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,28 +74,18 @@ class _WatchedLevels(LookupLevels):
         return found
 
 
-class _Output(Witness):
+class _Output(ResultWitness):
     """Rows of data files; what is wanted of them besides."""
 
-    def __init__(self, proof: "BucketProof", hashing: Hashing, *, digests: bool) -> None:
-        super().__init__(hashing, ordered=True, digests=digests)
+    def __init__(self, proof: "BucketProof", rules: Rules, hashing: Hashing, *, digests: bool) -> None:
+        super().__init__(rules, hashing, proof.timed(), digests=digests)
         self._proof = proof
         self.values = Digest()
-        self.keys: list[np.ndarray] = []
-        self.cells: dict[str, list[np.ndarray]] = {}
-
-    def wrote(self, name: str, rows: pa.Table) -> None:
-        with self._proof.timed():
-            super().wrote(name, rows)
 
     def gather(self, rows: HashedRows) -> None:
         if self._proof.proves_values:
             self.values += Digest.of(rows.of(VALUES)[~is_retract(rows.kinds)])
-        if not self._proof.units:
-            return
-        self.keys.append(rows.of(KEYS))
-        for name, hashes in self._proof.cells_of(rows).items():
-            self.cells.setdefault(name, []).append(hashes)
+        super().gather(rows)
 
 
 class _Changes(Witness):
@@ -128,25 +109,6 @@ class _Changes(Witness):
             self.values += Digest.of(values[~retract]) - Digest.of(values[retract])
 
 
-class Timer:
-    """Adds up processor time of this thread."""
-
-    def __init__(self) -> None:
-        self.seconds = 0.0
-        self._depth = 0
-        self._since = 0.0
-
-    def __enter__(self) -> None:
-        if not self._depth:
-            self._since = time.thread_time()
-        self._depth += 1
-
-    def __exit__(self, *_: object) -> None:
-        self._depth -= 1
-        if not self._depth:
-            self.seconds += time.thread_time() - self._since
-
-
 class BucketProof:
     """Watches one compaction, and judges it in the end.
 
@@ -163,46 +125,28 @@ class BucketProof:
         newest_wins: bool,
     ) -> None:
         self._settings, self._write, self._plan = settings, write, plan
-        options, schema = write.options, write.schema
-        self._first_row = table_options.MERGE_ENGINE.of(options) == "first-row"
+        self._timer = Timer()
+        self._rules = rules = Rules(write)
+        self._first_row = table_options.MERGE_ENGINE.of(write.options) == "first-row"
         # Older records of which only the keys are read.
         self._only_keys = self._first_row or newest_wins
-        self._by_row = is_row_engine(options)
-        self.units: tuple[Unit, ...] = () if self._by_row else units_of(schema, options)
         # A compaction that looks up has another form of changelog with first-row: the rows of new keys, as they are.
         self._rows_of_new_keys = plan.changelog and plan.looks_up and self._first_row
         self.proves_values = plan.changelog and not self._rows_of_new_keys
-        sequence = table_options.SEQUENCE_FIELD.of(options)
-        descending = table_options.SEQUENCE_FIELD_SORT_ORDER.of(options) == "descending"
-        key = tuple(schema.trimmed_primary_keys)
-        self._columns = tuple(dict.fromkeys([*sequence, *(name for unit in self.units for name in unit.columns)]))
-        # A record takes its key, its number, and a hash for each thing; sorting takes about three more.
-        weight = 5 + (len(self.units) * 2 or 1) + self.proves_values + len(self._columns)
         rows = sum(file.row_count for file in plan.input_files)
-        names = tuple(field.name for field in write.row_fields)
-        self._hashing = Hashing(
-            names,
-            key,
-            tuple(schema.field_names) if compared is None else compared,
-            settings.shift(rows, weight),
-            {unit.name: unit.names for unit in self.units},
-        )
+        columns = tuple(write.schema.field_names) if compared is None else compared
+        self._hashing = rules.hashing(settings, rows, compared=columns, further=int(self.proves_values))
         # Records whose values are needed as they are, and those of a sample, are gathered piece by piece.
-        together = not self._columns and not self._hashing.shift
-        self._records = Records(RecordOrder(key, sequence, descending), rows if together else 0)
-        self._wanted = (
-            *((ROWS,) if self._by_row else (VALUE_KIND.name, *(unit.name for unit in self.units))),
-            *((VALUES,) if self.proves_values else ()),
-        )
-        self._places = {name: place for place, name in enumerate((*names, *(unit.name for unit in self.units)))}
-        digests = self._by_row or settings.mode == ProofMode.FULL
-        self.output = _Output(self, self._hashing, digests=digests)
+        together = not rules.columns and not self._hashing.shift
+        self._records = Records(rules.order, rows if together else 0)
+        self._wanted = (*rules.wanted, *((VALUES,) if self.proves_values else ()))
+        digests = rules.by_row or settings.mode == ProofMode.FULL
+        self.output = _Output(self, rules, self._hashing, digests=digests)
         self.changes = _Changes(self, self._hashing)
         # Asked for together with the rows' own hashes.
-        self.output.wants = self.changes.wants = (*((KEYS,) if self.units else ()), *self._wanted)
+        self.output.wants = self.changes.wants = (*((KEYS,) if rules.units else ()), *self._wanted)
         self._read: dict[str, int] = {}
         self._found = 0
-        self._timer = Timer()
 
     def timed(self) -> Timer:
         return self._timer
@@ -247,25 +191,7 @@ class BucketProof:
             batch.hashes.update(dict.fromkeys(self._wanted, np.zeros(rows.rows.num_rows, _U64)))
             self._records.add(batch)
             return
-        self._records.add(batch_of(rows, origin, self._wanted, self._columns))
-
-    # What is written
-
-    def cells_of(self, rows: HashedRows) -> dict[str, np.ndarray]:
-        """The hash of each unit of rows with its key; and of kind and sequence number."""
-        cells = {}
-        rows.hash(KEYS, *self._wanted)
-        keys = rows.of(KEYS)
-        for unit in self.units:
-            cells[unit.name] = self._cell(keys, rows.of(unit.name), unit.name)
-        cells[VALUE_KIND.name] = self._system_cell(keys, rows.of(VALUE_KIND.name), rows.numbers.view(_U64))
-        return cells
-
-    def _cell(self, keys: np.ndarray, hashes: np.ndarray, name: str) -> np.ndarray:
-        return mixed(combined([keys, hashes], (0, 1 + self._places[name])))
-
-    def _system_cell(self, keys: np.ndarray, kinds: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-        return mixed(combined([keys, kinds, numbers], (0, 1, 2)))
+        self._records.add(batch_of(rows, origin, self._wanted, self._rules.columns))
 
     # The judgement
 
@@ -278,10 +204,10 @@ class BucketProof:
         """Raises: Findings: something is wrong."""
         with self._timer:
             judged = _Judgement(self._records, looks_up=self._plan.looks_up, covers=not self._first_row)
-            expected, given, by_key, counted = self._rows(judged)
+            rows = self._rows(judged)
             wrong = list(self._wrong_counts(deleted))
-            if expected != given:
-                wrong.insert(0, f"the rows of the new files are not what merging must give{judged.where}")
+            if rows.expected != rows.given:
+                wrong.insert(0, f"the rows of the new files are not what merging must give{rows.where}")
             wrong += self._wrong_changelog(judged)
             written = [file for file in message.compact_after if file.file_name not in self._lifted(message)]
             schema = self._write.schema
@@ -300,15 +226,15 @@ class BucketProof:
                     count, found = rules.ReadBack(self._hashing, readers, limit, whole).check(witness)
                     read_back, wrong = read_back + count, wrong + found
         if wrong:
-            raise Findings(wrong, expected, given)
+            raise Findings(wrong, rows.expected, rows.given)
         return ProofResult(
             ProofMode.SAMPLED if self._hashing.shift else ProofMode.FULL,
             1 << self._hashing.shift,
             sum(self._read.values()),
             self.output.rows,
-            given,
-            by_key,
-            counted,
+            rows.given,
+            rows.by_key,
+            rows.counted,
             read_back,
             self._timer.seconds,
         )
@@ -324,69 +250,17 @@ class BucketProof:
         if self._plan.marks and marked != self._found:
             yield f"{self._found} older records were found, and {marked} are marked as deleted"
 
-    def _rows(self, judged: "_Judgement") -> tuple[Digest, Digest, tuple[str, ...], int]:
-        """Digests of what must be there and of what is; columns proved by key; keys proved by nothing."""
-        if not self._by_row:
-            return self._units(judged)
-        groups = judged.groups
+    def _rows(self, judged: "_Judgement") -> Comparison:
+        records, groups, drops = self._records, judged.groups, self._plan.drop_deletes
         if self._first_row and judged.older is not None:
-            there_already = groups.any(judged.older)
-            groups = groups.of_keys(~there_already)
-        picked = picked_rows(self._write.options, self._records, groups)
-        kept = np.ones(len(picked), bool) if judged.unwritten is None else ~groups.any(judged.unwritten)
-        retract = self._records.retract
-        if self._plan.drop_deletes and retract is not None:
-            kept &= ~retract[picked]
-        hashes = self._records.hashes(ROWS)
+            groups = groups.of_keys(~groups.any(judged.older))
+        unwritten = None if judged.unwritten is None else groups.any(judged.unwritten)
+        if not self._rules.by_row:
+            written = groups if unwritten is None else groups.of_keys(~unwritten)
+            return compared_units(self._rules, records, written, self.output.gathered, drop_deletes=drops)
+        due, picked = due_rows(self._rules, records, groups, left_out=unwritten, drop_deletes=drops)
         judged.picked = (groups, picked)
-        return Digest.of(hashes[picked if kept.all() else picked[kept]]), self.output.digest, (), 0
-
-    def _units(self, judged: "_Judgement") -> tuple[Digest, Digest, tuple[str, ...], int]:
-        groups, records = judged.groups, self._records
-        given_keys = np.concatenate(self.output.keys) if self.output.keys else np.zeros(0, _U64)
-        if judged.unwritten is not None:
-            groups = groups.of_keys(~groups.any(judged.unwritten))
-        lone = groups.counts == 1
-        flags = records.flags(lambda origin: origin.merged)
-        merged = np.zeros(len(groups.starts), bool) if flags is None else groups.any(flags)
-        retract = records.retract
-        unknown = np.zeros(len(groups.starts), bool) if retract is None else groups.any(retract) & (~lone | merged)
-        gone = np.zeros(len(groups.starts), bool)
-        if self._plan.drop_deletes and retract is not None:
-            gone = ~unknown & groups.any(retract)
-        keys = groups.keys
-        place = _Places(keys, given_keys)
-        # Keys whose row is there, or may be there.
-        certain, possible = ~unknown & ~gone, ~gone
-        expected = Digest.of(keys[certain | (unknown & (not self._plan.drop_deletes))])
-        given = Digest.of(given_keys if not self._plan.drop_deletes else given_keys[~place.among(unknown)])
-        if not place.all_among(possible):
-            judged.where += ", which hold keys that are not to be there"
-        by_key: list[str] = []
-        for name, hashes, proved in self._expected_cells(groups, lone & ~merged):
-            sure = certain if proved is None else certain & proved
-            if proved is not None and not proved[~unknown].all():
-                by_key.append(name)
-            due = Digest.of(hashes[sure])
-            cells = np.concatenate(self.output.cells[name]) if name in self.output.cells else np.zeros(0, _U64)
-            found = Digest.of(cells if sure.all() else cells[place.among(sure)])
-            if due != found:
-                judged.where += f", column {name}"
-            expected, given = expected + replace(due, rows=0), given + replace(found, rows=0)
-        return expected, given, tuple(by_key), int(unknown.sum())
-
-    def _expected_cells(
-        self, groups: Groups, lone_as_is: np.ndarray
-    ) -> Iterator[tuple[str, np.ndarray, np.ndarray | None]]:
-        records, keys = self._records, groups.keys
-        if not len(groups.order):
-            return
-        for unit in self.units:
-            found = expect_unit(unit, records, groups, lone_as_is)
-            yield unit.name, self._cell(keys, found.hashes, unit.name), found.proved
-        numbers = records.numbers[groups.newest]
-        kinds = np.where(lone_as_is, records.hashes(VALUE_KIND.name)[groups.newest], _U64(RowKind.INSERT))
-        yield VALUE_KIND.name, self._system_cell(keys, kinds, numbers.view(_U64)), None
+        return Comparison(due, self.output.digest)
 
     def _wrong_changelog(self, judged: "_Judgement") -> Iterator[str]:
         if not self._plan.changelog:
@@ -418,9 +292,10 @@ class BucketProof:
         if judged.unwritten is None:
             return Digest()
         groups = judged.groups.of_keys(judged.groups.any(judged.unwritten))
-        if self.units and self._plan.looks_up:
+        if self._rules.units and self._plan.looks_up:
             return None
-        picked = picked_rows(self._write.options, self._records, groups) if self._by_row else groups.newest
+        by_row = self._rules.by_row
+        picked = picked_rows(self._write.options, self._records, groups) if by_row else groups.newest
         retract = self._records.retract
         kept = picked if retract is None else picked[~retract[picked]]
         return Digest.of(self._records.hashes(VALUES)[kept])
@@ -434,13 +309,11 @@ class _Judgement:
         older: which records were looked up; None if none was.
         unwritten: which records are of files that are only lifted; None if none is.
         lowest_above_0: which records are those of the lowest level above 0 of their key.
-        where: what is wrong with the rows.
         picked: the record of each key, where one is taken whole.
     """
 
     def __init__(self, records: Records, *, looks_up: bool, covers: bool) -> None:
         records.settle()
-        self.where = ""
         self.groups = grouped(records)
         self.picked = (self.groups, self.groups.order)
         self.older = records.flags(lambda origin: origin.older)
@@ -455,27 +328,6 @@ class _Judgement:
             self.lowest_above_0 = (levels > 0) & (levels == lowest)
             if covers:
                 self.groups = groups.only((levels <= 0) | self.lowest_above_0)
-
-
-class _Places:
-    """Where the keys of rows lie among sorted keys. `keys`: ascending; `given`: of rows."""
-
-    def __init__(self, keys: np.ndarray, given: np.ndarray) -> None:
-        self._keys, self._given = keys, given
-        self._at: np.ndarray | None = None
-
-    def among(self, flags: np.ndarray) -> np.ndarray:
-        """Whether the key of each row is one of those with the flag."""
-        if not len(self._keys):
-            return np.zeros(len(self._given), bool)
-        if self._at is None:
-            self._at = np.minimum(np.searchsorted(self._keys, self._given), len(self._keys) - 1)
-            self._known = self._keys[self._at] == self._given
-        return self._known & flags[self._at]
-
-    def all_among(self, flags: np.ndarray) -> bool:
-        """Whether the keys of all rows have the flag; True without a look where the digests of keys tell."""
-        return bool(flags.all()) or bool(self.among(flags).all())
 
 
 def wrong_counts(

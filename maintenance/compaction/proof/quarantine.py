@@ -9,7 +9,7 @@ import json
 import uuid
 from collections.abc import Sequence
 
-from maintenance.compaction.proof.bucket import Findings
+from maintenance.compaction.proof.findings import Findings
 from maintenance.errors import ProofError
 from maintenance.format.data_file import DataFileMeta
 from maintenance.metadata.paths import partition_text_of
