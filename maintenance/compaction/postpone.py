@@ -7,16 +7,23 @@ writer and leave that of writers to chance.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
 
 from maintenance.bucket.postpone import POSTPONE_BUCKET, writer_of
+from maintenance.compaction.proof.findings import Findings
+from maintenance.compaction.proof.postponed import Moved, PostponeProof
+from maintenance.compaction.proof.quarantine import refuse
+from maintenance.compaction.proof.settings import ProofMode, ProofResult, ProofSettings
+from maintenance.errors import ProofError
 from maintenance.format.data_file import DataFileMeta
 from maintenance.format.system_fields import SEQUENCE_NUMBER
+from maintenance.options import table as table_options
 from maintenance.read.data_file import DataFileReader, ReadContext
 from maintenance.read.split_read import partition_values
+from maintenance.types.row_hash import Digest, total
 from maintenance.write.buckets import buckets_of
 from maintenance.write.context import WriteContext
 from maintenance.write.message import CommitMessage
@@ -48,11 +55,37 @@ class PostponeCompaction:
 
 @dataclass(frozen=True, slots=True)
 class PostponeTask:
-    """One such unit with what reading and writing it needs."""
+    """One such unit with what reading and writing it needs.
+
+    Attributes:
+        proof: how the move is proved before anybody commits it.
+        snapshot_id: of the snapshot that it was planned on.
+    """
 
     write: WriteContext
     read: ReadContext
     compaction: PostponeCompaction
+    proof: ProofSettings = field(default_factory=ProofSettings)
+    snapshot_id: int | None = None
+
+    def reader(self, bucket: int, file: DataFileMeta) -> DataFileReader:
+        """A reader of a file of one of the partition's buckets."""
+        partition = self.compaction.partition
+        path = self.write.paths.data_file(partition, bucket, file)
+        return DataFileReader(self.read, path, file, partition_values(self.write.schema, partition))
+
+
+@dataclass(frozen=True, slots=True)
+class Distributed:
+    """What a unit wrote. `messages`: of the real buckets alone: that the waiting files go is said once."""
+
+    messages: list[CommitMessage]
+    proof: ProofResult
+
+
+def leaving(unit: PostponeCompaction) -> CommitMessage:
+    """That the waiting files of a partition go."""
+    return CommitMessage(unit.partition, POSTPONE_BUCKET, POSTPONE_BUCKET, compact_before=unit.files)
 
 
 def in_order(files: Sequence[DataFileMeta], commits: Mapping[str, int]) -> tuple[DataFileMeta, ...]:
@@ -69,25 +102,66 @@ def in_order(files: Sequence[DataFileMeta], commits: Mapping[str, int]) -> tuple
     return tuple(sorted(files, key=age))
 
 
-def distribute(task: PostponeTask) -> list[CommitMessage]:
+def distribute(task: PostponeTask) -> Distributed:
     """Write the rows to their buckets. On an error nothing of what was written stays.
 
-    Returns: messages of the real buckets alone: that the waiting files go is said once for the partition.
+    Raises: ProofError: what was written is not what waited; it is in quarantine.
     """
     plan = task.compaction
-    context = with_buckets(task.write, plan.total_buckets)
+    context = _at_one_moment(with_buckets(task.write, plan.total_buckets))
     state = WriteState({(plan.partition, bucket): last for bucket, last in plan.sequences.items()})
-    writer = TableWrite(context, state)
-    values = partition_values(context.schema, plan.partition)
+    proof = None
+    if task.proof.mode != ProofMode.OFF:
+        moved = Moved(plan.partition, plan.files, plan.sequences, plan.share, plan.shares)
+        proof = PostponeProof(task.proof, context, moved)
+    writer = TableWrite(context, state, None if proof is None else proof.bucket)
+    messages: list[CommitMessage] = []
     try:
         for file in plan.files:
-            path = context.paths.data_file(plan.partition, POSTPONE_BUCKET, file)
-            for records in DataFileReader(task.read, path, file, values).batches(_BATCH_ROWS):
+            for records in task.reader(POSTPONE_BUCKET, file).batches(_BATCH_ROWS):
+                if proof is not None:
+                    proof.reads(file, records)
                 _write(writer, records.drop_columns([SEQUENCE_NUMBER.name]), context, plan)
+        messages = [_as_compaction(message) for message in writer.finish()]
+        return Distributed(messages, ProofResult() if proof is None else proof.check(messages, task.reader))
+    except Findings as findings:
+        error = refused(task, messages, findings)
+        # What no message names.
+        writer.abort()
+        raise error from None
     except BaseException:
         writer.abort()
         raise
-    return [_as_compaction(message) for message in writer.finish()]
+
+
+def check_shares(tasks: Sequence[PostponeTask], done: Sequence[Distributed]) -> None:
+    """Check that all rows that wait in a partition were taken by its units, once. `done`: of all of them.
+
+    Raises: ProofError: they were not; what all of them wrote is in quarantine.
+    """
+    if any(found.proof.mode == ProofMode.OFF for found in done):
+        return
+    due = sum(file.row_count for file in tasks[0].compaction.files)
+    taken = sum(found.proof.rows_in for found in done)
+    if taken != due:
+        digest = total(found.proof.digest for found in done)
+        wrong = [f"{taken} rows were given a bucket, and {due} wait"]
+        findings = Findings(wrong, Digest(due), replace(digest, rows=taken))
+        raise refused(tasks[0], [message for found in done for message in found.messages], findings)
+
+
+def refused(task: PostponeTask, messages: Sequence[CommitMessage], findings: Findings) -> ProofError:
+    """Put what was written into quarantine. Returns the error to raise."""
+    what, place = "the move out of the postpone bucket", leaving(task.compaction)
+    return refuse(task.write, place, findings, what=what, snapshot_id=task.snapshot_id, others=messages)
+
+
+def _at_one_moment(context: WriteContext) -> WriteContext:
+    """The context, by whose clock rows of one sequence are padded alike: the last one read stays the newest."""
+    if not table_options.SEQUENCE_AUTO_PADDING.of(context.options):
+        return context
+    now = context.clock()
+    return replace(context, clock=lambda: now)
 
 
 def _write(writer: TableWrite, rows: pa.Table, context: WriteContext, plan: PostponeCompaction) -> None:

@@ -19,16 +19,16 @@ from maintenance.commit.commit import abort, commit_compact
 from maintenance.commit.publish import OPERATION_PROPERTY, CommitIdentity
 from maintenance.compaction.append import AppendCompaction, AppendCompactionTask, proved_append
 from maintenance.compaction.order.orders import SortedBy
-from maintenance.compaction.postpone import PostponeTask, distribute
-from maintenance.compaction.proof.settings import ProofMode, ProofSettings
+from maintenance.compaction.postpone import Distributed, PostponeTask, check_shares, distribute, leaving
+from maintenance.compaction.proof.settings import ProofMode, ProofSettings, together
 from maintenance.compaction.rewrite import CompactionResult, CompactionTask, rewrite_bucket
 from maintenance.compaction.sorting import SortTask
-from maintenance.errors import CommitError, ConflictError
+from maintenance.errors import CommitError, ConflictError, ProofError
 from maintenance.format.data_file import DataFileMeta
 from maintenance.format.index_manifest import IndexManifestEntry
 from maintenance.format.snapshot import Snapshot
 from maintenance.operations.compact_plan import CompactionPlan, CompactionScope, Group, Unit, plan_compaction, scope_of
-from maintenance.operations.compact_postponed import PostponedPlan, leaving, plan_postponed
+from maintenance.operations.compact_postponed import PostponedPlan, plan_postponed
 from maintenance.operations.compact_report import (
     COMMITTED,
     CONFLICT_RETRIED,
@@ -285,24 +285,40 @@ class _Compaction:
         """Returns the postpone buckets whose partitions another writer changed meanwhile."""
         write = self._table.write_context()
         read = self._read_context([file for unit in plan.units for file in unit.files], write)
-        tasks = [PostponeTask(write, read, unit) for unit in plan.units]
+        base = None if plan.snapshot is None else plan.snapshot.id
+        tasks = [PostponeTask(write, read, unit, self.proof, base) for unit in plan.units]
         self._progress(f"rows of {len(tasks)} partitions wait for their buckets")
         done = run_tasks(self._spark, distribute, tasks)
-        failed = {unit.partition for unit, o in zip(plan.units, done, strict=True) if isinstance(o, TaskError)}
-        written = [outcome for outcome in done if not isinstance(outcome, TaskError)]
-        messages = [message for outcome in written for message in outcome]
-        results = []
-        for unit, outcome in zip(plan.units, done, strict=True):
-            if isinstance(outcome, TaskError):
-                text = str(outcome.error)
-                self.ledger.note_files(_group(leaving(unit)), unit.files, FAILED, text)
-            elif unit.partition not in failed and unit.share == 0:
-                rows = sum(file.row_count for file in unit.files)
-                results.append(CompactionResult(leaving(unit), rows, rows))
-        abort(self._table.commit_target(), [m for m in messages if m.partition in failed])
-        kept = [message for message in messages if message.partition not in failed]
+        results: list[CompactionResult] = []
+        kept: list[CommitMessage] = []
+        for partition in dict.fromkeys(unit.partition for unit in plan.units):
+            parts = [
+                (task, out) for task, out in zip(tasks, done, strict=True) if task.compaction.partition == partition
+            ]
+            written = self._whole(parts)
+            if written:
+                rows = sum(file.row_count for file in parts[0][0].compaction.files)
+                proof = together([part.proof for part in written])
+                results.append(CompactionResult(leaving(parts[0][0].compaction), rows, rows, proof=proof))
+                kept += [message for part in written for message in part.messages]
         lost = self._commit(results, [*(result.message for result in results), *kept], retried=retried)
         return {group: reason for group, reason in lost.items() if group[1] == POSTPONE_BUCKET}
+
+    def _whole(self, parts: "Sequence[tuple[PostponeTask, Distributed | TaskError]]") -> list[Distributed]:
+        """What the units of one partition wrote; nothing if one failed, and nothing of it stays then."""
+        written = [out for _, out in parts if not isinstance(out, TaskError)]
+        errors = [out.error for _, out in parts if isinstance(out, TaskError)]
+        if not errors:
+            try:
+                check_shares([task for task, _ in parts], written)
+                return written
+            except ProofError as error:
+                errors.append(error)
+        else:
+            abort(self._table.commit_target(), [message for part in written for message in part.messages])
+        unit = parts[0][0].compaction
+        self.ledger.note_files(_group(leaving(unit)), unit.files, FAILED, "; ".join(map(str, errors)))
+        return []
 
     def _rewritten(self, plan: CompactionPlan) -> "list[tuple[Unit, CompactionResult | TaskError]]":
         stamp = new_stamp()

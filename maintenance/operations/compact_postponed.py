@@ -14,7 +14,6 @@ from maintenance.format.snapshot import Snapshot
 from maintenance.operations.compact_plan import CompactionScope
 from maintenance.scan.split import by_bucket
 from maintenance.table.table import Table
-from maintenance.write.message import CommitMessage
 
 _SHARE_BYTES = 128 << 20
 
@@ -76,8 +75,3 @@ def _commits(table: Table, latest: Snapshot, names: set[str]) -> dict[str, int]:
             if entry.kind == FileKind.ADD and entry.file.file_name in names:
                 found[entry.file.file_name] = snapshot.id
     return found
-
-
-def leaving(unit: PostponeCompaction) -> CommitMessage:
-    """That the waiting files of a partition go."""
-    return CommitMessage(unit.partition, POSTPONE_BUCKET, POSTPONE_BUCKET, compact_before=unit.files)

@@ -1,6 +1,7 @@
 """Write the rows of one bucket: with a primary key as sorted runs of level 0, else as they come."""
 
 from dataclasses import replace
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -14,11 +15,24 @@ from maintenance.types.row_kind import is_retract
 from maintenance.write.context import FileNames, WriteContext
 from maintenance.write.hash_index import HashIndexWriter
 from maintenance.write.message import CommitMessage
-from maintenance.write.rolling import FilePlace, RollingFileWriter
+from maintenance.write.rolling import FilePlace, RollingFileWriter, Witness
 from maintenance.write.sequence import Counter, sequence_numbers
 
 # Of rows that wait in the postpone bucket. Source: Java `KeyValue.UNKNOWN_SEQUENCE`.
 _UNKNOWN_SEQUENCE = -1
+
+
+class BucketWitness(Protocol):
+    """Who is told what the files of a bucket are made of."""
+
+    @property
+    def data(self) -> Witness: ...
+
+    @property
+    def changelog(self) -> Witness: ...
+
+    def flushed(self) -> None:
+        """All rows that came so far are in files; those that come now are another sorted run."""
 
 
 class BucketWriter:
@@ -26,7 +40,7 @@ class BucketWriter:
 
     With a primary key rows gather in a buffer (`write-buffer-size`); each time it is full it is sorted, merged to one
     record a key, and written as a sorted run. With `changelog-producer` = `input` all of them, unmerged, are written as
-    changelog first. `counter`: numbers the rows; `index`: gathers the keys of a dynamic bucket.
+    changelog first. `counter`: numbers the rows; `index`: gathers the keys of a dynamic bucket; `witness`: is told.
     """
 
     def __init__(
@@ -36,8 +50,10 @@ class BucketWriter:
         bucket: int,
         counter: Counter,
         index: HashIndexWriter | None = None,
+        witness: BucketWitness | None = None,
     ) -> None:
         self._index = index
+        self._witness = witness
         self._context = context
         self._partition = partition
         self._bucket = bucket
@@ -46,11 +62,13 @@ class BucketWriter:
         self._buffered = 0
         self._limit = table_options.WRITE_BUFFER_SIZE.of(context.options)
         names, place = FileNames.of(context), FilePlace(partition, bucket)
-        self._writer = RollingFileWriter(context, place, names, min_sequence_number=counter.lowest)
+        data, changelog = (None, None) if witness is None else (witness.data, witness.changelog)
+        lowest = counter.lowest
+        self._writer = RollingFileWriter(context, place, names, min_sequence_number=lowest, witness=data)
         self._changelog: RollingFileWriter | None = None
         wants_changelog = context.has_primary_key and bucket != POSTPONE_BUCKET
         if wants_changelog and table_options.CHANGELOG_PRODUCER.of(context.options) == "input":
-            self._changelog = RollingFileWriter(context, replace(place, changelog=True), names)
+            self._changelog = RollingFileWriter(context, replace(place, changelog=True), names, witness=changelog)
 
     def write(self, rows: pa.Table) -> None:
         """Take rows as `conform` returns them."""
@@ -117,3 +135,5 @@ class BucketWriter:
             self._changelog.end_run()
         self._writer.write(engine.merge(rows, groups))
         self._writer.end_run()
+        if self._witness is not None:
+            self._witness.flushed()

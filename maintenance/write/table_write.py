@@ -1,10 +1,12 @@
 """Write rows to the buckets of a table, in one process."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pyarrow as pa
 
 from maintenance.bucket.postpone import POSTPONE_BUCKET, is_postponed, waits
-from maintenance.write.bucket_writer import BucketWriter
+from maintenance.write.bucket_writer import BucketWitness, BucketWriter
 from maintenance.write.buckets import (
     BucketRows,
     buckets_of,
@@ -37,12 +39,19 @@ class TableWrite:
     `state`: of the table; of its HASH files only those of partitions and buckets written to are read, and of a table
     with postponed buckets it knows every partition that gets rows.
     Rows of an unaware append table start at 0 in each writer, as in Paimon.
+    `witness`: gives the one who is told of what becomes files, by partition and bucket.
     """
 
-    def __init__(self, context: WriteContext, state: WriteState) -> None:
+    def __init__(
+        self,
+        context: WriteContext,
+        state: WriteState,
+        witness: Callable[[bytes, int], BucketWitness] | None = None,
+    ) -> None:
         check_bucket_mode(context)
         self._context = context
         self._state = state
+        self._witness = witness
         self._waits = waits(context.options)
         self._waiting = waiting_context(context, state.user) if self._waits else context
         self._assigner = BucketAssigner(context, state.hash_files or {}) if has_dynamic_buckets(context) else None
@@ -78,7 +87,8 @@ class TableWrite:
         else:
             check_bucket_number(context, key[0], self._state.bucket_numbers.get(key[0]))
         counter = Counter(self._state.sequences.get(key, -1) + 1, self._state.lane)
-        return BucketWriter(context, *key, counter, self._index(key))
+        witness = None if self._witness is None else self._witness(*key)
+        return BucketWriter(context, *key, counter, self._index(key), witness)
 
     def _index(self, key: tuple[bytes, int]) -> HashIndexWriter | None:
         if self._assigner is None:

@@ -78,7 +78,10 @@ class HashedRows:
         """Those whose keys are proved; their hashes are known as far as they are here."""
         if not self.hashing.shift or not self.hashing.key:
             return self
-        chosen = np.flatnonzero((self.of(KEYS) & np.uint64((1 << self.hashing.shift) - 1)) == 0)
+        return self.only(np.flatnonzero((self.of(KEYS) & np.uint64((1 << self.hashing.shift) - 1)) == 0))
+
+    def only(self, chosen: np.ndarray) -> "HashedRows":
+        """Rows of these numbers, which ascend; their hashes are known as far as they are here."""
         if len(chosen) == self.rows.num_rows:
             return self
         known = {what: hashes[chosen] for what, hashes in self._known.items()}

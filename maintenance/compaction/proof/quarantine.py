@@ -7,7 +7,7 @@ that begin with an underscore are no partitions and no buckets, so nothing takes
 import datetime as dt
 import json
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from maintenance.compaction.proof.findings import Findings
 from maintenance.errors import ProofError
@@ -30,19 +30,26 @@ def refuse(
     *,
     what: str,
     snapshot_id: int | None,
-    new_files: Sequence[DataFileMeta] | None = None,
+    others: Sequence[CommitMessage] = (),
 ) -> ProofError:
-    """Move what was written out of the way. Returns the error to raise. `new_files`: None = those of the message."""
-    files = list(message.written()) if new_files is None else list(new_files)
+    """Move what was written out of the way. Returns the error to raise.
+
+    Args: `message`: of the bucket that is named; `others`: of other buckets, where they fall together.
+    """
     now = dt.datetime.now(dt.UTC)
     folder = f"{write.paths.root}/{FOLDER}/{now:%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:8]}"
-    moved = []
-    for file in files:
-        for path in write.paths.all_files_of(message.partition, message.bucket, file):
-            relative = (
-                path.removeprefix(f"{write.paths.root}/") if path.startswith(write.paths.root) else file.file_name
-            )
+    refused = (message, *others)
+    moved: list[str] = []
+    missing: list[str] = []
+    for path in (path for each in refused for path in _paths(write, each)):
+        inside = path.startswith(f"{write.paths.root}/")
+        relative = path.removeprefix(f"{write.paths.root}/") if inside else path.rpartition("/")[2]
+        try:
             write.file_io.move_file(path, f"{folder}/{relative}")
+        except FileNotFoundError:
+            # A message may name what is not there: that is a finding, and no reason to say nothing of the others.
+            missing.append(relative)
+        else:
             moved.append(relative)
     partition = partition_text_of(write.paths.spec_of(message.partition))
     place = f"table {write.name}, snapshot {snapshot_id}, partition {partition}, bucket {message.bucket}"
@@ -57,12 +64,20 @@ def refuse(
         "expected": {"rows": findings.expected.rows, "digest": findings.expected.text},
         "given": {"rows": findings.given.rows, "digest": findings.given.text},
         "read": [_told(file) for file in message.compact_before],
-        "written": [_told(file) for file in files],
+        "written": [_told(file) for each in refused for file in each.written()],
         "files": moved,
+        "missing": missing,
     }
     write.file_io.write_bytes(f"{folder}/proof.json", json.dumps(report, indent=2).encode())
     found = f"{what} is not proved: expected {findings.expected}, given {findings.given}: {'; '.join(findings.wrong)}"
     return ProofError(found, place, _FIX.format(folder=folder) + ".")
+
+
+def _paths(write: WriteContext, message: CommitMessage) -> Iterator[str]:
+    """What exists because of a message."""
+    for file in message.written():
+        yield from write.paths.all_files_of(message.partition, message.bucket, file)
+    yield from map(write.paths.index_file, message.index_files)
 
 
 def _told(file: DataFileMeta) -> dict[str, object]:

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from maintenance.bucket.postpone import PostponeOptions
 from maintenance.commit.commit import commit_compact
 from maintenance.commit.publish import CommitIdentity
-from maintenance.compaction.postpone import PostponeTask, distribute, in_order
+from maintenance.compaction.postpone import PostponeTask, distribute, in_order, leaving
 from maintenance.errors import DataError
 from maintenance.operations.compact import compact
 from maintenance.operations.compact_plan import CompactionScope
-from maintenance.operations.compact_postponed import leaving, plan_postponed
+from maintenance.operations.compact_postponed import plan_postponed
 from maintenance.operations.expire_snapshots import expire_snapshots
 from maintenance.operations.fsck import fsck
 from maintenance.read.data_file import ReadContext
@@ -189,14 +189,14 @@ def test_large_partitions_are_distributed_in_shares(tmp_path: Path) -> None:
     write = table.write_context()
     read = ReadContext(table.file_io, {0: table.schema}, write.row_fields)
     tasks = [PostponeTask(write, read, replace(unit, share=share, shares=2)) for share in range(2)]
-    parts = [distribute(task) for task in tasks]
+    parts = [distribute(task).messages for task in tasks]
     assert [{message.bucket for message in part} for part in parts] == [{0, 2}, {1}]
     messages = [message for part in parts for message in part]
     committed = commit_compact(table.commit_target(), [leaving(unit), *messages], CommitIdentity("me"))
     assert committed.lost == {}
     assert len(state(table)) == 30
     # Once the rows have gone, who comes late must not bring them a second time: all of the partition is lost.
-    late = [message for task in tasks for message in distribute(task)]
+    late = [message for task in tasks for message in distribute(task).messages]
     again = commit_compact(table.commit_target(), [leaving(unit), *late], CommitIdentity("me"))
     assert again.snapshot_id is None
     assert {bucket for _, bucket in again.lost} == {-2, 0, 1, 2}

@@ -1,0 +1,277 @@
+"""The proof of rows that leave the postpone bucket of a partition for its real buckets.
+
+Rows are seen as they leave the waiting files. The bucket of each is worked out anew, and its number: rows of a bucket
+count on from what the bucket holds, in the order in which they are read. A writer's buffer becomes one sorted run, with
+one row of each key, so what is expected of the rows of a run is worked out from the records that it is made of; where
+each run ends is all that is believed of the writer.
+
+- Every waiting file is read once, and as many rows of it as its manifest entry says.
+- The rows written are those expected, with their kinds and numbers, and so are those of the changelog, unmerged.
+- Each row that reaches an encoder is of the bucket that its file is for.
+- Files are of level 0, of the buckets of this task, and hold what manifests say: `files`.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from maintenance.compaction.proof import files as rules
+from maintenance.compaction.proof.findings import Findings, Timer
+from maintenance.compaction.proof.hashing import ROWS, HashedRows, Hashing
+from maintenance.compaction.proof.records import Origin, Records, batch_of, grouped
+from maintenance.compaction.proof.results import Comparison, Gathered, ResultWitness, Rules, compared_units, due_rows
+from maintenance.compaction.proof.settings import ProofMode, ProofResult, ProofSettings
+from maintenance.compaction.proof.witness import Witness
+from maintenance.format.data_file import DataFileMeta
+from maintenance.format.system_fields import SEQUENCE_NUMBER
+from maintenance.options import table as table_options
+from maintenance.read.data_file import DataFileReader
+from maintenance.types.row_hash import Digest, total
+from maintenance.write.buckets import buckets_of
+from maintenance.write.context import WriteContext
+from maintenance.write.message import CommitMessage
+from maintenance.write.sequence import sequence_numbers
+
+ReadAgain = Callable[[int, DataFileMeta], DataFileReader]
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """What is to be moved.
+
+    Attributes:
+        files: those that wait, in the order in which they are read.
+        sequences: largest sequence number in each real bucket.
+        share, shares: only buckets whose number, divided by `shares`, leaves `share`.
+    """
+
+    partition: bytes
+    files: Sequence[DataFileMeta]
+    sequences: Mapping[int, int]
+    share: int
+    shares: int
+
+
+@dataclass(slots=True)
+class _Run:
+    """Records of the sorted runs of all buckets with the same place among their bucket's, and rows made of them."""
+
+    records: Records
+    gathered: Gathered = field(default_factory=Gathered)
+
+
+class _Data(ResultWitness):
+    """Rows of the data files of a bucket."""
+
+    def __init__(self, proof: "PostponeProof", bucket: int, hashing: Hashing, *, digests: bool) -> None:
+        super().__init__(proof.rules, hashing, proof.timer, digests=digests)
+        self._proof, self._bucket = proof, bucket
+        self.strays = 0
+
+    def wrote(self, name: str, rows: pa.Table) -> None:
+        with self._timer:
+            self.strays += self._proof.strays(rows, self._bucket)
+            super().wrote(name, rows)
+
+
+class _Changes(Witness):
+    """Rows of the changelog files of a bucket."""
+
+    def __init__(self, proof: "PostponeProof", bucket: int, hashing: Hashing) -> None:
+        super().__init__(hashing, ordered=False)
+        self._proof, self._bucket = proof, bucket
+        self.strays = 0
+
+    def wrote(self, name: str, rows: pa.Table) -> None:
+        with self._proof.timer:
+            self.strays += self._proof.strays(rows, self._bucket)
+            super().wrote(name, rows)
+
+
+@dataclass(frozen=True, slots=True)
+class _Bucket:
+    """Sees what is written to one bucket."""
+
+    proof: "PostponeProof"
+    number: int
+    data: _Data
+    changelog: _Changes
+
+    def flushed(self) -> None:
+        self.proof.ends_run(self.number)
+
+
+class PostponeProof:
+    """Watches the move of waiting rows, and judges it in the end. `write`: with the number of real buckets."""
+
+    def __init__(self, settings: ProofSettings, write: WriteContext, moved: Moved) -> None:
+        self._settings, self._write, self._moved = settings, write, moved
+        self.rules = Rules(write)
+        self.timer = Timer()
+        rows = -(-sum(file.row_count for file in moved.files) // moved.shares)
+        self._hashing = self.rules.hashing(settings, rows)
+        self._logs = table_options.CHANGELOG_PRODUCER.of(write.options) == "input"
+        self._digests = self.rules.by_row or settings.mode == ProofMode.FULL
+        self._read: dict[str, int] = {}
+        self._taken = np.zeros(write.total_buckets, np.int64)
+        self._first = np.array([moved.sequences.get(bucket, -1) + 1 for bucket in range(write.total_buckets)])
+        # The place of the sorted run that each bucket is at.
+        self._at_run = np.zeros(write.total_buckets, np.int64)
+        self._runs: list[_Run] = []
+        self._buckets: dict[int, _Bucket] = {}
+        self._arrived = Digest()
+
+    # What is read and written
+
+    def bucket(self, partition: bytes, bucket: int) -> _Bucket:
+        """The one who is told of the files of a bucket."""
+        del partition
+        data = _Data(self, bucket, self._hashing, digests=self._digests)
+        self._buckets[bucket] = _Bucket(self, bucket, data, _Changes(self, bucket, self._hashing))
+        self._follow(bucket)
+        return self._buckets[bucket]
+
+    def ends_run(self, bucket: int) -> None:
+        """What comes now to this bucket is another sorted run."""
+        self._at_run[bucket] += 1
+        self._follow(bucket)
+
+    def _follow(self, bucket: int) -> None:
+        self._buckets[bucket].data.gathered = self._run(int(self._at_run[bucket])).gathered
+
+    def _run(self, number: int) -> _Run:
+        while len(self._runs) <= number:
+            self._runs.append(_Run(Records(self.rules.order, 0)))
+        return self._runs[number]
+
+    def strays(self, rows: pa.Table, bucket: int) -> int:
+        """How many rows are of another bucket."""
+        return int(np.count_nonzero(buckets_of(rows, self._write) != bucket))
+
+    def reads(self, file: DataFileMeta, rows: pa.Table) -> None:
+        """Rows as they are read, before anybody has them."""
+        with self.timer:
+            self._read[file.file_name] = self._read.get(file.file_name, 0) + rows.num_rows
+            buckets = buckets_of(rows, self._write)
+            mine = buckets % self._moved.shares == self._moved.share
+            if not mine.all():
+                rows, buckets = rows.filter(pa.array(mine)), buckets[mine]
+            if rows.num_rows:
+                self._note(self._numbered(rows, buckets), self._at_run[buckets])
+
+    def _numbered(self, rows: pa.Table, buckets: np.ndarray) -> pa.Table:
+        order = np.argsort(buckets, kind="stable")
+        counts = np.bincount(buckets, minlength=len(self._taken))
+        place = np.empty(len(buckets), np.int64)
+        place[order] = np.arange(len(buckets)) - np.repeat(np.cumsum(counts) - counts, counts)
+        counted = self._first[buckets] + self._taken[buckets] + place
+        self._taken += counts
+        numbers = sequence_numbers(rows, self._write, counted)
+        at = rows.column_names.index(SEQUENCE_NUMBER.name)
+        return rows.set_column(at, SEQUENCE_NUMBER.name, pa.array(numbers))
+
+    def _note(self, rows: pa.Table, runs: np.ndarray) -> None:
+        hashed = HashedRows(rows, self._hashing)
+        for number in np.unique(runs).tolist():
+            chosen = np.flatnonzero(runs == number)
+            part = hashed.only(chosen).sampled()
+            if not part.rows.num_rows:
+                continue
+            wanted = (*self.rules.wanted, *((ROWS,) if self._logs and not self.rules.by_row else ()))
+            batch = batch_of(part, Origin(0, 0), wanted, self.rules.columns)
+            if self._logs:
+                self._arrived += Digest.of(batch.hashes[ROWS])
+            self._run(number).records.add(batch)
+
+    # The judgement
+
+    def check(self, messages: Sequence[CommitMessage], read_again: ReadAgain) -> ProofResult:
+        """Raises: Findings: something is wrong."""
+        with self.timer:
+            rows = self._compared()
+            arrived = total(bucket.changelog.digest for bucket in self._buckets.values())
+            wrong = [*self._wrong_reads(), *self._wrong_messages(messages), *self._wrong_buckets()]
+            if rows.expected != rows.given:
+                wrong.insert(0, f"the rows of the real buckets are not what the waiting ones become{rows.where}")
+            if self._logs and arrived != self._arrived:
+                wrong.append(f"the changelog is not the rows that waited: expected {self._arrived}, given {arrived}")
+            read_back = 0
+            for message in [] if wrong else messages:
+                found = self._read_back(message, read_again, self._settings.read_back - read_back)
+                read_back, wrong = read_back + found[0], wrong + found[1]
+        if wrong:
+            raise Findings(wrong, rows.expected, rows.given)
+        return ProofResult(
+            ProofMode.SAMPLED if self._hashing.shift else ProofMode.FULL,
+            1 << self._hashing.shift,
+            int(self._taken.sum()),
+            sum(bucket.data.rows for bucket in self._buckets.values()),
+            rows.given,
+            rows.by_key,
+            rows.counted,
+            read_back,
+            self.timer.seconds,
+        )
+
+    def _compared(self) -> Comparison:
+        given = total(bucket.data.digest for bucket in self._buckets.values())
+        found = Comparison(Digest(), given if self.rules.by_row else Digest())
+        for run in self._runs:
+            run.records.settle()
+            groups = grouped(run.records)
+            if self.rules.by_row:
+                due, _ = due_rows(self.rules, run.records, groups)
+                found += Comparison(due, Digest())
+            else:
+                found += compared_units(self.rules, run.records, groups, run.gathered)
+        return found
+
+    def _wrong_reads(self) -> Iterator[str]:
+        for file in self._moved.files:
+            found = self._read.get(file.file_name, 0)
+            if found != file.row_count:
+                yield f"{found} rows of {file.file_name} were read, and it holds {file.row_count}"
+
+    def _wrong_messages(self, messages: Sequence[CommitMessage]) -> Iterator[str]:
+        moved, schema = self._moved, self._write.schema
+        numbers = [message.bucket for message in messages]
+        written = {number for number, bucket in self._buckets.items() if bucket.data.rows}
+        for number in sorted(written ^ set(numbers)):
+            yield f"bucket {number} was {'written to, and is not' if number in written else 'not, and is'} committed"
+        for message in messages:
+            number = message.bucket
+            if (
+                numbers.count(number) > 1
+                or number % moved.shares != moved.share
+                or message.partition != moved.partition
+            ):
+                yield f"bucket {number} is committed twice, or is none of this partition and task"
+            if message.total_buckets != self._write.total_buckets or message.compact_before or message.new_files:
+                yield f"of bucket {number} something else is committed than new files of a compaction"
+            if number not in self._buckets:
+                continue
+            bucket = self._buckets[number]
+            yield from rules.written_files(message.compact_after, bucket.data, schema)
+            yield from rules.written_files(message.compact_changelog, bucket.changelog, schema) if self._logs else ()
+            for file in message.compact_after:
+                if file.level:
+                    yield f"{file.file_name} is on level {file.level}, and rows that are moved come to level 0"
+
+    def _wrong_buckets(self) -> Iterator[str]:
+        for number, bucket in sorted(self._buckets.items()):
+            strays = bucket.data.strays + bucket.changelog.strays
+            if strays:
+                yield f"{strays} rows of other buckets were written to bucket {number}"
+
+    def _read_back(self, message: CommitMessage, read_again: ReadAgain, left: int) -> tuple[int, list[str]]:
+        read, wrong = 0, list[str]()
+        whole, bucket = self._settings.mode == ProofMode.FULL, self._buckets[message.bucket]
+        pairs = ((bucket.data, message.compact_after), (bucket.changelog, message.compact_changelog))
+        for witness, files in pairs:
+            readers = {file.file_name: read_again(message.bucket, file) for file in files}
+            limit = witness.rows if whole else max(0, left - read)
+            count, found = rules.ReadBack(self._hashing, readers, limit, whole).check(witness)
+            read, wrong = read + count, wrong + found
+        return read, wrong
