@@ -119,9 +119,10 @@ def distribute(task: PostponeTask) -> Distributed:
     try:
         for file in plan.files:
             for records in task.reader(POSTPONE_BUCKET, file).batches(_BATCH_ROWS):
+                buckets = buckets_of(records, context)
                 if proof is not None:
-                    proof.reads(file, records)
-                _write(writer, records.drop_columns([SEQUENCE_NUMBER.name]), context, plan)
+                    proof.reads(file, records, buckets)
+                _write(writer, records.drop_columns([SEQUENCE_NUMBER.name]), buckets, plan)
         messages = [_as_compaction(message) for message in writer.finish()]
         return Distributed(messages, ProofResult() if proof is None else proof.check(messages, task.reader))
     except Findings as findings:
@@ -164,8 +165,7 @@ def _at_one_moment(context: WriteContext) -> WriteContext:
     return replace(context, clock=lambda: now)
 
 
-def _write(writer: TableWrite, rows: pa.Table, context: WriteContext, plan: PostponeCompaction) -> None:
-    buckets = buckets_of(rows, context)
+def _write(writer: TableWrite, rows: pa.Table, buckets: np.ndarray, plan: PostponeCompaction) -> None:
     mine = np.flatnonzero(buckets % plan.shares == plan.share)
     if len(mine) < rows.num_rows:
         rows, buckets = rows.take(pa.array(mine)), buckets[mine]

@@ -74,11 +74,17 @@ class HashedRows:
         """Sequence numbers."""
         return np.asarray(self.rows.column(SEQUENCE_NUMBER.name).to_numpy())
 
+    @property
+    def in_sample(self) -> np.ndarray | None:
+        """Numbers of the rows whose keys are proved, ascending; None = all are."""
+        if not self.hashing.shift or not self.hashing.key:
+            return None
+        return np.flatnonzero((self.of(KEYS) & np.uint64((1 << self.hashing.shift) - 1)) == 0)
+
     def sampled(self) -> "HashedRows":
         """Those whose keys are proved; their hashes are known as far as they are here."""
-        if not self.hashing.shift or not self.hashing.key:
-            return self
-        return self.only(np.flatnonzero((self.of(KEYS) & np.uint64((1 << self.hashing.shift) - 1)) == 0))
+        chosen = self.in_sample
+        return self if chosen is None else self.only(chosen)
 
     def only(self, chosen: np.ndarray) -> "HashedRows":
         """Rows of these numbers, which ascend; their hashes are known as far as they are here."""

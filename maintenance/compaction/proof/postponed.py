@@ -1,9 +1,9 @@
 """The proof of rows that leave the postpone bucket of a partition for its real buckets.
 
-Rows are seen as they leave the waiting files. The bucket of each is worked out anew, and its number: rows of a bucket
-count on from what the bucket holds, in the order in which they are read. A writer's buffer becomes one sorted run, with
-one row of each key, so what is expected of the rows of a run is worked out from the records that it is made of; where
-each run ends is all that is believed of the writer.
+Rows are seen as they leave the waiting files, with the buckets they are given. The number of each is worked out anew:
+rows of a bucket count on from what the bucket holds, in the order in which they are read. A writer's buffer becomes one
+sorted run, with one row of each key, so what is expected of the rows of a run is worked out from the records that it is
+made of; where each run ends is all that is believed of the writer.
 
 - Every waiting file is read once, and as many rows of it as its manifest entry says.
 - The rows written are those expected, with their kinds and numbers, and so are those of the changelog, unmerged.
@@ -150,11 +150,10 @@ class PostponeProof:
         """How many rows are of another bucket."""
         return int(np.count_nonzero(buckets_of(rows, self._write) != bucket))
 
-    def reads(self, file: DataFileMeta, rows: pa.Table) -> None:
-        """Rows as they are read, before anybody has them."""
+    def reads(self, file: DataFileMeta, rows: pa.Table, buckets: np.ndarray) -> None:
+        """Rows as they are read, before anybody has them, and the buckets they are to go to."""
         with self.timer:
             self._read[file.file_name] = self._read.get(file.file_name, 0) + rows.num_rows
-            buckets = buckets_of(rows, self._write)
             mine = buckets % self._moved.shares == self._moved.share
             if not mine.all():
                 rows, buckets = rows.filter(pa.array(mine)), buckets[mine]
@@ -162,7 +161,9 @@ class PostponeProof:
                 self._note(self._numbered(rows, buckets), self._at_run[buckets])
 
     def _numbered(self, rows: pa.Table, buckets: np.ndarray) -> pa.Table:
-        order = np.argsort(buckets, kind="stable")
+        # Sixteen bits are sorted by their digits.
+        few = len(self._taken) <= np.iinfo(np.int16).max
+        order = np.argsort(buckets.astype(np.int16) if few else buckets, kind="stable")
         counts = np.bincount(buckets, minlength=len(self._taken))
         place = np.empty(len(buckets), np.int64)
         place[order] = np.arange(len(buckets)) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -174,12 +175,15 @@ class PostponeProof:
 
     def _note(self, rows: pa.Table, runs: np.ndarray) -> None:
         hashed = HashedRows(rows, self._hashing)
-        for number in np.unique(runs).tolist():
-            chosen = np.flatnonzero(runs == number)
-            part = hashed.only(chosen).sampled()
-            if not part.rows.num_rows:
-                continue
-            wanted = (*self.rules.wanted, *((ROWS,) if self._logs and not self.rules.by_row else ()))
+        chosen = hashed.in_sample
+        if chosen is not None:
+            hashed, runs = hashed.only(chosen), runs[chosen]
+        if not len(runs):
+            return
+        wanted = (*self.rules.wanted, *((ROWS,) if self._logs and not self.rules.by_row else ()))
+        numbers = [int(runs[0])] if runs.min() == runs.max() else np.unique(runs).tolist()
+        for number in numbers:
+            part = hashed if len(numbers) == 1 else hashed.only(np.flatnonzero(runs == number))
             batch = batch_of(part, Origin(0, 0), wanted, self.rules.columns)
             if self._logs:
                 self._arrived += Digest.of(batch.hashes[ROWS])

@@ -87,9 +87,13 @@ def refused(table: Table, **how: Any) -> dict[str, Any]:
 def changed_on_the_way(change: Change, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows change between the reader and the writer."""
     right = postpone._write
-    monkeypatch.setattr(
-        postpone, "_write", lambda writer, given, context, plan: right(writer, change(given), context, plan)
-    )
+
+    def wrong(writer: TableWrite, given: pa.Table, buckets: np.ndarray, plan: PostponeCompaction) -> None:
+        # What is changed goes with the bucket it had.
+        changed = change(given.append_column("_BUCKET", pa.array(buckets)))
+        right(writer, changed.drop_columns(["_BUCKET"]), changed.column("_BUCKET").to_numpy(), plan)
+
+    monkeypatch.setattr(postpone, "_write", wrong)
 
 
 def with_column(given: pa.Table, name: str, values: pa.Array | pa.ChunkedArray) -> pa.Table:
@@ -278,7 +282,9 @@ def test_what_a_sound_unit_wrote_goes_with_the_wrong_one(tmp_path: Path, monkeyp
     monkeypatch.setattr(
         postpone,
         "_write",
-        lambda writer, given, context, plan: right(writer, given.slice(20 * plan.share), context, plan),
+        lambda writer, given, buckets, plan: right(
+            writer, *(each[20 * plan.share :] for each in (given, buckets)), plan
+        ),
     )
     told = refused(table)
     assert {path.split("/")[0] for path in told["files"]} == {"bucket-1"}
