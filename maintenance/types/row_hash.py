@@ -7,7 +7,7 @@ the hashes in two lanes, so rows may come in any order and in any number of part
 changed shows but for a chance of 2^-64. Words and hashes hold within one version of this program.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -29,7 +29,7 @@ BLOCK_ROWS = 1 << 15
 """Rows that are hashed at a time."""
 _MASK = 2**64 - 1
 # Unscaled decimals of so many digits fit 64 bits.
-_SHORT_DECIMAL = 18
+SHORT_DECIMAL = 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +66,10 @@ class Digest:
         return f"{self.rows} rows {self.text}"
 
 
+WordsOf = Callable[["pa.ChunkedArray | pa.Array"], np.ndarray]
+"""How the words of a column are made."""
+
+
 @dataclass(frozen=True, slots=True)
 class HashOf:
     """What to hash of each row.
@@ -73,10 +77,12 @@ class HashOf:
     Attributes:
         names: columns, at least one.
         places: which column of the row each is, which gives it its factor; None = the word of the only column as it is.
+        words: of the only column, made in another way; None = as `column_words` makes them.
     """
 
     names: tuple[str, ...]
     places: tuple[int, ...] | None = None
+    words: WordsOf | None = None
 
 
 def row_hashes(
@@ -91,6 +97,9 @@ def row_hashes(
         part = rows.slice(start, BLOCK_ROWS)
         words: dict[str, np.ndarray] = {}
         for name, what in wanted.items():
+            if what.words is not None:
+                found[name][start : start + BLOCK_ROWS] = what.words(part.column(what.names[0]))
+                continue
             for column in what.names:
                 if column not in words:
                     words[column] = column_words(part.column(column))
@@ -200,7 +209,7 @@ def unscaled(column: pa.Array) -> tuple[np.ndarray, np.ndarray]:
 
 def is_short_decimal(kind: pa.DataType) -> bool:
     """Whether the lower half of `unscaled` is the number."""
-    return pa.types.is_decimal(kind) and kind.precision <= _SHORT_DECIMAL
+    return pa.types.is_decimal(kind) and kind.precision <= SHORT_DECIMAL
 
 
 def _decimal_words(column: pa.Array) -> np.ndarray:

@@ -135,7 +135,7 @@ class BucketProof:
         self.proves_values = plan.changelog and not self._rows_of_new_keys
         rows = sum(file.row_count for file in plan.input_files)
         columns = tuple(write.schema.field_names) if compared is None else compared
-        self._hashing = rules.hashing(settings, rows, compared=columns, further=int(self.proves_values))
+        self._hashing = rules.hashing(settings, plan.input_files, compared=columns, further=int(self.proves_values))
         # Records whose values are needed as they are, and those of a sample, are gathered piece by piece.
         together = not rules.columns and not self._hashing.shift
         self._records = Records(rules.order, rows if together else 0)

@@ -7,55 +7,24 @@ with a single record, whose row it is. Keys that retractions took part in are pr
 one record whole, elsewhere they are only counted.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 
+from maintenance.compaction.proof.gathering import nested_in_group, unit_of_gathering
 from maintenance.compaction.proof.records import Groups, Records, ranks
+from maintenance.compaction.proof.unit import Expected, Unit, Values
 from maintenance.format.schema import TableSchema
 from maintenance.options import table as table_options
-from maintenance.types.data_type import DataType
-from maintenance.types.row_hash import NULL, column_words, combined, integers, mixed, unscaled
+from maintenance.types.data_type import DataField, DataType
+from maintenance.types.row_hash import NULL, SHORT_DECIMAL, column_words, combined, integers, mixed, unscaled
 
 _U64 = np.uint64
 # Sums beyond may have left 64 bits on the way.
 _SURE = 2.0**62
 _STEPS = 64
-
-
-@dataclass(frozen=True, slots=True)
-class Expected:
-    """What is expected of one unit. Shapes (k,).
-
-    Attributes:
-        hashes: of the unit's values in each key's row.
-        proved: whether they are known; None = all.
-    """
-
-    hashes: np.ndarray
-    proved: np.ndarray | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Unit:
-    """Columns of a row that come from the same record.
-
-    Attributes:
-        names: the columns whose values are hashed together.
-        columns: those whose values are needed as they are.
-        expect: what merging several records gives; None = not known.
-        by_value: keys with several records are proved.
-    """
-
-    names: tuple[str, ...]
-    columns: tuple[str, ...] = ()
-    expect: "Callable[[Unit, Records, Groups], Expected] | None" = None
-
-    @property
-    def name(self) -> str:
-        return ",".join(self.names)
 
 
 def is_row_engine(options: Mapping[str, str]) -> bool:
@@ -85,12 +54,13 @@ def units_of(schema: TableSchema, options: Mapping[str, str]) -> tuple[Unit, ...
         if field.name in sequence:
             units.append(Unit((field.name,), (), _newest))
         elif field.name not in keys:
-            units.append(unit_of_function(field.name, field.type, _function(field.name, options)))
+            units.append(unit_of_function(field, _function(field.name, options), options))
     return tuple(units)
 
 
-def unit_of_function(name: str, kind: DataType, function: str | None) -> Unit:
+def unit_of_function(field: DataField, function: str | None, options: Mapping[str, str]) -> Unit:
     """The unit of a column that aggregates."""
+    name, kind = field.name, field.type
     match function:
         case None | "last_non_null_value":
             return Unit((name,), (), _newest_valid)
@@ -101,14 +71,20 @@ def unit_of_function(name: str, kind: DataType, function: str | None) -> Unit:
         case "first_non_null_value" | "first_not_null_value":
             return Unit((name,), (), _oldest_valid)
         case "max" | "bool_or":
-            return Unit((name,), (name,), _largest)
+            return Unit((name,), (name,), _largest, any_order=True)
         case "min" | "bool_and":
-            return Unit((name,), (name,), _smallest)
-        case "sum" if kind.root in ("FLOAT", "DOUBLE"):
-            return Unit((name,), (name,), _float_sum)
-        case "sum" | "count" if kind.is_integer or (kind.root == "DECIMAL" and (kind.precision or 0) <= 18):
-            return Unit((name,), (name,), _sum)
-    return Unit((name,))
+            return Unit((name,), (name,), _smallest, any_order=True)
+        case "sum" | "product" if kind.root in ("FLOAT", "DOUBLE"):
+            return Unit((name,), (name,), _float_sum if function == "sum" else _float_product)
+        case "sum" | "count" if kind.is_integer or _is_short(kind):
+            return Unit((name,), (name,), _sum, any_order=True)
+        case "product" if kind.is_integer or (_is_short(kind) and not kind.scale):
+            return Unit((name,), (name,), _product, any_order=True)
+    return unit_of_gathering(field, function, options)
+
+
+def _is_short(kind: DataType) -> bool:
+    return kind.root == "DECIMAL" and (kind.precision or 0) <= SHORT_DECIMAL
 
 
 def _function(name: str, options: Mapping[str, str]) -> str | None:
@@ -131,38 +107,44 @@ def _partial_units(schema: TableSchema, options: Mapping[str, str]) -> tuple[Uni
         units.append(Unit((*order_by, *plain), order_by, wins.winner))
         for name in members:
             if functions[name] is not None:
-                units.append(_in_group(name, schema.field(name).type, functions[name], wins))
+                units.append(_in_group(schema.field(name), functions[name], options, wins))
     units += [Unit((name,), (), _newest_valid) for name in schema.field_names if name not in grouped]
     return tuple(units)
 
 
-def _in_group(name: str, kind: DataType, function: str | None, wins: "_Wins") -> Unit:
+def _in_group(field: DataField, function: str | None, options: Mapping[str, str], wins: "_Wins") -> Unit:
     """A column that aggregates what its sequence group brings, in any order."""
-    unit = unit_of_function(name, kind, function)
+    name = field.name
+    unit = unit_of_function(field, function, options)
+    if function == "nested_update":
+        unit = nested_in_group(field, options)
     # What depends on the order of additions depends on which ones come too late.
-    if unit.expect not in (_sum, _largest, _smallest):
+    if not unit.any_order:
         return Unit((name,))
     whole = unit.expect
     assert whole is not None
 
-    def of_group(unit: Unit, records: Records, groups: Groups) -> Expected:
+    def of_group(unit: Unit, records: Values, groups: Groups) -> Expected:
+        assert isinstance(records, Records)
         _, present = wins.ranks(records)
-        return whole(Unit(unit.names, unit.names), _Masked(records, name, present), groups)  # type: ignore[arg-type]
+        return whole(unit, _Masked(records, present), groups)
 
-    return Unit((name,), (name, *wins.order_by), of_group)
+    return replace(unit, columns=tuple(dict.fromkeys([*unit.columns, *wins.order_by])), expect=of_group)
 
 
 @dataclass(frozen=True, slots=True)
 class _Masked:
-    """Records whose values of one column only count where they are present; null elsewhere."""
+    """Records whose values only count where they are present; null elsewhere."""
 
     records: Records
-    name: str
     present: np.ndarray
 
     def column(self, name: str) -> pa.Array:
         column = self.records.column(name)
         return pa.compute.if_else(pa.array(self.present), column, pa.scalar(None, column.type))
+
+    def hashes(self, what: str) -> np.ndarray:
+        return np.where(self.present, self.records.hashes(what), NULL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,18 +153,18 @@ class _Wins:
 
     order_by: tuple[str, ...]
 
-    def ranks(self, records: Records) -> tuple[list[np.ndarray], np.ndarray]:
+    def ranks(self, records: Values) -> tuple[list[np.ndarray], np.ndarray]:
         """Numbers that grow with the sequence, the first ones first; and whether there is a sequence."""
         found: list[np.ndarray] = []
-        present = np.zeros(len(records), bool)
+        present: np.ndarray = np.zeros(0, bool)
         for name in self.order_by:
             column = records.column(name)
             valid = column.is_valid().to_numpy(zero_copy_only=False)
             found += [valid, np.where(valid, ranks(column), 0)]
-            present |= valid
+            present = present | valid if len(present) else valid
         return found, present
 
-    def winner(self, unit: Unit, records: Records, groups: Groups) -> Expected:
+    def winner(self, unit: Unit, records: Values, groups: Groups) -> Expected:
         words, candidates = self.ranks(records)
         for word in words:
             # Of the candidates of each key those with the largest number stay.
@@ -194,7 +176,7 @@ class _Wins:
         return _picked(unit, records, groups.last(candidates))
 
 
-def _picked(unit: Unit, records: Records, at: np.ndarray) -> Expected:
+def _picked(unit: Unit, records: Values, at: np.ndarray) -> Expected:
     """What stands in these records; null for -1."""
     hashes = records.hashes(unit.name)[at]
     missing = at < 0
@@ -213,49 +195,57 @@ def unit_hashes(words: Sequence[np.ndarray]) -> np.ndarray:
     return words[0] if len(words) == 1 else mixed(combined(words, range(len(words))))
 
 
-def _newest(unit: Unit, records: Records, groups: Groups) -> Expected:
+def _newest(unit: Unit, records: Values, groups: Groups) -> Expected:
     return _picked(unit, records, groups.newest)
 
 
-def _oldest(unit: Unit, records: Records, groups: Groups) -> Expected:
+def _oldest(unit: Unit, records: Values, groups: Groups) -> Expected:
     return _picked(unit, records, groups.oldest)
 
 
-def _newest_valid(unit: Unit, records: Records, groups: Groups) -> Expected:
+def _newest_valid(unit: Unit, records: Values, groups: Groups) -> Expected:
     return _picked(unit, records, groups.last(records.hashes(unit.name) != NULL))
 
 
-def _oldest_valid(unit: Unit, records: Records, groups: Groups) -> Expected:
+def _oldest_valid(unit: Unit, records: Values, groups: Groups) -> Expected:
     return _picked(unit, records, groups.first(records.hashes(unit.name) != NULL))
 
 
-def _largest(unit: Unit, records: Records, groups: Groups) -> Expected:
+def _largest(unit: Unit, records: Values, groups: Groups) -> Expected:
     column = records.column(unit.columns[0])
     valid = column.is_valid().to_numpy(zero_copy_only=False)
     return _extreme(column, np.where(valid, ranks(column), np.iinfo(np.int64).min), valid, groups, np.maximum)
 
 
-def _smallest(unit: Unit, records: Records, groups: Groups) -> Expected:
+def _smallest(unit: Unit, records: Values, groups: Groups) -> Expected:
     column = records.column(unit.columns[0])
     valid = column.is_valid().to_numpy(zero_copy_only=False)
     return _extreme(column, np.where(valid, ranks(column), np.iinfo(np.int64).max), valid, groups, np.minimum)
 
 
-def _float_sum(unit: Unit, records: Records, groups: Groups) -> Expected:
-    """One addition after the other, of all keys side by side; not of keys with very many records."""
+def _float_sum(unit: Unit, records: Values, groups: Groups) -> Expected:
+    return _steps(np.add, unit, records, groups)
+
+
+def _float_product(unit: Unit, records: Values, groups: Groups) -> Expected:
+    return _steps(np.multiply, unit, records, groups)
+
+
+def _steps(operation: np.ufunc, unit: Unit, records: Values, groups: Groups) -> Expected:
+    """One step after the other, of all keys side by side; not of keys with very many records."""
     column = records.column(unit.columns[0])
     valid = column.is_valid().to_numpy(zero_copy_only=False)
     numbers = column.fill_null(0.0).to_numpy(zero_copy_only=False)
     present = groups.only(valid)
-    sums = numbers[present.oldest]
+    totals = numbers[present.oldest]
     counts = present.counts
     with np.errstate(all="ignore"):
         for step in range(1, min(_STEPS, int(counts.max(initial=0)))):
             further = np.flatnonzero(counts > step)
-            sums[further] += numbers[present.order[present.starts[further] + step]]
+            totals[further] = operation(totals[further], numbers[present.order[present.starts[further] + step]])
     there = groups.any(valid)
     at = np.where(there, np.cumsum(there) - 1, 0)
-    hashes = column_words(pa.array(sums, column.type))
+    hashes = column_words(pa.array(totals, column.type))
     if not len(hashes):
         return Expected(np.full(len(groups.starts), NULL))
     return Expected(np.where(there, hashes[at], NULL), ~there | (counts[at] <= _STEPS))
@@ -270,16 +260,29 @@ def _extreme(column: pa.Array, numbers: np.ndarray, valid: np.ndarray, groups: G
     return Expected(np.where(at >= 0, hashes, NULL))
 
 
-def _sum(unit: Unit, records: Records, groups: Groups) -> Expected:
+def _sum(unit: Unit, records: Values, groups: Groups) -> Expected:
+    numbers, there, limit = _numbers(unit, records, groups, 0)
+    size = np.add.reduceat(np.abs(numbers.astype(np.float64)), groups.starts)
+    return Expected(np.where(there, np.add.reduceat(numbers, groups.starts).view(_U64), NULL), size < limit)
+
+
+def _product(unit: Unit, records: Values, groups: Groups) -> Expected:
+    numbers, there, limit = _numbers(unit, records, groups, 1)
+    with np.errstate(over="ignore"):
+        # No step on the way is larger, a zero or not.
+        size = np.multiply.reduceat(np.maximum(np.abs(numbers.astype(np.float64)), 1), groups.starts)
+        products = np.multiply.reduceat(numbers, groups.starts)
+    return Expected(np.where(there, products.view(_U64), NULL), size < limit)
+
+
+def _numbers(unit: Unit, records: Values, groups: Groups, null: int) -> tuple[np.ndarray, np.ndarray, float]:
+    """Integers by key; which keys have any; and below which size nothing has left 64 bits, or the type's digits."""
     column = records.column(unit.columns[0])
     decimal = pa.types.is_decimal(column.type)
     valid = column.is_valid().to_numpy(zero_copy_only=False)
-    given = np.where(valid, unscaled(column)[0] if decimal else integers(column), 0)[groups.order]
-    sums = np.add.reduceat(given, groups.starts)
-    there = np.logical_or.reduceat(valid[groups.order], groups.starts)
-    size = np.add.reduceat(np.abs(given.astype(np.float64)), groups.starts)
+    numbers = np.where(valid, unscaled(column)[0] if decimal else integers(column), null)[groups.order]
     limit = min(_SURE, 10.0**column.type.precision * 0.999 if decimal else _SURE)
-    return Expected(np.where(there, sums.view(_U64), NULL), size < limit)
+    return numbers, np.logical_or.reduceat(valid[groups.order], groups.starts), limit
 
 
 def expect_unit(unit: Unit, records: Records, groups: Groups, lone_as_is: np.ndarray) -> Expected:

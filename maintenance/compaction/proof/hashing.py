@@ -7,9 +7,10 @@ import numpy as np
 import pyarrow as pa
 
 from maintenance.format.system_fields import SEQUENCE_NUMBER, VALUE_KIND
-from maintenance.types.row_hash import HashOf, row_hashes
+from maintenance.types.row_hash import HashOf, WordsOf, row_hashes
 
-KEYS, ROWS, VALUES = "keys", "rows", "values"
+# Units are named by their columns, and no column has a zero in its name.
+KEYS, ROWS, VALUES = "\0keys", "\0rows", "\0values"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,7 @@ class Hashing:
         compared: columns whose change makes a changelog; the key is told anyway.
         shift: bits of a key's hash that must be zero for its rows to be proved.
         units: names of columns that are hashed together, by name of unit.
+        words: how the words of units of a single column are made, where it is not as those of any column.
     """
 
     names: tuple[str, ...]
@@ -29,6 +31,7 @@ class Hashing:
     compared: tuple[str, ...] = ()
     shift: int = 0
     units: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    words: Mapping[str, WordsOf] = field(default_factory=dict)
 
     def of(self, what: str) -> HashOf:
         """What is to be hashed for `KEYS`, `ROWS`, `VALUES`, or a unit's name."""
@@ -40,7 +43,9 @@ class Hashing:
             wanted = {*self.key, *self.compared}
             return self._of([name for name in self.names if name in wanted])
         names = self.units.get(what, (what,))
-        return HashOf(names) if len(names) == 1 else HashOf(names, tuple(range(len(names))))
+        if len(names) == 1:
+            return HashOf(names, words=self.words.get(what))
+        return HashOf(names, tuple(range(len(names))))
 
     def _of(self, names: Sequence[str]) -> HashOf:
         return HashOf(tuple(names), tuple(map(self.names.index, names)))

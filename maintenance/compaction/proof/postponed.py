@@ -110,8 +110,7 @@ class PostponeProof:
         self._settings, self._write, self._moved = settings, write, moved
         self.rules = Rules(write)
         self.timer = Timer()
-        rows = -(-sum(file.row_count for file in moved.files) // moved.shares)
-        self._hashing = self.rules.hashing(settings, rows)
+        self._hashing = self.rules.hashing(settings, moved.files, shares=moved.shares)
         self._logs = table_options.CHANGELOG_PRODUCER.of(write.options) == "input"
         self._digests = self.rules.by_row or settings.mode == ProofMode.FULL
         self._read: dict[str, int] = {}

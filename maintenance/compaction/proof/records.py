@@ -19,7 +19,7 @@ from maintenance.types.row_hash import BLOCK_ROWS, HashOf, order_codes, row_hash
 from maintenance.types.row_kind import is_retract
 
 _U64 = np.uint64
-NUMBERS = "numbers"
+NUMBERS = "\0numbers"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,26 +4,31 @@ Engines that take one record whole have a digest of rows. In the others each uni
 its key in a *cell*, so that what is not known of one column says nothing of the others.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
 
-from maintenance.compaction.proof.expected import Unit, expect_unit, is_row_engine, picked_rows, units_of
+from maintenance.compaction.proof.expected import expect_unit, is_row_engine, picked_rows, units_of
 from maintenance.compaction.proof.findings import Timer
 from maintenance.compaction.proof.hashing import KEYS, ROWS, HashedRows, Hashing
 from maintenance.compaction.proof.records import Groups, Records
 from maintenance.compaction.proof.settings import ProofSettings
+from maintenance.compaction.proof.unit import Unit
 from maintenance.compaction.proof.witness import Witness
+from maintenance.format.data_file import DataFileMeta
 from maintenance.format.system_fields import VALUE_KIND
 from maintenance.merge.ordered import RecordOrder
 from maintenance.options import table as table_options
-from maintenance.types.row_hash import Digest, combined, mixed
+from maintenance.types.row_hash import Digest, column_words, combined, mixed
 from maintenance.types.row_kind import RowKind
 from maintenance.write.context import WriteContext
 
 _U64 = np.uint64
+_HASH_BYTES = 8
+# How many times larger than their file values of no fixed width may be in memory.
+_UNPACKED = 4
 
 
 class Rules:
@@ -48,13 +53,27 @@ class Rules:
         self._places = {name: place for place, name in enumerate((*self.names, *(unit.name for unit in self.units)))}
 
     def hashing(
-        self, settings: ProofSettings, rows: int, *, compared: tuple[str, ...] = (), further: int = 0
+        self,
+        settings: ProofSettings,
+        files: Sequence[DataFileMeta],
+        *,
+        shares: int = 1,
+        compared: tuple[str, ...] = (),
+        further: int = 0,
     ) -> Hashing:
-        """How the records are hashed of a group with so many. `further`: hashes of each that are held besides."""
+        """How the records of files are hashed.
+
+        Args: `shares`: tasks that the records are divided between; `further`: hashes of each that are held besides.
+        """
+        rows = sum(file.row_count for file in files)
         # A record takes its key, its number, and a hash for each thing; sorting takes about three more.
         weight = 5 + (len(self.units) * 2 or 1) + further + len(self.columns)
+        types = [self.schema.field(name).type for name in self.columns]
+        if any(kind.is_nested or kind.is_string or kind.is_bytes for kind in types):
+            weight += sum(file.file_size for file in files) * _UNPACKED // max(1, rows * _HASH_BYTES)
         units = {unit.name: unit.names for unit in self.units}
-        return Hashing(self.names, self.order.key, compared, settings.shift(rows, weight), units)
+        words = {unit.name: unit.words for unit in self.units if unit.words is not column_words}
+        return Hashing(self.names, self.order.key, compared, settings.shift(-(-rows // shares), weight), units, words)
 
     def cells_of(self, rows: HashedRows) -> dict[str, np.ndarray]:
         """The hash of each unit of rows with its key; and of kind and sequence number."""
@@ -65,6 +84,10 @@ class Rules:
             cells[unit.name] = self._cell(keys, rows.of(unit.name), unit.name)
         cells[VALUE_KIND.name] = _system_cell(keys, rows.of(VALUE_KIND.name), rows.numbers)
         return cells
+
+    def text_of(self, name: str) -> str:
+        """What a unit is called in reports."""
+        return next((unit.text for unit in self.units if unit.name == name), name)
 
     def _cell(self, keys: np.ndarray, hashes: np.ndarray, name: str) -> np.ndarray:
         return mixed(combined([keys, hashes], (0, 1 + self._places[name])))
@@ -196,12 +219,12 @@ def compared_units(
     for name, hashes, proved in rules.expected_cells(records, groups, lone & ~merged):
         sure = certain if proved is None else certain & proved
         if proved is not None and not proved[~unknown].all():
-            by_key.append(name)
+            by_key.append(rules.text_of(name))
         due = Digest.of(hashes[sure])
         cells = gathered.cells_named(name)
         found = Digest.of(cells if sure.all() else cells[place.among(sure)])
         if due != found:
-            where += f", column {name}"
+            where += f", column {rules.text_of(name)}"
         expected, given = expected + replace(due, rows=0), given + replace(found, rows=0)
     return Comparison(expected, given, where, tuple(by_key), int(unknown.sum()))
 
