@@ -1,4 +1,4 @@
-"""Columns that gather elements, put texts together or multiply: proved by value, and not refused when they are right."""
+"""Columns that gather elements, put texts together or multiply: proved by value, and never refused if right."""
 
 import json
 import shutil
