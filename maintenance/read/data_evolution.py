@@ -17,6 +17,7 @@ from maintenance.format.system_fields import ROW_ID, SEQUENCE_NUMBER
 from maintenance.metadata.manifests import DeletionFile
 from maintenance.read.data_file import DataFileReader
 from maintenance.read.deletions import read_vector
+from maintenance.types.chosen_rows import chosen_rows
 from maintenance.types.data_type import DataField
 
 _BESIDE_ROWS = (".blob", ".blobref")
@@ -83,7 +84,7 @@ def joined(
         columns = {name: part.column(name) for part in parts for name in part.column_names}
         table = pa.table([columns[name] for name in names], names=names)
         end = start + table.num_rows
-        yield table if live is None else table.filter(pa.array(live[start:end]))
+        yield table if live is None else chosen_rows(table, live[start:end])
         start = end
     if start != row_count:
         raise CorruptFileError(

@@ -33,6 +33,7 @@ from maintenance.read.deletions import read_vector
 from maintenance.scan.file_index import index_selection, open_container
 from maintenance.types.arrow import arrow_type
 from maintenance.types.casts.cast import cast
+from maintenance.types.chosen_rows import chosen_rows
 from maintenance.types.data_type import DataField
 from maintenance.types.values import Value, arrow_of_values
 
@@ -171,7 +172,7 @@ class DataFileReader:
         positions = None
         if any(field.id == ROW_ID.id for field in self.context.fields):
             positions = start + np.flatnonzero(kept)
-        return self.conform(table if kept.all() else table.filter(pa.array(kept)), positions)
+        return self.conform(chosen_rows(table, kept), positions)
 
     def _positions(self, reader: DataReader, wanted: Wanted) -> np.ndarray | None:
         """Row numbers in the file of what is read, None where nothing depends on them."""
@@ -221,7 +222,7 @@ class DataFileReader:
         kept = _among(rows, positions)
         if kept.all():
             return self.conform(table, positions)
-        return self.conform(table.filter(pa.array(kept)), positions[kept])
+        return self.conform(chosen_rows(table, kept), positions[kept])
 
     def _check_rows(self, found: int, positions: np.ndarray | None) -> None:
         """Raise where the file is not the one its manifest speaks of: Avro files can be cut unnoticed."""
