@@ -41,7 +41,7 @@ class CompactionTask:
     write: WriteContext
     read: ReadContext
     compaction: BucketCompaction
-    memory: int = 64 << 20
+    memory: int = 48 << 20
     proof: ProofSettings = field(default_factory=ProofSettings)
     snapshot_id: int | None = None
 
@@ -167,6 +167,8 @@ class _BucketRewrite:
                 self._changelog.write(merged.changelog)
             if write:
                 self._write(merged.results)
+            # Not to be kept while the next window is put together.
+            del window, merged
 
     def _write(self, results: pa.Table) -> None:
         if self._plan.drop_deletes:

@@ -167,15 +167,21 @@ def _gathered(batches: Iterator[pa.Table]) -> Iterator[pa.Table]:
     waiting: list[pa.Table] = []
     size = 0
     for rows in batches:
-        if not rows.num_rows:
-            continue
-        waiting.append(rows)
-        size += rows.nbytes
+        if rows.num_rows:
+            waiting.append(rows)
+            size += rows.nbytes
         if size >= _GATHERED_BYTES:
-            yield pa.concat_tables(waiting).combine_chunks()
-            waiting, size = [], 0
+            size = 0
+            yield _joined(waiting)
     if waiting:
-        yield pa.concat_tables(waiting).combine_chunks()
+        yield _joined(waiting)
+
+
+def _joined(tables: list[pa.Table]) -> pa.Table:
+    """Tables as one with contiguous columns. Empties the list, so that nobody keeps them."""
+    joined = pa.concat_tables(tables)
+    tables.clear()
+    return joined.combine_chunks()
 
 
 class _Reading:
@@ -281,7 +287,7 @@ def _taken(tables: Iterator[pa.Table]) -> tuple[pa.Table | None, Digest]:
             read += pickle.loads(told)
         elif table.num_rows:
             rows.append(table)
-    return (pa.concat_tables(rows).combine_chunks() if rows else None), read
+    return (_joined(rows) if rows else None), read
 
 
 def _ordered(rows: pa.Table, by: SortedBy) -> Iterator[pa.Table]:

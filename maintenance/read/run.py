@@ -8,6 +8,8 @@ import pyarrow as pa
 from maintenance.format.data_file import DataFileMeta
 
 WHOLE_FILE_ROWS = 1 << 16
+# Each reader holds a batch or two of its own besides the rows that it has handed on.
+_BATCH_ROWS = 1 << 14
 
 
 class ReadsFile(Protocol):
@@ -50,11 +52,18 @@ class RunReader:
         """Batches put together to full steps: a batch ends where a row group does."""
         parts: list[pa.Table] = []
         rows = 0
-        for part in reader.batches(min(self._step, WHOLE_FILE_ROWS)):
+        for part in reader.batches(min(self._step, _BATCH_ROWS)):
             parts.append(part)
             rows += part.num_rows
             if rows >= self._step:
-                yield pa.concat_tables(parts)
-                parts, rows = [], 0
+                rows = 0
+                yield _joined(parts)
         if parts:
-            yield pa.concat_tables(parts)
+            yield _joined(parts)
+
+
+def _joined(parts: list[pa.Table]) -> pa.Table:
+    """Tables as one. Empties the list: its owner waits while the rows are merged, and must not keep them."""
+    table = pa.concat_tables(parts)
+    parts.clear()
+    return table

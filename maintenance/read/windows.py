@@ -2,8 +2,9 @@
 
 Each run is read some rows ahead. The window is everything up to the *bound*: the smallest last key among the runs that
 have more to read, for behind it a run may still bring older or newer records of a key. Rows from the bound's key on
-wait for the next window. Steps are proportional to the runs' lengths, so runs advance through the keys together. A
-section that fits is one window, read and sorted at once.
+wait for the next window. Steps are proportional to the runs' lengths, so runs advance through the keys together; they
+are also read on together, for what waits is sorted again with what comes. A section that fits is one window, read and
+sorted at once.
 """
 
 from collections.abc import Iterator, Sequence
@@ -44,6 +45,10 @@ def windows(runs: Sequence[Sequence[ReadsFile]], order: RecordOrder, max_rows: i
     return windows_of(readers, order)
 
 
+# A run is read on before its end is reached where no more than one in so many of its rows would wait.
+_FEW = 8
+
+
 class Stream(Protocol):
     """Records in the order of their keys."""
 
@@ -65,6 +70,8 @@ def windows_of(readers: Sequence[Stream], order: RecordOrder) -> Iterator[Window
                 waiting.append(
                     table.append_column(RUN_COLUMN, pa.repeat(pa.scalar(number, pa.int32()), table.num_rows))
                 )
+            # What is joined below must not be kept.
+            del table
         if not waiting:
             return
         rows = _contiguous(waiting)
@@ -105,4 +112,10 @@ def _bound(rows: pa.Table, groups: KeyGroups, reading: set[int]) -> tuple[int, s
         for number, positions in last.items()
     }
     cut = min(key_of_last.values())
-    return cut, {number for number, key in key_of_last.items() if key == cut}
+    position = groups.starts[cut]
+    few = {
+        number
+        for number, positions in last.items()
+        if _FEW * (len(positions) - np.searchsorted(positions, position)) <= len(positions)
+    }
+    return cut, few | {number for number, key in key_of_last.items() if key == cut}

@@ -94,6 +94,35 @@ def test_any_window_size_gives_the_same(
     assert merged(engine, at_once) == expected
 
 
+def test_what_is_merged_is_kept_by_nobody(table: Table, tmp_path: Path) -> None:
+    """Memory: a window, the one before until it is let go, and what readers hold of their files; no step besides."""
+    write, read = contexts(table, str(tmp_path))
+    engine = MergeEngine.of(table.schema, table.options)
+    size, sorted_runs = 400_000, []
+    for number in range(2):
+        numbers = pa.array(np.arange(size) * 2 + number)
+        sorted_runs.append(
+            pa.table(
+                {
+                    "_SEQUENCE_NUMBER": numbers,
+                    "_VALUE_KIND": pa.array(np.zeros(size, np.int8)),
+                    "k": pa.compute.utf8_lpad(numbers.cast(pa.string()), 60, "0"),
+                    "u": pa.nulls(size, pa.int32()),
+                    "n": numbers,
+                }
+            )
+        )
+    files = [write_run(write, rows, []) for rows in sorted_runs]
+    whole = sum(rows.nbytes for rows in sorted_runs)
+    del sorted_runs, numbers
+    before, held = pa.total_allocated_bytes(), []
+    for window in windows([readers_of(write, read, run) for run in files], engine.order, size // 2):
+        held.append(pa.total_allocated_bytes() - before)
+        del window
+    assert len(held) > 3
+    assert max(held) < whole / 2, "a window is a quarter of the rows"
+
+
 def test_windows_hold_back_what_is_not_complete(table: Table, tmp_path: Path) -> None:
     """Large files are read in steps: no window holds much more than asked for, and keys never come in two windows."""
     write, read = contexts(table, str(tmp_path))
@@ -116,10 +145,11 @@ def test_windows_hold_back_what_is_not_complete(table: Table, tmp_path: Path) ->
     everything = pa.concat_tables(sorted_runs).combine_chunks()
     expected = engine.merge(everything, group_by_key(everything, engine.order))
     readers = [readers_of(write, read, write_run(write, rows, [])) for rows in sorted_runs]
-    found, largest = [], 0
+    found, held = [], []
     for window in windows(readers, engine.order, 60_000):
-        largest = max(largest, window.rows.num_rows)
+        held.append(window.rows.num_rows)
         found.append(engine.merge(window.rows, window.groups).select(["k", "n"]))
     assert len(found) > 5
-    assert largest < 300_000
+    assert max(held) < 120_000
+    assert sum(held) < 1.2 * 3 * size, "runs are read on together: few rows are sorted again"
     assert pa.concat_tables(found).equals(expected.select(["k", "n"]))
