@@ -1,8 +1,9 @@
-"""`make ui`: Dagster's web server and daemon, with a Spark Connect server that their runs share.
+"""`make ui`: Dagster's web server and daemon, and what lets a run start its work at once.
 
-With the server a run starts its work at once instead of starting a JVM. It is left out where tables.yaml names a
-master or a server of its own; if it cannot start, one line says why, and each run starts its own Spark. Everything
-ends with this process, whether by Ctrl-C, a signal or a closed terminal.
+That is a Spark Connect server that all runs share, instead of a JVM of each one's own, and a process that has imported
+what a run needs, from which runs are forked. The server is left out where tables.yaml names a master or a server of its
+own. If one of them cannot be started, one line says why, and each run does without. Everything ends with this process,
+whether by Ctrl-C, a signal or a closed terminal.
 """
 
 import argparse
@@ -10,13 +11,16 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from assets.config import FOLDER, LOCAL_MASTER, project_of_environment
+from assets.run_workers import SOCKET_VARIABLE, unsupported
 from maintenance.errors import PaimonError
-from maintenance.spark.connect_server import connect_server, end_with_parent
+from maintenance.spark.connect_server import connect_server
+from maintenance.spark.parent import end_with_parent
 
 _LOG = Path(".dagster_home") / "spark-connect.log"
 _STOP_SECONDS = 30.0
@@ -35,6 +39,7 @@ def main(arguments: Sequence[str]) -> int:
         try:
             found = beside.enter_context(shared_server())
             environment = {**os.environ, **found}
+            environment |= beside.enter_context(run_workers(environment))
             if found:
                 beside.enter_context(child(_WARM_UP, environment, quiet=True))
             return beside.enter_context(child(dagster, environment)).wait()
@@ -59,6 +64,20 @@ def shared_server() -> Iterator[dict[str, str]]:
         except (PaimonError, OSError) as error:
             _say(f"Spark: every run starts its own. {error}")
         yield found
+
+
+@contextmanager
+def run_workers(environment: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    """The parent of all runs; yields the variable by which launchers find it, none where there can be no parent."""
+    reason = unsupported()
+    if reason is not None:
+        _say(f"Runs: each one starts a Python of its own. A parent that has imported everything cannot be: {reason}.")
+        yield {}
+        return
+    with tempfile.TemporaryDirectory(prefix="paimon-runs-") as folder:
+        address = str(Path(folder) / "socket")
+        with child([sys.executable, "-W", "ignore", "-m", "assets.run_workers", address], environment):
+            yield {SOCKET_VARIABLE: address}
 
 
 @contextmanager

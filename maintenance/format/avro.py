@@ -10,10 +10,9 @@ Writing goes without rows too (`avro_columns`).
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 import pyarrow as pa
 
 from maintenance.errors import CorruptFileError, PaimonError, UnsupportedError
@@ -24,6 +23,9 @@ from maintenance.format.data_format import EVERY_ROW, DataFormat, FileSettings, 
 from maintenance.format.nested import entries, rebuilt
 from maintenance.types.arrow import arrow_type, map_parts
 from maintenance.types.data_type import DataField, DataType
+
+if TYPE_CHECKING:
+    import polars as pl
 
 _BLOCK_BYTES = 64_000
 _ENCODED_ROWS = 1 << 14  # at a time, which fit into the processor's caches
@@ -199,9 +201,9 @@ class _AvroReader:
                     f"the file has no column '{field.name}'", self._path, "Restore it, or roll back to a snapshot."
                 )
 
-    def _table(self, part: pl.DataFrame | list[dict[str, Any]], fields: Sequence[DataField]) -> pa.Table:
+    def _table(self, part: "pl.DataFrame | list[dict[str, Any]]", fields: Sequence[DataField]) -> pa.Table:
         stored = pa.struct([pa.field(field.name, _stored_type(field)) for field in fields])
-        if isinstance(part, pl.DataFrame):
+        if not isinstance(part, list):
             columns = [
                 part.get_column(field.name).to_arrow().cast(of.type) for field, of in zip(fields, stored, strict=True)
             ]

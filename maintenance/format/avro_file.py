@@ -15,10 +15,9 @@ import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import fastavro
-import polars as pl
 
 from maintenance.errors import CorruptFileError, PaimonError, UnsupportedError
 from maintenance.format.avro_codec import AVRO_CODECS, AvroCodec
@@ -26,6 +25,9 @@ from maintenance.format.columnar_records import columnar_records, is_columnar
 from maintenance.format.json_object import missing_key
 from maintenance.format.polars_threads import polars_works_here
 from maintenance.format.varint import read_varint, unzigzag, varint
+
+if TYPE_CHECKING:
+    import polars as pl
 
 T = TypeVar("T")
 
@@ -98,12 +100,14 @@ class AvroColumns:
             return None
         return cls(header, tuple(block[0] for block in blocks), tuple(block[1] for block in blocks))
 
-    def read(self, names: Sequence[str] | None = None, blocks: Sequence[int] | None = None) -> pl.DataFrame | None:
+    def read(self, names: Sequence[str] | None = None, blocks: Sequence[int] | None = None) -> "pl.DataFrame | None":
         """Columns of all records, or of those in some blocks (numbers, ascending).
 
         None where that cannot be done: the file is damaged, has a shape the decoder lacks, or this process was forked
         from one that used the decoder, whose threads did not come along. `read_records` says what is wrong, or reads.
         """
+        import polars as pl  # starts threads: see `manifest`
+
         chosen = range(len(self.counts)) if blocks is None else blocks
         parts = [self.header]
         for i in chosen:
@@ -148,7 +152,7 @@ class AvroFile:
         self._header = container_header(json.dumps(schema), "null")
         self.column_names = [field["name"] for field in self._record["fields"]]
 
-    def parts(self, batch_rows: int, names: Sequence[str]) -> Iterator[pl.DataFrame | list[dict[str, Any]]]:
+    def parts(self, batch_rows: int, names: Sequence[str]) -> Iterator["pl.DataFrame | list[dict[str, Any]]"]:
         """Columns of some blocks at a time: at least `batch_rows` rows but for the last.
 
         Where the columnar decoder cannot be used records come instead, of the columns `names` and maybe of others.
@@ -164,7 +168,7 @@ class AvroFile:
 
     def _decoded(
         self, blocks: Sequence[tuple[int, bytes]], names: Sequence[str]
-    ) -> pl.DataFrame | list[dict[str, Any]]:
+    ) -> "pl.DataFrame | list[dict[str, Any]]":
         columns = AvroColumns.of_blocks(self._header, blocks)
         frame = None if columns is None else columns.read(names)
         return self._records(blocks, names) if frame is None else frame

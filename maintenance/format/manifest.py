@@ -2,15 +2,17 @@
 
 A manifest may hold a hundred thousand entries of which a read wants a few: so they are decoded as columns
 (`ManifestColumns`), and only the wanted ones become entries.
+
+The library of the columns starts threads when it is imported, so it is when it is first needed: a process that forks
+others can have this module.
 """
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 
 from maintenance.errors import UnsupportedError
 from maintenance.format.avro_file import AvroColumns, read_records, record_schema, write_records
@@ -22,6 +24,9 @@ from maintenance.format.data_file import (
     file_of_values,
     record_of_file,
 )
+
+if TYPE_CHECKING:
+    import polars as pl
 
 MANIFEST_VERSION = 2
 
@@ -124,7 +129,7 @@ class ManifestColumns:
         entries: instead of the frame, for a manifest of an uncommon shape.
     """
 
-    frame: pl.DataFrame
+    frame: "pl.DataFrame"
     entries: tuple[ManifestEntry, ...] | None = None
 
     @property
@@ -143,7 +148,9 @@ class ManifestColumns:
 _HEAD = ("_KIND", "_PARTITION", "_BUCKET", "_TOTAL_BUCKETS")
 
 
-def _wanted(frame: pl.DataFrame, selection: EntrySelection) -> pl.DataFrame:
+def _wanted(frame: "pl.DataFrame", selection: EntrySelection) -> "pl.DataFrame":
+    import polars as pl
+
     if selection.partition is not None:
         found = frame.get_column("_PARTITION").unique()
         wanted = found.filter(pl.Series([selection.partition(value) for value in found], dtype=pl.Boolean))
@@ -166,6 +173,8 @@ def decode_manifest(data: bytes, where: str) -> ManifestColumns:
 
     Raises: CorruptFileError: damaged, or a required field is missing; UnsupportedError: another version or kind.
     """
+    import polars as pl
+
     columns = AvroColumns.open(data)
     frame = None if columns is None else columns.read()
     flat = None if frame is None else _flat(frame)
@@ -196,8 +205,10 @@ def parse_manifest(data: bytes, where: str) -> list[ManifestEntry]:
     return decode_manifest(data, where).select()
 
 
-def _flat(frame: pl.DataFrame) -> pl.DataFrame | None:
+def _flat(frame: "pl.DataFrame") -> "pl.DataFrame | None":
     """The columns with those of the nested records beside them; None where a version, kind or field is not as usual."""
+    import polars as pl
+
     if not _usual(frame) or "_FILE" not in frame.columns:
         return None
     columns = []
@@ -209,7 +220,7 @@ def _flat(frame: pl.DataFrame) -> pl.DataFrame | None:
     return frame.select(*_HEAD, *columns)
 
 
-def _usual(frame: pl.DataFrame) -> bool:
+def _usual(frame: "pl.DataFrame") -> bool:
     """Whether every entry has a head, and of a version and kind that is known."""
     if not {"_VERSION", *_HEAD} <= set(frame.columns):
         return False
@@ -217,8 +228,10 @@ def _usual(frame: pl.DataFrame) -> bool:
     return versions in ([], [MANIFEST_VERSION]) and set(kinds) <= set(_KINDS)
 
 
-def _nested(frame: pl.DataFrame, path: Sequence[str]) -> pl.Expr | None:
+def _nested(frame: "pl.DataFrame", path: Sequence[str]) -> "pl.Expr | None":
     """A field below `_FILE`, None where the manifest has none."""
+    import polars as pl
+
     expression = pl.col("_FILE")
     data_type: Any = frame.schema["_FILE"]
     for name in path:

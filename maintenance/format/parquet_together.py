@@ -7,7 +7,6 @@ the types of the first: what it refuses is left to the reader that opens one fil
 
 from collections.abc import Sequence
 
-import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -22,6 +21,8 @@ def read_together(files: Sequence[bytes], names: Sequence[str]) -> pa.Table | No
     """
     if not polars_works_here() or not names:
         return None
+    import polars as pl  # starts threads: see `manifest`
+
     try:
         schema = pq.read_schema(pa.BufferReader(files[0]))
         stored = [schema.field(name) for name in names]

@@ -7,11 +7,9 @@ session, and those of a new one take seconds to start. Nothing of a session is n
 clients do not get into each other's way.
 """
 
-import ctypes
 import json
 import os
 import secrets
-import signal
 import socket
 import subprocess
 import sys
@@ -27,6 +25,7 @@ from typing import Any
 import pyspark
 
 from maintenance.errors import PaimonError
+from maintenance.spark.parent import end_with_parent
 from maintenance.spark.session import PACKAGE_KEY, ROOT, START_DEFAULTS, get_session
 from maintenance.spark.tasks import run_tasks
 
@@ -37,7 +36,6 @@ _HOME = Path(pyspark.__path__[0])
 _START_SECONDS = 120.0
 _STOP_SECONDS = 20.0
 _LINES_TOLD = 5
-_SET_PDEATHSIG = 1
 # Variables with which somebody else's Spark would be started, or the server would take itself for a client.
 _FOREIGN = ("SPARK_", "PYSPARK_")
 
@@ -132,12 +130,6 @@ def _environment(token: str) -> dict[str, str]:
         "PYSPARK_DRIVER_PYTHON": sys.executable,
         "PYTHONPATH": os.pathsep.join(filter(None, [ROOT, os.environ.get("PYTHONPATH", "")])),
     }
-
-
-def end_with_parent() -> None:
-    """Of a process just forked: let it end when its parent does, even one that is killed. On Linux alone."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def _free_ports(count: int) -> list[int]:

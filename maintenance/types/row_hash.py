@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -188,6 +187,8 @@ def _words(column: pa.Array) -> np.ndarray:
         return np.asarray(integers(column).view(_U64))
     if pa.types.is_fixed_size_binary(kind):
         column = column.cast(pa.binary())
+    import polars as pl  # not at the top: it starts threads, and the process may be one that forks others
+
     # Of a series: the hashes of a frame are made by threads that a forked process does not have.
     return np.asarray(pl.Series(column).hash().to_numpy())
 

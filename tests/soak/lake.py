@@ -11,7 +11,7 @@ from pathlib import Path
 import yaml
 
 from assets.config import FOLDER, Project, load_project
-from maintenance.spark.connect_server import end_with_parent
+from maintenance.spark.parent import end_with_parent
 from tests.soak.workload import COLUMNS, TABLE
 
 TRIGGER = 5

@@ -1,0 +1,58 @@
+"""What a process that `run_workers` has forked does: one run, from loading its definitions to its end.
+
+As Dagster's own run processes do it, by the function that all of them call.
+"""
+
+import os
+
+import dagster as dg
+from dagster._core.events import EngineEventData
+from dagster._core.instance.ref import InstanceRef
+from dagster._grpc.impl import core_execute_run
+from dagster._serdes import deserialize_value
+from dagster._utils import get_run_crash_explanation
+from dagster._utils.hosted_user_process import recon_job_from_origin
+from dagster._utils.interrupts import capture_interrupts
+
+
+def execute(run_id: str, instance_ref: str) -> int:
+    """Carry out the run. `instance_ref`: serialized. Returns: the exit code, 0 if the run has come to an end."""
+    with capture_interrupts(), _instance(instance_ref) as instance:
+        run = instance.get_run_by_id(run_id)
+        if run is None or run.job_code_origin is None:
+            return 1
+        process = f"(pid: {os.getpid()})"
+        started = EngineEventData.in_process(os.getpid())
+        instance.report_engine_event(f"Started process for run {process}.", run, started)
+        job = recon_job_from_origin(run.job_code_origin)
+        try:
+            for _ in core_execute_run(job, run, instance, inject_env_vars=True):
+                pass
+        except (Exception, KeyboardInterrupt):  # noqa: BLE001 - it has told the run before it raises
+            pass
+        instance.report_engine_event(f"Process for run exited {process}.", run)
+        return 0 if _has_ended(instance, run_id) else 1
+
+
+def report_death(run_id: str, instance_ref: str, code: int) -> int:
+    """Say of a run that its process has died, if it has not ended. `code`: its exit code, below 0 a signal's number."""
+    with _instance(instance_ref) as instance:
+        run = instance.get_run_by_id(run_id)
+        if run is not None and not _has_ended(instance, run_id):
+            told = get_run_crash_explanation(f"Run execution process for {run_id}", code)
+            instance.report_engine_event(told, run)
+            instance.report_run_failed(run)
+    return 0
+
+
+def _has_ended(instance: dg.DagsterInstance, run_id: str) -> bool:
+    """Whether the run is over. One that was cancelled before it began is over with this."""
+    run = instance.get_run_by_id(run_id)
+    if run is not None and run.status == dg.DagsterRunStatus.CANCELING:
+        instance.report_run_canceled(run)
+        return True
+    return run is None or run.is_finished
+
+
+def _instance(instance_ref: str) -> dg.DagsterInstance:
+    return dg.DagsterInstance.from_ref(deserialize_value(instance_ref, InstanceRef))
