@@ -14,6 +14,7 @@ from assets.many_tables import compact_many_job
 from assets.partitions import changelog_asset, compaction_asset, state_asset
 from assets.progress import progress_logger
 from assets.resources import PaimonCatalog, spark_of
+from assets.run_scope import scoped
 from assets.tables import TableSteps, table_asset
 from assets.tags import tag_schedules, tags_asset
 from jobs.jobs import (
@@ -96,4 +97,4 @@ def build_definitions(project: Project) -> dg.Definitions:
 
 @dg.definitions
 def definitions() -> dg.Definitions:
-    return build_definitions(project_of_environment())
+    return build_definitions(scoped(project_of_environment()))

@@ -14,6 +14,8 @@ from dagster._utils import get_run_crash_explanation
 from dagster._utils.hosted_user_process import recon_job_from_origin
 from dagster._utils.interrupts import capture_interrupts
 
+from assets.run_scope import within_run
+
 
 def execute(run_id: str, instance_ref: str) -> int:
     """Carry out the run. `instance_ref`: serialized. Returns: the exit code, 0 if the run has come to an end."""
@@ -26,8 +28,9 @@ def execute(run_id: str, instance_ref: str) -> int:
         instance.report_engine_event(f"Started process for run {process}.", run, started)
         job = recon_job_from_origin(run.job_code_origin)
         try:
-            for _ in core_execute_run(job, run, instance, inject_env_vars=True):
-                pass
+            with within_run(run):
+                for _ in core_execute_run(job, run, instance, inject_env_vars=True):
+                    pass
         except (Exception, KeyboardInterrupt):  # noqa: BLE001 - it has told the run before it raises
             pass
         instance.report_engine_event(f"Process for run exited {process}.", run)
