@@ -15,7 +15,7 @@ from assets.partitions import changelog_asset, compaction_asset, state_asset
 from assets.progress import progress_logger
 from assets.resources import PaimonCatalog, spark_of
 from assets.run_scope import scoped
-from assets.tables import TableSteps, table_asset
+from assets.tables import TableSteps, alone, table_asset
 from assets.tags import tag_schedules, tags_asset
 from jobs.jobs import (
     audit_job,
@@ -50,9 +50,9 @@ def build_definitions(project: Project) -> dg.Definitions:
     audited = [table for table in project.tables if table.has_changelog]
     return dg.Definitions(
         assets=[
-            *(table_asset(steps) for steps in tables),
-            *(landing_asset(table) for table in project.tables if table.landing),
-            *(state_asset(table) for table in partitioned),
+            *(alone(table_asset(steps)) for steps in tables),
+            *(alone(landing_asset(table)) for table in project.tables if table.landing),
+            *(alone(state_asset(table)) for table in partitioned),
             *(compaction_asset(table) for table in partitioned),
             *(changelog_asset(table) for table in partitioned if table.writes_changelog),
             *(tags_asset(table, zone) for table in project.tables if table.tag.cron),

@@ -102,3 +102,12 @@ def table_asset(steps: TableSteps) -> dg.AssetsDefinition | dg.AssetSpec:
         return chain([*steps.ingestion, *steps.compaction, *steps.expiry, steps.describe], landed)
 
     return asset
+
+
+def alone(asset: dg.AssetsDefinition | dg.AssetSpec) -> dg.AssetsDefinition:
+    """The asset as a definition of its own.
+
+    Dagster puts all specs that it is given into one, and each job about an asset of it copies that whole: with a
+    thousand tables, a thousand times a thousand assets.
+    """
+    return dg.AssetsDefinition(specs=[asset]) if isinstance(asset, dg.AssetSpec) else asset

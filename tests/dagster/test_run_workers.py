@@ -1,0 +1,273 @@
+"""Runs that are forked from a process which has imported all they need: started, cancelled, killed, left behind."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+import yaml
+from dagster._core.launcher.base import WorkerStatus
+
+from assets import keys
+from assets.config import FOLDER
+from assets.launcher import SOCKET_TAG, ForkingRunLauncher
+from assets.run_workers import SOCKET_VARIABLE, ask
+from assets.ui import child, run_workers
+from maintenance.errors import PaimonError
+from maintenance.table.table import Table
+from tests.dagster.test_cancel import TABLES, large_table
+from tests.tables import files_on_disk
+
+TABLE = "db.t"
+PATIENCE = 900
+STARTED, CANCELED, FAILURE, SUCCESS = (
+    dg.DagsterRunStatus.STARTED,
+    dg.DagsterRunStatus.CANCELED,
+    dg.DagsterRunStatus.FAILURE,
+    dg.DagsterRunStatus.SUCCESS,
+)
+# Whoever cancels a run is another process than the one that launched it.
+TERMINATE = """
+import sys
+import dagster as dg
+with dg.DagsterInstance.get() as instance:
+    print(instance.run_launcher.terminate(sys.argv[1]))
+"""
+
+
+class World:
+    """A folder with a table and an instance of Dagster. `variables`: of all processes."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        shipped = yaml.safe_load((FOLDER / "dagster.yaml").read_text())
+        settings = {"concurrency": {"pools": shipped["concurrency"]["pools"]}, "run_launcher": shipped["run_launcher"]}
+        settings["run_coordinator"] = {"module": "dagster.core.run_coordinator", "class": "DefaultRunCoordinator"}
+        settings["telemetry"] = {"enabled": False}
+        (folder / "dagster.yaml").write_text(yaml.safe_dump(settings))
+        self.variables = {
+            **os.environ,
+            "DAGSTER_HOME": str(folder),
+            "PAIMON_TABLES": str(folder / "tables.yaml"),
+            "PYTHONPATH": str(FOLDER),
+        }
+
+    def write_tables(self) -> None:
+        (self.folder / "tables.yaml").write_text(TABLES % (self.folder / "warehouse"))
+
+    @contextmanager
+    def workers(self) -> Iterator[int]:
+        """The process that forks runs, as `make ui` starts it; yields its id."""
+        with run_workers(self.variables) as found:
+            self.variables |= found
+            mark = found[SOCKET_VARIABLE].encode()
+            yield next(pid for pid in children(os.getpid()) if mark in Path(f"/proc/{pid}/cmdline").read_bytes())
+
+    def launch(self, job: str, **config: Any) -> str:
+        """Launch a job as a person does at a command line; returns the run's id."""
+        run_id = str(uuid.uuid4())
+        command = [sys.executable, "-m", "dagster", "job", "launch", "-w", "workspace.yaml", "-j", job]
+        told = json.dumps({"ops": {"compact": {"config": config}}})
+        done = subprocess.run(
+            [*command, "--run-id", run_id, "--config-json", told],
+            cwd=FOLDER, env=self.variables, text=True, capture_output=True, timeout=PATIENCE, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr[-3000:]
+        return run_id
+
+    def terminate(self, run_id: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-c", TERMINATE, run_id],
+            cwd=FOLDER, env=self.variables, text=True, capture_output=True, timeout=PATIENCE, check=True,
+        )  # fmt: skip
+        return done.stdout.strip()
+
+    @contextmanager
+    def instance(self) -> Iterator[dg.DagsterInstance]:
+        with dg.DagsterInstance.from_config(str(self.folder)) as instance:
+            yield instance
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+def children(parent: int) -> list[int]:
+    """The processes that a process has started, those that nobody has waited for included."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[1]) == parent:
+            found.append(int(path.parent.name))
+    return found
+
+
+def eventually(what: str, look: Callable[[], Any]) -> Any:
+    deadline = time.monotonic() + PATIENCE
+    while not (found := look()):
+        assert time.monotonic() < deadline, what
+        time.sleep(0.05)
+    return found
+
+
+def status(instance: dg.DagsterInstance, run_id: str) -> dg.DagsterRunStatus:
+    run = instance.get_run_by_id(run_id)
+    assert run is not None
+    return run.status
+
+
+def ended(instance: dg.DagsterInstance, run_id: str) -> dg.DagsterRunStatus:
+    """How the run has ended, once its process is gone, too."""
+    run = instance.get_run_by_id(run_id)
+    assert run is not None
+    eventually("the run is over", lambda: status(instance, run_id) in (SUCCESS, FAILURE, CANCELED))
+    eventually("its process is gone", lambda: answer_of(run.tags[SOCKET_TAG], run_id)["state"] == "ended")
+    return status(instance, run_id)
+
+
+def answer_of(address: str, run_id: str) -> Mapping[str, Any]:
+    return ask(address, {"do": "state", "run": run_id})
+
+
+def told(instance: dg.DagsterInstance, run_id: str) -> str:
+    return "\n".join(str(entry.user_message or entry.message) for entry in instance.all_logs(run_id))
+
+
+def is_free(instance: dg.DagsterInstance, table: str) -> bool:
+    info = instance.event_log_storage.get_concurrency_info(keys.pool(table))
+    return (info.active_slot_count, info.pending_step_count) == (0, 0)
+
+
+def compacting(world: World, table: Table) -> str:
+    """A run that is in the middle of writing the table's files."""
+    files = files_on_disk(table)
+    run_id = world.launch("compact_db_t", full=True)
+    eventually("files are being written", lambda: files_on_disk(table) - files)
+    return run_id
+
+
+@pytest.mark.slow
+def test_a_run_is_forked_and_reads_the_tables_of_now(world: World) -> None:
+    table = large_table(world.folder)
+    with world.workers() as parent, world.instance() as instance:
+        eventually("it has imported everything", lambda: reachable(world.variables[SOCKET_VARIABLE]))
+        world.write_tables()  # there was none until now
+        run_id = world.launch("compact_db_t", full=True)
+        run = eventually("it has started", lambda: instance.get_run_by_id(run_id))
+        pid = answer_of(run.tags[SOCKET_TAG], run_id)["pid"]
+        assert pid in children(parent)
+        assert ended(instance, run_id) == SUCCESS, told(instance, run_id)
+        assert f"(pid: {pid})" in told(instance, run_id)
+        assert instance.all_logs(run_id, of_type=dg.DagsterEventType.LOGS_CAPTURED)
+        assert len(table.snapshots.list_ids()) == 3
+        assert is_free(instance, TABLE)
+        assert not children(parent), "no process is left, and no zombie"
+
+
+@pytest.mark.slow
+def test_a_run_is_cancelled_by_another_process(world: World) -> None:
+    table = large_table(world.folder)
+    world.write_tables()
+    files, snapshots = files_on_disk(table), table.snapshots.list_ids()
+    with world.workers(), world.instance() as instance:
+        run_id = compacting(world, table)
+        assert world.terminate(run_id) == "True"
+        assert ended(instance, run_id) == CANCELED, told(instance, run_id)
+        assert is_free(instance, TABLE)
+        assert not instance.all_logs(run_id, of_type=dg.DagsterEventType.STEP_UP_FOR_RETRY)
+        assert world.terminate(run_id) == "False", "there is nothing to end any more"
+    assert files_on_disk(table) == files, "nothing is left of what was being written"
+    assert table.snapshots.list_ids() == snapshots
+
+
+@pytest.mark.slow
+def test_a_run_whose_process_is_killed_has_failed(world: World) -> None:
+    table = large_table(world.folder)
+    world.write_tables()
+    with world.workers() as parent, world.instance() as instance:
+        run_id = compacting(world, table)
+        run = instance.get_run_by_id(run_id)
+        assert run is not None
+        launcher = instance.run_launcher
+        assert isinstance(launcher, ForkingRunLauncher)
+        assert launcher.supports_check_run_worker_health
+        assert launcher.check_run_worker_health(run).status == WorkerStatus.RUNNING
+        os.kill(answer_of(run.tags[SOCKET_TAG], run_id)["pid"], signal.SIGKILL)
+        assert ended(instance, run_id) == FAILURE
+        assert "was terminated by signal 9 (SIGKILL)" in told(instance, run_id)
+        assert launcher.check_run_worker_health(run).status == WorkerStatus.FAILED
+        eventually("no process is left, and no zombie", lambda: not children(parent))
+    assert launcher.check_run_worker_health(run).status == WorkerStatus.NOT_FOUND
+
+
+@pytest.mark.slow
+def test_runs_end_with_their_parent_and_tidy_up(world: World) -> None:
+    table = large_table(world.folder)
+    world.write_tables()
+    files, snapshots = files_on_disk(table), table.snapshots.list_ids()
+    with world.instance() as instance:
+        with world.workers():
+            run_id = compacting(world, table)
+            run = instance.get_run_by_id(run_id)
+            assert run is not None
+            worker = answer_of(run.tags[SOCKET_TAG], run_id)["pid"]
+        assert not Path(f"/proc/{worker}").exists()
+        assert status(instance, run_id) == FAILURE
+        assert "Execution was interrupted unexpectedly" in told(instance, run_id)
+        assert is_free(instance, TABLE)
+    assert files_on_disk(table) == files, "nothing is left of what was being written"
+    assert table.snapshots.list_ids() == snapshots
+
+
+@pytest.mark.slow
+def test_without_the_parent_runs_start_as_dagster_starts_them(world: World, tmp_path: Path) -> None:
+    large_table(world.folder)
+    world.write_tables()
+    gone = str(tmp_path / "gone")
+    world.variables[SOCKET_VARIABLE] = gone
+    with world.instance() as instance:
+        run_id = world.launch("compact_db_t", full=True)
+        eventually("the run is over", lambda: status(instance, run_id) in (SUCCESS, FAILURE, CANCELED))
+        assert status(instance, run_id) == SUCCESS
+        assert "This run starts in a process of its own, which takes longer" in told(instance, run_id)
+        assert gone in told(instance, run_id)
+
+
+def reachable(address: str) -> bool:
+    try:
+        return bool(ask(address, {"do": "state", "run": "none"})["state"] == "unknown")
+    except PaimonError:
+        return False
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="it needs Linux")
+def test_the_parent_has_one_thread_and_survives_whoever_talks_nonsense(tmp_path: Path) -> None:
+    address = str(tmp_path / "socket")
+    with child([sys.executable, "-m", "assets.run_workers", address], {**os.environ, "PYTHONPATH": str(FOLDER)}) as it:
+        eventually("it listens", lambda: reachable(address))
+        assert len(list(Path(f"/proc/{it.pid}/task").iterdir())) == 1
+        for nonsense in (b"", b"\n", b"[1]\n", b'{"do": "start"}\n', b"\xff\n", b'{"run": "r"}\n'):
+            with socket.socket(socket.AF_UNIX) as connection:
+                connection.connect(address)
+                connection.sendall(nonsense)
+        assert reachable(address)
+        assert it.poll() is None
+
+
+def test_nobody_there_is_an_error_that_names_the_place(tmp_path: Path) -> None:
+    with pytest.raises(PaimonError, match=str(tmp_path)):
+        ask(str(tmp_path / "none"), {"do": "state", "run": "r"})
