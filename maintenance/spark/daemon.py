@@ -4,6 +4,7 @@ Spark starts it as ``python -m maintenance.spark.daemon pyspark.worker`` (`spark
 was idle for a minute ends; the next one is there in milliseconds instead of importing everything anew.
 """
 
+import polars
 import pyarrow as pa
 import pyarrow.compute
 import pyarrow.parquet
@@ -16,6 +17,7 @@ import maintenance.read.split_read
 import maintenance.write.table_write
 
 PRELOADED = (
+    polars,
     pa.compute,
     pa.parquet,
     pyspark.sql.pandas.serializers,
