@@ -17,7 +17,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,20 +40,27 @@ _GRACE_SECONDS = 20.0
 _REMEMBERED = 1000
 _LONGEST = 1 << 20
 _SIGNALS = (signal.SIGCHLD, signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-# Beside what definitions.py imports: what a run imports later on.
-_PRELOADED = (
+# Beside what definitions.py imports: what Dagster and Spark import once a run has begun.
+PRELOADED = (
     "definitions",
-    "assets.launcher",
     "assets.run_worker",
     "alembic.runtime.migration",
+    "dagster._core.definitions.repository_definition.repository_data_builder",
+    "dagster._core.execution.plan.active",
+    "dagster._core.executor.in_process",
+    "dagster._core.instance.factory",
+    "dagster._core.instance.runs.run_domain",
+    "dagster._core.run_coordinator",
+    "dagster._core.secrets.env_file",
     "dagster._core.storage.local_compute_log_manager",
     "dagster._core.storage.root",
-    "dagster._core.storage.runs.sqlite",
-    "dagster._core.storage.event_log.sqlite",
-    "dagster._core.storage.schedules.sqlite",
-    "dagster._core.run_coordinator",
+    "dagster._core.storage.sqlite_storage",
+    "dagster._core.storage.migration.utils",
+    "dagster._core.workspace.autodiscovery",
     "maintenance.spark.application",
+    "maintenance.spark.connect_server",
     "pyspark.sql.connect.session",
+    "upath.implementations.local",
 )
 Task = Callable[[], int]
 
@@ -267,8 +274,9 @@ def _preload() -> None:
 
     given = {name: os.environ.get(name) for name in ONE_THREAD}
     os.environ.update(ONE_THREAD)
-    for name in _PRELOADED:
-        importlib.import_module(name)
+    for name in PRELOADED:
+        with suppress(ImportError):  # it is imported when it is needed, or it is told then
+            importlib.import_module(name)
     for name, value in given.items():
         os.environ.pop(name) if value is None else os.environ.update({name: value})
     # What is there stays: a run that looks for garbage would copy all of it.

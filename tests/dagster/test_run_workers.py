@@ -1,5 +1,6 @@
 """Runs that are forked from a process which has imported all they need: started, cancelled, killed, left behind."""
 
+import importlib
 import json
 import os
 import signal
@@ -21,7 +22,7 @@ from dagster._core.launcher.base import WorkerStatus
 from assets import keys
 from assets.config import FOLDER
 from assets.launcher import SOCKET_TAG, ForkingRunLauncher
-from assets.run_workers import SOCKET_VARIABLE, ask
+from assets.run_workers import PRELOADED, SOCKET_VARIABLE, ask
 from assets.ui import child, run_workers
 from maintenance.errors import PaimonError
 from maintenance.table.table import Table
@@ -287,6 +288,11 @@ def test_the_parent_has_one_thread_and_survives_whoever_talks_nonsense(tmp_path:
                 connection.sendall(nonsense)
         assert reachable(address)
         assert it.poll() is None
+
+
+@pytest.mark.parametrize("name", PRELOADED)
+def test_what_is_imported_in_advance_is_there(name: str) -> None:
+    assert importlib.import_module(name)
 
 
 def test_nobody_there_is_an_error_that_names_the_place(tmp_path: Path) -> None:
