@@ -19,6 +19,7 @@ from maintenance.commit.commit import abort, commit_compact
 from maintenance.commit.publish import OPERATION_PROPERTY, CommitIdentity
 from maintenance.compaction.append import AppendCompaction, AppendCompactionTask, proved_append
 from maintenance.compaction.order.orders import SortedBy
+from maintenance.compaction.plan import BucketCompaction
 from maintenance.compaction.postpone import Distributed, PostponeTask, check_shares, distribute, leaving
 from maintenance.compaction.proof.settings import ProofMode, ProofSettings, together
 from maintenance.compaction.rewrite import CompactionResult, CompactionTask, rewrite_bucket
@@ -37,7 +38,7 @@ from maintenance.operations.compact_report import (
     CompactReport,
     Ledger,
 )
-from maintenance.operations.compact_vectors import with_vectors
+from maintenance.operations.compact_vectors import ChangedVectors, VectorsTask
 from maintenance.operations.interrupted import cleared_if_interrupted, new_stamp
 from maintenance.operations.sort_compact import NO_ORDER, plan_sorting, sort_units, sorted_by
 from maintenance.options import table as table_options
@@ -209,13 +210,21 @@ class _Compaction:
         """Rewrite and commit the units of a plan. Returns the groups that another writer changed meanwhile."""
         # Before the work: another writer may expire the snapshot meanwhile.
         index = self._index(plan.snapshot)
-        finished: list[CompactionResult] = []
+        finished: list[tuple[Unit, CompactionResult]] = []
         for unit, outcome in self._rewritten(plan):
             if isinstance(outcome, TaskError):
                 self.ledger.note(unit, FAILED, message=str(outcome.error))
             else:
-                finished.append(outcome)
-        return self._commit(finished, self._messages(index, finished), retried=retried)
+                finished.append((unit, outcome))
+        if index is None:
+            results = [result for _, result in finished]
+            return self._commit(results, [result.message for result in results], retried=retried)
+        changed = self._changed_vectors(plan, index, finished)
+        for unit, result in finished:
+            if _group(result.message) in changed.refused:
+                self.ledger.note(unit, FAILED, message=str(changed.refused[_group(result.message)]))
+        results = [result for _, result in finished if _group(result.message) not in changed.refused]
+        return self._commit(results, changed.messages, retried=retried)
 
     def _index(self, snapshot: Snapshot | None) -> Sequence[IndexManifestEntry] | None:
         """The index state that a plan was made on, None where vectors play no role. Batches of a plan share it."""
@@ -225,16 +234,19 @@ class _Compaction:
             self._indexes[snapshot.id] = self._table.manifests.read_index(snapshot)
         return self._indexes[snapshot.id]
 
-    def _messages(
-        self, index: Sequence[IndexManifestEntry] | None, finished: Sequence[CompactionResult]
-    ) -> list[CommitMessage]:
-        messages = [result.message for result in finished]
-        if index is None:
-            return messages
+    def _changed_vectors(
+        self,
+        plan: CompactionPlan,
+        index: Sequence[IndexManifestEntry],
+        finished: Sequence[tuple[Unit, CompactionResult]],
+    ) -> ChangedVectors:
+        base = None if plan.snapshot is None else plan.snapshot.id
+        rows = {file.file_name: file.row_count for unit, _ in finished for file in _known_files(unit)}
+        results = [result for _, result in finished]
         try:
-            return with_vectors(self._table, index, finished)
+            return VectorsTask(self._table, index, rows, self.proof, base).change(results)
         except BaseException:
-            abort(self._table.commit_target(), messages)
+            abort(self._table.commit_target(), [result.message for result in results])
             raise
 
     def _commit(
@@ -378,6 +390,11 @@ def run_unit(task: CompactionTask | AppendCompactionTask) -> CompactionResult:
     message, proof = proved_append(task)
     rows = sum(f.row_count for f in message.compact_before)
     return CompactionResult(message, rows, rows, proof=proof)
+
+
+def _known_files(unit: Unit) -> Sequence[DataFileMeta]:
+    """Files whose vectors a unit may change."""
+    return (*unit.input_files, *unit.older) if isinstance(unit, BucketCompaction) else unit.input_files
 
 
 def _group(message: CommitMessage) -> Group:

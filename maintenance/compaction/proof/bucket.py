@@ -27,8 +27,8 @@ from maintenance.compaction.proof import files as rules
 from maintenance.compaction.proof.expected import picked_rows
 from maintenance.compaction.proof.findings import Findings, Timer
 from maintenance.compaction.proof.hashing import KEYS, ROWS, VALUES, HashedRows, Hashing
-from maintenance.compaction.proof.records import Origin, Records, batch_of, grouped
-from maintenance.compaction.proof.results import Comparison, ResultWitness, Rules, compared_units, due_rows
+from maintenance.compaction.proof.records import Groups, Origin, Records, batch_of, grouped
+from maintenance.compaction.proof.results import Comparison, Places, ResultWitness, Rules, compared_units, due_rows
 from maintenance.compaction.proof.settings import ProofMode, ProofResult, ProofSettings
 from maintenance.compaction.proof.witness import Witness
 from maintenance.format.data_file import DataFileMeta
@@ -80,12 +80,28 @@ class _Output(ResultWitness):
     def __init__(self, proof: "BucketProof", rules: Rules, hashing: Hashing, *, digests: bool) -> None:
         super().__init__(rules, hashing, proof.timed(), digests=digests)
         self._proof = proof
-        self.values = Digest()
+        self._digest = Digest()
+        # Where only some keys count: of each row, with its key.
+        self._values: list[tuple[np.ndarray, np.ndarray]] = []
 
     def gather(self, rows: HashedRows) -> None:
         if self._proof.proves_values:
-            self.values += Digest.of(rows.of(VALUES)[~is_retract(rows.kinds)])
+            added = ~is_retract(rows.kinds)
+            values = rows.of(VALUES)[added]
+            if self._proof.lone_rows_change:
+                self._values.append((rows.of(KEYS)[added], values))
+            else:
+                self._digest += Digest.of(values)
         super().gather(rows)
+
+    def values(self, touched: Groups | None) -> Digest:
+        """Of the rows that are no retractions. `touched`: only those of these keys, None = of all."""
+        if touched is None:
+            return self._digest
+        found = Digest()
+        for keys, values in self._values:
+            found += Digest.of(values[Places(touched.keys, keys).among(np.ones(len(touched.starts), bool))])
+        return found
 
 
 class _Changes(Witness):
@@ -133,6 +149,8 @@ class BucketProof:
         # A compaction that looks up has another form of changelog with first-row: the rows of new keys, as they are.
         self._rows_of_new_keys = plan.changelog and plan.looks_up and self._first_row
         self.proves_values = plan.changelog and not self._rows_of_new_keys
+        # Merged on its own, a record from above level 0 may change, and makes no changelog.
+        self.lone_rows_change = plan.looks_up and not rules.by_row
         rows = sum(file.row_count for file in plan.input_files)
         columns = tuple(write.schema.field_names) if compared is None else compared
         self._hashing = rules.hashing(settings, plan.input_files, compared=columns, further=int(self.proves_values))
@@ -276,7 +294,9 @@ class BucketProof:
             lifted = self._values_of_lifted(judged)
             if lifted is None:
                 return
-            due, found = self.output.values + lifted - self._values_before(judged), self.changes.values
+            touched = judged.groups.of_keys(judged.groups.any(self._records.levels <= 0))
+            after = self.output.values(touched if self.lone_rows_change else None)
+            due, found = after + lifted - self._values_before(judged), self.changes.values
         if due != found:
             yield f"the changelog does not tell what changed: expected {due}, given {found}"
 
@@ -285,6 +305,11 @@ class BucketProof:
         levels, values = self._records.levels, self._records.hashes(VALUES)
         retract = self._records.retract
         chosen = judged.lowest_above_0 if self._plan.looks_up else levels == self._plan.max_level
+        if self.lone_rows_change:
+            touched = np.zeros(len(levels), bool)
+            groups = judged.groups
+            touched[groups.order] = np.repeat(groups.any(levels <= 0), groups.counts)
+            chosen = chosen & touched
         return Digest.of(values[chosen if retract is None else chosen & ~retract])
 
     def _values_of_lifted(self, judged: "_Judgement") -> Digest | None:

@@ -209,7 +209,7 @@ def compared_units(
     if drop_deletes and retract is not None:
         gone = ~unknown & groups.any(retract)
     keys = groups.keys
-    place = _Places(keys, given_keys)
+    place = Places(keys, given_keys)
     # Keys whose row is there, or may be there.
     certain, possible = ~unknown & ~gone, ~gone
     expected = Digest.of(keys[certain | (unknown & (not drop_deletes))])
@@ -229,7 +229,7 @@ def compared_units(
     return Comparison(expected, given, where, tuple(by_key), int(unknown.sum()))
 
 
-class _Places:
+class Places:
     """Where the keys of rows lie among sorted keys. `keys`: ascending; `given`: of rows."""
 
     def __init__(self, keys: np.ndarray, given: np.ndarray) -> None:

@@ -218,6 +218,17 @@ def test_a_wrong_value_is_found(fault: str, column: str, tmp_path: Path, monkeyp
     assert len(report["files"]) == 1
 
 
+def test_what_merging_makes_of_a_lone_record_is_no_change(tmp_path: Path) -> None:
+    nothing = dict.fromkeys(COLUMNS)
+    first, second = {**nothing, "id": 1, "words": ["a", "a"]}, {**nothing, "id": 2}
+    # The first file is lifted as it is; where the second one is merged, the first loses what is there twice.
+    table = table_of(tmp_path, TABLES["lookup"], [[first], None, [second]])
+    report = compact(None, table, full=True)
+    assert not report.failed
+    assert report.changelog_rows == {"+I": 1, "-U": 0, "+U": 0, "-D": 0}
+    assert table.to_arrow().sort_by("id").column("words").to_pylist() == [["a"], None]
+
+
 @pytest.mark.parametrize("engine", ["aggregation", "partial-update"])
 def test_columns_may_have_any_name(engine: str, tmp_path: Path) -> None:
     names = ("keys", "rows", "values", "numbers", "k,rows")
