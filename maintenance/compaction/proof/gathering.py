@@ -1,7 +1,9 @@
-"""Which columns gather elements or texts, by their function and its options, and what is proved of them."""
+"""Which columns gather elements, texts or numbers, by their function and its options, and what is proved of them."""
 
 from collections.abc import Mapping
+from functools import partial
 
+from maintenance.compaction.proof.bitmaps import bitmap_words, halves_of_32, halves_of_64, union
 from maintenance.compaction.proof.elements import (
     RowKeys,
     all_elements,
@@ -25,6 +27,9 @@ def unit_of_gathering(field: DataField, function: str | None, options: Mapping[s
             return Unit((name,), (name,), different_elements, element_words, any_order=True)
         case "collect":
             return Unit((name,), (), all_elements, element_words, any_order=True)
+        case "rbm32" | "rbm64":
+            parse = halves_of_32 if function == "rbm32" else halves_of_64
+            return Unit((name,), (name,), union(parse), partial(bitmap_words, parse), any_order=True)
         case "merge_map":
             return Unit((name,), (name,), newest_entries, element_words)
         case "listagg":

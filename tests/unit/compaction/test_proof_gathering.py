@@ -3,7 +3,7 @@
 import json
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,11 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pyroaring import BitMap
 
 from maintenance.compaction.merging import MergedKeys, Merging
+from maintenance.compaction.proof.bitmaps import bitmap_words, halves_of_32, halves_of_64
+from maintenance.format.roaring import Bitmap64, parse_portable, serialize_bitmap64
 from maintenance.operations.compact import compact
 from maintenance.read.windows import Window
 from maintenance.table.table import Table
@@ -44,6 +47,8 @@ COLUMNS: dict[str, tuple[str, pa.DataType, str, dict[str, str]]] = {
     "small": ("SMALLINT", pa.int16(), "product", {}),
     "real": ("FLOAT", pa.float32(), "product", {}),
     "whole": ("DECIMAL(9, 0)", pa.decimal128(9, 0), "product", {}),
+    "bits": ("BYTES", pa.binary(), "rbm32", {}),
+    "wide": ("BYTES", pa.binary(), "rbm64", {}),
     "map": ("MAP<STRING, INT>", pa.map_(pa.string(), pa.int32()), "merge_map", {}),
 }
 FIELDS = (("id", "INT NOT NULL"), ("g", "INT"), *((name, column[0]) for name, column in COLUMNS.items()))
@@ -73,7 +78,23 @@ def arrays_of(element: Any) -> Any:
     return st.one_of(st.none(), st.lists(element, max_size=4))
 
 
+def bitmap(numbers: Iterable[int]) -> bytes:
+    data: bytes = BitMap(numbers).serialize()
+    return data
+
+
+def wide_bitmap(numbers: Iterable[int], high: int = 0) -> bytes:
+    containers = {high << 16 | low: part for low, part in parse_portable(bitmap(numbers))}
+    return serialize_bitmap64(Bitmap64(containers, len(containers)))
+
+
+# Of several containers, of many numbers in a row, of none.
+NUMBERS = st.one_of(
+    st.sets(st.sampled_from([0, 1, 7, 70_000, 2**32 - 1])), st.just(range(5000)), st.just(range(0, 9000, 2))
+)
 VALUES: dict[str, Any] = {
+    "bits": st.one_of(st.none(), NUMBERS.map(bitmap)),
+    "wide": st.one_of(st.none(), st.builds(wide_bitmap, NUMBERS, st.sampled_from([0, 3, 2**31]))),
     "numbers": arrays_of(FLOATS),
     "words": arrays_of(WORDS),
     "lists": arrays_of(arrays_of(SMALL)),
@@ -138,7 +159,8 @@ def record(key: int, salt: int) -> dict[str, Any]:
     numbers = {"times": salt + 2, "small": salt + 2, "real": salt + 1.5, "whole": salt + 2}
     rows = dict.fromkeys(("rows", "few", "keyed", "kept", "partly"), nested)
     pairs = [("a", salt), (f"b{salt}", key)]
-    return {"id": key, "g": salt, **lists, **rows, **texts, **numbers, "map": pairs}
+    bits = {"bits": bitmap([salt, key + 10]), "wide": wide_bitmap([salt, key + 10], salt)}
+    return {"id": key, "g": salt, **bits, **lists, **rows, **texts, **numbers, "map": pairs}
 
 
 def sound(folder: Path, options: dict[str, str]) -> Table:
@@ -173,6 +195,8 @@ def another(value: Any) -> Any:
             return [*rest, another(last)]
         case str():
             return value[::-1]
+        case bytes():
+            return bitmap([5]) if len(value) < 40 else wide_bitmap([5], 1)
     return value + 1
 
 
@@ -229,6 +253,21 @@ def test_what_merging_makes_of_a_lone_record_is_no_change(tmp_path: Path) -> Non
     assert table.to_arrow().sort_by("id").column("words").to_pylist() == [["a"], None]
 
 
+def test_bytes_that_are_no_bitmap_are_left_alone(tmp_path: Path) -> None:
+    nothing = dict.fromkeys(COLUMNS)
+    batches = [[{**nothing, "id": key, "bits": b"?", "wide": b"" if key else b"?"}] for key in range(3)]
+    table = table_of(tmp_path, TABLES["aggregation"], batches)
+    assert not compact(None, table, full=True).failed
+
+
+@pytest.mark.parametrize("size", [10, 5000])
+def test_a_number_that_is_lost_is_found(size: int) -> None:
+    for parse, made in ((halves_of_32, bitmap), (halves_of_64, wide_bitmap)):
+        numbers = list(range(0, size * 3, 3))
+        pair = pa.array([made(numbers), made(numbers[:-1]), made([*numbers[:3], 10, *numbers[4:]])])
+        assert len({*bitmap_words(parse, pair).tolist()}) == 3
+
+
 @pytest.mark.parametrize("engine", ["aggregation", "partial-update"])
 def test_columns_may_have_any_name(engine: str, tmp_path: Path) -> None:
     names = ("keys", "rows", "values", "numbers", "k,rows")
@@ -254,7 +293,7 @@ def test_what_is_proved_by_value(tmp_path: Path) -> None:
     assert set(report.proof["columns proved by key"]) == late  # type: ignore[call-overload]
 
 
-@pytest.mark.parametrize("column", ["numbers", "words", "rows", "times", "whole"])
+@pytest.mark.parametrize("column", ["numbers", "words", "rows", "times", "whole", "bits", "wide"])
 def test_a_wrong_value_in_a_sequence_group_is_found(
     column: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
