@@ -23,6 +23,8 @@ def execute(run_id: str, instance_ref: str) -> int:
         run = instance.get_run_by_id(run_id)
         if run is None or run.job_code_origin is None:
             return 1
+        if _has_ended(instance, run_id):
+            return 0
         process = f"(pid: {os.getpid()})"
         started = EngineEventData.in_process(os.getpid())
         instance.report_engine_event(f"Started process for run {process}.", run, started)
@@ -31,7 +33,7 @@ def execute(run_id: str, instance_ref: str) -> int:
             with within_run(run):
                 for _ in core_execute_run(job, run, instance, inject_env_vars=True):
                     pass
-        except (Exception, KeyboardInterrupt):  # noqa: BLE001 - it has told the run before it raises
+        except (Exception, KeyboardInterrupt, dg.DagsterExecutionInterruptedError):  # noqa: BLE001 - the run was told
             pass
         instance.report_engine_event(f"Process for run exited {process}.", run)
         return 0 if _has_ended(instance, run_id) else 1
