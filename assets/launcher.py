@@ -20,7 +20,7 @@ from dagster._core.remote_origin import GrpcServerCodeLocationOrigin
 from dagster._serdes import serialize_value
 from dagster._serdes.config_class import ConfigurableClassData
 
-from assets.run_workers import SOCKET_VARIABLE, ask
+from assets.run_workers import SOCKET_VARIABLE, UnansweredError, ask
 from maintenance.errors import PaimonError
 
 # Hidden in Dagster's UI, as the tag by which its own launcher finds a run again.
@@ -54,10 +54,15 @@ class ForkingRunLauncher(DefaultRunLauncher):
             super().launch_run(context)
 
     def _forked(self, address: str, run: dg.DagsterRun) -> str | None:
-        """Ask for a process; returns why there is none."""
+        """Ask for a process; returns why there is none.
+
+        Raises: UnansweredError: there may be one; the run fails, since two processes must not do it.
+        """
         instance = serialize_value(self._instance.get_ref())
         try:
             answer = ask(address, {"do": "start", "run": run.run_id, "instance": instance})
+        except UnansweredError:
+            raise
         except PaimonError as error:
             return str(error)
         return None if answer["state"] == "running" else str(answer.get("reason", "it has run before"))
@@ -88,7 +93,10 @@ class ForkingRunLauncher(DefaultRunLauncher):
         try:
             answer = ask(address, {"do": "state", "run": run.run_id})
         except PaimonError as error:
-            return CheckRunHealthResult(WorkerStatus.NOT_FOUND, f"The run's process is gone with its parent: {error}")
+            if isinstance(error.__cause__, (FileNotFoundError, ConnectionRefusedError)):
+                found = f"The run's process is gone with its parent: {error}"
+                return CheckRunHealthResult(WorkerStatus.NOT_FOUND, found)
+            return CheckRunHealthResult(WorkerStatus.RUNNING, f"as far as is known: {error}")  # it may only be slow
         if answer["state"] == "running":
             return CheckRunHealthResult(WorkerStatus.RUNNING, run_worker_id=str(answer["pid"]))
         if answer["state"] == "ended" and answer["code"] == 0:

@@ -39,6 +39,7 @@ _REQUEST_SECONDS = 5.0
 _GRACE_SECONDS = 20.0
 _REMEMBERED = 1000
 _LONGEST = 1 << 20
+_GREETING = {"state": "listening"}
 _SIGNALS = (signal.SIGCHLD, signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # Beside what definitions.py imports: what Dagster and Spark import once a run has begun.
 PRELOADED = (
@@ -63,6 +64,10 @@ PRELOADED = (
     "upath.implementations.local",
 )
 Task = Callable[[], int]
+
+
+class UnansweredError(PaimonError):
+    """The parent of the runs was asked, and ended or hung before it answered."""
 
 
 @dataclass(slots=True)
@@ -132,6 +137,7 @@ class RunWorkers:
         with closing(connection):
             try:
                 connection.settimeout(_REQUEST_SECONDS)
+                _send(connection, _GREETING)  # who has given up waiting for it asks for nothing any more
                 request = _receive(connection)
                 answer, task = self._do(request)
                 if task is None:
@@ -222,17 +228,22 @@ def ask(address: str, request: Mapping[str, str]) -> dict[str, Any]:
 
     `request`: ``do`` is start, interrupt or state; ``run`` a run's id; to start, ``instance`` a serialized reference.
     Returns: ``state`` is running (with ``pid``), ended (with ``code``), unknown or refused (with ``reason``).
-    Raises: PaimonError: nobody answers.
+    Raises: PaimonError: nobody listens, and nothing was asked; UnansweredError: it may or may not have been done.
     """
-    try:
-        with closing(socket.socket(socket.AF_UNIX)) as connection:
+    with closing(socket.socket(socket.AF_UNIX)) as connection:
+        try:
             connection.settimeout(_ANSWER_SECONDS)
             connection.connect(address)
+            _receive(connection)
+        except (OSError, ValueError) as error:
+            found = f"the parent of the runs does not answer: {error}"
+            raise PaimonError(found, address, "Restart `make ui` to have it back.") from error
+        try:
             _send(connection, request)
             return _receive(connection)
-    except (OSError, ValueError) as error:
-        found = f"the parent of the runs does not answer: {error}"
-        raise PaimonError(found, address, "Restart `make ui` to have it back.") from error
+        except (OSError, ValueError) as error:
+            found = f"the parent of the runs did not answer: {error}"
+            raise UnansweredError(found, address, "Restart `make ui`, then launch the run again.") from error
 
 
 def unsupported() -> str | None:

@@ -8,9 +8,7 @@ import pytest
 
 from assets import keys
 from assets.config import Project
-from assets.launcher import ForkingRunLauncher
 from assets.run_scope import scoped, tables_of, within_run
-from assets.run_workers import SOCKET_VARIABLE
 from definitions import build_definitions
 from tests.tables import create_table
 
@@ -87,26 +85,3 @@ def test_a_single_asset_of_a_partial_project_is_as_in_the_whole(many: Project) -
     assert graph.get(key).metadata == whole.metadata
     assert graph.get(key).parent_keys == whole.parent_keys == {keys.asset_key("db.a")}
     assert graph.get(keys.asset_key("db.a")).metadata["dagster/uri"]
-
-
-def test_the_shipped_instance_has_dagsters_own_launcher_where_there_is_no_parent(
-    monkeypatch: pytest.MonkeyPatch, instance: dg.DagsterInstance
-) -> None:
-    monkeypatch.delenv(SOCKET_VARIABLE, raising=False)
-    launcher = ForkingRunLauncher()
-    launcher.register_instance(instance)
-    begun = instance.create_run_for_job(build_job(), run_id=None)
-    assert launcher.check_run_worker_health(begun).status.value == "RUNNING", "its code server watches it"
-    assert not launcher.terminate(begun.run_id), "no process of it is known"
-
-
-def build_job() -> dg.JobDefinition:
-    @dg.op
-    def nothing() -> None:
-        return None
-
-    @dg.job
-    def job() -> None:
-        nothing()
-
-    return job

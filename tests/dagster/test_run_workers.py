@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
@@ -22,7 +23,7 @@ from dagster._core.launcher.base import WorkerStatus
 from assets import keys
 from assets.config import FOLDER
 from assets.launcher import SOCKET_TAG, ForkingRunLauncher
-from assets.run_workers import PRELOADED, SOCKET_VARIABLE, ask
+from assets.run_workers import PRELOADED, SOCKET_VARIABLE, UnansweredError, ask, listening
 from assets.ui import child, run_workers
 from maintenance.errors import PaimonError
 from maintenance.table.table import Table
@@ -293,6 +294,34 @@ def test_the_parent_has_one_thread_and_survives_whoever_talks_nonsense(tmp_path:
 @pytest.mark.parametrize("name", PRELOADED)
 def test_what_is_imported_in_advance_is_there(name: str) -> None:
     assert importlib.import_module(name)
+
+
+def test_who_gives_up_before_the_parent_listens_has_asked_for_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("assets.run_workers._ANSWER_SECONDS", 0.1)
+    with listening(tmp_path / "socket") as listener:
+        with pytest.raises(PaimonError, match="does not answer") as caught:
+            ask(str(tmp_path / "socket"), {"do": "start", "run": "r", "instance": "{}"})
+        assert not isinstance(caught.value, UnansweredError), "the launcher goes another way"
+        connection, _ = listener.accept()
+        with connection:
+            assert connection.recv(1) == b"", "nothing was asked, so the run is not started twice"
+
+
+def test_a_parent_that_ends_before_it_answers_is_told_apart(tmp_path: Path) -> None:
+    def end_after_asking(listener: socket.socket) -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.sendall(b'{"state": "listening"}\n')
+            connection.recv(1000)
+
+    with listening(tmp_path / "socket") as listener:
+        thread = threading.Thread(target=end_after_asking, args=(listener,))
+        thread.start()
+        with pytest.raises(UnansweredError, match="did not answer"):
+            ask(str(tmp_path / "socket"), {"do": "start", "run": "r", "instance": "{}"})
+        thread.join()
 
 
 def test_nobody_there_is_an_error_that_names_the_place(tmp_path: Path) -> None:
