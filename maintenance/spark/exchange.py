@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import pyarrow as pa
 
+from maintenance.options.option import memory_size
 from maintenance.spark.tasks import TaskError, ended_with_caller, enter_task, payload_frame, portable
 
 if TYPE_CHECKING:
@@ -26,9 +27,12 @@ _SCHEMA = pa.schema({RECEIVER: pa.int32(), PLACE: pa.int64(), "rows": pa.binary(
 _DDL = "receiver int, place bigint, rows binary, error binary"
 _PLACES = 1 << 32
 # Larger values are a burden to the heap of the JVM, which copies them some times and keeps them apart from others.
-# Before Spark 4.1 a batch of Arrow is limited by its number of rows alone, and may not reach 2 GiB.
 PART_BYTES = 1 << 19
-_BATCH_BYTES = 1 << 30
+# Without a limit of its bytes (before Spark 4.1 there is none) a batch of Arrow has a number of rows, and may not reach
+# 2 GiB. Where that number is usual, parts are as small as is worth while.
+_NO_LIMIT = 1 << 30
+_BATCH_BYTES = 1 << 28
+_LEAST_PART_BYTES = 1 << 14
 _IPC = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
 
 
@@ -41,15 +45,17 @@ class Sender(Generic[P]):
 
 
 def part_bytes(spark: "SparkSession", most: int = PART_BYTES) -> int:
-    """How many bytes one value may have, so that those of a batch of Arrow stay below its limit."""
+    """How many bytes one value may have, so that a batch of Arrow stays small."""
     from pyspark.errors import PySparkException
 
     try:
-        spark.conf.get("spark.sql.execution.arrow.maxBytesPerBatch")
-    except PySparkException:
-        records = int(spark.conf.get("spark.sql.execution.arrow.maxRecordsPerBatch", "10000") or 10000)
-        return min(most, _BATCH_BYTES // max(1, records))
-    return most
+        limit = memory_size(str(spark.conf.get("spark.sql.execution.arrow.maxBytesPerBatch")).removesuffix("b") or "0")
+    except (PySparkException, ValueError):
+        limit = _NO_LIMIT
+    if limit < _NO_LIMIT:
+        return most
+    records = int(spark.conf.get("spark.sql.execution.arrow.maxRecordsPerBatch", "10000") or 10000)
+    return min(most, max(_LEAST_PART_BYTES, _BATCH_BYTES // max(1, records)))
 
 
 def serialized(rows: pa.Table) -> bytes:

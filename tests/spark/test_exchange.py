@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from maintenance.errors import DataError
-from maintenance.spark.exchange import Sender, run_exchange
+from maintenance.spark.exchange import PART_BYTES, Sender, part_bytes, run_exchange
 from maintenance.spark.local_exchange import exchange_here
 from maintenance.spark.tasks import TaskError
 
@@ -90,3 +90,23 @@ def test_what_is_on_its_way_takes_no_more_memory_than_it_may() -> None:
     senders = [Sender(number, range(2)) for number in range(64)]
     assert exchange_here(sends, senders, receives, range(2), held_bytes=8 << 20) == [1 << 22] * 2
     assert 8 << 20 <= most[0] < 24 << 20
+
+
+def test_parts_are_smaller_where_batches_have_no_limit_of_bytes(spark: SparkSession) -> None:
+    key = "spark.sql.execution.arrow.{}PerBatch"
+    before = {name: str(spark.conf.get(key.format(name))) for name in ("maxBytes", "maxRecords")}
+    try:
+        for size, records, expected in (
+            ("64mb", 65536, PART_BYTES),
+            ("2147483647", 2048, 1 << 17),
+            ("2147483647", 100, PART_BYTES),
+            ("2147483647", 65536, 1 << 14),
+        ):
+            spark.conf.set(key.format("maxBytes"), size)
+            spark.conf.set(key.format("maxRecords"), str(records))
+            assert part_bytes(spark) == expected
+        sent = run_exchange(spark, send, [Sender(n, range(RECEIVERS)) for n in range(3)], receive, range(RECEIVERS))
+        assert all(isinstance(rows, list) and len(rows) == 3 * 5 * 70 for rows in sent)
+    finally:
+        for name, value in before.items():
+            spark.conf.set(key.format(name), value)
