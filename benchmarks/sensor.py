@@ -69,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         started = time.perf_counter()
         project = Project.model_validate({"warehouse": warehouse, "patterns": [{"pattern": "bench.*"}]})
         definitions = build_definitions(project)
-        definitions.get_repository_def()
+        definitions.get_repository_def().load_all_definitions()  # as a code server does
         print(f"definitions loaded in {time.perf_counter() - started:.1f} s")
         print(f"{'first':>10}", end="")
         cursor = tick(definitions, instance, warehouse, None)
