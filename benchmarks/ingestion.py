@@ -5,9 +5,9 @@
 Both start from rows in memory and end with a committed snapshot of a primary key table with `write-only`. Ours: a
 DataFrame whose rows Spark holds as objects (a local checkpoint of eight partitions), written by the operation on a warm
 session with two task slots; `by rows`: with Spark's batches limited by rows instead of bytes (docs/dagster.md). Java:
-`BinaryRow`s made before, half of the buckets on each of two threads, each with a `BatchTableWrite` of its own. The limit
-encodes the same rows with pyarrow, one file for each bucket, on two threads; it neither sorts nor divides them. What
-was written is read back and compared. Best of the rounds counts.
+`BinaryRow`s made before, half of the buckets on each of two threads, each with a `BatchTableWrite` of its own. The
+limit encodes the same rows with pyarrow, one file for each bucket, on two threads; it neither sorts nor divides them.
+What was written is read back and compared. Best of the rounds counts.
 """
 
 import shutil
