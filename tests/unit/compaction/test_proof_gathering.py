@@ -63,7 +63,10 @@ TABLES: dict[str, dict[str, str]] = {
     "aggregation": {"merge-engine": "aggregation", **FUNCTIONS},
     "sequence": {"merge-engine": "aggregation", "sequence.field": "g", **FUNCTIONS},
     "lookup": {"merge-engine": "aggregation", "changelog-producer": "lookup", **FUNCTIONS},
+    "vectors": {"merge-engine": "aggregation", "deletion-vectors.enabled": "true", **FUNCTIONS},
+    "states": {"merge-engine": "aggregation", "changelog-producer": "full-compaction", **FUNCTIONS},
     "groups": {**GROUPED, **FUNCTIONS},
+    "groups looked up": {**GROUPED, "changelog-producer": "lookup", **FUNCTIONS},
 }
 
 SMALL = st.one_of(st.none(), st.integers(-2, 3))
