@@ -7,7 +7,7 @@ the operation on a warm Spark session with two task slots. `polars`: the whole t
 with NumPy, one sort by polars on two threads, two files written on two threads. The limit reads and writes every file
 with pyarrow on two threads, unsorted. The Java core alone has no sort compaction, its connectors for Spark and Flink
 have. The rows of all are compared. Best of the rounds counts.
-Ours is timed with the proof of what it wrote, as it is by default, and without.
+Ours is timed with the proof of what it wrote, as it is by default, and without, and with threads in the place of Spark.
 """
 
 import os
@@ -49,13 +49,14 @@ def _write(rows: pa.Table, path: Path) -> None:
     pq.write_table(rows, path, compression="zstd", compression_level=1, use_dictionary=["city", "day"])
 
 
-def ours(source: str, rounds: str, proof: str = "auto") -> contest.Found:
-    """The operation `compact` with an order."""
+def ours(source: str, rounds: str, proof: str = "auto", *, tasks: bool = True) -> contest.Found:
+    """The operation `compact` with an order. `tasks`: of Spark; else threads of this process."""
     from maintenance.catalog import open_catalog
     from maintenance.operations.compact import compact
     from maintenance.spark.session import get_session
 
-    spark = get_session(master=f"local[{contest.CORES}]", config={"spark.driver.memory": "4g"})
+    pa.set_cpu_count(contest.CORES)
+    spark = get_session(master=f"local[{contest.CORES}]", config={"spark.driver.memory": "4g"}) if tasks else None
     timed = contest.Rounds()
     for _ in range(int(rounds) + 1):
         warehouse = contest.fresh(Path(source), "sorting-ours")
@@ -123,7 +124,13 @@ def limit(source: str, rounds: str) -> contest.Found:
     )
 
 
-CONTENDERS = {"limit": limit, "ours": ours, "ours, no proof": partial(ours, proof="off"), "polars": plain_sort}
+CONTENDERS = {
+    "limit": limit,
+    "ours": ours,
+    "ours, no proof": partial(ours, proof="off"),
+    "ours, no Spark": partial(ours, tasks=False),
+    "polars": plain_sort,
+}
 
 
 def main() -> None:

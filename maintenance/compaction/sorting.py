@@ -36,6 +36,8 @@ from maintenance.write.rolling import FilePlace, RollingFileWriter
 
 _BATCH_ROWS = 1 << 17
 _SAMPLE_ROWS = 1 << 12
+# What a task reads is gathered until the part of each range is about as large, but no more than can be held.
+_PART_BYTES = 512 << 10
 _GATHERED_BYTES = 32 << 20
 # Of a table among those of rows that only tells the digest of all of them.
 _DIGEST = b"digest"
@@ -155,22 +157,22 @@ def split_ranges(split: SplitTask) -> Iterator[tuple[int, pa.Table]]:
     The writer of the first range is told the digest of all rows.
     """
     reading = _Reading(split.task)
-    for rows in _gathered(reading.rows()):
+    for rows in _gathered(reading.rows(), min(_GATHERED_BYTES, _PART_BYTES * (len(split.bounds) + 1))):
         for number, part in divided(rows, split.task.by, split.bounds):
             yield split.first_range + number, part
     for told in reading.told():
         yield split.first_range, told
 
 
-def _gathered(batches: Iterator[pa.Table]) -> Iterator[pa.Table]:
-    """Tables put together until they are worth dividing."""
+def _gathered(batches: Iterator[pa.Table], least_bytes: int) -> Iterator[pa.Table]:
+    """Tables put together until they have so many bytes, which are worth dividing."""
     waiting: list[pa.Table] = []
     size = 0
     for rows in batches:
         if rows.num_rows:
             waiting.append(rows)
             size += rows.nbytes
-        if size >= _GATHERED_BYTES:
+        if size >= least_bytes:
             size = 0
             yield _joined(waiting)
     if waiting:
