@@ -123,7 +123,7 @@ def _positions(hashes: np.ndarray, count: int, bits: int) -> Iterator[np.ndarray
     combined = hashes.astype(np.int32)
     high = (hashes >> 32).astype(np.int32)
     for _ in range(count):
-        combined = combined + high  # wraps around, as in Java
+        combined += high  # wraps around, as in Java
         position = (combined ^ (combined >> 31)).view(np.uint32)  # ~x of a negative x
         # NumPy divides by a constant much faster than it takes a remainder.
         yield (position - position // np.uint32(bits) * np.uint32(bits)).astype(np.intp)

@@ -59,9 +59,11 @@ class GatheringBuilder(ABC):
 
 def coded(column: pa.Array, data_type: DataType) -> Coded:
     """A column by its distinct values. Raises: DataError."""
-    valid = column.is_valid().to_numpy(zero_copy_only=False)
-    present = np.flatnonzero(valid)
     keys, codes = distinct(column.drop_null(), data_type)
     order = np.argsort(codes.astype(np.uint16) if len(keys) < 1 << 16 else codes, kind="stable")
-    starts = np.searchsorted(codes[order], np.arange(len(keys)))
-    return Coded(len(column), keys, present[order], starts, np.flatnonzero(~valid))
+    counts = np.bincount(codes, minlength=len(keys))
+    starts = np.cumsum(counts) - counts
+    if column.null_count == 0:
+        return Coded(len(column), keys, order, starts, np.empty(0, np.int64))
+    valid = column.is_valid().to_numpy(zero_copy_only=False)
+    return Coded(len(column), keys, np.flatnonzero(valid)[order], starts, np.flatnonzero(~valid))

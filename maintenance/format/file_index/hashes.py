@@ -19,13 +19,14 @@ _LANES = (np.uint64(0x60EA27EEADC0B5D6), _P2, np.uint64(0), np.uint64(0x61C8864E
 
 def long_hashes(values: np.ndarray) -> np.ndarray:
     """Wang's hash of each value. `values`: int64, shape (n,). Returns: int64, shape (n,)."""
-    key = ~values + (values << 21)
+    key = (values << 21) + ~values
     key ^= key >> 24
-    key = key + (key << 3) + (key << 8)
+    key *= 1 + (1 << 3) + (1 << 8)
     key ^= key >> 14
-    key = key + (key << 2) + (key << 4)
+    key *= 1 + (1 << 2) + (1 << 4)
     key ^= key >> 28
-    return key + (key << 31)
+    key *= 1 + (1 << 31)
+    return key
 
 
 def xxh64(array: pa.Array) -> np.ndarray:

@@ -37,6 +37,7 @@ _STORED = {
 }
 _HASH_OF_TRUE, _HASH_OF_FALSE = 1231, 1237
 _NANOS_PER_MILLI, _NANOS_PER_MICRO = 10**6, 10**3
+_SAMPLED = 4096
 NUMBERS = frozenset(_STORED)
 
 
@@ -105,13 +106,25 @@ def unsorted_bits(keys: np.ndarray, root: str) -> np.ndarray:
 def distinct(array: pa.Array, data_type: DataType) -> tuple[Keys, np.ndarray]:
     """The distinct keys of a column without nulls, and the number of the key of each row."""
     if data_type.is_string:
-        encoded = pc.cast(array, pa.large_binary()).dictionary_encode()
-        order = pc.sort_indices(encoded.dictionary).to_numpy()
-        rank = np.empty(len(order), np.int64)
-        rank[order] = np.arange(len(order))
-        return Keys(encoded.dictionary.take(pa.array(order)), data_type), rank[encoded.indices.to_numpy()]
-    keys, codes = np.unique(number_keys(array, data_type), return_inverse=True)
-    return Keys(keys, data_type), codes
+        keys, codes = _by_hash(pc.cast(array, pa.large_binary()))
+        return Keys(keys, data_type), codes
+    numbers = number_keys(array, data_type)
+    sample = numbers[:: 1 + len(numbers) // _SAMPLED]
+    if len(np.unique(sample)) > len(sample) // 2:
+        # Of many values a table of hashes leaves the processor's cache: sorting is quicker.
+        values, codes = np.unique(numbers, return_inverse=True)
+        return Keys(values, data_type), codes
+    keys, codes = _by_hash(pa.array(numbers))
+    return Keys(keys.to_numpy(), data_type), codes
+
+
+def _by_hash(array: pa.Array) -> tuple[pa.Array, np.ndarray]:
+    """The distinct values in order, and the number of that of each row."""
+    encoded = array.dictionary_encode()
+    order = pc.sort_indices(encoded.dictionary).to_numpy()
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    return encoded.dictionary.take(pa.array(order)), rank[encoded.indices.to_numpy()]
 
 
 def number_keys(array: pa.Array, data_type: DataType) -> np.ndarray:
