@@ -17,9 +17,9 @@ from assets.config import TableConfig
 from assets.failures import AFTER_CONFLICT, failed_groups, told_as_failure
 from assets.history import keep_account
 from assets.metadata import report_numbers, shape_numbers
-from assets.plans import found_plan, kept_plan
+from assets.plans import kept_plan, planned
 from assets.resources import PaimonCatalog, Spark
-from assets.step_config import CompactManyConfig, chosen_plan
+from assets.step_config import CompactManyConfig
 from maintenance.errors import OptionError
 from maintenance.operations.compact_database import (
     COMPACT_DATABASE,
@@ -54,10 +54,9 @@ def compact_many_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
 
         with told_as_failure():
             at_a_time: dict[str, Any] = {"max_concurrent": config.max_concurrent, "opened": opened}
-            plan_id = chosen_plan(config, "max_concurrent")
             file_io = catalog.file_io()
-            if plan_id:
-                plan = found_plan(catalog, file_io, plan_id)
+            plan = planned(config, catalog, file_io, "max_concurrent")
+            if plan is not None:
                 report = apply_compact_database(
                     spark.session(), catalog.open(), plan, **at_a_time, progress=context.log.info
                 )

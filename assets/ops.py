@@ -31,7 +31,7 @@ from assets.health import health_page
 from assets.history import keep_account, keep_failure
 from assets.ingestion import apply_ingest, ingest_landed, plan_ingest
 from assets.metadata import before_and_after, closing_metadata, report_metadata, report_numbers, shape_numbers
-from assets.plans import found_plan, kept_plan
+from assets.plans import found_plan, kept_plan, planned
 from assets.resources import PaimonCatalog, Spark
 from assets.step_config import (
     ChangelogConfig,
@@ -234,33 +234,25 @@ def compact_op(table: TableConfig) -> dg.OpDefinition:
             opened = catalog.get_table(table.identifier).of_run(context.run_id)  # before Spark is started for nothing
             opened = opened.copy(table.compaction.options(opened.is_primary_key_table))
             idle_time = duration(config.partition_idle_time) if config.partition_idle_time else None
-            plan_id = chosen_plan(config)
-            if plan_id:
-                plan = found_plan(catalog, opened.file_io, plan_id)
+            plan = planned(config, catalog, opened.file_io)
+            if plan is not None:
                 report = apply_compact(spark.session(), opened, plan, context.log.info)
                 return _told_compaction(context, account, "compact", report, {"plan id": plan.id, **spark.metadata()})
+            scope: dict[str, Any] = {
+                "full": config.full,
+                "partitions": config.partitions or None,
+                "where": config.where,
+                "partition_idle_time": idle_time,
+                "order_strategy": config.order_strategy,
+                "order_by": config.order_by,
+            }
             kept = {}
             if config.dry_run:
-                chosen = config.partitions or None
-                plan = plan_compact(
-                    opened,
-                    full=config.full,
-                    partitions=chosen,
-                    where=config.where,
-                    partition_idle_time=idle_time,
-                    order_strategy=config.order_strategy,
-                    order_by=config.order_by,
-                )
-                kept = kept_plan(context, catalog, opened.file_io, plan)
+                kept = kept_plan(context, catalog, opened.file_io, plan_compact(opened, **scope))
             report = compact(
                 None if config.dry_run else spark.session(),
                 opened,
-                full=config.full,
-                partitions=config.partitions or None,
-                where=config.where,
-                partition_idle_time=idle_time,
-                order_strategy=config.order_strategy,
-                order_by=config.order_by,
+                **scope,
                 groups_per_commit=config.groups_per_commit,
                 dry_run=config.dry_run,
                 max_retries=config.max_retries,
@@ -282,9 +274,8 @@ def changelog_op(table: TableConfig) -> dg.OpDefinition:
     ) -> Account:
         with step_of(context, catalog, table, "changelog"):
             opened = catalog.get_table(table.identifier).of_run(context.run_id)  # before Spark is started for nothing
-            plan_id = chosen_plan(config)
-            if plan_id:
-                plan = found_plan(catalog, opened.file_io, plan_id)
+            plan = planned(config, catalog, opened.file_io)
+            if plan is not None:
                 report = apply_changelog(spark.session(), opened, plan, context.log.info)
                 return _told_compaction(context, account, "changelog", report, {"plan id": plan.id, **spark.metadata()})
             scope: dict[str, Any] = {"partitions": config.partitions or None, "where": config.where}
@@ -309,15 +300,14 @@ def file_index_op(table: TableConfig) -> dg.OpDefinition:
         with step_of(context, catalog, table, "file_index"):
             opened = catalog.get_table(table.identifier).of_run(context.run_id)  # before Spark is started for nothing
             opened = opened.copy(table.index_columns.options(opened.options))
-            plan_id = chosen_plan(config)
+            plan = planned(config, catalog, opened.file_io)
+            if plan is not None:
+                report = apply_file_index(spark.session(), opened, plan, context.log.info)
+                return _told(context, account, "file_index", report, {"plan id": plan.id, **spark.metadata()})
             scope: dict[str, Any] = {"where": config.where, "rebuild": config.rebuild}
             if config.dry_run:
                 plan = plan_file_index(None, opened, **scope)
                 return _told_plan(context, account, kept_plan(context, catalog, opened.file_io, plan))
-            if plan_id:
-                plan = found_plan(catalog, opened.file_io, plan_id)
-                report = apply_file_index(spark.session(), opened, plan, context.log.info)
-                return _told(context, account, "file_index", report, {"plan id": plan.id, **spark.metadata()})
             report = rewrite_file_index(spark.session(), opened, **scope, progress=context.log.info)
             return _told(context, account, "file_index", report, spark.metadata())
 
@@ -333,9 +323,8 @@ def tag_op(table: TableConfig, zone: ZoneInfo) -> dg.OpDefinition:
         with step_of(context, catalog, table, "tag"):
             started = time.monotonic()
             opened = catalog.get_table(table.identifier).of_run(context.run_id)
-            plan_id = chosen_plan(config)
-            if plan_id:
-                plan = found_plan(catalog, opened.file_io, plan_id)
+            plan = planned(config, catalog, opened.file_io)
+            if plan is not None:
                 made = apply_tag(opened, plan)
                 return _told(context, account, "tag", made, {"plan id": plan.id}) if made else account
             wanted = _wanted_tag(context, config, opened, table, zone)
@@ -397,9 +386,8 @@ def expire_snapshots_op(table: TableConfig, zone: ZoneInfo) -> dg.OpDefinition:
     ) -> Account:
         with step_of(context, catalog, table, "expire_snapshots"):
             opened = catalog.get_table(table.identifier).of_run(context.run_id)
-            plan_id = chosen_plan(config)
-            if plan_id:
-                plan = found_plan(catalog, opened.file_io, plan_id)
+            plan = planned(config, catalog, opened.file_io)
+            if plan is not None:
                 report = apply_expire_snapshots(opened, plan, context.log.info)
                 return _told(context, account, "expire_snapshots", report, {"plan id": plan.id})
             policy = table.retention
@@ -428,26 +416,19 @@ def expire_partitions_op(table: TableConfig) -> dg.OpDefinition:
     ) -> Account:
         with step_of(context, catalog, table, "expire_partitions"):
             opened = catalog.get_table(table.identifier).of_run(context.run_id)
-            plan_id = chosen_plan(config)
-            if plan_id:
-                plan = found_plan(catalog, opened.file_io, plan_id)
+            plan = planned(config, catalog, opened.file_io)
+            if plan is not None:
                 report = apply_expire_partitions(opened, plan, context.log.info)
                 return _told(context, account, "expire_partitions", report, {"plan id": plan.id})
             life = duration(config.expiration_time) if config.expiration_time else None
             if PartitionRules.of(opened, life) is None:
                 context.log.info("Nothing expires: the table has no partitions, or no 'partition.expiration-time'.")
                 return account
+            chosen: dict[str, Any] = {"expiration_time": life, "max_expires": config.max_expires}
             kept = {}
             if config.dry_run:
-                plan = plan_expire_partitions(opened, expiration_time=life, max_expires=config.max_expires)
-                kept = kept_plan(context, catalog, opened.file_io, plan)
-            report = expire_partitions(
-                opened,
-                expiration_time=life,
-                max_expires=config.max_expires,
-                dry_run=config.dry_run,
-                progress=context.log.info,
-            )
+                kept = kept_plan(context, catalog, opened.file_io, plan_expire_partitions(opened, **chosen))
+            report = expire_partitions(opened, **chosen, dry_run=config.dry_run, progress=context.log.info)
             return _told(context, account, "expire_partitions", report, kept)
 
     return expire_old_partitions
@@ -463,9 +444,8 @@ def expire_tags_op(table: TableConfig) -> dg.OpDefinition:
     ) -> Account:
         with step_of(context, catalog, table, "expire_tags"):
             opened = catalog.get_table(table.identifier).of_run(context.run_id)
-            plan_id = chosen_plan(config)
-            if plan_id:
-                plan = found_plan(catalog, opened.file_io, plan_id)
+            plan = planned(config, catalog, opened.file_io)
+            if plan is not None:
                 report = apply_expire_tags(opened, plan, context.log.info)
                 return _told(context, account, "expire_tags", report, {"plan id": plan.id})
             older_than, kept = _instant(config.older_than), {}

@@ -5,6 +5,7 @@ from typing import Any
 import dagster as dg
 
 from assets.resources import PaimonCatalog
+from assets.step_config import chosen_plan
 from maintenance.errors import PaimonError
 from maintenance.fs.file_io import FileIO
 from maintenance.operations.history import estimated_seconds, read_history
@@ -52,6 +53,15 @@ def kept_plan(
 def found_plan(catalog: PaimonCatalog, file_io: FileIO, plan_id: str) -> StoredPlan:
     """The plan of an id. Raises: NotFoundError, CorruptFileError."""
     return StoredPlan.load(file_io, catalog.warehouse, plan_id)
+
+
+def planned(config: dg.Config, catalog: PaimonCatalog, file_io: FileIO, *beside_it: str) -> StoredPlan | None:
+    """The plan that a run is told to carry out, None if it is to make its own.
+
+    `beside_it`: what may be set all the same. Raises: OptionError; as `found_plan`.
+    """
+    plan_id = chosen_plan(config, *beside_it)
+    return found_plan(catalog, file_io, plan_id) if plan_id else None
 
 
 def _estimate(catalog: PaimonCatalog, plan: StoredPlan) -> float | None:

@@ -41,41 +41,32 @@ def build(source: Path, rows: int, files: int) -> None:
 
 
 def _digest(warehouse: Path) -> str:
-    from maintenance.catalog import open_catalog
-
-    return contest.digest(open_catalog({"warehouse": str(warehouse)}).get_table(tables.NAME).to_arrow())
+    return contest.digest(tables.opened(warehouse).to_arrow())
 
 
 def _live_files(warehouse: Path) -> int:
-    from maintenance.catalog import open_catalog
     from maintenance.table.shape import table_shape
 
-    return table_shape(open_catalog({"warehouse": str(warehouse)}).get_table(tables.NAME)).files
+    return table_shape(tables.opened(warehouse)).files
 
 
 def ours(source: str, rounds: str, proof: str = "auto") -> contest.Found:
     """The operation `compact`."""
-    from maintenance.catalog import open_catalog
     from maintenance.operations.compact import compact
     from maintenance.spark.session import get_session
 
     spark = get_session(master=f"local[{contest.CORES}]")
-    timed = contest.Rounds()
-    for _ in range(int(rounds) + 1):
-        warehouse = contest.fresh(Path(source), "append-ours")
-        table = open_catalog({"warehouse": str(warehouse)}).get_table(tables.NAME)
-        timed.time(lambda table=table: compact(spark, table, proof=proof))  # type: ignore[misc]
+    action = partial(compact, spark, proof=proof)
+    timed, warehouse = contest.on_copies(source, "append-ours", rounds, tables.opened, action)
     return timed.found(digest=_digest(warehouse), files=_live_files(warehouse))
 
 
 def java(source: str, rounds: str) -> contest.Found:
     """The Java core's coordinator and tasks."""
     paimon = java_core.start()
-    timed = contest.Rounds()
-    for _ in range(int(rounds) + 1):
-        warehouse = contest.fresh(Path(source), "append-java")
-        table = java_core.get_table(paimon, warehouse, tables.NAME)
-        timed.time(lambda table=table: java_core.compact_append(paimon, table, contest.CORES))  # type: ignore[misc]
+    opened = partial(java_core.get_table, paimon, name=tables.NAME)
+    action = partial(java_core.compact_append, paimon, threads=contest.CORES)
+    timed, warehouse = contest.on_copies(source, "append-java", rounds, opened, action)
     return timed.found(digest=_digest(warehouse), files=_live_files(warehouse))
 
 
@@ -109,9 +100,7 @@ def main() -> None:
     arguments = parser.parse_args()
     if contest.run_contender(CONTENDERS, arguments):
         return
-    source = contest.CACHE / f"append-{arguments.rows}-{arguments.files}"
-    if not source.exists():
-        build(source, arguments.rows, arguments.files)
+    source = contest.built("append", build, arguments.rows, arguments.files)
     results = {
         name: contest.contend("append_compaction", name, source, arguments.rounds)
         for name in contest.with_java(list(CONTENDERS))

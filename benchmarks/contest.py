@@ -10,6 +10,7 @@ import time
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,28 @@ def into(target: Path, rounds: str, action: Callable[[], object]) -> Rounds:
         target.mkdir(parents=True)
         timed.time(action)
     return timed
+
+
+def on_copies(
+    source: str, name: str, rounds: str, opened: Callable[[Path], Any], action: Callable[[Any], object]
+) -> tuple[Rounds, Path]:
+    """Time an action on a table, each round in a new copy of its warehouse. Returns the last copy, too.
+
+    `opened`: the table of a warehouse.
+    """
+    timed, warehouse = Rounds(), Path()
+    for _ in range(int(rounds) + 1):
+        warehouse = fresh(Path(source), name)
+        timed.time(partial(action, opened(warehouse)))
+    return timed, warehouse
+
+
+def built(name: str, build: Callable[..., None], *sizes: int) -> Path:
+    """The source tables of a benchmark, built if they are not there. `sizes`: arguments of `build`."""
+    source = CACHE / "-".join([name, *map(str, sizes)])
+    if not source.exists():
+        build(source, *sizes)
+    return source
 
 
 def fresh(source: Path, name: str) -> Path:

@@ -136,9 +136,7 @@ def main() -> None:
     arguments = parser.parse_args()
     if contest.run_contender(CONTENDERS, arguments):
         return
-    source = contest.CACHE / f"ingestion-{arguments.rows}"
-    if not source.exists():
-        build(source, arguments.rows)
+    source = contest.built("ingestion", build, arguments.rows)
     for buckets in arguments.buckets:
         names = contest.with_java(list(CONTENDERS))
         results = {name: contest.contend("ingestion", name, source, buckets, arguments.rounds) for name in names}

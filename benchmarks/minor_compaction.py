@@ -43,9 +43,7 @@ def build(source: Path, rows: int) -> None:
 
 def _state(warehouse: Path) -> dict[str, Any]:
     """Digest of the rows and how many files there are at which level."""
-    from maintenance.catalog import open_catalog
-
-    table = open_catalog({"warehouse": str(warehouse)}).get_table(tables.NAME)
+    table = tables.opened(warehouse)
     levels: dict[int, int] = {}
     for entry in table.manifests.live_entries(table.latest_snapshot()):
         levels[entry.file.level] = levels.get(entry.file.level, 0) + 1
@@ -55,40 +53,28 @@ def _state(warehouse: Path) -> dict[str, Any]:
 
 def ours(source: str, rounds: str, proof: str = "auto") -> contest.Found:
     """The operation `compact`."""
-    from maintenance.catalog import open_catalog
     from maintenance.operations.compact import compact
     from maintenance.spark.session import get_session
 
     spark = get_session(master=f"local[{contest.CORES}]")
-    timed = contest.Rounds()
-    for _ in range(int(rounds) + 1):
-        warehouse = contest.fresh(Path(source), "minor-ours")
-        table = open_catalog({"warehouse": str(warehouse)}).get_table(tables.NAME)
-        timed.time(lambda table=table: compact(spark, table, proof=proof))  # type: ignore[misc]
+    action = partial(compact, spark, proof=proof)
+    timed, warehouse = contest.on_copies(source, "minor-ours", rounds, tables.opened, action)
     return timed.found(**_state(warehouse))
 
 
 def java(source: str, rounds: str) -> contest.Found:
     """The Java core's compaction of each bucket."""
     paimon = java_core.start()
-    timed = contest.Rounds()
-    for _ in range(int(rounds) + 1):
-        warehouse = contest.fresh(Path(source), "minor-java")
-        table = java_core.get_table(paimon, warehouse, tables.NAME)
-        timed.time(
-            lambda table=table: java_core.compact_seconds(  # type: ignore[misc]
-                paimon, table, _BUCKETS, contest.CORES, full=False
-            )
-        )
+    opened = partial(java_core.get_table, paimon, name=tables.NAME)
+    action = partial(java_core.compact_seconds, paimon, buckets=_BUCKETS, threads=contest.CORES, full=False)
+    timed, warehouse = contest.on_copies(source, "minor-java", rounds, opened, action)
     return timed.found(**_state(warehouse))
 
 
 def limit(source: str, rounds: str) -> contest.Found:
     """Decode and encode the files of level 0 of each bucket with pyarrow alone."""
-    from maintenance.catalog import open_catalog
-
     pa.set_cpu_count(1)
-    table = open_catalog({"warehouse": source}).get_table(tables.NAME)
+    table = tables.opened(Path(source))
     buckets: dict[int, list[str]] = {}
     for entry in table.manifests.live_entries(table.latest_snapshot()):
         if entry.file.level == 0:
@@ -116,9 +102,7 @@ def main() -> None:
     arguments = parser.parse_args()
     if contest.run_contender(CONTENDERS, arguments):
         return
-    source = contest.CACHE / f"minor-{arguments.rows}"
-    if not source.exists():
-        build(source, arguments.rows)
+    source = contest.built("minor", build, arguments.rows)
     results = {
         name: contest.contend("minor_compaction", name, source, arguments.rounds)
         for name in contest.with_java(list(CONTENDERS))

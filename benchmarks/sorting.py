@@ -51,23 +51,14 @@ def _write(rows: pa.Table, path: Path) -> None:
 
 def ours(source: str, rounds: str, proof: str = "auto", *, tasks: bool = True) -> contest.Found:
     """The operation `compact` with an order. `tasks`: of Spark; else threads of this process."""
-    from maintenance.catalog import open_catalog
     from maintenance.operations.compact import compact
     from maintenance.spark.session import get_session
 
     pa.set_cpu_count(contest.CORES)
     spark = get_session(master=f"local[{contest.CORES}]", config={"spark.driver.memory": "4g"}) if tasks else None
-    timed = contest.Rounds()
-    for _ in range(int(rounds) + 1):
-        warehouse = contest.fresh(Path(source), "sorting-ours")
-        table = open_catalog({"warehouse": str(warehouse)}).get_table(tables.NAME)
-        timed.time(
-            lambda table=table: compact(  # type: ignore[misc]
-                spark, table, order_strategy="zorder", order_by=_BY, proof=proof
-            )
-        )
-    rows = open_catalog({"warehouse": str(warehouse)}).get_table(tables.NAME).to_arrow()
-    return timed.found(digest=contest.digest(rows))
+    action = partial(compact, spark, order_strategy="zorder", order_by=_BY, proof=proof)
+    timed, warehouse = contest.on_copies(source, "sorting-ours", rounds, tables.opened, action)
+    return timed.found(digest=contest.digest(tables.opened(warehouse).to_arrow()))
 
 
 def _curve(rows: pa.Table) -> np.ndarray:
@@ -139,9 +130,7 @@ def main() -> None:
     arguments = parser.parse_args()
     if contest.run_contender(CONTENDERS, arguments):
         return
-    source = contest.CACHE / f"sorting-{arguments.rows}"
-    if not source.exists():
-        build(source, arguments.rows)
+    source = contest.built("sorting", build, arguments.rows)
     results = {name: contest.contend("sorting", name, source, arguments.rounds) for name in CONTENDERS}
     contest.report(f"Z-order of {arguments.rows:,} rows by {' and '.join(_BY)}", results, arguments.rows)
 

@@ -2,6 +2,7 @@
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -34,6 +35,11 @@ def build(
     random = np.random.default_rng(7)
     for run in range(runs):
         table.write_arrow(records(random, rows, rows // runs), commit_user="bench", commit_identifier=run)
+
+
+def opened(warehouse: Path) -> Any:
+    """The table of a warehouse."""
+    return open_catalog({"warehouse": str(warehouse)}).get_table(NAME)
 
 
 def records(random: np.random.Generator, keys: int, count: int) -> pa.Table:

@@ -93,8 +93,7 @@ def compact(
         only: the units of the plan to carry out; rows that wait for real buckets are left alone then. None = all.
         progress: told what goes on, a line at a time.
     Raises: UnsupportedError: the table has an option that is not supported; OptionError, PredicateError: the scope does
-        not fit the table; errors of reading the metadata. What goes
-        wrong in single groups stands in the report.
+        not fit the table; errors of reading the metadata. What goes wrong in single groups stands in the report.
     """
     table_options.check_writable(table.options, table.identifier)
     scope = scope_of(
@@ -106,8 +105,8 @@ def compact(
         keeps_expiring=not skip_expiring,
     )
     by = sorted_by(table, order_strategy, order_by, scope)
-    run = _Compaction(spark, table, scope, progress or (lambda _: None), by, only)
-    run.proof = ProofSettings.of(proof)
+    told = progress or (lambda _: None)
+    run = _Compaction(spark, table, scope, told, by=by, only=only, proof=ProofSettings.of(proof))
     return run.dry() if dry_run else run.run(max_retries, groups_per_commit)
 
 
@@ -125,8 +124,7 @@ def compact_groups(
     Args: `scope`: the groups; `identity`: whose COMPACT snapshot it is.
     Returns: what became of the groups. Raises: as `compact`.
     """
-    run = _Compaction(spark, table, scope, progress, None)
-    run.identity = identity
+    run = _Compaction(spark, table, scope, progress, identity=identity)
     run.work(max_retries, None)
     return run.ledger
 
@@ -138,8 +136,11 @@ class _Compaction:
         table: Table,
         scope: CompactionScope,
         progress: Progress,
-        by: SortedBy | None,
+        *,
+        by: SortedBy | None = None,
         only: Callable[[Unit], bool] | None = None,
+        proof: ProofSettings | None = None,
+        identity: CommitIdentity | None = None,
     ) -> None:
         self._by = by
         self._spark = spark
@@ -147,9 +148,10 @@ class _Compaction:
         self._table = table
         self._scope = scope
         self._progress = progress
-        self.identity = CommitIdentity(new_commit_user(table.options), properties={OPERATION_PROPERTY: "compact"})
+        own = CommitIdentity(new_commit_user(table.options), properties={OPERATION_PROPERTY: "compact"})
+        self.identity = identity or own
         self.ledger = Ledger(table)
-        self.proof = ProofSettings()
+        self.proof = proof or ProofSettings()
         self._indexes: dict[int, Sequence[IndexManifestEntry]] = {}
 
     def dry(self) -> CompactReport:

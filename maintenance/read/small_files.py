@@ -64,10 +64,11 @@ def _together(group: Sequence[DataFileReader]) -> pa.Table | None:
     """The rows of small files that are alike; None where one of them is not what its metadata says."""
     first = group[0]
     fields = first.file_fields()
+    names = [field.name for field in fields]
     try:
-        stored = _decoded_together(group, [field.name for field in fields])
+        stored = _decoded_together(group, names)
         if stored is None:
-            stored = _decoded_one_by_one(group, [field.name for field in fields])
+            stored = _decoded_one_by_one(group, names)
         if stored is None:
             return None
         return first.conform(natural_table(stored, fields, first.path))

@@ -223,10 +223,8 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("fault", "column"), CASES)
-def test_a_wrong_value_is_found(fault: str, column: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    table = sound(tmp_path, TABLES["aggregation"])
-    before, snapshot = [entry.file.file_name for entry in live(table)], table.snapshots.latest_id()
+def merge_wrongly(monkeypatch: pytest.MonkeyPatch, fault: str, column: str) -> None:
+    """From now on merging makes a fault in a column."""
     right, change = Merging.merged, with_fault(FAULTS[fault], column)
 
     def wrong(self: Merging, window: Window, levels: np.ndarray) -> MergedKeys:
@@ -234,6 +232,13 @@ def test_a_wrong_value_is_found(fault: str, column: str, tmp_path: Path, monkeyp
         return replace(found, results=change(found.results))
 
     monkeypatch.setattr(Merging, "merged", wrong)
+
+
+@pytest.mark.parametrize(("fault", "column"), CASES)
+def test_a_wrong_value_is_found(fault: str, column: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = sound(tmp_path, TABLES["aggregation"])
+    before, snapshot = [entry.file.file_name for entry in live(table)], table.snapshots.latest_id()
+    merge_wrongly(monkeypatch, fault, column)
     (group,) = compact(None, table, full=True).failed
     assert f"column {column}" in group.message
     assert ([entry.file.file_name for entry in live(table)], table.snapshots.latest_id()) == (before, snapshot)
@@ -301,12 +306,6 @@ def test_a_wrong_value_in_a_sequence_group_is_found(
     column: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = sound(tmp_path, TABLES["groups"])
-    right, change = Merging.merged, with_fault(FAULTS["changed"], column)
-
-    def wrong(self: Merging, window: Window, levels: np.ndarray) -> MergedKeys:
-        found = right(self, window, levels)
-        return replace(found, results=change(found.results))
-
-    monkeypatch.setattr(Merging, "merged", wrong)
+    merge_wrongly(monkeypatch, "changed", column)
     (group,) = compact(None, table, full=True).failed
     assert f"column {column}" in group.message
