@@ -14,7 +14,7 @@ from assets.many_tables import compact_many_job
 from assets.partitions import changelog_asset, compaction_asset, state_asset
 from assets.progress import progress_logger
 from assets.resources import PaimonCatalog, spark_of
-from assets.run_scope import scoped
+from assets.run_launcher.scope import scoped
 from assets.tables import TableSteps, alone, table_asset
 from assets.tags import tag_schedules, tags_asset
 from jobs.jobs import (

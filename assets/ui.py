@@ -17,7 +17,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from assets.config import FOLDER, LOCAL_MASTER, project_of_environment
-from assets.run_workers import SOCKET_VARIABLE, unsupported
+from assets.run_launcher.launcher import unavailable
+from assets.run_launcher.workers import SOCKET_VARIABLE, unsupported
 from maintenance.errors import PaimonError
 from maintenance.spark.connect_server import connect_server
 from maintenance.spark.parent import end_with_parent
@@ -69,14 +70,14 @@ def shared_server() -> Iterator[dict[str, str]]:
 @contextmanager
 def run_workers(environment: Mapping[str, str]) -> Iterator[dict[str, str]]:
     """The parent of all runs; yields the variable by which launchers find it, none where there can be no parent."""
-    reason = unsupported()
+    reason = unsupported() or unavailable()
     if reason is not None:
-        _say(f"Runs: each one starts a Python of its own. A parent that has imported everything cannot be: {reason}.")
+        _say(f"Runs: each one starts a Python process of its own, which takes some seconds longer: {reason}.")
         yield {}
         return
     with tempfile.TemporaryDirectory(prefix="paimon-runs-") as folder:
         address = str(Path(folder) / "socket")
-        with child([sys.executable, "-W", "ignore", "-m", "assets.run_workers", address], environment):
+        with child([sys.executable, "-W", "ignore", "-m", "assets.run_launcher.workers", address], environment):
             yield {SOCKET_VARIABLE: address}
 
 

@@ -1,4 +1,4 @@
-"""What a process that `run_workers` has forked does: one run, from loading its definitions to its end.
+"""What a process that `workers` has forked does: one run, from loading its definitions to its end.
 
 As Dagster's own run processes do it, by the function that all of them call.
 """
@@ -6,15 +6,17 @@ As Dagster's own run processes do it, by the function that all of them call.
 import os
 
 import dagster as dg
-from dagster._core.events import EngineEventData
-from dagster._core.instance.ref import InstanceRef
-from dagster._grpc.impl import core_execute_run
-from dagster._serdes import deserialize_value
-from dagster._utils import get_run_crash_explanation
-from dagster._utils.hosted_user_process import recon_job_from_origin
-from dagster._utils.interrupts import capture_interrupts
 
-from assets.run_scope import within_run
+from assets.run_launcher.internals import (
+    EngineEventData,
+    InstanceRef,
+    capture_interrupts,
+    core_execute_run,
+    deserialize_value,
+    get_run_crash_explanation,
+    recon_job_from_origin,
+)
+from assets.run_launcher.scope import within_run
 
 
 def execute(run_id: str, instance_ref: str) -> int:

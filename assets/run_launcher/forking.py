@@ -1,6 +1,6 @@
 """The run launcher of `make ui`: runs are forked from a process that has imported what they need.
 
-That process (`run_workers`) is started by `make ui` and found by a variable of the environment. Where there is none, as
+That process (`workers`) is started by `make ui` and found by a variable of the environment. Where there is none, as
 with `dagster dev` or units of systemd, this is Dagster's own launcher; so it is for a run that the process cannot take,
 after a line in the run's log that says why.
 
@@ -14,13 +14,16 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 import dagster as dg
-from dagster._core.launcher.base import CheckRunHealthResult, LaunchRunContext, WorkerStatus
-from dagster._core.launcher.default_run_launcher import DefaultRunLauncher
-from dagster._core.remote_origin import GrpcServerCodeLocationOrigin
-from dagster._serdes import serialize_value
-from dagster._serdes.config_class import ConfigurableClassData
 
-from assets.run_workers import SOCKET_VARIABLE, UnansweredError, ask
+from assets.run_launcher.internals import (
+    CheckRunHealthResult,
+    ConfigurableClassData,
+    GrpcServerCodeLocationOrigin,
+    LaunchRunContext,
+    WorkerStatus,
+    serialize_value,
+)
+from assets.run_launcher.workers import SOCKET_VARIABLE, UnansweredError, ask
 from maintenance.errors import PaimonError
 
 # Hidden in Dagster's UI, as the tag by which its own launcher finds a run again.
@@ -28,7 +31,7 @@ SOCKET_TAG = ".dagster/paimon_run_workers"
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
-class ForkingRunLauncher(DefaultRunLauncher):
+class ForkingRunLauncher(dg.DefaultRunLauncher):
     """Dagster's default launcher, with a faster way for runs of this machine."""
 
     @classmethod

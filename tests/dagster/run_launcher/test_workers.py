@@ -22,8 +22,9 @@ from dagster._core.launcher.base import WorkerStatus
 
 from assets import keys
 from assets.config import FOLDER
-from assets.launcher import SOCKET_TAG, ForkingRunLauncher
-from assets.run_workers import PRELOADED, SOCKET_VARIABLE, UnansweredError, ask, listening
+from assets.run_launcher import internals
+from assets.run_launcher.forking import SOCKET_TAG, ForkingRunLauncher
+from assets.run_launcher.workers import PRELOADED, SOCKET_VARIABLE, UnansweredError, ask, listening
 from assets.ui import child, run_workers
 from maintenance.errors import PaimonError
 from maintenance.table.table import Table
@@ -280,7 +281,9 @@ def reachable(address: str) -> bool:
 @pytest.mark.skipif(sys.platform != "linux", reason="it needs Linux")
 def test_the_parent_has_one_thread_and_survives_whoever_talks_nonsense(tmp_path: Path) -> None:
     address = str(tmp_path / "socket")
-    with child([sys.executable, "-m", "assets.run_workers", address], {**os.environ, "PYTHONPATH": str(FOLDER)}) as it:
+    with child(
+        [sys.executable, "-m", "assets.run_launcher.workers", address], {**os.environ, "PYTHONPATH": str(FOLDER)}
+    ) as it:
         eventually("it listens", lambda: reachable(address))
         assert len(list(Path(f"/proc/{it.pid}/task").iterdir())) == 1
         for nonsense in (b"", b"\n", b"[1]\n", b'{"do": "start"}\n', b"\xff\n", b'{"run": "r"}\n'):
@@ -291,7 +294,7 @@ def test_the_parent_has_one_thread_and_survives_whoever_talks_nonsense(tmp_path:
         assert it.poll() is None
 
 
-@pytest.mark.parametrize("name", PRELOADED)
+@pytest.mark.parametrize("name", [*PRELOADED, *internals.PRELOADED])
 def test_what_is_imported_in_advance_is_there(name: str) -> None:
     assert importlib.import_module(name)
 
@@ -299,7 +302,7 @@ def test_what_is_imported_in_advance_is_there(name: str) -> None:
 def test_who_gives_up_before_the_parent_listens_has_asked_for_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("assets.run_workers._ANSWER_SECONDS", 0.1)
+    monkeypatch.setattr("assets.run_launcher.workers._ANSWER_SECONDS", 0.1)
     with listening(tmp_path / "socket") as listener:
         with pytest.raises(PaimonError, match="does not answer") as caught:
             ask(str(tmp_path / "socket"), {"do": "start", "run": "r", "instance": "{}"})

@@ -1,8 +1,8 @@
 """The parent of the runs of `make ui`: it has imported what a run needs, so that each run it forks starts at once.
 
-``python -m assets.run_workers <socket>`` listens on a Unix socket; a launcher asks it to start a run, to interrupt it,
-or how it is. As the parent of the runs it alone decides what a process id means: it never signals one that is not its
-own any more, leaves no zombie, and sees how each run ends. One whose process died is reported as failed.
+``python -m assets.run_launcher.workers <socket>`` listens on a Unix socket; a launcher asks it to start or interrupt a
+run, or how a run is. As the parent of the runs it alone decides what a process id means: it never signals a process
+that is no longer its own, leaves no zombie, and sees how each run ends. A run whose process died is reported as failed.
 
 Forking is safe because this process has one thread, has opened no database and no channel; if that ever were not so, it
 refuses, and the launcher goes another way. It has imported code, not read tables.yaml: each run does that anew.
@@ -41,23 +41,10 @@ _REMEMBERED = 1000
 _LONGEST = 1 << 20
 _GREETING = {"state": "listening"}
 _SIGNALS = (signal.SIGCHLD, signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-# Beside what definitions.py imports: what Dagster and Spark import once a run has begun.
+# What a run imports once it has begun, beside what Dagster imports then.
 PRELOADED = (
     "definitions",
-    "assets.run_worker",
-    "alembic.runtime.migration",
-    "dagster._core.definitions.repository_definition.repository_data_builder",
-    "dagster._core.execution.plan.active",
-    "dagster._core.executor.in_process",
-    "dagster._core.instance.factory",
-    "dagster._core.instance.runs.run_domain",
-    "dagster._core.run_coordinator",
-    "dagster._core.secrets.env_file",
-    "dagster._core.storage.local_compute_log_manager",
-    "dagster._core.storage.root",
-    "dagster._core.storage.sqlite_storage",
-    "dagster._core.storage.migration.utils",
-    "dagster._core.workspace.autodiscovery",
+    "assets.run_launcher.worker",
     "maintenance.spark.application",
     "maintenance.spark.connect_server",
     "pyspark.sql.connect.session",
@@ -161,7 +148,7 @@ class RunWorkers:
         return next((pid for pid, worker in self._workers.items() if worker.run_id == run_id), None)
 
     def _start(self, run_id: str, instance: str) -> tuple[dict[str, Any], Task | None]:
-        from assets.run_worker import execute
+        from assets.run_launcher.worker import execute
 
         reason = "it is ending" if self._ends_at is not None else _unfit()
         if reason:
@@ -174,7 +161,7 @@ class RunWorkers:
 
     def _bury(self) -> Task | None:
         """Learn which children have ended. A run that died gets a process that says so: this one has no database."""
-        from assets.run_worker import report_death
+        from assets.run_launcher.worker import report_death
 
         while self._workers or self._reporters:
             pid, status = os.waitpid(-1, os.WNOHANG)
@@ -247,7 +234,7 @@ def ask(address: str, request: Mapping[str, str]) -> dict[str, Any]:
 
 
 def unsupported() -> str | None:
-    """Why there can be no parent of runs here; None if there can."""
+    """Why this system has no parent of runs; None if it can have one."""
     # Elsewhere a fork is not safe (macOS) or there is none (Windows), and nothing ends it with its parent.
     return None if sys.platform == "linux" else "it needs Linux"
 
@@ -285,7 +272,9 @@ def _preload() -> None:
 
     given = {name: os.environ.get(name) for name in ONE_THREAD}
     os.environ.update(ONE_THREAD)
-    for name in PRELOADED:
+    from assets.run_launcher import internals  # after the variables are set: it imports Dagster
+
+    for name in (*PRELOADED, *internals.PRELOADED):
         with suppress(ImportError):  # it is imported when it is needed, or it is told then
             importlib.import_module(name)
     for name, value in given.items():

@@ -1,6 +1,6 @@
 """Which tables a run is about: its process loads the definitions of these alone, not those of a thousand others.
 
-Set by `run_worker` before the definitions are loaded. Where nothing is set, as in a code server, all tables are loaded.
+Set by `worker` before the definitions are loaded. Where nothing is set, as in a code server, all tables are loaded.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from assets.config import Project
 
 # The actions with a job for each table: its name says which.
 _TABLE_ACTIONS = ("maintain", "compact", "ingest", "audit", "fsck")
-_ASSETS = "__ASSET_JOB"  # Dagster's name for a run of assets that belongs to no job
+_ASSETS = "__ASSET_JOB"  # Dagster's name of a run of assets that belongs to no job
 _NAMES: ContextVar[frozenset[str]] = ContextVar("tables of this process's run", default=frozenset())
 
 

@@ -8,7 +8,7 @@ from dagster._core.definitions.reconstruct import ReconstructableRepository
 from dagster._serdes import serialize_value
 
 from assets.config import FOLDER
-from assets.run_worker import execute, report_death
+from assets.run_launcher.worker import execute, report_death
 
 STATUS = dg.DagsterRunStatus
 
