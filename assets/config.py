@@ -15,12 +15,12 @@ from typing import Any
 
 from pydantic import Field, InstanceOf, field_validator, model_validator
 
+from assets.entry import Entry
 from assets.policies import (
     Alerts,
     ChecksPolicy,
     CompactionPolicy,
     CronText,
-    Entry,
     IndexColumns,
     Options,
     PartitionsPolicy,
@@ -103,7 +103,9 @@ class TableConfig(TableSettings):
     lineage: dict[str, dict[str, tuple[str, ...]]] = Field(
         default={}, description="Table this one is made from -> column here -> its columns there; {}: columns unknown."
     )
-    found: InstanceOf[FoundTable] | None = Field(default=None, description="Not for the file: what the catalog holds.")
+    found: InstanceOf[FoundTable] | None = Field(
+        default=None, exclude=True, description="Not for the file: what the catalog holds."
+    )
 
     @model_validator(mode="after")
     def keys_are_columns(self) -> "TableConfig":

@@ -2,20 +2,14 @@
 
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import Annotated, Any, Literal, Self
 from zoneinfo import ZoneInfo
 
 from dagster._utils.schedules import is_valid_cron_string
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    Field,
-    SerializeAsAny,
-    ValidationError,
-    model_validator,
-)
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from assets.entry import Entry
+from assets.targets.registry import AlertTarget
 from maintenance.errors import PaimonError
 from maintenance.monitor.backlog import BacklogLimits
 from maintenance.monitor.triggers import Triggers
@@ -63,10 +57,6 @@ TypeText = Annotated[str, AfterValidator(_type_text)]
 DurationText = Annotated[str, AfterValidator(_duration_text)]
 CronText = Annotated[str, AfterValidator(_cron_text)]
 ZoneName = Annotated[str, AfterValidator(_zone_text)]
-
-
-class Entry(BaseModel, frozen=True, extra="forbid"):
-    """A part of tables.yaml: read once, never changed, and only with the keys that are known."""
 
 
 class TagPolicy(Entry):
@@ -214,38 +204,10 @@ class IndexColumns(Entry):
         return found
 
 
-class Target(Entry):
-    """A place that alerts go to. Each kind is a subclass, in a module of its own in sensors/targets."""
-
-    kind: str
-
-    def send(self, alert: Any) -> None:
-        """Send one alert. Raises: OSError; OptionError: an environment variable is not set."""
-        raise NotImplementedError
-
-
-def _of_its_kind(given: Any) -> Any:
-    """A target as the model of its kind. Its mistakes are told with their names, at the target's line."""
-    if not isinstance(given, dict):
-        return given
-    kinds = {get_args(model.model_fields["kind"].annotation)[0]: model for model in Target.__subclasses__()}
-    model = kinds.get(given.get("kind"))
-    if model is None:
-        raise ValueError(f"'kind' is one of {', '.join(sorted(kinds)) or 'none that is loaded'}")
-    try:
-        return model.model_validate(given)
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise ValueError(f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}") from error
-
-
-Targets = tuple[Annotated[SerializeAsAny[Target], BeforeValidator(_of_its_kind)], ...]
-
-
 class TableAlerts(Entry):
     """Who else is told of a table's faults."""
 
-    targets: Targets = ()
+    targets: tuple[AlertTarget, ...] = ()
     instead: bool = Field(default=False, description="The project's targets are not told of this table.")
 
 
@@ -253,4 +215,4 @@ class Alerts(Entry):
     """Who is told of failed runs and checks: once per fault, and again when it is over."""
 
     url: str = Field(default="http://localhost:3000", description="Where Dagster's web server is, for links.")
-    targets: Targets = ()
+    targets: tuple[AlertTarget, ...] = ()

@@ -1,12 +1,12 @@
 """A YAML file read into a pydantic model; a mistake is told with its line."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar
 
 import yaml
 from pydantic import BaseModel, ValidationError
 
+from assets.findings import Finding, Place, mistakes_of
 from maintenance.errors import OptionError
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -39,16 +39,27 @@ def attribute_mistake(path: Path, error: ValidationError) -> OptionError:
 
 
 def mistake_in(path: Path, root: yaml.Node | None, error: ValidationError, *within: str) -> OptionError:
-    """The first mistake that pydantic found. `within`: where in the file the validated part is."""
-    first = error.errors()[0]
-    mark = None if root is None else _node_at(root, (*within, *first["loc"])).start_mark
-    place = ".".join(str(part) for part in first["loc"])
-    return _mistake(path, mark, f"{place}: {first['msg']}" if place else first["msg"])
+    """The first mistake that pydantic found, and where the others are. `within`: where in the file the part is."""
+    first, *others = mistakes_of(error)
+    rest = "; ".join(f"{_where(path, _mark(root, (*within, *other.place)))}: {_said(other)}" for other in others)
+    fix = f"{first.fix} {len(others)} more: {rest}" if others else first.fix
+    return OptionError(_said(first), _where(path, _mark(root, (*within, *first.place))), fix)
+
+
+def _said(finding: Finding) -> str:
+    return f"{finding.path}: {finding.found}" if finding.place else finding.found
+
+
+def _mark(root: yaml.Node | None, place: Place) -> yaml.Mark | None:
+    return None if root is None else _node_at(root, place).start_mark
+
+
+def _where(path: Path, mark: yaml.Mark | None) -> str:
+    return f"{path}, line {mark.line + 1}" if mark else str(path)
 
 
 def _mistake(path: Path, mark: yaml.Mark | None, found: str) -> OptionError:
-    where = f"{path}, line {mark.line + 1}" if mark else str(path)
-    return OptionError(found, where, "Correct this line.")
+    return OptionError(found, _where(path, mark), "Correct this line.")
 
 
 def _forbid_repeated_keys(node: yaml.Node, path: Path) -> None:
@@ -66,7 +77,7 @@ def _forbid_repeated_keys(node: yaml.Node, path: Path) -> None:
         _forbid_repeated_keys(value, path)
 
 
-def _node_at(node: yaml.Node, location: Sequence[int | str]) -> yaml.Node:
+def _node_at(node: yaml.Node, location: Place) -> yaml.Node:
     """Where to point for a pydantic location: the value if it is a scalar, else its key, or what encloses it."""
     shown = node
     for part in location:

@@ -19,9 +19,9 @@ from assets import keys
 from assets.checks import CHANGELOG_HOLDS, FSCK
 from assets.config import Project, TableConfig
 from assets.judgements import DESCRIPTIONS
-from assets.policies import Target
+from assets.targets.alert import Alert
+from assets.targets.target import Target
 from sensors.routes import Routes, Told, parse_told, told_text
-from sensors.targets.alert import Alert
 
 NAME = "alerts"
 INTERVAL_SECONDS = 30

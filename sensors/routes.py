@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 
 from assets.config import Project
-from assets.policies import TableAlerts, Target
+from assets.policies import TableAlerts
+from assets.targets.target import Target
 
 
 def id_of(target: Target) -> str:
@@ -28,7 +29,7 @@ class Routes:
     def of_tables(self, tables: Iterable[str]) -> dict[str, Target]:
         """The targets of a fault of these tables, by id; of no table: the project's."""
         said = [self.tables[table] for table in tables if table in self.tables]
-        chosen = [target for alerts in said for target in alerts.targets]
+        chosen: list[Target] = [target for alerts in said for target in alerts.targets]
         if not said or not all(alerts.instead for alerts in said):
             chosen = [*self.project, *chosen]
         return {id_of(target): target for target in chosen}

@@ -9,9 +9,9 @@ import sys
 from collections.abc import Sequence
 
 from assets.config import Project, project_of_environment
-from assets.policies import Target
+from assets.targets.alert import Alert
+from assets.targets.target import Target
 from sensors.routes import Routes
-from sensors.targets.alert import Alert
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -2,7 +2,7 @@
 
 import time
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import dagster as dg
 import pyarrow as pa
@@ -16,32 +16,19 @@ from dagster._core.remote_origin import (
 )
 from dagster._core.scheduler.instigation import InstigatorState, InstigatorStatus, SensorInstigatorData
 from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
-from pydantic import Field
 
 from assets.config import Project, load_project
-from assets.policies import Alerts, Target
+from assets.policies import Alerts
 from assets.resources import PaimonCatalog
+from assets.targets.alert import Alert
+from assets.targets.webhook import Webhook
 from definitions import build_definitions
-from maintenance.errors import OptionError
 from sensors.alerts import sensor_faults, tell
 from sensors.routes import Routes, parse_told, told_text
 from sensors.targets.__main__ import main
-from sensors.targets.alert import Alert
-from sensors.targets.webhook import Webhook
 from tests.dagster.conftest import Receiver, evaluate
 
 Sink = tuple[str, type[Receiver]]
-
-
-class Pager(Target):
-    """A kind of its own, as one more module would add it."""
-
-    kind: Literal["pager"]
-    number: str
-    rung: list[str] = Field(default=[])
-
-    def send(self, alert: Alert) -> None:
-        self.rung.append(alert.title)
 
 
 def written(folder: Path, **settings: Any) -> Project:
@@ -198,27 +185,3 @@ def test_the_test_command_reaches_every_target(
     second[1].down = True
     assert main(["sales.orders"]) == 1
     assert "webhook: HTTP Error 503" in capsys.readouterr().out
-
-
-def test_a_kind_of_target_is_one_class(tmp_path: Path) -> None:
-    project = written(
-        tmp_path, alerts={"targets": [{"kind": "pager", "number": "112"}]}, tables=[{"identifier": "a.b"}]
-    )
-    (pager,) = project.alerts.targets
-    tell(Routes.of(project), {}, fault("x"), "")
-    assert isinstance(pager, Pager)
-    assert pager.rung == ["x failed"]
-
-
-@pytest.mark.parametrize(
-    ("target", "said"),
-    [
-        ({"kind": "pigeon"}, "'kind' is one of email, pager, webhook"),
-        ({"kind": "webhook"}, "url: Field required"),
-        ({"kind": "webhook", "url": "x", "form": "slack"}, "form: Extra inputs are not permitted"),
-    ],
-)
-def test_a_mistake_in_a_target_is_told_with_its_line(tmp_path: Path, target: dict[str, Any], said: str) -> None:
-    with pytest.raises(OptionError, match=r"alerts.yaml, line \d+") as caught:
-        written(tmp_path, patterns=[{"pattern": "sales.*", "alerts": {"targets": [target]}}])
-    assert said in caught.value.found

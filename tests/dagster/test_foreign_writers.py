@@ -11,9 +11,9 @@ import pytest
 from assets.config import Project, TableConfig
 from assets.policies import Alerts
 from assets.resources import PaimonCatalog
+from assets.targets.webhook import Webhook
 from maintenance.operations.compact import compact
 from maintenance.operations.expire_snapshots import expire_snapshots
-from sensors.targets.webhook import Webhook
 from tests.dagster.conftest import Receiver, evaluate
 from tests.java import conftest as java_tests
 from tests.java.process import JavaProcess

@@ -16,13 +16,13 @@ from assets.config import Project
 from assets.judgements import DESCRIPTIONS
 from assets.policies import Alerts
 from assets.resources import PaimonCatalog
+from assets.targets.alert import Alert, from_environment
+from assets.targets.email import Email
+from assets.targets.webhook import Webhook, slack_blocks
 from definitions import build_definitions
 from maintenance.errors import OptionError
 from maintenance.table.table import Table
 from sensors.radar import Radar
-from sensors.targets.alert import Alert, from_environment
-from sensors.targets.email import Email
-from sensors.targets.webhook import Webhook, slack_blocks
 from tests.dagster.conftest import Receiver, evaluate
 
 

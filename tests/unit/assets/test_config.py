@@ -87,9 +87,53 @@ def test_a_mistake_is_told_with_its_line(good: str, bad: str, line: int, told: s
     assert caught.value.where == f"{path}, line {line}"
 
 
-@pytest.mark.parametrize(("text", "told"), [(None, "does not exist"), ("", "empty"), ("- a\n", "Project")])
+@pytest.mark.parametrize(("text", "told"), [(None, "does not exist"), ("", "empty"), ("- a\n", "expected a mapping")])
 def test_a_file_that_is_none(text: str | None, told: str, tmp_path: Path) -> None:
     if text is not None:
         written(text, tmp_path)
     with pytest.raises(OptionError, match=told):
         load_project(tmp_path / "tables.yaml", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "line", "said"),
+    [
+        (
+            "    primary_keys: [id]",
+            "    primary_key: [id]",
+            8,
+            "unknown key 'primary_key'. Did you mean 'primary_keys'?",
+        ),
+        (
+            "warehouse: lake",
+            "warehous: lake",
+            1,
+            "unknown key 'warehous'. Did you mean 'warehouse'? Known keys: alerts,",
+        ),
+        (
+            "    landing:",
+            "    checks: {max_agee: 2 h}\n    landing:",
+            12,
+            "Did you mean 'max_age'? Known keys: max_age,",
+        ),
+        ("    landing:", "    xyz: 1\n    landing:", 12, "unknown key 'xyz'. Known keys: alerts, checks,"),
+    ],
+)
+def test_an_unknown_key_names_the_nearest_and_all_there_are(
+    good: str, bad: str, line: int, said: str, tmp_path: Path
+) -> None:
+    path = written(GOOD.replace(good, bad), tmp_path)
+    with pytest.raises(OptionError) as caught:
+        load_project(path, tmp_path)
+    assert said in caught.value.found
+    assert "found" not in caught.value.found.partition("Known keys:")[2], "a key that the file must not have"
+    assert caught.value.where == f"{path}, line {line}"
+
+
+def test_every_mistake_is_told_with_its_line(tmp_path: Path) -> None:
+    text = GOOD.replace("      day: DATE", "      day: DATUM").replace("      commit_user", "      commit_usr")
+    path = written(text, tmp_path)
+    with pytest.raises(OptionError) as caught:
+        load_project(path, tmp_path)
+    assert caught.value.where == f"{path}, line 7"
+    assert f"1 more: {path}, line 14: tables.0.landing.commit_usr: unknown key" in caught.value.fix

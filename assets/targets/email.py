@@ -4,8 +4,8 @@ import smtplib
 from email.message import EmailMessage
 from typing import Literal
 
-from assets.policies import Target
-from sensors.targets.alert import Alert, from_environment
+from assets.targets.alert import Alert, from_environment
+from assets.targets.target import Target
 
 _TIMEOUT_SECONDS = 10
 

@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from assets.policies import Target
-from sensors.targets.alert import Alert, from_environment
+from assets.targets.alert import Alert, from_environment
+from assets.targets.target import Target
 
 _TIMEOUT_SECONDS = 10
 

@@ -1,0 +1,13 @@
+"""The kinds of alert targets. A new kind is added here; nothing else has to be imported for tables.yaml to know it."""
+
+from typing import Annotated, get_args
+
+from pydantic import Field
+
+from assets.targets.email import Email
+from assets.targets.target import Target
+from assets.targets.webhook import Webhook
+
+AnyTarget = Email | Webhook
+AlertTarget = Annotated[AnyTarget, Field(discriminator="kind")]
+KINDS: tuple[type[Target], ...] = get_args(AnyTarget)
