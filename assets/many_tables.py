@@ -23,6 +23,7 @@ from assets.step_config import CompactManyConfig
 from maintenance.errors import OptionError
 from maintenance.operations.compact_database import (
     COMPACT_DATABASE,
+    UNPLANNED,
     CompactDatabaseReport,
     TableChoice,
     apply_compact_database,
@@ -30,6 +31,7 @@ from maintenance.operations.compact_database import (
     plan_compact_database,
 )
 from maintenance.operations.compact_report import CompactReport
+from maintenance.operations.stored_plan import StoredPlan
 from maintenance.options.option import duration
 from maintenance.table.table import Table
 
@@ -66,7 +68,7 @@ def compact_many_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
                 scope: dict[str, Any] = {"full": config.full, "partition_idle_time": idle_time}
                 if config.dry_run:
                     plan = plan_compact_database(catalog.open(), choice, **scope, opened=opened)
-                    context.add_output_metadata(kept_plan(context, catalog, file_io, plan))
+                    _tell_plan(context, plan, kept_plan(context, catalog, file_io, plan))
                     return
                 report = compact_database(
                     spark.session(), catalog.open(), choice, **scope, **at_a_time, progress=context.log.info
@@ -87,6 +89,15 @@ def _choice(described: Mapping[str, TableConfig], config: CompactManyConfig) -> 
         found = f"no table matches {', '.join(config.tables) or 'nothing'}"
         raise OptionError(found, "config of compact_tables", f"There are {', '.join(list(described)[:20])}.")
     return TableChoice(tables="|".join(re.escape(name) for name in names))
+
+
+def _tell_plan(context: dg.OpExecutionContext, plan: StoredPlan, kept: Mapping[str, Any]) -> None:
+    """Show a plan; fails if some tables could not be planned: they are missing in it."""
+    context.add_output_metadata(dict(kept))
+    unplanned = plan.arguments[UNPLANNED]
+    if unplanned:
+        failure = failed_groups(unplanned)
+        raise dg.Failure(description=failure.description, metadata={**failure.metadata, **kept})
 
 
 def _tell(

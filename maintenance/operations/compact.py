@@ -187,6 +187,7 @@ class _Compaction:
                 self.ledger.give_up(lost)
                 break
             _pause(attempt)
+            self.ledger.plan_again(lost)
             plan = self._plan(replace(self._scope, groups=frozenset(lost)))
             for group in lost:
                 if group not in {(unit.partition, unit.bucket) for unit in plan.units}:
@@ -284,6 +285,7 @@ class _Compaction:
         lost: Mapping[Group, str] = {}
         for attempt in range(max_retries + 1):
             plan = self._plan_postponed()
+            self.ledger.plan_again((unit.partition, POSTPONE_BUCKET) for unit in plan.units)
             for group in lost:
                 if group[0] not in {unit.partition for unit in plan.units}:
                     self.ledger.idle(group, "another writer did the work")

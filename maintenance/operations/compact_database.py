@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 COMPACT_DATABASE = "compact_database"
+UNPLANNED = "unplanned"
 _PLANNERS = 8
 Done = TypeVar("Done")
 Opened = Callable[[Table], Table]
@@ -104,16 +105,21 @@ def plan_compact_database(
     partition_idle_time: timedelta | None = None,
     opened: Opened | None = None,
 ) -> StoredPlan:
-    """What `compact_database` would rewrite now, the plans of all tables as one; without tables that cannot be read."""
+    """What `compact_database` would rewrite now, the plans of all tables as one.
+
+    Tables that cannot be planned are no part of it: the plan's argument `UNPLANNED` says why, by table.
+    """
 
     def one(table: Table, _: Progress) -> StoredPlan:
         return plan_compact(table, full=full, partition_idle_time=partition_idle_time)
 
-    plans, _, _ = _each(catalog, _chosen(catalog, choice), one, _PLANNERS, opened, None)
+    plans, _, failed = _each(catalog, _chosen(catalog, choice), one, _PLANNERS, opened, None)
     due = [plan for plan in plans.values() if plan.groups]
     groups = tuple(replace(group, name=f"{plan.table} {group.name}") for plan in due for group in plan.groups)
     now = datetime.now(UTC).timestamp()
-    return StoredPlan(COMPACT_DATABASE, MANY, None, now, groups, {"plans": [asdict(plan) for plan in due]})
+    return StoredPlan(
+        COMPACT_DATABASE, MANY, None, now, groups, {"plans": [asdict(plan) for plan in due], UNPLANNED: failed}
+    )
 
 
 def apply_compact_database(
@@ -174,6 +180,8 @@ def _each(
             done[identifier] = work(table, lambda line: None if progress is None else progress(f"{identifier}: {line}"))
         except PaimonError as error:
             failed[identifier] = str(error)
+        except Exception as error:  # noqa: BLE001 - the edge of one table: what was done to the others is still reported
+            failed[identifier] = f"{type(error).__name__}: {error}"
 
     with ThreadPoolExecutor(max(1, at_a_time)) as pool:
         list(pool.map(one, names))

@@ -1,6 +1,11 @@
-"""What a compaction did, group by group, and the ledger that a running one keeps."""
+"""What a compaction did, group by group, and the ledger that a running one keeps.
+
+The ledger keeps an outcome for each unit of work. A group is as bad as its worst unit, however many others succeeded.
+When a group is planned again, what it failed at before no longer counts; what was committed does.
+"""
 
 import time
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -22,6 +27,10 @@ NOTHING_TO_DO = "nothing_to_do"
 CONFLICT_RETRIED = "conflict_retried"
 FAILED = "failed"
 SKIPPED = "skipped"
+# From the worst to the best: what several units of one group make of it.
+_WORST_FIRST = (FAILED, SKIPPED, CONFLICT_RETRIED, COMMITTED, PLANNED, NOTHING_TO_DO)
+_DONE = (COMMITTED, CONFLICT_RETRIED)
+_MESSAGES_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +40,12 @@ class GroupResult:
     Attributes:
         bucket: -2 for the rows that wait in the postpone bucket.
         outcome: ``planned`` (dry run), ``committed``, ``conflict_retried`` (committed after another writer won once or
-            more), ``nothing_to_do``, ``skipped`` (in the scope, but left alone) or ``failed``.
-        input_files, input_bytes: chosen for compaction; output of those written or kept. Sizes in bytes.
+            more), ``nothing_to_do``, ``skipped`` (in the scope, but left alone) or ``failed``; the worst of its units.
+        input_files, input_bytes: what was committed replaced; where nothing was, what was chosen for compaction.
+        output_files, output_bytes: written or kept. Sizes in bytes.
         message: why it was chosen, or what went wrong.
         proof: the digest of the rows that were proved; empty where there was no proof.
+        units: how many units of work ended with each outcome.
     """
 
     partition: str
@@ -48,6 +59,12 @@ class GroupResult:
     output_rows: int = 0
     message: str = ""
     proof: str = ""
+    units: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def changed(self) -> bool:
+        """Whether something of the group was committed, even if other units of it failed."""
+        return any(self.units.get(outcome) for outcome in _DONE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +106,7 @@ class Ledger:
     def __init__(self, table: Table) -> None:
         self._table = table
         self._started = time.monotonic()
-        self._results: dict[Group, GroupResult] = {}
+        self._units: dict[Group, list[GroupResult]] = {}
         self._changelog = [0] * len(KIND_TEXTS)
         self._proofs: dict[Group, list[ProofResult]] = {}
         self.snapshot_ids: list[int] = []
@@ -97,7 +114,7 @@ class Ledger:
     @property
     def groups(self) -> tuple[GroupResult, ...]:
         """What became of each group so far."""
-        found = [replace(r, proof=together(self._proofs.get(group, ())).text) for group, r in self._results.items()]
+        found = [_together(units, together(self._proofs.get(group, ()))) for group, units in self._units.items()]
         return tuple(sorted(found, key=lambda group: (group.partition, group.bucket)))
 
     @property
@@ -137,30 +154,37 @@ class Ledger:
 
     def idle(self, group: Group, message: str = "", *, files: int = 0) -> None:
         """A group needs nothing."""
-        self._results[group] = self._result(group, NOTHING_TO_DO, input_files=files, message=message)
+        self._add(group, self._result(group, NOTHING_TO_DO, input_files=files, message=message))
 
     def skip(self, group: Group, reason: str) -> None:
         """A group is left alone."""
-        self._results[group] = self._result(group, SKIPPED, message=reason)
+        self._add(group, self._result(group, SKIPPED, message=reason))
 
     def fail(self, groups: Iterable[Group], reason: str) -> None:
         """Groups that came to nothing."""
         for group in groups:
-            self._results[group] = self._result(group, FAILED, message=reason)
+            self._add(group, self._result(group, FAILED, message=reason))
+
+    def plan_again(self, groups: Iterable[Group]) -> None:
+        """All work that is left in these groups is planned again: only what was committed in them still counts."""
+        for group in groups:
+            self._units[group] = [unit for unit in self._units.pop(group, ()) if unit.outcome in _DONE]
+            if not self._units[group]:
+                del self._units[group]
 
     def knows(self, group: Group) -> bool:
-        return group in self._results
+        return group in self._units
 
     def give_up(self, lost: Mapping[Group, str]) -> None:
         """Groups that other writers kept changing."""
         for group, reason in lost.items():
-            self._results[group] = self._result(group, FAILED, message=f"{reason}; other writers kept winning")
+            self.fail([group], f"{reason}; other writers kept winning")
 
     def report(self, base: Snapshot | None, before: TableShape, after: TableShape, *, dry_run: bool) -> CompactReport:
         """The report. `base`: the snapshot first planned on."""
         base_id = None if base is None else base.id
         # What was skipped was not looked at either.
-        complete = not dry_run and all(group.outcome not in (FAILED, SKIPPED) for group in self._results.values())
+        complete = not dry_run and all(group.outcome not in (FAILED, SKIPPED) for group in self.groups)
         proofs = [proof for found in self._proofs.values() for proof in found]
         return CompactReport(
             table=self._table.identifier,
@@ -176,24 +200,38 @@ class Ledger:
             proof=together(proofs).told if proofs else {},
         )
 
-    def _add(self, group: Group, entry: GroupResult) -> None:
-        previous = self._results.get(group)
-        together = previous is not None and previous.outcome == entry.outcome
-        self._results[group] = _sum(previous, entry) if previous is not None and together else entry
+    def _add(self, group: Group, unit: GroupResult) -> None:
+        self._units.setdefault(group, []).append(unit)
 
     def _result(self, group: Group, outcome: str, *, message: str = "", **numbers: Any) -> GroupResult:
         partition = partition_text_of(self._table.paths.spec_of(group[0]))
         return GroupResult(partition, group[1], outcome, message=message, **numbers)
 
 
-def _sum(first: GroupResult, second: GroupResult) -> GroupResult:
-    """Two units of one group together."""
+def _together(units: Sequence[GroupResult], proof: ProofResult) -> GroupResult:
+    """The units of one group as the result of the group."""
+    counts = Counter(unit.outcome for unit in units)
+    worst = next(outcome for outcome in _WORST_FIRST if counts[outcome])
+    counted = [unit for unit in units if unit.outcome in _DONE] or units
     return replace(
-        second,
-        input_files=first.input_files + second.input_files,
-        output_files=first.output_files + second.output_files,
-        input_bytes=first.input_bytes + second.input_bytes,
-        output_bytes=first.output_bytes + second.output_bytes,
-        input_rows=first.input_rows + second.input_rows,
-        output_rows=first.output_rows + second.output_rows,
+        units[0],
+        outcome=worst,
+        input_files=sum(unit.input_files for unit in counted),
+        output_files=sum(unit.output_files for unit in counted),
+        input_bytes=sum(unit.input_bytes for unit in counted),
+        output_bytes=sum(unit.output_bytes for unit in counted),
+        input_rows=sum(unit.input_rows for unit in counted),
+        output_rows=sum(unit.output_rows for unit in counted),
+        message=_messages(units, worst),
+        proof=proof.text,
+        units=dict(counts),
     )
+
+
+def _messages(units: Sequence[GroupResult], outcome: str) -> str:
+    """What the units with that outcome say, each thing once; where only some units failed, how many of them."""
+    said = list(dict.fromkeys(unit.message for unit in units if unit.outcome == outcome and unit.message))
+    text = "; ".join(said[:_MESSAGES_SHOWN])
+    text += f"; and {len(said) - _MESSAGES_SHOWN} more" if len(said) > _MESSAGES_SHOWN else ""
+    failed = sum(unit.outcome == FAILED for unit in units)
+    return f"{failed} of {len(units)} units failed: {text}" if 0 < failed < len(units) else text

@@ -28,7 +28,7 @@ from maintenance.commit.publish import BATCH_IDENTIFIER, CommitIdentity
 from maintenance.format.snapshot import CommitKind
 from maintenance.operations.compact import compact_groups
 from maintenance.operations.compact_plan import CompactionScope, Group
-from maintenance.operations.compact_report import COMMITTED, CONFLICT_RETRIED, FAILED, Ledger
+from maintenance.operations.compact_report import FAILED, Ledger
 from maintenance.options import table as table_options
 from maintenance.table.table import Table
 from maintenance.write.message import CommitMessage
@@ -259,7 +259,7 @@ class _Inline:
 
 
 def _report(ledger: Ledger) -> InlineCompaction:
-    groups = [group for group in ledger.groups if group.outcome in (COMMITTED, CONFLICT_RETRIED)]
+    groups = [group for group in ledger.groups if group.changed]
     failed = [group for group in ledger.groups if group.outcome == FAILED]
     return InlineCompaction(
         tuple(ledger.snapshot_ids),

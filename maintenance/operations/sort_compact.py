@@ -39,7 +39,7 @@ from maintenance.options import table as table_options
 from maintenance.scan.split import Deletions, by_bucket
 from maintenance.spark.exchange import Sender, run_exchange
 from maintenance.spark.local_exchange import exchange_here
-from maintenance.spark.tasks import TaskError, all_done, run_tasks
+from maintenance.spark.tasks import TaskError, run_tasks
 from maintenance.table.table import Table
 
 if TYPE_CHECKING:
@@ -98,7 +98,9 @@ def sort_units(
     spark: "SparkSession | None", table: Table, tasks: Sequence[SortTask], progress: Callable[[str], None]
 ) -> list[Rewritten]:
     """What became of each unit: its ranges' results, or one error; then nothing of what was written of it stays."""
-    plans = _cut(spark, table, tasks)
+    looked_at = _cut(spark, table, tasks)
+    plans = [plan for plan in looked_at if isinstance(plan, _Cut)]
+    unread: list[Rewritten] = [plan for plan in looked_at if not isinstance(plan, _Cut)]
     ranges = sum(plan.ranges for plan in plans)
     if ranges > len(plans):
         progress(f"{len(plans)} partitions are cut into {ranges} ranges")
@@ -116,7 +118,7 @@ def sort_units(
         for plan in together:
             written[id(plan)] = list(islice(exchanged, plan.ranges))
     progress(f"{ranges} ranges rewritten")
-    return [found for plan in plans for found in _outcomes(table, plan.task, written[id(plan)])]
+    return [*unread, *(found for plan in plans for found in _outcomes(table, plan.task, written[id(plan)]))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,8 +174,10 @@ def _part_bytes(spark: "SparkSession | None", task: SortTask) -> int:
     return max(_READ_BYTES_HERE if spark is None else _READ_BYTES, task.size // _MOST_PARTS)
 
 
-def _cut(spark: "SparkSession | None", table: Table, tasks: Sequence[SortTask]) -> list[_Cut]:
-    """Where to cut the partitions: those that are larger than a file. Raises: errors of reading a sample."""
+def _cut(
+    spark: "SparkSession | None", table: Table, tasks: Sequence[SortTask]
+) -> "list[_Cut | tuple[AppendCompaction, TaskError]]":
+    """Where to cut partitions larger than a file. One that cannot be sampled comes with its error."""
     target = table_options.target_file_size(table.options, has_primary_key=False)
     numbers = [-(-task.size // target) for task in tasks]
     samples = [
@@ -181,9 +185,14 @@ def _cut(spark: "SparkSession | None", table: Table, tasks: Sequence[SortTask]) 
         for task, number in zip(tasks, numbers, strict=True)
     ]
     wanted = [part for parts in samples for part in parts]
-    keys = iter(all_done(run_tasks(spark, sample, wanted), f"table {table.identifier}") if wanted else ())
-    out = []
+    keys = iter(run_tasks(spark, sample, wanted) if wanted else ())
+    out: list[_Cut | tuple[AppendCompaction, TaskError]] = []
     for task, number, parts in zip(tasks, numbers, samples, strict=True):
         found = list(islice(keys, len(parts)))
-        out.append(_Cut(task, tuple(cuts(np.concatenate(found), number)) if found else ()))
+        errors = [keys for keys in found if isinstance(keys, TaskError)]
+        sampled = [keys for keys in found if not isinstance(keys, TaskError)]
+        if errors:
+            out.append((task.compaction, errors[0]))
+        else:
+            out.append(_Cut(task, tuple(cuts(np.concatenate(sampled), number)) if sampled else ()))
     return out

@@ -11,6 +11,8 @@ from assets import keys
 from assets.config import Project
 from assets.resources import PaimonCatalog
 from definitions import build_definitions
+from maintenance.catalog import SetOption
+from maintenance.format.snapshot import CommitKind
 from maintenance.operations.history import estimated_seconds, read_history
 from maintenance.table.table import Table
 from tests.dagster.conftest import land
@@ -320,3 +322,32 @@ def test_a_change_of_rows_says_what_it_lacks(project: Project, instance: dg.Dags
         assert failure is not None
         assert failure.user_failure_data is not None
         assert found in failure.user_failure_data.description
+
+
+def test_a_run_fails_if_one_unit_of_a_bucket_did(project: Project, instance: dg.DagsterInstance) -> None:
+    """Of an append table a bucket has several units of work; what the others did is committed, and the run is red."""
+    catalog = PaimonCatalog(warehouse=project.warehouse)
+    catalog.get_or_create(project.tables[1])
+    small = [SetOption("target-file-size", "8 kb"), SetOption("compaction.min.file-num", "2")]
+    catalog.open().alter_table("shop.visits", small)
+    visits = catalog.get_table("shop.visits")
+    for turn in range(6):
+        pages = [f"page {turn} {number}" for number in range(100)]
+        visits.write_arrow(pa.table({"page": pages, "seconds": pa.array([turn] * 100, pa.int32())}))
+    snapshot = visits.latest_snapshot()
+    assert snapshot is not None
+    victim = min(visits.manifests.live_entries(snapshot), key=lambda entry: entry.file.file_size)
+    path = Path(visits.paths.data_file(victim.partition, victim.bucket, victim.file))
+    path.write_bytes(path.read_bytes()[:100])
+    definition = build_definitions(project).resolve_job_def("compact_shop_visits")
+    result = definition.execute_in_process(
+        run_config={"execution": {"config": {"retries": {"disabled": {}}}}}, instance=instance, raise_on_error=False
+    )
+    latest = visits.latest_snapshot()
+    assert latest is not None
+    assert latest.commit_kind == CommitKind.COMPACT, "other units are committed"
+    assert not result.success
+    failure = result.failure_data_for_node("compact")
+    assert failure is not None
+    assert failure.user_failure_data is not None
+    assert victim.file.file_name in failure.user_failure_data.description
