@@ -65,7 +65,11 @@ def compact_many_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
             else:
                 choice = _choice(described, config)
                 idle_time = duration(config.partition_idle_time) if config.partition_idle_time else None
-                scope: dict[str, Any] = {"full": config.full, "partition_idle_time": idle_time}
+                scope: dict[str, Any] = {
+                    "full": config.full,
+                    "partition_idle_time": idle_time,
+                    "proof": config.proof,
+                }
                 if config.dry_run:
                     plan = plan_compact_database(catalog.open(), choice, **scope, opened=opened)
                     _tell_plan(context, plan, kept_plan(context, catalog, file_io, plan))
@@ -129,7 +133,9 @@ def _numbers(done: CompactReport) -> dict[str, Any]:
 
 def _row(name: str, done: CompactReport) -> dict[str, Any]:
     files = f"{done.before.files} -> {done.after.files}"
-    return {"table": name, "snapshots": len(done.snapshot_ids), "files": files, "seconds": round(done.seconds, 1)}
+    proof = str(done.proof.get("mode", ""))
+    seconds = round(done.seconds, 1)
+    return {"table": name, "snapshots": len(done.snapshot_ids), "files": files, "proof": proof, "seconds": seconds}
 
 
 def _materialization(name: str, done: CompactReport) -> dg.AssetMaterialization:

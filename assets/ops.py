@@ -209,7 +209,7 @@ def ingest_op(table: TableConfig) -> dg.OpDefinition:
                 file_io, opened = catalog.get_or_none(table.identifier)
                 plan = plan_ingest(file_io, opened, table, config)
                 return _told_plan(context, account, kept_plan(context, catalog, file_io, plan))
-            opened = catalog.get_or_create(table).of_run(context.run_id)
+            opened = catalog.get_or_create(table).of_run(context.run_id).copy(table.compaction.conduct)
             if plan_id:
                 plan = found_plan(catalog, opened.file_io, plan_id)
                 report = apply_ingest(spark.session, opened, table, plan, context.log.info)
@@ -245,6 +245,7 @@ def compact_op(table: TableConfig) -> dg.OpDefinition:
                 "partition_idle_time": idle_time,
                 "order_strategy": config.order_strategy,
                 "order_by": config.order_by,
+                "proof": config.proof,
             }
             kept = {}
             if config.dry_run:
@@ -256,7 +257,6 @@ def compact_op(table: TableConfig) -> dg.OpDefinition:
                 groups_per_commit=config.groups_per_commit,
                 dry_run=config.dry_run,
                 max_retries=config.max_retries,
-                proof=config.proof or table.compaction.proof,
                 progress=context.log.info,
             )
             return _told_compaction(context, account, "compact", report, {**kept, **spark.metadata()})
@@ -274,11 +274,16 @@ def changelog_op(table: TableConfig) -> dg.OpDefinition:
     ) -> Account:
         with step_of(context, catalog, table, "changelog"):
             opened = catalog.get_table(table.identifier).of_run(context.run_id)  # before Spark is started for nothing
+            opened = opened.copy(table.compaction.conduct)
             plan = planned(config, catalog, opened.file_io)
             if plan is not None:
                 report = apply_changelog(spark.session(), opened, plan, context.log.info)
                 return _told_compaction(context, account, "changelog", report, {"plan id": plan.id, **spark.metadata()})
-            scope: dict[str, Any] = {"partitions": config.partitions or None, "where": config.where}
+            scope: dict[str, Any] = {
+                "partitions": config.partitions or None,
+                "where": config.where,
+                "proof": config.proof,
+            }
             kept = {}
             if config.dry_run:
                 kept = kept_plan(context, catalog, opened.file_io, plan_changelog(opened, **scope))

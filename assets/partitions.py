@@ -82,8 +82,7 @@ def compaction_asset(table: TableConfig) -> dg.AssetsDefinition:
         context: dg.AssetExecutionContext, config: PartitionCompactConfig, catalog: PaimonCatalog, spark: Spark
     ) -> dg.MaterializeResult:
         with told_as_failure():
-            full = partial(compact, full=True, proof=table.compaction.proof)
-            return _rewritten(context, config, catalog, spark, table, "compaction", full)
+            return _rewritten(context, config, catalog, spark, table, "compaction", partial(compact, full=True))
 
     return compaction
 
@@ -132,7 +131,7 @@ def _rewritten(
     operation: Callable[..., CompactReport],
 ) -> dg.MaterializeResult:
     """Run an operation over the partitions of a run; those in which nothing is to be done cost nothing."""
-    opened = catalog.get_table(table.identifier).of_run(context.run.run_id)
+    opened = catalog.get_table(table.identifier).of_run(context.run.run_id).copy(table.compaction.conduct)
     specs = [spec_of(key) for key in context.partition_keys]
     plan = operation(None, opened, partitions=specs, dry_run=True)
     stale = {group.partition for group in plan.groups if group.outcome == PLANNED}

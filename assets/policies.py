@@ -14,6 +14,7 @@ from maintenance.errors import PaimonError
 from maintenance.monitor.backlog import BacklogLimits
 from maintenance.monitor.triggers import Triggers
 from maintenance.options.option import duration
+from maintenance.options.own import COMPACTION_PROOF
 from maintenance.options.table import COMPACTION_MIN_FILE_NUM, NUM_SORTED_RUN_COMPACTION_TRIGGER
 from maintenance.types.data_type import parse_type
 
@@ -131,8 +132,9 @@ class CompactionPolicy(Entry):
         default=None, gt=0, le=1, description="Of a partition's rows, deleted but still stored; it is merged fully."
     )
     changelog_lag: int | None = Field(default=None, ge=1, description="Commits that no changelog has yet.")
-    proof: Literal["auto", "full", "sampled", "off"] = Field(
-        default="auto", description="How what a compaction writes is proved before it is committed."
+    proof: Literal["auto", "full", "sampled", "off"] | None = Field(
+        default=None,
+        description="How what a compaction writes is proved before its commit; absent: as the table's options say.",
     )
 
     @property
@@ -140,9 +142,14 @@ class CompactionPolicy(Entry):
         return Triggers(self.trigger, self.level0_files, self.small_files, self.deleted_share, self.changelog_lag)
 
     def options(self, has_primary_key: bool) -> dict[str, str]:
-        """The table options by which the compaction goes that this policy asks for; empty if it says nothing."""
+        """The table options by which a compaction goes: what this policy says of it, and how it is carried out."""
         option = NUM_SORTED_RUN_COMPACTION_TRIGGER if has_primary_key else COMPACTION_MIN_FILE_NUM
-        return {} if self.trigger is None else {option.key: str(self.trigger)}
+        return {**({} if self.trigger is None else {option.key: str(self.trigger)}), **self.conduct}
+
+    @property
+    def conduct(self) -> dict[str, str]:
+        """How all that merges files is carried out, as table options; what the policy leaves open is not there."""
+        return {} if self.proof is None else {COMPACTION_PROOF.key: self.proof}
 
 
 class RetentionPolicy(Entry):

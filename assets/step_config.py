@@ -70,6 +70,9 @@ class CompactManyConfig(dg.Config):
         default=None, description="Only partitions that were not written to for so long, e.g. 1 h."
     )
     max_concurrent: int = Field(default=2, ge=1, description="Tables at a time, all in one Spark.")
+    proof: str | None = Field(
+        default=None, description="As of a single compaction; empty: as tables.yaml says of each table."
+    )
     dry_run: bool = Field(default=False, description="Only tell what would be merged, and keep it as a plan.")
     plan_id: str | None = Field(default=None, description="Do what this plan of a dry run says, or refuse.")
 
@@ -87,6 +90,10 @@ class ChangelogConfig(dg.Config):
 
     partitions: list[dict[str, str]] = Field(default=[], description="Only these, e.g. [{month: '7'}]; empty: all.")
     where: str | None = Field(default=None, description="Only partitions that match, in Spark SQL, e.g. month = 7.")
+    proof: str | None = Field(
+        default=None,
+        description="How what is written is proved first: auto, full, sampled or off; empty: as tables.yaml says.",
+    )
     dry_run: bool = Field(default=False, description="Only tell which buckets lack a changelog, and keep it as a plan.")
     plan_id: str | None = Field(default=None, description="Do what this plan of a dry run says, or refuse.")
 

@@ -21,7 +21,7 @@ from maintenance.compaction.append import AppendCompaction, AppendCompactionTask
 from maintenance.compaction.order.orders import SortedBy
 from maintenance.compaction.plan import BucketCompaction
 from maintenance.compaction.postpone import Distributed, PostponeTask, check_shares, distribute, leaving
-from maintenance.compaction.proof.settings import ProofMode, ProofSettings, together
+from maintenance.compaction.proof.settings import ProofSettings, together
 from maintenance.compaction.rewrite import CompactionResult, CompactionTask, rewrite_bucket
 from maintenance.compaction.sorting import SortTask
 from maintenance.errors import CommitError, ConflictError, ProofError
@@ -41,6 +41,7 @@ from maintenance.operations.compact_report import (
 from maintenance.operations.compact_vectors import ChangedVectors, VectorsTask
 from maintenance.operations.interrupted import cleared_if_interrupted, new_stamp
 from maintenance.operations.sort_compact import NO_ORDER, plan_sorting, sort_units, sorted_by
+from maintenance.options import own as own_options
 from maintenance.options import table as table_options
 from maintenance.read.data_file import ReadContext
 from maintenance.spark.tasks import TaskError, run_tasks
@@ -69,7 +70,7 @@ def compact(
     dry_run: bool = False,
     max_retries: int = 5,
     skip_expiring: bool = True,
-    proof: str = ProofMode.AUTO,
+    proof: str | None = None,
     only: Callable[[Unit], bool] | None = None,
     progress: Progress | None = None,
 ) -> CompactReport:
@@ -89,7 +90,8 @@ def compact(
         max_retries: how often a group is planned anew after another writer won.
         skip_expiring: leave partitions alone that expire before the next check (`partition.expiration-check-interval`)
             unless option `compaction.skip-expired-partitions` is ``false``.
-        proof: how each rewrite is proved before it is committed, see `ProofMode`.
+        proof: how each rewrite is proved before it is committed, see `ProofMode`; None = as the table's option
+            `paimon-maintenance.compaction.proof` says.
         only: the units of the plan to carry out; rows that wait for real buckets are left alone then. None = all.
         progress: told what goes on, a line at a time.
     Raises: UnsupportedError: the table has an option that is not supported; OptionError, PredicateError: the scope does
@@ -106,7 +108,7 @@ def compact(
     )
     by = sorted_by(table, order_strategy, order_by, scope)
     told = progress or (lambda _: None)
-    run = _Compaction(spark, table, scope, told, by=by, only=only, proof=ProofSettings.of(proof))
+    run = _Compaction(spark, table, scope, told, by=by, only=only, proof=proof)
     return run.dry() if dry_run else run.run(max_retries, groups_per_commit)
 
 
@@ -139,7 +141,7 @@ class _Compaction:
         *,
         by: SortedBy | None = None,
         only: Callable[[Unit], bool] | None = None,
-        proof: ProofSettings | None = None,
+        proof: str | None = None,
         identity: CommitIdentity | None = None,
     ) -> None:
         self._by = by
@@ -148,10 +150,10 @@ class _Compaction:
         self._table = table
         self._scope = scope
         self._progress = progress
-        own = CommitIdentity(new_commit_user(table.options), properties={OPERATION_PROPERTY: "compact"})
-        self.identity = identity or own
+        default = CommitIdentity(new_commit_user(table.options), properties={OPERATION_PROPERTY: "compact"})
+        self.identity = identity or default
         self.ledger = Ledger(table)
-        self.proof = proof or ProofSettings()
+        self.proof = ProofSettings.of(proof or own_options.COMPACTION_PROOF.of(table.options))
         self._indexes: dict[int, Sequence[IndexManifestEntry]] = {}
 
     def dry(self) -> CompactReport:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from maintenance.catalog.catalog import Catalog
 from maintenance.errors import OptionError, PaimonError
@@ -80,6 +80,7 @@ def compact_database(
     partition_idle_time: timedelta | None = None,
     max_concurrent: int = 2,
     dry_run: bool = False,
+    proof: str | None = None,
     opened: Opened | None = None,
     progress: Progress | None = None,
 ) -> CompactDatabaseReport:
@@ -91,7 +92,8 @@ def compact_database(
     """
 
     def one(table: Table, say: Progress) -> CompactReport:
-        return compact(spark, table, full=full, partition_idle_time=partition_idle_time, dry_run=dry_run, progress=say)
+        chosen: dict[str, Any] = {"full": full, "partition_idle_time": partition_idle_time, "proof": proof}
+        return compact(spark, table, **chosen, dry_run=dry_run, progress=say)
 
     found = _each(catalog, _chosen(catalog, choice), one, max_concurrent, opened, progress)
     return CompactDatabaseReport(*found)
@@ -103,6 +105,7 @@ def plan_compact_database(
     *,
     full: bool = False,
     partition_idle_time: timedelta | None = None,
+    proof: str | None = None,
     opened: Opened | None = None,
 ) -> StoredPlan:
     """What `compact_database` would rewrite now, the plans of all tables as one.
@@ -111,7 +114,7 @@ def plan_compact_database(
     """
 
     def one(table: Table, _: Progress) -> StoredPlan:
-        return plan_compact(table, full=full, partition_idle_time=partition_idle_time)
+        return plan_compact(table, full=full, partition_idle_time=partition_idle_time, proof=proof)
 
     plans, _, failed = _each(catalog, _chosen(catalog, choice), one, _PLANNERS, opened, None)
     due = [plan for plan in plans.values() if plan.groups]

@@ -29,6 +29,7 @@ def produce_changelog(
     where: str | None = None,
     dry_run: bool = False,
     max_retries: int = 5,
+    proof: str | None = None,
     only: Callable[[Unit], bool] | None = None,
     progress: Progress | None = None,
 ) -> CompactReport:
@@ -45,6 +46,7 @@ def produce_changelog(
         skip_expiring=False,  # also of partitions that are about to expire: subscribers are told of every change
         dry_run=dry_run,
         max_retries=max_retries,
+        proof=proof,
         only=only,
         progress=progress,
     )

@@ -39,11 +39,16 @@ _INDEX_OPTIONS = "file-index."
 
 
 def plan_changelog(
-    table: Table, *, partitions: Sequence[Mapping[str, str]] | None = None, where: str | None = None
+    table: Table,
+    *,
+    partitions: Sequence[Mapping[str, str]] | None = None,
+    where: str | None = None,
+    proof: str | None = None,
 ) -> StoredPlan:
     """What `produce_changelog` would merge now. Arguments and errors as there."""
-    plan = plan_compact(table, full=merges_fully(table), partitions=partitions, where=where, skip_expiring=False)
-    chosen = {"partitions": plan.arguments["partitions"], "where": where}
+    scope: dict[str, Any] = {"partitions": partitions, "where": where, "skip_expiring": False, "proof": proof}
+    plan = plan_compact(table, full=merges_fully(table), **scope)
+    chosen = {"partitions": plan.arguments["partitions"], "where": where, "proof": proof}
     return replace(plan, operation=CHANGELOG, arguments=chosen)
 
 

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from maintenance.compaction.proof.settings import ProofSettings
 from maintenance.errors import ConflictError, CorruptFileError, NotFoundError, OptionError
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.paths import partition_text_of
@@ -120,8 +121,11 @@ def plan_compact(
     order_strategy: str = NO_ORDER,
     order_by: Sequence[str] = (),
     skip_expiring: bool = True,
+    proof: str | None = None,
 ) -> StoredPlan:
     """What `compact` would rewrite now, by its own arguments; rows in the postpone bucket are no part of it."""
+    if proof is not None:
+        ProofSettings.of(proof)
     scope = scope_of(
         table,
         full=full,
@@ -148,6 +152,7 @@ def plan_compact(
             "where": where,
             "order_strategy": order_strategy,
             "order_by": list(order_by),
+            "proof": proof,
         },
     )
 

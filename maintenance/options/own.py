@@ -1,0 +1,5 @@
+"""Options of this project's own, beside Paimon's. A table may carry them: Paimon's readers and writers ignore them."""
+
+from maintenance.options.option import Option, one_of
+
+COMPACTION_PROOF = Option("paimon-maintenance.compaction.proof", one_of("auto", "full", "sampled", "off"), "auto")

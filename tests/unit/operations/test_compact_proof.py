@@ -1,0 +1,96 @@
+"""How rewrites are proved: as the table says, wherever they are carried out, unless the caller says otherwise."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from maintenance.errors import OptionError
+from maintenance.operations.compact import compact
+from maintenance.operations.compact_database import (
+    TableChoice,
+    apply_compact_database,
+    compact_database,
+    plan_compact_database,
+)
+from maintenance.operations.compact_report import CompactReport
+from maintenance.operations.produce_changelog import produce_changelog
+from maintenance.operations.step_plans import apply_changelog, plan_changelog
+from maintenance.operations.stored_plan import apply_compact, plan_compact
+from maintenance.options.own import COMPACTION_PROOF
+from maintenance.table.table import Table
+from tests.tables import create_table, keyed, open_warehouse
+
+CHOICE = TableChoice(tables="db.t")
+
+
+def of_database(table: Table, given: dict[str, str]) -> CompactReport:
+    catalog = open_warehouse(Path(table.location).parents[1])
+    return compact_database(None, catalog, CHOICE, full=True, **given).reports["db.t"]
+
+
+def of_planned_database(table: Table, given: dict[str, str]) -> CompactReport:
+    catalog = open_warehouse(Path(table.location).parents[1])
+    plan = plan_compact_database(catalog, CHOICE, full=True, **given)
+    return apply_compact_database(None, catalog, plan).reports["db.t"]
+
+
+WAYS: dict[str, Callable[[Table, Any], CompactReport]] = {
+    "compact": lambda table, given: compact(None, table, full=True, **given),
+    "changelog": lambda table, given: produce_changelog(None, table, **given),
+    "plan": lambda table, given: apply_compact(None, table, plan_compact(table, full=True, **given)),
+    "changelog plan": lambda table, given: apply_changelog(None, table, plan_changelog(table, **given)),
+    "database": of_database,
+    "planned database": of_planned_database,
+}
+
+
+def table_in(folder: Path, options: dict[str, str]) -> Table:
+    table = create_table(folder, options={"changelog-producer": "full-compaction", **options})
+    for version in "ab":
+        table.write_arrow(keyed(dict.fromkeys(range(64), version)))
+    return table
+
+
+def share(report: CompactReport) -> object:
+    """One key in so many was proved."""
+    assert report.snapshot_ids
+    return report.proof["one key in"]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_tables_option_holds_everywhere(tmp_path: Path, way: str) -> None:
+    table = table_in(tmp_path, {COMPACTION_PROOF.key: "sampled"})
+    assert share(WAYS[way](table, {})) == 16
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_callers_word_goes_before_the_tables(tmp_path: Path, way: str) -> None:
+    table = table_in(tmp_path, {COMPACTION_PROOF.key: "off"})
+    assert share(WAYS[way](table, {"proof": "sampled"})) == 16
+
+
+@pytest.mark.parametrize("way", [way for way in WAYS if "database" not in way])
+def test_a_mode_that_does_not_exist_is_refused(tmp_path: Path, way: str) -> None:
+    table = table_in(tmp_path, {})
+    with pytest.raises(OptionError, match="proof = 'thorough'"):
+        WAYS[way](table, {"proof": "thorough"})
+    assert table.snapshots.latest_id() == 2
+
+
+def test_a_wrong_option_of_the_table_is_named(tmp_path: Path) -> None:
+    table = table_in(tmp_path, {})
+    with pytest.raises(OptionError, match=re.escape(f"'{COMPACTION_PROOF.key}' = 'ful': expected one of")):
+        compact(None, table.copy({COMPACTION_PROOF.key: "ful"}), full=True)
+
+
+def test_compaction_beside_writing_goes_by_the_option_too(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    inline = {"write-only": "false", "num-sorted-run.compaction-trigger": "2"}
+    table = create_table(tmp_path, options={**inline, COMPACTION_PROOF.key: "ful"})
+    for version in "ab":
+        table.write_arrow(keyed(dict.fromkeys(range(64), version)))
+    assert "'paimon-maintenance.compaction.proof' = 'ful'" in caplog.text
+    assert table.snapshots.latest_id() == 2, "the rows are there, nothing was compacted"
+    assert compact(None, table, proof="full", full=True).snapshot_ids == (3,)
