@@ -91,7 +91,7 @@ def apply_ingest(
 ) -> LandingReport:
     """Commit the files of a plan and no others.
 
-    Raises: ConflictError: they are not what comes next any more, or other files lie under their names; files that
+    Raises: OutdatedPlanError: they are not what comes next any more, or other files lie under their names; files that
         landed behind them do not matter. OptionError: it is no plan of this table's ingestion.
     """
     check_plan(plan, INGEST, table)

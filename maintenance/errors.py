@@ -1,6 +1,35 @@
-"""One family of errors. Each says what was found, where, and what the user can do."""
+"""One family of errors. Each says what was found, where, and what the user can do.
 
-from typing import Self
+Each error also has a class (`ErrorClass`), which says who has to act and whether trying again can help. `class_of`
+gives the class of any exception.
+"""
+
+import errno
+from enum import StrEnum
+from typing import ClassVar, Self
+
+
+class ErrorClass(StrEnum):
+    """Who has to act on an error, and whether the same work may succeed later.
+
+    Attributes:
+        USER: what was asked for cannot be done: a wrong name, option, filter or row. Correct it.
+        DAMAGE: a file of the table is missing or broken. Restore it, or go back to a state without it.
+        CONFLICT: another writer was faster. The same work can be planned again on the new state.
+        INFRASTRUCTURE: storage, network or Spark failed. It may work again after a while.
+        DEFECT: a mistake in this program or in a library. Report it.
+    """
+
+    USER = "user"
+    DAMAGE = "damage"
+    CONFLICT = "conflict"
+    INFRASTRUCTURE = "infrastructure"
+    DEFECT = "defect"
+
+    @property
+    def may_pass(self) -> bool:
+        """Whether trying again can help."""
+        return self in (ErrorClass.CONFLICT, ErrorClass.INFRASTRUCTURE)
 
 
 class PaimonError(Exception):
@@ -11,6 +40,8 @@ class PaimonError(Exception):
         where: the place: table, snapshot, file, column, byte offset.
         fix: what the user can do next, a full sentence.
     """
+
+    error_class: ClassVar[ErrorClass] = ErrorClass.DEFECT
 
     def __init__(self, found: str, where: str, fix: str) -> None:
         # Plain positional arguments, so that the error survives pickling between Spark's processes.
@@ -30,42 +61,120 @@ class PaimonError(Exception):
 class OptionError(PaimonError):
     """An option has a value that cannot be used, or options contradict each other."""
 
+    error_class = ErrorClass.USER
+
 
 class SchemaError(PaimonError):
     """A table definition or a change of it is not allowed."""
+
+    error_class = ErrorClass.USER
 
 
 class UnsupportedError(PaimonError):
     """Paimon knows this; this engine does not support it yet."""
 
+    error_class = ErrorClass.USER
+
 
 class CorruptFileError(PaimonError):
     """The bytes of a file are not what the format says."""
 
+    error_class = ErrorClass.DAMAGE
+
 
 class NotFoundError(PaimonError):
-    """A database, table, snapshot, tag or file that was asked for does not exist."""
+    """A database, table, partition, snapshot, tag or file that was asked for does not exist."""
+
+    error_class = ErrorClass.USER
+
+
+class MissingFileError(NotFoundError):
+    """A file that the table's metadata names does not exist."""
+
+    error_class = ErrorClass.DAMAGE
 
 
 class AlreadyExistsError(PaimonError):
     """A database, table, tag or file that was to be created exists."""
 
+    error_class = ErrorClass.USER
+
 
 class PredicateError(PaimonError):
     """A filter text cannot be parsed or does not fit the table."""
+
+    error_class = ErrorClass.USER
 
 
 class DataError(PaimonError):
     """Rows given to a writer do not fit the table, or rows read break a rule of the table."""
 
+    error_class = ErrorClass.USER
+
 
 class ConflictError(PaimonError):
     """Another writer changed the same files; nothing was committed by this attempt."""
+
+    error_class = ErrorClass.CONFLICT
+
+
+class OutdatedPlanError(ConflictError):
+    """The table has changed so that a stored plan no longer fits. A new plan is needed."""
+
+    error_class = ErrorClass.USER
+
+
+class BucketNumberError(ConflictError):
+    """A partition has another number of buckets than its writer. The partition has to be rescaled first."""
+
+    error_class = ErrorClass.USER
 
 
 class CommitError(PaimonError):
     """A snapshot could not be published."""
 
+    error_class = ErrorClass.CONFLICT
+
 
 class ProofError(PaimonError):
     """What a rewrite has written is not what its rules make of what it has read; nothing of it was committed."""
+
+
+class InfrastructureError(PaimonError):
+    """Storage, network or Spark failed."""
+
+    error_class = ErrorClass.INFRASTRUCTURE
+
+
+class UnexpectedError(PaimonError):
+    """An exception that nobody foresaw."""
+
+
+# What Python itself raises for a mistake in code. Anything unknown counts as infrastructure: exceptions of storage and
+# metastore drivers derive from Exception alone.
+_MISTAKES_IN_CODE = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    NameError,
+    RuntimeError,
+    SyntaxError,
+    TypeError,
+    ValueError,
+)
+_NO_PERMISSION = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG, errno.ENOTDIR, errno.EISDIR)
+
+
+def class_of(error: BaseException) -> ErrorClass:
+    """The class of any exception.
+
+    A file that is missing without more said about it is one that metadata names: what users name is looked up first.
+    """
+    if isinstance(error, PaimonError):
+        return error.error_class
+    if isinstance(error, FileNotFoundError):
+        return ErrorClass.DAMAGE
+    if isinstance(error, ImportError) or (isinstance(error, OSError) and error.errno in _NO_PERMISSION):
+        return ErrorClass.USER
+    return ErrorClass.DEFECT if isinstance(error, _MISTAKES_IN_CODE) else ErrorClass.INFRASTRUCTURE

@@ -14,7 +14,10 @@ Group = tuple[bytes, int]
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """Why changes cannot be applied, the (partition, bucket) groups that are to blame, and what to do if not retry."""
+    """Why changes cannot be applied, and the (partition, bucket) groups that are to blame.
+
+    `fix`: what to do where another number of buckets is the reason, since repeating the work does not help then.
+    """
 
     reason: str
     groups: frozenset[Group]

@@ -12,7 +12,7 @@ from datetime import timedelta
 
 from maintenance.commit.conflicts import Conflict
 from maintenance.commit.manifest_merge import ManifestMergeOptions, merge_manifests
-from maintenance.errors import CommitError, ConflictError
+from maintenance.errors import BucketNumberError, CommitError, ConflictError
 from maintenance.format.avro_codec import codec_of
 from maintenance.format.data_format import FileSettings
 from maintenance.format.index_manifest import IndexManifestEntry
@@ -227,8 +227,9 @@ def _manifest_writer(target: CommitTarget) -> ManifestWriter:
 
 def conflict_error(target: CommitTarget, conflict: Conflict | None) -> ConflictError:
     reason = conflict.reason if conflict else "the state of the table has moved"
-    fix = conflict.fix if conflict and conflict.fix else "Open the table again and repeat the work."
-    return ConflictError(reason, f"table {target.name}", fix)
+    if conflict and conflict.fix:
+        return BucketNumberError(reason, f"table {target.name}", conflict.fix)
+    return ConflictError(reason, f"table {target.name}", "Open the table again and repeat the work.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -163,8 +163,9 @@ class _AvroReader:
 
     def __init__(self, source: pa.NativeFile, path: str) -> None:
         self._path = path
+        content = source.read()
         try:
-            self._file = AvroFile(source.read())
+            self._file = AvroFile(content)
         except Exception as error:
             raise self._damaged(error) from error
 

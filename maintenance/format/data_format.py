@@ -110,14 +110,23 @@ class DataFormat:
     prepare_writer: Callable[[Sequence[DataField], FileSettings], OpenWriter]
 
 
+def is_of_storage(error: Exception) -> bool:
+    """Whether reading failed, which says nothing about the file's content. Arrow's decoders raise a plain OSError.
+
+    So does its ORC reader where the storage fails, and says so.
+    """
+    if not isinstance(error, OSError):
+        return False
+    return error.errno is not None or type(error) is not OSError or str(error).startswith("Arrow error: IOError: ")
+
+
 @contextmanager
 def decoding(path: str, found: str = "the file is damaged") -> Iterator[None]:
     """Decoding a data file, whose bytes may be anything. Raises: CorruptFileError for what Arrow says of them."""
     try:
         yield
     except (pa.ArrowException, OSError) as error:
-        # Arrow's own have no number; those of the storage do, and say nothing about the file's content.
-        if isinstance(error, OSError) and error.errno is not None:
+        if is_of_storage(error):
             raise
         raise CorruptFileError(
             f"{found}: {error}", path, "Restore the file, or roll back to a snapshot without it."

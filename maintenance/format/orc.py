@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from pyarrow import orc
 
 from maintenance.errors import CorruptFileError, PaimonError
-from maintenance.format.data_format import EVERY_ROW, DataFormat, Wanted, natural_table
+from maintenance.format.data_format import EVERY_ROW, DataFormat, Wanted, is_of_storage, natural_table
 from maintenance.format.orc_stripes import matching_stripes
 from maintenance.format.orc_tail import OrcTail
 from maintenance.format.orc_timestamps import ExactStripes, has_foreign_clock, is_legacy
@@ -95,6 +95,8 @@ class _OrcReader:
             try:
                 return pa.Table.from_batches([self._file.read_stripe(number, names)])
             except (pa.ArrowException, OSError) as error:
+                if is_of_storage(error):
+                    raise
                 if is_missing_database(error):
                     raise missing_database(self._path) from error
                 if "out of range for nanosecond" not in str(error):
@@ -116,6 +118,8 @@ class _OrcReader:
         except PaimonError:
             raise
         except Exception as error:
+            if is_of_storage(error):
+                raise
             raise self._damaged(error) from error
 
     def _damaged(self, error: Exception) -> CorruptFileError:

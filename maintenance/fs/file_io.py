@@ -23,7 +23,7 @@ import fsspec
 import pyarrow as pa
 from pyarrow import fs as pafs
 
-from maintenance.errors import CommitError, NotFoundError
+from maintenance.errors import CommitError, MissingFileError
 from maintenance.options.catalog import FS_PREFIX, CacheSettings
 
 _SETTLED_SECONDS = 10
@@ -102,13 +102,13 @@ class FileIO:
         return content
 
     def open_input(self, path: str) -> pa.NativeFile:
-        """A file opened for reading at any position. Raises: NotFoundError."""
+        """A file opened for reading at any position. Raises: MissingFileError."""
         try:
             if is_local(path):
                 return pa.OSFile(local_path(path))
             return pafs.PyFileSystem(pafs.FSSpecHandler(self._fs(path))).open_input_file(_bare(path))
         except FileNotFoundError as error:
-            raise NotFoundError(
+            raise MissingFileError(
                 "a file that the metadata names is missing", path, "Roll back to a snapshot or tag that is whole."
             ) from error
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from maintenance.errors import NotFoundError
+from maintenance.errors import MissingFileError
 from maintenance.format.schema import TableSchema, parse_schema, serialize_schema
 from maintenance.fs.file_io import FileIO
 
@@ -22,12 +22,12 @@ class Schemas:
         return sorted(int(text) for text in found if text.isdecimal())
 
     def get(self, schema_id: int) -> TableSchema:
-        """The schema of that id. Raises: NotFoundError."""
+        """The schema of that id. Raises: MissingFileError."""
         path = f"{self.folder}/{_PREFIX}{schema_id}"
         try:
             return parse_schema(self.file_io.read_settled(path), path)
         except FileNotFoundError as error:
-            raise NotFoundError(
+            raise MissingFileError(
                 f"schema {schema_id} does not exist", self.folder, "Restore the schema file."
             ) from error
 

@@ -136,7 +136,8 @@ def apply_compact_database(
 ) -> CompactDatabaseReport:
     """Compact what the plan names, of every table, and nothing else. Arguments as of `compact_database`.
 
-    Raises: ConflictError: files of some table have moved, then nothing is done to any; OptionError: it is no such plan.
+    Raises: OutdatedPlanError: files of some table have moved, then nothing is done to any; OptionError: it is a plan of
+        another operation.
     """
     check_plan(plan, COMPACT_DATABASE, None)
     plans = {found["table"]: StoredPlan.of_dict(found) for found in plan.arguments["plans"]}

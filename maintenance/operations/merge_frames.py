@@ -10,6 +10,7 @@ from maintenance.operations.merge_clauses import SOURCE, TARGET, Clause, quoted
 from maintenance.operations.record_changes import DELETED, INSERTED, KIND, UPDATED
 from maintenance.operations.row_changes import Positions, positions_of_frame
 from maintenance.read.positioned import FILE, POSITION
+from maintenance.spark.tasks import ended_with_caller
 from maintenance.spark.types import spark_type
 from maintenance.table.table import Table
 
@@ -64,13 +65,14 @@ def merge(
     columns = [_new_value(table, name, clauses).alias(name) for name in table.schema.field_names]
     frame = chosen.select(kind.alias(KIND), *columns, *places, *old).persist()
     try:
-        # Deleting a row twice is no contradiction.
-        if [c.action for c in clauses if c.when == "matched"] != ["delete"]:
-            _check_once(table, frame, [f"_paimon_key_{n}" for n in range(len(keys))])
-        found = {row[0]: row[1] for row in frame.groupBy(KIND).count().collect()}
-        counts = {"update": found.get(UPDATED, 0), "insert": found.get(INSERTED, 0)}
-        deleted = frame.where(f"{KIND} = '{DELETED}'").select(*(f"_paimon_key_{n}" for n in range(len(keys))))
-        counts["delete"] = deleted.distinct().count() if found.get(DELETED) else 0
+        with ended_with_caller(frame.sparkSession):
+            # Deleting a row twice is no contradiction.
+            if [c.action for c in clauses if c.when == "matched"] != ["delete"]:
+                _check_once(table, frame, [f"_paimon_key_{n}" for n in range(len(keys))])
+            found = {row[0]: row[1] for row in frame.groupBy(KIND).count().collect()}
+            counts = {"update": found.get(UPDATED, 0), "insert": found.get(INSERTED, 0)}
+            deleted = frame.where(f"{KIND} = '{DELETED}'").select(*(f"_paimon_key_{n}" for n in range(len(keys))))
+            counts["delete"] = deleted.distinct().count() if found.get(DELETED) else 0
         yield MergedFrame(frame, tuple(table.schema.field_names), counts)
     finally:
         frame.unpersist()

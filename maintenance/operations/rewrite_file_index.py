@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from maintenance.commit.commit import commit_compact
 from maintenance.commit.publish import OPERATION_PROPERTY, CommitIdentity
-from maintenance.errors import ConflictError, CorruptFileError, PaimonError, PredicateError
+from maintenance.errors import ConflictError, CorruptFileError, PredicateError
 from maintenance.format.data_file import DataFileMeta
 from maintenance.format.file_index.kinds import column_indexes
 from maintenance.format.manifest import ManifestEntry
@@ -235,12 +235,9 @@ def _results(spark: "SparkSession | None", table: Table, tasks: Sequence[IndexTa
 
 def _done(table: Table, outcome: T | TaskError) -> T:
     """What a task returned. Raises its error."""
-    if not isinstance(outcome, TaskError):
-        return outcome
-    if isinstance(outcome.error, PaimonError):
-        raise outcome.error
-    place = f"table {table.identifier}"
-    raise PaimonError(f"a task failed: {outcome.error}", place, "See the log of the task.") from outcome.error
+    if isinstance(outcome, TaskError):
+        outcome.raise_told(f"table {table.identifier}")
+    return outcome
 
 
 def _messages(changed: Sequence[tuple[ManifestEntry, DataFileMeta]]) -> list[CommitMessage]:

@@ -34,7 +34,7 @@ from maintenance.read.split_read import SplitRead
 from maintenance.scan.plan import plan_scan
 from maintenance.scan.split import Split
 from maintenance.scan.target import FullState
-from maintenance.spark.tasks import all_done, run_tasks
+from maintenance.spark.tasks import all_done, ended_with_caller, in_task, run_tasks
 from maintenance.spark.write import FrameWrite, write_frame
 from maintenance.table.planning import branches_of
 from maintenance.table.rows import splits_to_spark
@@ -171,13 +171,16 @@ def gathered(tables: Iterable[pa.Table]) -> dict[str, BitMap]:
 def positions_of_frame(frame: "DataFrame") -> Positions:
     """Where the rows of a DataFrame lie. `frame`: with the columns of `FILE` and `POSITION`."""
 
+    @in_task
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         found = gathered(pa.Table.from_batches([batch]) for batch in batches if batch.num_rows)
         data = [pickle.dumps(item) for item in found.items()]
         yield pa.RecordBatch.from_arrays([pa.array(data, pa.binary())], names=["found"])
 
     union: dict[str, BitMap] = {}
-    for row in frame.select(FILE.name, POSITION.name).mapInArrow(run, "found binary").collect():
+    with ended_with_caller(frame.sparkSession):
+        rows_found = frame.select(FILE.name, POSITION.name).mapInArrow(run, "found binary").collect()
+    for row in rows_found:
         name, rows = pickle.loads(bytes(row[0]))
         union.setdefault(name, BitMap()).update(rows)
     return union

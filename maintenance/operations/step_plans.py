@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from maintenance.errors import ConflictError, NotFoundError
+from maintenance.errors import NotFoundError, OutdatedPlanError
 from maintenance.format.manifest import ManifestEntry
 from maintenance.metadata.paths import partition_text_of
 from maintenance.operations.compact_report import CompactReport
@@ -80,7 +80,7 @@ def apply_file_index(
 ) -> RewriteFileIndexReport:
     """Index the files that the plan names and no others.
 
-    Raises: ConflictError: files or the declared indexes are others now, or another writer replaced files meanwhile
+    Raises: OutdatedPlanError: files or the declared indexes are others now, or another writer replaced files meanwhile
         (those that were not replaced have their indexes then); OptionError: it is no plan of this table and operation.
     """
     check_plan(plan, FILE_INDEX, table)
@@ -91,7 +91,7 @@ def apply_file_index(
     only = frozenset(name for group in plan.groups for name in group.files)
     report = rewrite_file_index(spark, table, where=where, rebuild=rebuild, only=only, progress=progress)
     if report.conflicts:
-        raise ConflictError(
+        raise OutdatedPlanError(
             f"another writer replaced {report.conflicts} of the plan's files while they were indexed",
             f"plan {plan.id} of {plan.table}",
             "The others have their indexes. Launch a dry run for a new plan.",
@@ -124,7 +124,7 @@ def plan_tag(
 def apply_tag(table: Table, plan: StoredPlan) -> TagReport | None:
     """Create the plan's tag, of its snapshot; None where the plan has none to create.
 
-    Raises: ConflictError: a tag of that name has been created, or the snapshot has expired.
+    Raises: OutdatedPlanError: a tag of that name has been created, or the snapshot has expired.
     """
     check_plan(plan, TAG, table)
     if not plan.groups:
@@ -151,7 +151,7 @@ def plan_expire_tags(table: Table, *, older_than: datetime | None = None) -> Sto
 
 
 def apply_expire_tags(table: Table, plan: StoredPlan, progress: Progress | None = None) -> ExpireTagsReport:
-    """Delete the plan's tags and files and nothing else. Raises: ConflictError: something else would go now."""
+    """Delete the plan's tags and files and nothing else. Raises: OutdatedPlanError: something else would go now."""
     check_plan(plan, EXPIRE_TAGS, table)
     text = plan.arguments["older_than"]
     given: dict[str, Any] = {
@@ -172,7 +172,7 @@ def plan_expire_partitions(
 
 
 def apply_expire_partitions(table: Table, plan: StoredPlan, progress: Progress | None = None) -> ExpirePartitionsReport:
-    """Drop the plan's partitions. Raises: ConflictError: they have other files, or other partitions would go now."""
+    """Drop the plan's partitions. Raises: OutdatedPlanError: they have other files, or others would go now."""
     check_plan(plan, EXPIRE_PARTITIONS, table)
     moment = datetime.fromtimestamp(plan.made_at, UTC)
     refuse(plan, moved_victims(plan, _planned_partitions(table, moment, plan.arguments).groups))

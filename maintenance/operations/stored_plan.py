@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from maintenance.compaction.proof.settings import ProofSettings
-from maintenance.errors import ConflictError, CorruptFileError, NotFoundError, OptionError
+from maintenance.errors import CorruptFileError, NotFoundError, OptionError, OutdatedPlanError
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.paths import partition_text_of
 from maintenance.operations.compact import compact
@@ -162,8 +162,8 @@ def apply_compact(
 ) -> CompactReport:
     """Compact what the plan names and nothing else; a group that another writer changes meanwhile has failed.
 
-    Raises: ConflictError: files of the plan are not to be compacted together any more; OptionError: it is no plan of
-        this table and operation.
+    Raises: OutdatedPlanError: files of the plan are not to be compacted together any more; OptionError: the plan is not
+        of this table and operation.
     """
     check_plan(plan, "compact", table)
     only = unmoved_units(table, plan, plan_compact(table, **plan.arguments))
@@ -171,7 +171,7 @@ def apply_compact(
 
 
 def unmoved_units(table: Table, plan: StoredPlan, now: StoredPlan) -> Callable[[Unit], bool]:
-    """Which units of work belong to a plan. `now`: what would be planned now. Raises: ConflictError: files moved."""
+    """Which units of work belong to a plan. `now`: what would be planned now. Raises: OutdatedPlanError."""
     refuse(plan, moved_groups(plan, now.groups))
     exactly = {group.name: frozenset(group.files) for group in plan.groups}
 
@@ -192,7 +192,7 @@ def plan_expire_snapshots(table: Table, **arguments: Any) -> StoredPlan:
 def apply_expire_snapshots(table: Table, plan: StoredPlan, progress: Progress | None = None) -> ExpireSnapshotsReport:
     """Expire the plan's snapshots and delete its files and nothing else.
 
-    Raises: ConflictError: another set of files would go now, for example because a tag has been created since.
+    Raises: OutdatedPlanError: another set of files would go now, for example because a tag has been created since.
     """
     check_plan(plan, "expire_snapshots", table)
     given = dict(plan.arguments)
@@ -257,9 +257,9 @@ def _difference(planned: PlannedGroup, now: Sequence[str]) -> str:
 
 
 def refuse(plan: StoredPlan, moved: Sequence[str]) -> None:
-    """Raises: ConflictError: something has moved."""
+    """Raises: OutdatedPlanError: something has moved."""
     if moved:
-        raise ConflictError(
+        raise OutdatedPlanError(
             f"the table has moved: {'; '.join(moved)}",
             f"plan {plan.id} of snapshot {plan.base_snapshot_id} of {plan.table}",
             "Nothing was changed. Launch a dry run for a new plan.",

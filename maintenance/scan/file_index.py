@@ -91,8 +91,8 @@ def index_bytes(file_io: FileIO, path: str, file: DataFileMeta) -> bytes | None:
 def _read(file_io: FileIO, path: str, start: int, length: int | None) -> bytes:
     try:
         return file_io.read_bytes(path) if length is None else file_io.read_range(path, start, length)
-    except OSError as error:
-        raise CorruptFileError(f"the index file cannot be read: {error}", path, _FIX) from error
+    except FileNotFoundError as error:
+        raise CorruptFileError("the index file is missing", path, _FIX) from error
 
 
 def index_selection(

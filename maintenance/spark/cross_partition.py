@@ -23,7 +23,7 @@ from maintenance.spark.frame_write import (
     RETRACT_COLUMN,
     FrameWrite,
 )
-from maintenance.spark.tasks import enter_task
+from maintenance.spark.tasks import in_task
 from maintenance.types.row_kind import RowKind, is_retract, kinds_of_texts
 from maintenance.write.key_index import KeyPlacer, KeyRecords, Placed, indexed, moved, records_of
 
@@ -44,8 +44,8 @@ def placed_frame(frame: "DataFrame", write: FrameWrite, count: int) -> "DataFram
     together = together.repartition(ASSIGNER_COLUMN)
     together = together.sortWithinPartitions(ASSIGNER_COLUMN, HASH_COLUMN, ORDER_COLUMN)
 
+    @in_task
     def place(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        enter_task()
         index = write.state.key_index
         placers: dict[int, KeyPlacer] = {}
         for rows in _whole_hashes(batches):
@@ -69,8 +69,8 @@ def placed_rows(rows: pa.Table, write: FrameWrite) -> tuple[pa.Table, np.ndarray
 
 
 def _with_keys(frame: "DataFrame", write: FrameWrite, count: int) -> "DataFrame":
+    @in_task
     def add(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        enter_task()
         for batch in batches:
             rows = _without_ignored(pa.Table.from_batches([batch]), write)
             yield from _described(rows, records_of(write.keys_of(rows), write.context), count).to_batches()
@@ -83,8 +83,8 @@ def _index(frame: "DataFrame", write: FrameWrite, count: int) -> "DataFrame":
     index = write.state.key_index
     assert index is not None
 
+    @in_task
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        enter_task()
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 for found in indexed(index, index.splits[number], write.context):

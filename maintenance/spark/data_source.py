@@ -46,7 +46,7 @@ from maintenance.scan.stream_position import LIMIT_KEYS, Limits
 from maintenance.spark.data_writer import PaimonWriter, write_options
 from maintenance.spark.read import as_spark_takes, split_batches
 from maintenance.spark.stream_source import READ_CHANGELOG, PaimonStreamReader, reads_changelog
-from maintenance.spark.tasks import enter_task
+from maintenance.spark.tasks import in_task
 from maintenance.spark.types import spark_ddl
 from maintenance.table.system.audit_log import AUDIT_LOG, AuditLogView
 from maintenance.table.system.view import AnyView, SystemTableView
@@ -170,13 +170,13 @@ class PaimonReader(DataSourceReader):
         plan, split_read = table.plan(self._columns, self._predicate)
         return [SplitPartition(split, split_read) for split in plan.splits]
 
+    @in_task
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
         if isinstance(partition, RowsPartition):
             yield from as_spark_takes(partition.rows).to_batches()
         if not isinstance(partition, SplitPartition):
             # Of a plan without partitions Spark asks for one that is None.
             return
-        enter_task()
         yield from split_batches(partition.split_read, partition.split)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import pyarrow as pa
 
 from maintenance.options.option import memory_size
-from maintenance.spark.tasks import TaskError, ended_with_caller, enter_task, payload_frame, portable
+from maintenance.spark.tasks import TaskError, ended_with_caller, in_task, payload_frame, portable
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -100,14 +100,14 @@ def run_exchange(
     receiving = [pickle.dumps(receiver) for receiver in receivers]
     most = part_bytes(spark)
 
+    @in_task
     def sent(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        enter_task()
         for batch in batches:
             for index, sender in payloads_of(batch):
                 yield from _sent(send, pickle.loads(sender), index * _PLACES, most)
 
+    @in_task
     def received(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        enter_task()
         for number, parts in groupby(_parts(batches), key=lambda part: part[0]):
             outcome = _received(receive, pickle.loads(receiving[number]), parts)
             data = pa.array([pickle.dumps((number, outcome))], pa.binary())

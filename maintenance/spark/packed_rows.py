@@ -18,7 +18,7 @@ import pyarrow as pa
 from maintenance.errors import PaimonError
 from maintenance.spark.exchange import deserialized, pieces, record, serialized
 from maintenance.spark.frame_write import FrameWrite
-from maintenance.spark.tasks import enter_task
+from maintenance.spark.tasks import in_task
 from maintenance.write.buckets import BucketRows, split_by_bucket
 
 if TYPE_CHECKING:
@@ -62,10 +62,10 @@ class Routes:
 def packed_frame(frame: "DataFrame", write: FrameWrite, routes: Routes) -> "DataFrame":
     """The parts of a DataFrame's rows, each bucket's in one task and in order."""
 
+    @in_task
     def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from pyspark import TaskContext
 
-        enter_task()
         context = TaskContext.get()
         place = (context.partitionId() if context is not None else 0) * _PLACES_PER_TASK
         try:

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from maintenance.read.split_read import ReadsSplits
 from maintenance.scan.split import AnySplit
-from maintenance.spark.tasks import enter_task
+from maintenance.spark.tasks import in_task
 from maintenance.spark.types import arrow_for_spark, spark_ddl
 from maintenance.types.data_type import DataField
 from maintenance.types.nested import Rebuild
@@ -24,8 +24,8 @@ def splits_to_spark(spark: "SparkSession", splits: Sequence[AnySplit], read: Rea
         return spark.createDataFrame([], ddl)
     pickled = [pickle.dumps(split) for split in splits]
 
+    @in_task
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        enter_task()
         for batch in batches:
             for index in batch.column(0).to_pylist():
                 yield from split_batches(read, pickle.loads(pickled[index]))

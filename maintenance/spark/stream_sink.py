@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from maintenance.errors import CommitError, DataError
 from maintenance.fs.file_io import FileIO
 from maintenance.options import table as table_options
+from maintenance.spark.tasks import ended_with_caller
 from maintenance.table.table import Table, new_commit_user
 
 if TYPE_CHECKING:
@@ -102,9 +103,9 @@ def watermark_of(frame: "DataFrame", sink: Sink) -> int | None:
     from pyspark.sql import functions
 
     column, lag = sink.event_time
-    row = frame.agg(
-        functions.max(functions.unix_millis(functions.col(column).cast("timestamp"))).alias("latest")
-    ).first()
+    latest_time = functions.max(functions.unix_millis(functions.col(column).cast("timestamp")))
+    with ended_with_caller(frame.sparkSession):
+        row = frame.agg(latest_time.alias("latest")).first()
     latest = None if row is None else row["latest"]
     return None if latest is None else int(latest) - int(lag.total_seconds() * 1000)
 

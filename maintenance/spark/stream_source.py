@@ -20,7 +20,7 @@ from maintenance.read.split_read import ReadsSplits
 from maintenance.scan.split import AnySplit, Split
 from maintenance.scan.stream_position import Limits, Position
 from maintenance.spark.read import split_batches
-from maintenance.spark.tasks import enter_task
+from maintenance.spark.tasks import in_task
 from maintenance.table.stream import TableStream
 from maintenance.table.system.audit_log import with_kinds
 from maintenance.table.system.planned import ViewRead
@@ -90,9 +90,9 @@ class PaimonStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         keyed = self._stream.table.is_primary_key_table
         return [SplitsPartition(group, read) for group in _tasks(splits, keyed=keyed)]
 
+    @in_task
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, SplitsPartition)
-        enter_task()
         for split in partition.splits:
             yield from split_batches(partition.split_read, split)
 

@@ -14,17 +14,20 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 import pyarrow as pa
 
 from maintenance.errors import PaimonError
+from maintenance.spark.errors import errors_marked, errors_of_tasks, told
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 P = TypeVar("P")
 R = TypeVar("R")
+T = TypeVar("T")
 
 _WAVE = 512
 _TASK_PAYLOADS = 8
@@ -39,6 +42,15 @@ class TaskError:
     """A task that failed. `error`: as text if it could not travel."""
 
     error: Exception
+
+    def told(self, where: str) -> PaimonError:
+        """The error as one of this engine. `where`: the place, for an error that does not name one."""
+        return told(self.error, where)
+
+    def raise_told(self, where: str) -> NoReturn:
+        """Raise it as one of this engine, with one of another library as its cause."""
+        error = self.told(where)
+        raise error from (None if error is self.error else self.error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +117,7 @@ def portable(error: Exception) -> Exception:
         pickle.loads(pickle.dumps(error))
         return error
     except Exception:  # noqa: BLE001 - whatever an exception does when it is pickled
-        return PaimonError(f"{type(error).__name__}: {error}", "a task", "See the log of the task.")
+        return told(error, "a task")
 
 
 def _on_spark(
@@ -124,6 +136,18 @@ def _on_spark(
     with ended_with_caller(spark):
         indexed = [pickle.loads(bytes(row[0])) for row in frame.mapInArrow(run, "outcome binary").collect()]
     return [item.outcome for item in sorted(indexed, key=lambda item: item.index)]
+
+
+def in_task(function: Callable[..., Iterator[T]]) -> Callable[..., Iterator[T]]:
+    """Decorates the generator that a Spark task runs: it settles first, and its errors are known on the driver."""
+
+    @wraps(function)
+    def run(*arguments: Any) -> Iterator[T]:
+        enter_task()
+        with errors_marked():
+            yield from function(*arguments)
+
+    return run
 
 
 def enter_task() -> None:
@@ -170,12 +194,14 @@ def payload_frame(
 def ended_with_caller(spark: "SparkSession") -> Iterator[None]:
     """What Spark is asked for inside ends if the caller is interrupted: its tasks must not write on unseen.
 
-    A Spark of the caller's own would end with it; a Connect server or a cluster lives on.
+    A Spark of the caller's own would end with it; a Connect server or a cluster lives on. An error of this engine that
+    a task raised is raised as itself.
     """
     tag = f"paimon-{uuid.uuid4().hex}"
     spark.addTag(tag)
     try:
-        yield
+        with errors_of_tasks():
+            yield
     except BaseException:
         spark.interruptTag(tag)
         raise
@@ -184,12 +210,10 @@ def ended_with_caller(spark: "SparkSession") -> Iterator[None]:
 
 
 def all_done(outcomes: "Sequence[R | TaskError]", where: str) -> list[R]:
-    """Results of tasks. Raises: the error of the first that failed; one of another library names `where`."""
+    """Results of tasks. Raises: PaimonError of the first that failed; one of another library names `where`."""
     found: list[R] = []
     for outcome in outcomes:
         if isinstance(outcome, TaskError):
-            if isinstance(outcome.error, PaimonError):
-                raise outcome.error
-            raise PaimonError(f"a task failed: {outcome.error}", where, "See the log of the task.") from outcome.error
+            outcome.raise_told(where)
         found.append(outcome)
     return found

@@ -21,7 +21,7 @@ from maintenance.spark.cross_partition import placed_frame, placed_rows
 from maintenance.spark.exchange import part_bytes
 from maintenance.spark.frame_write import ASSIGNER_COLUMN, BUCKET_COLUMN, ORDER_COLUMN, FrameWrite
 from maintenance.spark.packed_rows import Routes, packed_frame, unpacked
-from maintenance.spark.tasks import TaskError, ended_with_caller, enter_task, portable
+from maintenance.spark.tasks import TaskError, ended_with_caller, in_task, portable
 from maintenance.write.buckets import buckets_of, check_bucket_mode, has_dynamic_buckets, moves_keys
 from maintenance.write.hash_index import BucketAssigner, key_hashes
 from maintenance.write.message import CommitMessage
@@ -62,8 +62,8 @@ def write_frame(frame: "DataFrame", write: FrameWrite) -> "list[CommitMessage | 
     elif table_options.BUCKET.of(write.context.options) != -1:
         frame, packed = _brought_together(frame, write), True
 
+    @in_task
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        enter_task()
         task = _write_packed if packed else _write
         data = [pickle.dumps(outcome) for outcome in _guarded(task, batches, write)]
         yield pa.RecordBatch.from_arrays([pa.array(data, pa.binary())], names=["outcome"])
@@ -96,8 +96,8 @@ def _buckets(keys: pa.Table, write: FrameWrite) -> np.ndarray:
 def _partition_sizes(frame: "DataFrame", write: FrameWrite) -> dict[bytes, PartitionSize]:
     """How much is written to each partition: a pass over the data, which the number of buckets may need."""
 
+    @in_task
     def measure(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        enter_task()
         for batch in batches:
             found = list(partition_sizes(write.keys_of(pa.Table.from_batches([batch])), write.context))
             columns = [[p for p, _ in found], [size.rows for _, size in found], [size.size for _, size in found]]
@@ -105,10 +105,9 @@ def _partition_sizes(frame: "DataFrame", write: FrameWrite) -> dict[bytes, Parti
             arrays = [pa.array(column, data_type) for column, data_type in zip(columns, types, strict=True)]
             yield pa.RecordBatch.from_arrays(arrays, names=["partition", "rows", "size"])
 
-    total: dict[bytes, PartitionSize] = {}
-    for row in frame.mapInArrow(measure, "partition binary, rows long, size long").groupBy("partition").sum().collect():
-        total[bytes(row[0])] = PartitionSize(row[1], row[2])
-    return total
+    measured = frame.mapInArrow(measure, "partition binary, rows long, size long").groupBy("partition").sum()
+    with ended_with_caller(frame.sparkSession):
+        return {bytes(row[0]): PartitionSize(row[1], row[2]) for row in measured.collect()}
 
 
 def _given_buckets(frame: "DataFrame", write: FrameWrite) -> "DataFrame":
@@ -117,15 +116,15 @@ def _given_buckets(frame: "DataFrame", write: FrameWrite) -> "DataFrame":
 
     count = _assigners(frame, write.context.options)
 
+    @in_task
     def with_assigner(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        enter_task()
         for batch in batches:
             rows = pa.Table.from_batches([batch])
             numbers = assigner_of(key_hashes(write.keys_of(rows), write.context), count)
             yield from rows.append_column(ASSIGNER_COLUMN, pa.array(numbers)).to_batches()
 
+    @in_task
     def with_bucket(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        enter_task()
         assigners: dict[int, BucketAssigner] = {}
         for batch in batches:
             rows = pa.Table.from_batches([batch])

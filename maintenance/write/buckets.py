@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from maintenance.bucket.fixed import assign_buckets
-from maintenance.errors import ConflictError, UnsupportedError
+from maintenance.errors import BucketNumberError, UnsupportedError
 from maintenance.metadata.paths import TablePaths, partition_text_of
 from maintenance.options import table as table_options
 from maintenance.write.context import WriteContext
@@ -72,10 +72,10 @@ def other_number(paths: TablePaths, partition: bytes, known: str, new: str) -> s
 
 
 def check_bucket_number(context: WriteContext, partition: bytes, known: int | None) -> None:
-    """Refuse rows for fixed buckets of a partition that has `known` ones, None if it is new. Raises: ConflictError.
+    """Refuse rows for fixed buckets of a partition that has `known` ones, None if it is new. Raises: BucketNumberError.
 
     The commit looks again, at the state of then; to look here saves the work.
     """
     if known is not None and 0 < context.total_buckets != known:
         reason = other_number(context.paths, partition, str(known), str(context.total_buckets))
-        raise ConflictError(reason, f"table {context.name}", RESCALE)
+        raise BucketNumberError(reason, f"table {context.name}", RESCALE)

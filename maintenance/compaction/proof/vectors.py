@@ -43,7 +43,7 @@ class VectorsProof:
             due = self._due([e for e in self._before if e.file_name in change.removed], marked, replaced)
             try:
                 found = self._read(change.added)
-            except (PaimonError, OSError) as error:
+            except (PaimonError, FileNotFoundError) as error:
                 found = {}
                 wrong.append(f"the new index files cannot be read again: {error}")
             wrong += self._wrong_vectors(due, found)

@@ -1,0 +1,147 @@
+"""Errors of tasks on their way back through Spark, and errors of Spark and other libraries in this engine's own form.
+
+Spark turns an exception of a Python worker into text: the worker's stack trace inside a Java one. So a task adds a note
+to an error of this engine, a line of JSON that Python prints below the error; on the driver `error_of_task` finds that
+line and makes the same error of it, with Spark's as its cause. `told` does this for any exception.
+"""
+
+import builtins
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from maintenance import errors
+from maintenance.errors import (
+    CorruptFileError,
+    DataError,
+    ErrorClass,
+    InfrastructureError,
+    PaimonError,
+    UnexpectedError,
+    class_of,
+)
+
+_MARK = "paimon-error: "
+_NOTE = re.compile(re.escape(_MARK) + r"(\{.*\})")
+_TRACEBACK = "Traceback (most recent call last):"
+# The last line of a Python stack trace: the class of the exception, with its module unless it is one of Python's own.
+_RAISED = re.compile(r"^((?:\w+\.)*\w+): (.*)$", re.MULTILINE)
+_JAVA = re.compile(r"^\s*(?:at |\.\.\. \d+ more|Caused by: )|^\s*JVM stacktrace:|^Driver stacktrace:", re.MULTILINE)
+_CALLED = re.compile(r"^An error occurred while calling [\w.]+\.\s*:?\s*")
+# Spark's exceptions for what users write in filters and expressions, and for the values these meet.
+_USER = frozenset(
+    {
+        "AnalysisException",
+        "ArithmeticException",
+        "ArrayIndexOutOfBoundsException",
+        "DateTimeException",
+        "IllegalArgumentException",
+        "NumberFormatException",
+        "ParseException",
+        "SparkNoSuchElementException",
+        "SparkRuntimeException",
+        "UnsupportedOperationException",
+    }
+)
+_LONGEST = 400
+_FIXES = {
+    ErrorClass.USER: "Correct what the message names, then run it again.",
+    ErrorClass.INFRASTRUCTURE: "Check the storage, network or Spark named here, then run it again. What was committed "
+    "stays.",
+    ErrorClass.DAMAGE: "Restore the file from a copy, or roll back to a snapshot or tag that does not need it.",
+    ErrorClass.DEFECT: "Report this with the stack trace. What was committed stays.",
+}
+_OWN = {
+    ErrorClass.USER: DataError,
+    ErrorClass.INFRASTRUCTURE: InfrastructureError,
+    ErrorClass.DAMAGE: CorruptFileError,
+    ErrorClass.DEFECT: UnexpectedError,
+}
+
+
+@contextmanager
+def errors_marked() -> Iterator[None]:
+    """In a task: errors of this engine get the note by which the driver knows them again."""
+    try:
+        yield
+    except PaimonError as error:
+        said = {"class": type(error).__name__, "found": error.found, "where": error.where, "fix": error.fix}
+        error.add_note(_MARK + json.dumps(said))
+        raise
+
+
+@contextmanager
+def errors_of_tasks() -> Iterator[None]:
+    """On the driver: an error of this engine that a task raised comes back as itself, with Spark's as its cause."""
+    try:
+        yield
+    except PaimonError:
+        raise
+    except Exception as error:
+        found = error_of_task(error)
+        if found is None:
+            raise
+        raise found from error
+
+
+def error_of_task(error: BaseException) -> PaimonError | None:
+    """The error of this engine that a task raised; None where `error` is not Spark's account of one."""
+    if not _is_of_spark(error):
+        return None
+    for note in _NOTE.findall(str(error)):
+        try:
+            said = json.loads(note)
+            kind: type[PaimonError] = getattr(errors, said["class"], PaimonError)
+            return kind(said["found"], said["where"], said["fix"])
+        except (ValueError, KeyError, TypeError):
+            continue
+    return None
+
+
+def told(error: BaseException, where: str) -> PaimonError:
+    """Any exception as an error of this engine: itself if it is one, else one of its class that says what it says.
+
+    Args: `where`: the place, for an exception that does not name one.
+    """
+    if isinstance(error, PaimonError):
+        return error
+    of_task = error_of_task(error)
+    if of_task is not None:
+        return of_task
+    kind, line = _class_and_line(error)
+    return _OWN[kind](line[:_LONGEST], where, _FIXES[kind])
+
+
+def _class_and_line(error: BaseException) -> tuple[ErrorClass, str]:
+    """The class of an exception of another library, and what it says in one line."""
+    text = str(error).strip()
+    if not _is_of_spark(error):
+        return class_of(error), f"{type(error).__name__}: {text.splitlines()[0] if text else 'no message'}"
+    raised = _raised_in_python(text)
+    if raised is not None:
+        name, said = raised
+        kind: Any = getattr(builtins, name, None)
+        known = isinstance(kind, type) and issubclass(kind, Exception)
+        return class_of(kind()) if known else ErrorClass.INFRASTRUCTURE, f"{name.rpartition('.')[2]}: {said}"
+    first = _CALLED.sub("", text)
+    line = next((part.strip() for part in first.splitlines() if part.strip()), "no message")
+    names = {kind.__name__ for kind in type(error).__mro__}
+    user = bool(names & _USER)
+    return ErrorClass.USER if user else ErrorClass.INFRASTRUCTURE, f"{type(error).__name__}: {line}"
+
+
+def _raised_in_python(text: str) -> tuple[str, str] | None:
+    """Class and message of the exception of a Python worker, if the text of Spark's exception holds its stack trace."""
+    _, _, trace = text.rpartition(_TRACEBACK)
+    if not trace or _TRACEBACK not in text:
+        return None
+    java = _JAVA.search(trace)
+    found = _RAISED.search(trace[: java.start()] if java else trace)
+    return (found[1], found[2].strip()) if found else None
+
+
+def _is_of_spark(error: BaseException) -> bool:
+    """Without importing Spark, which processes without a session do not need."""
+    return any(kind.__module__.partition(".")[0] in ("pyspark", "py4j", "grpc") for kind in type(error).__mro__)

@@ -1,0 +1,163 @@
+"""Errors of tasks come back through Spark as they were raised, and Spark's own get a class and one line."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from maintenance.errors import CorruptFileError, DataError, ErrorClass, MissingFileError, PaimonError
+from maintenance.operations.merge_clauses import Clause
+from maintenance.spark.errors import errors_of_tasks, told
+from maintenance.spark.tasks import in_task
+from maintenance.table.table import Table
+from tests.tables import create_table, get_table, keyed
+
+ROOT = Path(__file__).parent.parent.parent
+CONNECT = """
+import sys
+from maintenance.errors import CorruptFileError
+from maintenance.spark.errors import errors_of_tasks, told
+from maintenance.spark.session import get_session
+from tests.tables import get_table
+
+spark, table = get_session(remote="local[2]"), get_table(sys.argv[1])
+try:
+    with errors_of_tasks():
+        table.to_spark(spark).collect()
+except CorruptFileError as error:
+    print("found:", error.where, type(error.__cause__).__module__)
+try:
+    spark.range(3).where("nothing = 1").collect()
+except Exception as error:
+    print("user:", told(error, "where").error_class)
+"""
+SAID = ("three's a crowd (or 'four')", 'column "a", 5°', "Take {another} one.")
+
+
+@pytest.fixture(scope="module")
+def damaged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse whose table has a data file that is cut off."""
+    folder = tmp_path_factory.mktemp("damaged")
+    table = create_table(folder, primary_keys=(), options={"bucket": "-1"})
+    for number in range(3):
+        table.write_arrow(keyed({10 * number + i: "a" for i in range(10)}))
+    path = sorted((folder / "db.db" / "t" / "bucket-0").iterdir())[0]
+    path.write_bytes(path.read_bytes()[:-20])
+    return folder
+
+
+def raising(error: Exception) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    @in_task
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            if batch.num_rows:
+                raise error
+            yield batch
+
+    return run
+
+
+def run_raising(spark: SparkSession, error: Exception) -> None:
+    spark.range(0, 4, 1, 2).mapInArrow(raising(error), "id long").collect()
+
+
+def test_an_error_of_a_task_is_raised_as_it_was(spark: SparkSession) -> None:
+    with pytest.raises(DataError) as caught, errors_of_tasks():
+        run_raising(spark, DataError(*SAID))
+    assert (caught.value.found, caught.value.where, caught.value.fix) == SAID
+    # What Spark makes of it stays: one click away in Dagster.
+    assert isinstance(caught.value.__cause__, PySparkException)
+    assert "Traceback" in str(caught.value.__cause__)
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (OSError(5, "input/output error"), ErrorClass.INFRASTRUCTURE),
+        (ConnectionResetError("reset by peer"), ErrorClass.INFRASTRUCTURE),
+        (KeyError("x"), ErrorClass.DEFECT),
+        (ValueError("x"), ErrorClass.DEFECT),
+    ],
+)
+def test_other_exceptions_of_tasks_keep_their_class(
+    spark: SparkSession, error: Exception, expected: ErrorClass
+) -> None:
+    with pytest.raises(PySparkException) as caught:
+        run_raising(spark, error)
+    found = told(caught.value, "table db.t")
+    assert (found.error_class, found.where) == (expected, "table db.t")
+    assert found.found == f"{type(error).__name__}: {error}"
+
+
+def test_mistakes_in_sql_are_the_users(spark: SparkSession) -> None:
+    with pytest.raises(PySparkException) as unknown:
+        spark.range(3).where("nothing = 1").collect()
+    with pytest.raises(PySparkException) as broken:
+        spark.range(3).where("id = = 1").collect()
+    with pytest.raises(PySparkException) as divided:
+        spark.range(3).selectExpr("1 / id").collect()
+    for caught in (unknown, broken, divided):
+        found = told(caught.value, "where")
+        assert found.error_class == ErrorClass.USER
+        assert "\n" not in found.found
+        assert "Exception: [" in found.found
+
+
+def delete(table: Table, spark: SparkSession) -> object:
+    return table.delete("rand() < 2 AND v = 'a'", spark=spark)
+
+
+def update(table: Table, spark: SparkSession) -> object:
+    return table.update({"v": "concat(v, rand())"}, spark=spark)
+
+
+def merge(table: Table, spark: SparkSession) -> object:
+    source = spark.createDataFrame([(3, "x")], "id int, v string")
+    return table.merge(source, "t.id = s.id", [Clause("matched", "delete")], spark=spark)
+
+
+@pytest.mark.parametrize("change", [delete, update, merge])
+def test_operations_that_read_in_spark_name_the_broken_file(
+    spark: SparkSession, damaged: Path, change: Callable[[Table, SparkSession], object]
+) -> None:
+    table = get_table(damaged)
+    with pytest.raises(CorruptFileError) as caught:
+        change(table, spark)
+    assert "bucket-0/data-" in caught.value.where
+    assert table.snapshots.latest_id() == 3
+
+
+def test_a_frame_of_a_user_says_it_too(spark: SparkSession, damaged: Path, tmp_path: Path) -> None:
+    with pytest.raises(PySparkException) as caught:
+        get_table(damaged).to_spark(spark).collect()
+    assert isinstance(told(caught.value, "a frame"), CorruptFileError)
+    table = create_table(tmp_path)
+    table.write_arrow(keyed({1: "a"}))
+    next(iter((tmp_path / "db.db" / "t" / "bucket-0").iterdir())).unlink()
+    with pytest.raises(MissingFileError), errors_of_tasks():
+        table.to_spark(spark).collect()
+
+
+def test_an_error_is_its_own_answer() -> None:
+    error = PaimonError("found", "where", "Fix.")
+    assert told(error, "elsewhere") is error
+
+
+@pytest.mark.slow
+def test_errors_through_spark_connect(damaged: Path) -> None:
+    python = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", CONNECT, str(damaged)],
+        cwd=ROOT, env={**os.environ, **python}, capture_output=True, text=True, timeout=540, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
+    found, user = (line for line in done.stdout.splitlines() if line.startswith(("found:", "user:")))
+    assert "bucket-0/data-" in found
+    assert found.endswith("pyspark.errors.exceptions.connect")
+    assert user == "user: user"
