@@ -104,7 +104,9 @@ def changelog_asset(table: TableConfig) -> dg.AssetsDefinition:
     return changelog
 
 
-def _over_partitions(table: TableConfig, key: dg.AssetKey, told: str) -> Callable[..., Any]:
+def _over_partitions(
+    table: TableConfig, key: dg.AssetKey, told: str
+) -> Callable[[Callable[..., Any]], dg.AssetsDefinition]:
     """The decorator of an asset over the table's partitions; a backfill is one run."""
     return dg.asset(
         key=key,

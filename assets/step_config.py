@@ -12,7 +12,7 @@ def chosen_plan(config: dg.Config, *beside_it: str) -> str | None:
     `beside_it`: what may be set all the same.
     """
     given = {name: value for name, value in config.model_dump().items() if name not in beside_it}
-    plan_id = given.pop("plan_id", None)
+    plan_id: str | None = given.pop("plan_id", None)
     fields = type(config).model_fields
     beside = [name for name, value in given.items() if value != fields[name].default]
     if plan_id and beside:

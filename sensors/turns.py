@@ -104,4 +104,4 @@ def after(trouble: Trouble | None, now: float) -> Trouble:
 
 def pause(times: int) -> float:
     """Seconds to wait after so many failures in a row, at least one."""
-    return min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** min(times - 1, 20))
+    return float(min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** min(times - 1, 20)))

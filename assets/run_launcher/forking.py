@@ -75,7 +75,7 @@ class ForkingRunLauncher(dg.DefaultRunLauncher):
         run = self._instance.get_run_by_id(run_id) if self.has_instance else None
         address = run.tags.get(SOCKET_TAG) if run else None
         if run is None or run.is_finished or not address:
-            return bool(super().terminate(run_id))
+            return bool(super().terminate(run_id))  # type: ignore[no-untyped-call]
         self._instance.report_run_canceling(run)
         try:
             return bool(ask(address, {"do": "interrupt", "run": run_id})["state"] == "running")

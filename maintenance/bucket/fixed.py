@@ -65,4 +65,4 @@ def _mod_buckets(columns: Sequence[pa.ChunkedArray], fields: Sequence[DataField]
         )
     # A null stands as 0 in the row that Java reads the value from.
     values = columns[0].cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
-    return (values % num_buckets).astype(np.int32)
+    return np.asarray((values % num_buckets).astype(np.int32))

@@ -69,7 +69,7 @@ def _bits(array: pa.Array) -> np.ndarray:
 
 def _folded(bits: np.ndarray) -> np.ndarray:
     """Java's hash of 64 bit values: their halves, combined."""
-    return ((bits ^ (bits >> np.uint64(32))) & np.uint64(0xFFFFFFFF)).astype(np.uint32)
+    return np.asarray(((bits ^ (bits >> np.uint64(32))) & np.uint64(0xFFFFFFFF)).astype(np.uint32))
 
 
 def _text_hashes(texts: Texts) -> np.ndarray:

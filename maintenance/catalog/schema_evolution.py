@@ -43,6 +43,7 @@ from maintenance.format.schema import SCHEMA_VERSION, TableSchema
 from maintenance.metadata.zone import local_zone
 from maintenance.options import table as table_options
 from maintenance.options.changes import may_change_option
+from maintenance.options.option import Option
 from maintenance.options.renames import renamed
 from maintenance.types.casts.default import default_value
 from maintenance.types.casts.matrix import may_change
@@ -116,8 +117,8 @@ class _Evolution:
         if wrong:
             raise SchemaError(found, self.where, fix)
 
-    def _option(self, option: "table_options.Option[bool]") -> bool:
-        return option.of(self.start.options)
+    def _option(self, option: Option[bool]) -> bool:
+        return bool(option.of(self.start.options))
 
     def _set_option(self, key: str, value: str | None) -> None:
         options = dict(self.schema.options)

@@ -11,6 +11,7 @@ from maintenance.format.system_fields import is_system_field
 from maintenance.merge.rules import check_merge_engine
 from maintenance.metadata.zone import local_zone
 from maintenance.options import table as table_options
+from maintenance.options.option import Option
 from maintenance.read.defaults import read_defaults
 from maintenance.scan.startup import checked_startup
 from maintenance.types.arrow import arrow_type
@@ -45,8 +46,8 @@ def validate(schema: TableSchema, table: str, before: TableSchema | None = None)
     check_formats(replace(schema, fields=tuple(filter(_is_held, schema.fields))), schema.options, where)
 
 
-def _all_options() -> list["table_options.Option[object]"]:
-    return [value for value in vars(table_options).values() if isinstance(value, table_options.Option)]
+def _all_options() -> list[Option[object]]:
+    return [value for value in vars(table_options).values() if isinstance(value, Option)]
 
 
 def _validate_fields(schema: TableSchema, where: str, known: frozenset[DataType]) -> None:

@@ -61,7 +61,7 @@ def needs_column_writer(schema: pa.Schema) -> bool:
 
 
 def _is_int96(arrow: pa.DataType) -> bool:
-    return pa.types.is_timestamp(arrow) and arrow.unit == "ns"
+    return bool(pa.types.is_timestamp(arrow) and arrow.unit == "ns")
 
 
 def _stored(arrow: pa.DataType) -> pa.DataType:

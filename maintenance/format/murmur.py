@@ -34,7 +34,7 @@ def _mixed(state: np.ndarray, word: np.ndarray) -> np.ndarray:
 def _finished(state: np.ndarray) -> np.ndarray:
     state = (state ^ (state >> np.uint32(16))) * np.uint32(0x85EBCA6B)
     state = (state ^ (state >> np.uint32(13))) * np.uint32(0xC2B2AE35)
-    return state ^ (state >> np.uint32(16))
+    return np.asarray(state ^ (state >> np.uint32(16)))
 
 
 def _rotated(word: np.ndarray, bits: int) -> np.ndarray:

@@ -140,7 +140,7 @@ def open_writer(
 
 
 def _is_nanos(arrow: pa.DataType) -> bool:
-    return pa.types.is_timestamp(arrow) and arrow.unit == "ns"
+    return bool(pa.types.is_timestamp(arrow) and arrow.unit == "ns")
 
 
 class _ParquetWriter:

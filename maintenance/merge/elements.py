@@ -43,7 +43,7 @@ class Elements:
 
     @cached_property
     def segment(self) -> np.ndarray:
-        return self.inputs.segment[self.record]
+        return np.asarray(self.inputs.segment[self.record])
 
     @property
     def items(self) -> pa.Array:

@@ -18,7 +18,7 @@ def first_row(rows: pa.Table, groups: KeyGroups) -> np.ndarray:
         several = np.diff(groups.starts, append=len(groups.order)) > 1
         if (np.logical_or.reduceat(retract[groups.order], groups.starts) & several).any():
             raise _refused()
-    return groups.order[groups.starts]
+    return np.asarray(groups.order[groups.starts])
 
 
 def refuse_retractions(rows: pa.Table) -> None:

@@ -49,7 +49,7 @@ class Inputs:
 
     @cached_property
     def counts(self) -> np.ndarray:
-        return self.ends - self.starts
+        return np.asarray(self.ends - self.starts)
 
     @cached_property
     def segment(self) -> np.ndarray:

@@ -21,7 +21,7 @@ def plain(values: pa.Array) -> np.ndarray:
     """Integers as int64, floats as they are; null is 0."""
     filled = values.fill_null(0) if values.null_count else values
     numbers = filled.to_numpy(zero_copy_only=False)
-    return numbers.astype(np.int64) if numbers.dtype.kind == "i" else numbers
+    return np.asarray(numbers.astype(np.int64) if numbers.dtype.kind == "i" else numbers)
 
 
 def unscaled_halves(values: pa.Array) -> tuple[np.ndarray, np.ndarray]:

@@ -44,7 +44,7 @@ class KeyGroups:
     @property
     def newest(self) -> np.ndarray:
         """Record number of the newest record of each key, in key order. Shape (k,)."""
-        return self.order[np.append(self.starts[1:], len(self.order)) - 1]
+        return np.asarray(self.order[np.append(self.starts[1:], len(self.order)) - 1])
 
 
 def group_by_key(rows: pa.Table, record_order: RecordOrder, run_column: str | None = None) -> KeyGroups:

@@ -133,7 +133,7 @@ class _Merge:
     def _numbered_by(self) -> np.ndarray:
         records = self._records
         if not self._engine.ignore_delete or self._plain:
-            return records.order[records.ends - 1]
+            return np.asarray(records.order[records.ends - 1])
         added = Inputs(records.rows.column(0), records.order, records.starts).last(~records.retract)
         return records.order[np.where(added >= 0, added, records.ends - 1)]
 

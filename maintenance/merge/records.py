@@ -54,7 +54,7 @@ class Records:
 
     @cached_property
     def counts(self) -> np.ndarray:
-        return self.ends - self.starts
+        return np.asarray(self.ends - self.starts)
 
     def per_key(self, values: np.ndarray) -> np.ndarray:
         """One value for each key as one for each record."""

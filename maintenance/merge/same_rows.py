@@ -49,4 +49,4 @@ def _same_lists(left: pa.Array, right: pa.Array, both: np.ndarray) -> np.ndarray
         held = same_values(elements(left.take(chosen)), elements(right.take(chosen)))
         starts = np.concatenate(([0], np.cumsum(left_length[rows])[:-1]))
         same[rows] = np.logical_and.reduceat(held, starts)
-    return same
+    return np.asarray(same)

@@ -86,7 +86,7 @@ def sequence_ranks(records: Records, group: SequenceGroup) -> np.ndarray:
     absent = np.ones(len(ranks), bool)
     for column in columns:
         absent &= column.is_null().to_numpy(zero_copy_only=False)
-    return np.where(absent, -1, ranks)[records.order]
+    return np.asarray(np.where(absent, -1, ranks)[records.order])
 
 
 def winners(ranks: np.ndarray, begins: np.ndarray) -> np.ndarray:
@@ -102,7 +102,7 @@ def winners(ranks: np.ndarray, begins: np.ndarray) -> np.ndarray:
     before[0] = 0
     before[1:] = largest[:-1]
     before = np.where(begins, part * width, before)
-    return (ranks >= 0) & (part * width + ranks + 1 >= before)
+    return np.asarray((ranks >= 0) & (part * width + ranks + 1 >= before))
 
 
 def removals(records: Records, groups: Sequence[SequenceGroup]) -> np.ndarray:

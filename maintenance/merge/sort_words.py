@@ -163,7 +163,7 @@ def _integers(column: pa.Array) -> np.ndarray:
         column = column.view(pa.int32() if arrow.bit_width == 32 else pa.int64())
     if column.null_count:
         column = column.fill_null(0)
-    return column.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
+    return np.asarray(column.to_numpy(zero_copy_only=False).astype(np.int64, copy=False))
 
 
 def _integer_codes(values: np.ndarray, nulls: np.ndarray | None) -> Codes:

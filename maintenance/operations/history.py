@@ -92,8 +92,9 @@ def read_history(catalog: Catalog, history: str, table_name: str, operation: str
     except NotFoundError:
         return []
     where = f"table_name = '{table_name}'" + (f" AND operation = '{operation}'" if operation else "")
-    rows = table.to_arrow(where=where).sort_by([("finished_at", "descending")])
-    return rows.slice(0, _ROWS_LOOKED_AT).to_pylist()
+    newest_first = table.to_arrow(where=where).sort_by([("finished_at", "descending")])
+    rows: list[dict[str, Any]] = newest_first.slice(0, _ROWS_LOOKED_AT).to_pylist()
+    return rows
 
 
 def estimated_seconds(past: Sequence[Mapping[str, Any]], input_bytes: int) -> float | None:

@@ -23,8 +23,9 @@ from maintenance.operations.inline_compaction import (
     overwrite_rows,
 )
 from maintenance.options import table as table_options
+from maintenance.spark.frame_write import FrameWrite
 from maintenance.spark.tasks import TaskError
-from maintenance.spark.write import FrameWrite, write_frame
+from maintenance.spark.write import write_frame
 from maintenance.table.table import Table
 from maintenance.write.message import CommitMessage
 from maintenance.write.state import WriteState

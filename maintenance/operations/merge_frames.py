@@ -101,22 +101,24 @@ def _clause_of(clauses: Sequence[Clause]) -> "Column":
     there = functions.col(_IN_TARGET).isNotNull()
     given = functions.col(_IN_SOURCE).isNotNull()
     of = {"matched": there & given, "not_matched": ~there & given, "not_matched_by_source": there & ~given}
-    found: Any = None
+    chosen: Any = None
     for number, clause in enumerate(clauses):
         fits = of[clause.when]
         if clause.condition is not None:
             fits = fits & functions.expr(clause.condition)
-        found = (functions if found is None else found).when(fits, functions.lit(number))
-    return found
+        chosen = (functions if chosen is None else chosen).when(fits, functions.lit(number))
+    column: Column = chosen
+    return column
 
 
 def _of_clause(values: "Sequence[Column]") -> "Column":
     from pyspark.sql import functions
 
-    found: Any = functions
+    chosen: Any = functions
     for number, value in enumerate(values):
-        found = found.when(functions.col(_CLAUSE) == number, value)
-    return found
+        chosen = chosen.when(functions.col(_CLAUSE) == number, value)
+    column: Column = chosen
+    return column
 
 
 def _new_value(table: Table, name: str, clauses: Sequence[Clause]) -> "Column":

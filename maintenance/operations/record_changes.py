@@ -16,8 +16,9 @@ from maintenance.commit.publish import OPERATION_PROPERTY, CommitIdentity
 from maintenance.errors import PaimonError, UnsupportedError
 from maintenance.operations.inline_compaction import append_rows
 from maintenance.options import table as table_options
+from maintenance.spark.frame_write import FrameWrite
 from maintenance.spark.tasks import all_done
-from maintenance.spark.write import FrameWrite, write_frame
+from maintenance.spark.write import write_frame
 from maintenance.table.table import Table, new_commit_user
 from maintenance.write.buckets import moves_keys
 from maintenance.write.message import CommitMessage

@@ -34,8 +34,9 @@ from maintenance.read.split_read import SplitRead
 from maintenance.scan.plan import plan_scan
 from maintenance.scan.split import Split
 from maintenance.scan.target import FullState
+from maintenance.spark.frame_write import FrameWrite
 from maintenance.spark.tasks import all_done, ended_with_caller, in_task, run_tasks
-from maintenance.spark.write import FrameWrite, write_frame
+from maintenance.spark.write import write_frame
 from maintenance.table.planning import branches_of
 from maintenance.table.rows import splits_to_spark
 from maintenance.table.table import Table, new_commit_user

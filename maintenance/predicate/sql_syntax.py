@@ -115,7 +115,7 @@ def _cast_number(value: Literal, to: exp.DataType) -> Literal:
 
 
 def _fits_decimal(value: Fraction, precision: int = 10, scale: int = 0) -> bool:
-    return (value * 10**scale).denominator == 1 and abs(value) < 10 ** (precision - scale)
+    return bool((value * 10**scale).denominator == 1 and abs(value) < 10 ** (precision - scale))
 
 
 def _number(text: str) -> int | float | decimal.Decimal:

@@ -339,7 +339,7 @@ def _among(rows: np.ndarray, positions: np.ndarray) -> np.ndarray:
             flags[rows[low:high] - first] = True
             return flags if len(flags) == len(positions) else flags[positions - first]
     place = np.searchsorted(rows, positions)
-    return rows[np.minimum(place, len(rows) - 1)] == positions
+    return np.asarray(rows[np.minimum(place, len(rows) - 1)] == positions)
 
 
 def _constant(value: Value, field: DataField, rows: int) -> pa.Array:

@@ -74,10 +74,10 @@ def get_session(
         _make_importable()
     for key, value in settings.items():
         builder = builder.config(key, value)
-    session = builder.getOrCreate()
+    started: SparkSession = builder.getOrCreate()
     if master is not None and not master.startswith("local"):
-        ship(session)
-    return session
+        ship(started)
+    return started
 
 
 def is_fixed(key: str) -> bool:

@@ -24,7 +24,7 @@ from maintenance.table.table import Table, new_commit_user
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.streaming import StreamingQuery
+    from pyspark.sql.streaming.query import StreamingQuery
 
 USER_FILE = "paimon-commit-user"
 

@@ -143,7 +143,7 @@ def _nested_of_arrow(arrow: pa.DataType, nullable: bool, where: str) -> DataType
 
 def is_list(arrow: pa.DataType) -> bool:
     """Whether an Arrow type is one of the five kinds of lists."""
-    return (
+    return bool(
         pa.types.is_list(arrow)
         or pa.types.is_large_list(arrow)
         or pa.types.is_fixed_size_list(arrow)

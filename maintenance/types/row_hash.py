@@ -148,7 +148,7 @@ def _mix(values: np.ndarray, out: np.ndarray) -> None:
 
 @cache
 def _factor(place: int) -> np.uint64:
-    return mixed(np.array([place + 1], _U64) * _ODD)[0] | _U64(1)
+    return np.uint64(mixed(np.array([place + 1], _U64) * _ODD)[0] | _U64(1))
 
 
 def column_words(column: pa.ChunkedArray | pa.Array) -> np.ndarray:
@@ -182,7 +182,7 @@ def _words(column: pa.Array) -> np.ndarray:
     if pa.types.is_floating(kind):
         return _float_words(column)
     if pa.types.is_boolean(kind):
-        return column.cast(pa.uint8()).fill_null(0).to_numpy(zero_copy_only=False).astype(_U64)
+        return np.asarray(column.cast(pa.uint8()).fill_null(0).to_numpy(zero_copy_only=False).astype(_U64))
     if pa.types.is_integer(kind) or pa.types.is_temporal(kind):
         return np.asarray(integers(column).view(_U64))
     if pa.types.is_fixed_size_binary(kind):
@@ -199,7 +199,7 @@ def integers(column: pa.Array) -> np.ndarray:
         column = column.view(pa.int32() if column.type.bit_width == 32 else pa.int64())
     if column.null_count:
         column = column.fill_null(0)
-    return column.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
+    return np.asarray(column.to_numpy(zero_copy_only=False).astype(np.int64, copy=False))
 
 
 def unscaled(column: pa.Array) -> tuple[np.ndarray, np.ndarray]:
@@ -210,7 +210,7 @@ def unscaled(column: pa.Array) -> tuple[np.ndarray, np.ndarray]:
 
 def is_short_decimal(kind: pa.DataType) -> bool:
     """Whether the lower half of `unscaled` is the number."""
-    return pa.types.is_decimal(kind) and kind.precision <= SHORT_DECIMAL
+    return bool(pa.types.is_decimal(kind) and kind.precision <= SHORT_DECIMAL)
 
 
 def _decimal_words(column: pa.Array) -> np.ndarray:
@@ -227,14 +227,14 @@ def _floats(column: pa.Array) -> np.ndarray:
         column = column.cast(pa.float32())
     if column.null_count:
         column = column.fill_null(0.0)
-    return column.to_numpy(zero_copy_only=False).astype(np.float64, copy=False)
+    return np.asarray(column.to_numpy(zero_copy_only=False).astype(np.float64, copy=False))
 
 
 def _float_words(column: pa.Array) -> np.ndarray:
     values = _floats(column)
     # The upper bits of a word reach the upper bits of a product alone: a sign must reach lower ones, too.
     bits = _float_bits(values)
-    return bits ^ (bits >> _U64(32))
+    return np.asarray(bits ^ (bits >> _U64(32)))
 
 
 def _float_bits(values: np.ndarray) -> np.ndarray:

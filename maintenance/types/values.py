@@ -39,8 +39,9 @@ def values_of_arrow(array: pa.Array | pa.ChunkedArray) -> list[Value]:
         factor = NANOS_PER_UNIT[array.type.unit]
         return [None if value is None else value * factor for value in array.cast(pa.int64()).to_pylist()]
     if pa.types.is_date32(array.type) or pa.types.is_time32(array.type):
-        return array.cast(pa.int32()).to_pylist()
-    return array.to_pylist()
+        array = array.cast(pa.int32())
+    values: list[Value] = array.to_pylist()
+    return values
 
 
 def text_of_value(value: Value, data_type: DataType) -> str:

@@ -72,7 +72,7 @@ def _numbers(column: pa.Array) -> np.ndarray:
     """Sequences as integers, moments in milliseconds."""
     if pa.types.is_timestamp(column.type):
         per_milli = {"s": 0, "ms": 1, "us": 1000, "ns": 10**6}[column.type.unit]
-        return column.cast(pa.int64()).fill_null(0).to_numpy() // per_milli
+        return np.asarray(column.cast(pa.int64()).fill_null(0).to_numpy() // per_milli)
     if pa.types.is_date(column.type):
         column = column.cast(pa.int32())
-    return column.fill_null(0).to_numpy().astype(np.int64)
+    return np.asarray(column.fill_null(0).to_numpy().astype(np.int64))

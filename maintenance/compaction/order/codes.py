@@ -45,16 +45,16 @@ def _codes(column: pa.Array) -> np.ndarray:
     """Of values that are not null, right; of nulls, anything."""
     arrow = column.type
     if pa.types.is_boolean(arrow):
-        return column.fill_null(False).to_numpy(zero_copy_only=False).astype(np.uint64) << np.uint64(63)
+        return np.asarray(column.fill_null(False).to_numpy(zero_copy_only=False).astype(np.uint64) << np.uint64(63))
     if pa.types.is_floating(arrow) or pa.types.is_decimal(arrow):
         return _of_doubles(column.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False))
     if pa.types.is_temporal(arrow):
         numbers = column.view(pa.int32() if arrow.bit_width == 32 else pa.int64()).cast(pa.int64())
         values = numbers.fill_null(0).to_numpy(zero_copy_only=False)
         per_milli = _PER_MILLI[arrow.unit] if pa.types.is_timestamp(arrow) else 1
-        return (values // max(1, per_milli)).astype(np.int64).view(np.uint64) ^ _SIGN
+        return np.asarray((values // max(1, per_milli)).astype(np.int64).view(np.uint64) ^ _SIGN)
     if pa.types.is_integer(arrow):
-        return column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False).view(np.uint64) ^ _SIGN
+        return np.asarray(column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False).view(np.uint64) ^ _SIGN)
     raise UnsupportedError(f"values of Arrow type {arrow} cannot be ordered", "order_by", "Use another column.")
 
 
@@ -79,4 +79,4 @@ def _text_codes(column: pa.Array, start: int) -> np.ndarray:
     at = offsets[:-1] - first + start
     word, shift = at // WORD_BYTES, (at % WORD_BYTES * 8).view(np.uint64)
     low, high = content[word] >> shift, content[word + 1] << np.uint64(1) << np.uint64(63) - shift
-    return (low | high).byteswap() & _KEPT[np.clip(lengths, 0, WORD_BYTES)]
+    return np.asarray((low | high).byteswap() & _KEPT[np.clip(lengths, 0, WORD_BYTES)])

@@ -88,4 +88,4 @@ def _word(halves: _Halves) -> np.uint64:
             same = [np.full(len(numbers), value, _U64) for value in (high, count)]
             with np.errstate(over="ignore"):
                 total += np.add.reduce(mixed(combined([numbers, *same], (0, 1, 2))))
-    return mixed(np.array([total], _U64))[0]
+    return np.uint64(mixed(np.array([total], _U64))[0])

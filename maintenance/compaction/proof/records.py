@@ -236,7 +236,7 @@ class Groups:
     @property
     def keys(self) -> np.ndarray:
         """The keys' hashes, ascending. uint64, shape (k,)."""
-        return self.hashes[self.oldest]
+        return np.asarray(self.hashes[self.oldest])
 
     @property
     def counts(self) -> np.ndarray:
@@ -247,11 +247,11 @@ class Groups:
         """Record numbers."""
         if not len(self.order):
             return self.order
-        return self.order[np.append(self.starts[1:], len(self.order)) - 1]
+        return np.asarray(self.order[np.append(self.starts[1:], len(self.order)) - 1])
 
     @property
     def oldest(self) -> np.ndarray:
-        return self.order[self.starts]
+        return np.asarray(self.order[self.starts])
 
     def any(self, flags: np.ndarray) -> np.ndarray:
         """Whether any record of each key has the flag. `flags`: by record number."""

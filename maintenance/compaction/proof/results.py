@@ -243,7 +243,7 @@ class Places:
         if self._at is None:
             self._at = np.minimum(np.searchsorted(self._keys, self._given), len(self._keys) - 1)
             self._known = self._keys[self._at] == self._given
-        return self._known & flags[self._at]
+        return np.asarray(self._known & flags[self._at])
 
     def all_among(self, flags: np.ndarray) -> bool:
         """Whether the keys of all rows have the flag; True without a look where the digests of keys tell."""

@@ -26,7 +26,7 @@ def long_hashes(values: np.ndarray) -> np.ndarray:
     key *= 1 + (1 << 2) + (1 << 4)
     key ^= key >> 28
     key *= 1 + (1 << 31)
-    return key
+    return np.asarray(key)
 
 
 def xxh64(array: pa.Array) -> np.ndarray:

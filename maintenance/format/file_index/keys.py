@@ -97,9 +97,9 @@ def unsorted_bits(keys: np.ndarray, root: str) -> np.ndarray:
     """Keys of floats as their bits; its own inverse. Other keys as they are."""
     match root:
         case "FLOAT":
-            return keys ^ ((keys >> 31) & 0x7FFFFFFF)
+            return np.asarray(keys ^ ((keys >> 31) & 0x7FFFFFFF))
         case "DOUBLE":
-            return keys ^ ((keys >> 63) & 0x7FFFFFFFFFFFFFFF)
+            return np.asarray(keys ^ ((keys >> 63) & 0x7FFFFFFFFFFFFFFF))
     return keys
 
 
@@ -134,18 +134,18 @@ def number_keys(array: pa.Array, data_type: DataType) -> np.ndarray:
     """
     match data_type.root:
         case "BOOLEAN":
-            return array.cast(pa.int8()).to_numpy().astype(np.int64)
+            return np.asarray(array.cast(pa.int8()).to_numpy().astype(np.int64))
         case "FLOAT" | "DOUBLE":
             return float_keys(array.to_numpy(zero_copy_only=False), data_type.root)
         case "DATE" | "TIME":
-            return array.cast(pa.int32()).to_numpy().astype(np.int64)
+            return np.asarray(array.cast(pa.int32()).to_numpy().astype(np.int64))
         case "DECIMAL":
             return _unscaled(array)
     numbers = array.cast(pa.int64()).to_numpy()
     if data_type.is_timestamp:
         stored, wanted = NANOS_PER_UNIT[array.type.unit], timestamp_grain(data_type)
-        return numbers * (stored // wanted) if stored >= wanted else numbers // (wanted // stored)
-    return numbers
+        return np.asarray(numbers * (stored // wanted) if stored >= wanted else numbers // (wanted // stored))
+    return np.asarray(numbers)
 
 
 def float_keys(values: np.ndarray, root: str) -> np.ndarray:

@@ -26,7 +26,7 @@ def ordinals(inputs: Inputs) -> np.ndarray:
     words = sort_words([inputs.column])
     if len(words) == 1:
         return np.asarray(words[0][inputs.order])
-    return dense_ranks(words).astype(np.uint64)[inputs.order]
+    return np.asarray(dense_ranks(words).astype(np.uint64)[inputs.order])
 
 
 def _holding(inputs: Inputs, codes: np.ndarray, wanted: np.ndarray) -> np.ndarray:

@@ -38,7 +38,7 @@ def _untouched(inputs: Inputs) -> np.ndarray:
     late = inputs.ops == Op.BEHIND
     merges = (inputs.valid & (inputs.ops == Op.ADD)) | late
     came = (first >= 0) & ((inputs.ops[first] == Op.SET) | late[first])
-    return came & (inputs.last(merges) <= first)
+    return np.asarray(came & (inputs.last(merges) <= first))
 
 
 def _composed(elements: Elements, codes: np.ndarray, numbers: np.ndarray) -> tuple[pa.Array, np.ndarray]:

@@ -89,7 +89,7 @@ def _truncated(held: np.ndarray, divisor: np.ndarray) -> np.ndarray:
     """Quotients without their remainders: towards zero, where NumPy rounds down."""
     with np.errstate(over="ignore"):
         quotient, rest = np.divmod(held, divisor)
-    return quotient + ((rest != 0) & ((held < 0) != (divisor < 0)))
+    return np.asarray(quotient + ((rest != 0) & ((held < 0) != (divisor < 0))))
 
 
 def _check_exactly(held: np.ndarray, given: np.ndarray, divides: np.ndarray, column: AggregatedColumn) -> None:

@@ -121,13 +121,13 @@ def _added_up(numbers: np.ndarray, inputs: Inputs) -> np.ndarray:
         totals[segment] = np.add.accumulate(numbers[inputs.starts[segment] : inputs.ends[segment]])[-1]
     short = inputs.counts <= _LONG
     if not short.any():
-        return totals
+        return np.asarray(totals)
     rest, segments = (inputs, np.arange(len(totals))) if not len(long) else inputs.only(short[inputs.segment])
     values = numbers if not len(long) else numbers[short[inputs.segment]]
     for rank, (members, positions) in enumerate(rest.ranks()):
         if rank:
             totals[segments[members]] += values[positions]
-    return totals
+    return np.asarray(totals)
 
 
 SUM = Aggregate("sum", is_number, "numbers", sum_values, retracts=True)

@@ -22,10 +22,10 @@ def days_of_civil(year: np.ndarray, month: np.ndarray, day: np.ndarray) -> np.nd
     shifted = year - (month <= 2)
     era, of_era = shifted // 400, shifted % 400
     of_year = (153 * (month + np.where(month > 2, -3, 9)) + 2) // 5 + day - 1
-    return era * 146_097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - 719_468
+    return np.asarray(era * 146_097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - 719_468)
 
 
 def month_lengths(year: np.ndarray, month: np.ndarray) -> np.ndarray:
     """Days of months."""
     leap = (year % 4 == 0) & ((year % 100 != 0) | (year % 400 == 0))
-    return _MONTH_DAYS[month - 1] + ((month == 2) & leap)
+    return np.asarray(_MONTH_DAYS[month - 1] + ((month == 2) & leap))

@@ -91,7 +91,7 @@ def _digits(values: np.ndarray, width: int) -> np.ndarray:
     powers = 10 ** np.arange(width - 1, -1, -1, dtype=np.int64)
     size = np.abs(values)[:, None] // powers % 10
     # Java adds each digit to the character '0', also negative ones.
-    return (ord("0") + np.sign(values)[:, None] * size).astype(np.uint8)
+    return np.asarray((ord("0") + np.sign(values)[:, None] * size).astype(np.uint8))
 
 
 def text_to_date(array: pa.Array, source: DataType, target: DataType, zone: str) -> pa.Array:
