@@ -5,7 +5,10 @@
 
 PORT ?= 3000
 MINUTES ?= 10
+# Test files run side by side in this many processes; each has its own Spark session and JVM.
+JOBS ?= 2
 BIN := .venv/bin
+PYTEST = $(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 # Found when a recipe runs, not when the file is read: only Spark needs Java.
 JAVA = JAVA_HOME=$$(scripts/java)
 BENCHMARKS := compaction minor_compaction append_compaction sorting ingestion merge_engines planning changelog \
@@ -38,14 +41,14 @@ ui: install-run
 test: install-test
 	@scripts/install pypaimon || { echo "No pypaimon: the tests that compare with it are skipped." >&2; [ "$$CI" != true ]; }
 	@scripts/fetch-paimon-core
-	@$(JAVA) && export JAVA_HOME && $(BIN)/python -m pytest -m "not slow" $(ARGS)
+	@$(JAVA) && export JAVA_HOME && $(PYTEST) -m "not slow" $(ARGS)
 
 test-slow: install-test
 	@scripts/install pypaimon
 	@scripts/fetch-paimon-core
 	@scripts/chromium >/dev/null || { echo "No Chromium: the tests in a browser are skipped." >&2; [ "$$CI" != true ]; }
 	@echo "Screenshots of the tests in a browser: $${BROWSER_ARTIFACTS:-.artifacts/browser}"
-	@$(JAVA) && export JAVA_HOME && $(BIN)/python -m pytest -m slow $(ARGS)
+	@$(JAVA) && export JAVA_HOME && $(PYTEST) -m slow $(ARGS)
 
 soak: install-test
 	@$(JAVA) && export JAVA_HOME && $(BIN)/python -m tests.soak --minutes $(MINUTES)
