@@ -15,6 +15,7 @@ from maintenance.monitor.census import take_census
 from maintenance.monitor.chain import SNAPSHOT_CHAIN_INTACT, snapshot_chain_intact
 from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.retention import RETENTION_BLOCKERS, retention_blockers
+from maintenance.monitor.visibility import ROWS_VISIBLE
 from maintenance.monitor.writers import NO_BUCKET_OVERLAP, SINGLE_COMPACTOR, WRITERS_ARE_WRITE_ONLY, judge_writers
 from maintenance.options.option import duration
 from maintenance.table.table import Table
@@ -27,13 +28,14 @@ DESCRIPTIONS = {
     WRITERS_ARE_WRITE_ONLY: "No writer compacts what it writes while others commit, too.",
     SNAPSHOT_CHAIN_INTACT: "No snapshot is missing, miscounted or committed twice.",
     FRESHNESS: "Somebody committed lately.",
+    ROWS_VISIBLE: "Batch reads see every committed row, or will soon.",
     LEVEL0_BACKLOG: "No bucket has too many files that only a merge makes readable.",
     SMALL_FILES: "Most files have a decent size.",
     CHANGELOG_LAG: "Changes come into the changelog soon.",
     RETENTION_BLOCKERS: "No consumer or tag holds snapshots back for too long.",
 }
-# What endangers the table; the rest costs time or space.
-_SEVERE = (SINGLE_COMPACTOR, NO_BUCKET_OVERLAP, WRITERS_ARE_WRITE_ONLY, SNAPSHOT_CHAIN_INTACT)
+# What endangers the table, or makes reads of it wrong; the rest costs time or space.
+_SEVERE = (SINGLE_COMPACTOR, NO_BUCKET_OVERLAP, WRITERS_ARE_WRITE_ONLY, SNAPSHOT_CHAIN_INTACT, ROWS_VISIBLE)
 
 
 def judge(config: TableConfig, table: Table, now: datetime) -> tuple[Judgement, ...]:

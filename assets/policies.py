@@ -105,6 +105,10 @@ class ChecksPolicy(Entry):
     max_level0_files: int | None = Field(default=None, ge=1, description="In one bucket; absent: twice the trigger.")
     max_small_share: float = Field(default=0.8, ge=0, le=1, description="Of all files, once there are 50.")
     max_changelog_lag: int = Field(default=20, ge=0, description="Commits that no changelog has yet.")
+    max_invisible: DurationText = Field(
+        default="15 min",
+        description="How long batch reads may miss committed rows of a table that is compacted at all.",
+    )
     max_held: DurationText | None = Field(
         default=None, description="How old a state may be that a consumer or tag holds; absent: retention plus a week."
     )
@@ -116,6 +120,7 @@ class ChecksPolicy(Entry):
             max_level0_files=self.max_level0_files,
             max_small_share=self.max_small_share,
             max_changelog_lag=self.max_changelog_lag,
+            max_invisible=duration(self.max_invisible),
         )
 
 

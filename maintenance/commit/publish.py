@@ -30,6 +30,8 @@ from maintenance.options import table as table_options
 BATCH_IDENTIFIER = 2**63 - 1
 # The property of a snapshot that says which of this project's operations made it; its users change with every run.
 OPERATION_PROPERTY = "paimon-maintenance.operation"
+# The operation whose COMPACT snapshots merge nothing.
+REWRITE_FILE_INDEX = "rewrite_file_index"
 # The property that says which run, for example of Dagster, committed a snapshot: from there its log can be found.
 RUN_PROPERTY = "paimon-maintenance.run"
 

@@ -9,6 +9,7 @@ from maintenance.format.manifest import FileKind, ManifestEntry
 from maintenance.format.snapshot import CommitKind, Snapshot
 from maintenance.metadata.paths import partition_text_of
 from maintenance.monitor.judgement import Judgement
+from maintenance.monitor.visibility import rows_visible
 from maintenance.options import table as table_options
 from maintenance.scan.split import by_bucket
 from maintenance.table.table import Table
@@ -27,6 +28,7 @@ class BacklogLimits:
         max_level0_files: in one bucket; None = twice the compaction trigger.
         max_small_share: share of files below the small-file size, once there are `min_files` of them.
         max_changelog_lag: commits whose changes are not in a changelog yet.
+        max_invisible: how long batch reads may miss committed rows of a table that is compacted, see `rows_visible`.
     """
 
     max_age: timedelta | None = None
@@ -34,6 +36,7 @@ class BacklogLimits:
     max_small_share: float = 0.8
     min_files: int = 50
     max_changelog_lag: int = 20
+    max_invisible: timedelta = timedelta(minutes=15)
 
 
 def judge_backlog(table: Table, limits: BacklogLimits, now: datetime) -> tuple[Judgement, ...]:
@@ -42,6 +45,7 @@ def judge_backlog(table: Table, limits: BacklogLimits, now: datetime) -> tuple[J
     entries = [] if snapshot is None else table.manifests.live_entries(snapshot)
     return (
         freshness(snapshot, limits, now),
+        rows_visible(table, entries, now, tolerated=limits.max_invisible),
         level0_backlog(table, entries, limits),
         small_files(table, entries, limits),
         changelog_lag(table, limits),

@@ -1,7 +1,8 @@
 """Does a table need compaction? Judged from the metadata of its latest snapshot.
 
-A table is due when a bucket has reached its trigger: sorted runs with a primary key, else small files. More triggers
-may be set; they name the partitions in which they fire, since only a full compaction of these does what they ask for.
+A table is due when a bucket has reached its trigger: sorted runs with a primary key, else small files; and at once when
+committed rows are invisible to batch reads until a compaction. More triggers may be set; they name the partitions in
+which they fire, since only a full compaction of these does what they ask for.
 """
 
 from collections import Counter
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from maintenance.format.manifest import ManifestEntry
 from maintenance.format.snapshot import Snapshot
 from maintenance.monitor.backlog import CHANGES_LATER, commits_without_changelog, small_file_size
+from maintenance.monitor.visibility import hides, invisible, told
 from maintenance.options import table as table_options
 from maintenance.scan.split import Deletions, by_bucket
 from maintenance.table.shape import TableShape, table_shape
@@ -57,7 +59,7 @@ class CompactionNeed:
 
 
 def compaction_need(table: Table) -> CompactionNeed:
-    """Whether some bucket has reached its trigger: sorted runs with a primary key, else small files."""
+    """Whether some bucket has reached its trigger, or rows are invisible until a compaction."""
     return judge(table, table_shape(table))
 
 
@@ -74,6 +76,9 @@ def judge(table: Table, shape: TableShape, triggers: Triggers = Triggers()) -> C
         most = shape.sorted_runs_max if shape.sorted_runs_max < trigger else fired.most_small_files()
         unit = "files"
     due, reason = most >= trigger, f"a bucket has {most} {unit}, the trigger is {trigger}"
+    hidden = fired.invisible()
+    if hidden:
+        due, reason = True, told(hidden)
     lag = _changelog_lag(table, triggers.changelog_lag)
     if not due and lag is not None:
         due, reason = True, lag
@@ -104,6 +109,9 @@ class _Fired:
         if self._entries is None:
             self._entries = [] if self.snapshot is None else self.table.manifests.live_entries(self.snapshot)
         return self._entries
+
+    def invisible(self) -> Sequence[ManifestEntry]:
+        return invisible(self.table, self.entries) if hides(self.table) else ()
 
     def most_small_files(self) -> int:
         size = small_file_size(self.table)

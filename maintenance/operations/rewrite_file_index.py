@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from maintenance.commit.commit import commit_compact
-from maintenance.commit.publish import OPERATION_PROPERTY, CommitIdentity
+from maintenance.commit.publish import OPERATION_PROPERTY, REWRITE_FILE_INDEX, CommitIdentity
 from maintenance.errors import ConflictError, CorruptFileError, PredicateError
 from maintenance.format.data_file import DataFileMeta
 from maintenance.format.file_index.kinds import column_indexes
@@ -198,7 +198,7 @@ def _committed(
     )
     if so_far.dry_run or not changed:
         return report, 0
-    properties = {OPERATION_PROPERTY: "rewrite_file_index"}
+    properties = {OPERATION_PROPERTY: REWRITE_FILE_INDEX}
     identity = CommitIdentity(new_commit_user(table.options), properties=properties)
     committed = commit_compact(table.commit_target(), _messages(changed), identity)
     lost = [(old, new) for old, new in changed if (old.partition, old.bucket) in committed.lost]

@@ -13,9 +13,11 @@ from assets.config import Project
 from assets.policies import CompactionPolicy
 from assets.resources import PaimonCatalog
 from definitions import build_definitions
+from maintenance.operations.compact import compact
 from maintenance.table.table import Table
 from sensors.latest import Cursor, Sighting, due, in_progress, pausing
 from sensors.turns import Trouble
+from tests.dagster.conftest import evaluate
 
 
 @pytest.fixture
@@ -229,3 +231,26 @@ def test_the_projects_trigger_is_what_the_compaction_goes_by(
         result = job.execute_in_process(instance=instance, run_config=config, op_selection=["compact"])
         (event,) = [event for event in result.all_events if event.event_type_value == "STEP_OUTPUT"]
         assert event.event_specific_data.metadata["planned files"].value == planned  # type: ignore[union-attr]
+
+
+def test_rows_that_no_read_returns_are_compacted_at_once_and_told_of(
+    project: Project, instance: dg.DagsterInstance
+) -> None:
+    first = project.tables[0]
+    options = {"bucket": "1", "write-only": "true", "deletion-vectors.enabled": "true"}
+    project = project.model_copy(update={"tables": (first.model_copy(update={"options": options}),)})
+    PaimonCatalog(warehouse=project.warehouse).get_or_create(project.tables[0])
+    table = commit_orders(PaimonCatalog(warehouse=project.warehouse), 1)
+    (request,) = tick(project, instance).run_requests
+    assert request.run_config == {}, "by the table's own rules, which lift level 0"
+    told = "2 committed rows in 1 files are invisible to batch reads until a compaction"
+    assert request.tags["paimon/reason"] == told
+    radar = evaluate(project, instance, "check_radar")
+    (event,) = [event for event in radar.asset_events if not event.passed]
+    assert event.check_name == "rows_visible"
+    assert event.severity == dg.AssetCheckSeverity.ERROR
+    assert f"{told}, since snapshot 1 by '" in (event.description or "")
+    compact(None, table)
+    assert not tick(project, instance).run_requests
+    radar = evaluate(project, instance, "check_radar", radar.cursor)
+    assert all(event.passed for event in radar.asset_events)
