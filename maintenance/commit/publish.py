@@ -4,15 +4,14 @@ Manifests are written first, the snapshot that names them last and atomically; w
 Source: metadata section 9.2, Java `FileStoreCommitImpl`.
 """
 
-import random
 import time
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 
 from maintenance.commit.conflicts import Conflict
 from maintenance.commit.manifest_merge import ManifestMergeOptions, merge_manifests
-from maintenance.errors import BucketNumberError, CommitError, ConflictError
+from maintenance.commit.waits import Waits
+from maintenance.errors import BucketNumberError, ConflictError
 from maintenance.format.avro_codec import codec_of
 from maintenance.format.data_format import FileSettings
 from maintenance.format.index_manifest import IndexManifestEntry
@@ -104,7 +103,7 @@ def publish(
     Args: `changes`: the same for every attempt, or planned anew on the newest snapshot of each.
     Returns: snapshot or conflict, and the attempts made.
     """
-    waits = _Waits.of(target.options)
+    waits = Waits.of(target.options)
     fixed = None if callable(changes) else _Written.of(target, changes)
     for attempt in waits.attempts():
         latest = target.snapshots.latest()
@@ -122,11 +121,7 @@ def publish(
         target.file_io.delete_quietly(written.writer.written)
         target.file_io.delete_quietly(() if fixed else written.paths)
     target.file_io.delete_quietly(fixed.paths if fixed else ())
-    raise CommitError(
-        f"other writers published first in {waits.max_attempts} attempts",
-        f"table {target.name}",
-        "Run again, or raise 'commit.max-retries'.",
-    )
+    raise waits.gave_up(f"table {target.name}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,32 +227,3 @@ def conflict_error(target: CommitTarget, conflict: Conflict | None) -> ConflictE
     if conflict and conflict.fix:
         return BucketNumberError(reason, f"table {target.name}", conflict.fix)
     return ConflictError(reason, f"table {target.name}", "Open the table again and repeat the work.")
-
-
-@dataclass(frozen=True, slots=True)
-class _Waits:
-    """How often and how long to wait between attempts."""
-
-    max_attempts: int
-    shortest: timedelta
-    longest: timedelta
-    timeout: timedelta | None
-
-    @classmethod
-    def of(cls, options: Mapping[str, str]) -> "_Waits":
-        return cls(
-            table_options.COMMIT_MAX_RETRIES.of(options) + 1,
-            table_options.COMMIT_MIN_RETRY_WAIT.of(options),
-            table_options.COMMIT_MAX_RETRY_WAIT.of(options),
-            table_options.COMMIT_TIMEOUT.of(options),
-        )
-
-    def attempts(self) -> Iterator[int]:
-        """Numbers of the attempts from 1, with a growing pause before each further one."""
-        started = time.monotonic()
-        for attempt in range(1, self.max_attempts + 1):
-            yield attempt
-            if self.timeout is not None and time.monotonic() - started > self.timeout.total_seconds():
-                return
-            wait = min(self.shortest.total_seconds() * 2 ** (attempt - 1), self.longest.total_seconds())
-            time.sleep(wait * (1 + 0.2 * random.random()))
