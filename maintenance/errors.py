@@ -136,6 +136,12 @@ class CommitError(PaimonError):
     error_class = ErrorClass.CONFLICT
 
 
+class WriteError(CommitError):
+    """Storage took no more of what a commit writes: a full disk, for example. Nothing was published."""
+
+    error_class = ErrorClass.INFRASTRUCTURE
+
+
 class ProofError(PaimonError):
     """What a rewrite has written is not what its rules make of what it has read; nothing of it was committed."""
 

@@ -211,8 +211,8 @@ def abort(target: CommitTarget, messages: Sequence[CommitMessage]) -> None:
     """Delete the files that exist because of these messages alone. Only for messages that are not committed."""
     for message in messages:
         for file in message.written():
-            target.file_io.delete_quietly(target.paths.all_files_of(message.partition, message.bucket, file))
-        target.file_io.delete_quietly(map(target.paths.index_file, message.index_files))
+            target.file_io.discard(target.paths.all_files_of(message.partition, message.bucket, file))
+        target.file_io.discard(map(target.paths.index_file, message.index_files))
 
 
 def entries_of_messages(

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from maintenance.commit.conflicts import Conflict
 from maintenance.commit.manifest_merge import ManifestMergeOptions, merge_manifests
 from maintenance.commit.waits import Waits
-from maintenance.errors import BucketNumberError, ConflictError
+from maintenance.errors import BucketNumberError, CommitError, ConflictError, WriteError
 from maintenance.format.avro_codec import codec_of
 from maintenance.format.data_format import FileSettings
 from maintenance.format.index_manifest import IndexManifestEntry
@@ -102,43 +102,91 @@ def publish(
 
     Args: `changes`: the same for every attempt, or planned anew on the newest snapshot of each.
     Returns: snapshot or conflict, and the attempts made.
+    Raises: CommitError: certainly nothing is published: out of retries, or storage takes no more.
     """
     waits = Waits.of(target.options)
-    fixed = None if callable(changes) else _Written.of(target, changes)
-    for attempt in waits.attempts():
-        latest = target.snapshots.latest()
-        planned = changes(latest) if callable(changes) else changes
-        conflict = check(target, planned, latest)
-        if conflict is not None:
-            target.file_io.delete_quietly(fixed.paths if fixed else ())
-            return None, conflict, attempt
-        written = fixed or _Written.of(target, planned)
-        written.writer.written.clear()
-        # A lost race means others commit quickly: then only the first attempt spends time on merging manifests.
-        snapshot = _snapshot(target, planned, identity, latest, written, merge=attempt == 1)
-        if target.snapshots.publish(snapshot):
-            return snapshot, None, attempt
-        target.file_io.delete_quietly(written.writer.written)
-        target.file_io.delete_quietly(() if fixed else written.paths)
-    target.file_io.delete_quietly(fixed.paths if fixed else ())
+    written = _Written(target, _manifest_writer(target))
+    try:
+        for attempt in waits.attempts():
+            latest = target.snapshots.latest()
+            planned = changes(latest) if callable(changes) else changes
+            conflict = check(target, planned, latest)
+            if conflict is not None:
+                written.discard()
+                return None, conflict, attempt
+            written.take(planned)
+            # A lost race means others commit quickly: then only the first attempt spends time on merging manifests.
+            snapshot = _snapshot(target, planned, identity, latest, written, merge=attempt == 1)
+            if written.publish(snapshot):
+                return snapshot, None, attempt
+    except BaseException as error:
+        written.discard_unless_published(error)
+        if isinstance(error, OSError) and not written.asked:
+            fix = "Make room on the disk or repair it, then run again."
+            raise WriteError(f"the commit cannot be prepared: {error}", f"table {target.name}", fix) from error
+        raise
+    written.discard()
     raise waits.gave_up(f"table {target.name}")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Written:
-    """Manifests of changes. `paths`: of these; what `writer` writes later belongs to one attempt."""
+    """What a commit has written of its metadata, and what must be safe before its snapshot is published.
 
-    delta: list[ManifestFileMeta]
-    changelog: list[ManifestFileMeta]
+    Attributes:
+        changes: whose manifests are `delta` and `changelog`; they serve every attempt at the same changes.
+        kept: how many of the files written are these; the further ones belong to one attempt.
+        relies_on: paths of other new files that the snapshot names; `safe`: paths that are flushed already.
+        asked: storage was asked to publish, and has not answered.
+    """
+
+    target: CommitTarget
     writer: ManifestWriter
-    paths: tuple[str, ...]
+    changes: Changes | None = None
+    delta: list[ManifestFileMeta] = field(default_factory=list)
+    changelog: list[ManifestFileMeta] = field(default_factory=list)
+    kept: int = 0
+    relies_on: list[str] = field(default_factory=list)
+    safe: set[str] = field(default_factory=set)
+    asked: bool = False
 
-    @classmethod
-    def of(cls, target: CommitTarget, changes: Changes) -> "_Written":
-        writer = _manifest_writer(target)
-        delta = writer.write(changes.entries, target.schema.id)
-        changelog = writer.write(changes.changelog, target.schema.id)
-        return cls(delta, changelog, writer, tuple(writer.written))
+    def take(self, changes: Changes) -> None:
+        """Write the manifests of changes, unless they are there already."""
+        if changes is self.changes:
+            return
+        self.discard()
+        self.delta = self.writer.write(changes.entries, self.target.schema.id)
+        self.changelog = self.writer.write(changes.changelog, self.target.schema.id)
+        self.changes, self.kept = changes, len(self.writer.written)
+
+    def publish(self, snapshot: Snapshot) -> bool:
+        """Publish a snapshot once all that it names is safe. False if it lost; what only it needed is deleted then."""
+        self._flush()
+        self.asked = True
+        published = self.target.snapshots.publish(snapshot)
+        self.asked = False
+        if not published:
+            self.target.file_io.discard(self.writer.written[self.kept :])
+            del self.writer.written[self.kept :]
+        return published
+
+    def _flush(self) -> None:
+        paths, changes = self.target.paths, self.changes
+        entries = (*changes.entries, *changes.changelog) if changes is not None else ()
+        added = (entry for entry in entries if entry.kind == FileKind.ADD)
+        files = [path for e in added for path in paths.all_files_of(e.partition, e.bucket, e.file)]
+        new = [path for path in (*files, *self.relies_on, *self.writer.written) if path not in self.safe]
+        self.target.file_io.flush(new, paths.root)
+        self.safe.update(new)
+
+    def discard(self) -> None:
+        self.target.file_io.discard(self.writer.written)
+        self.writer.written.clear()
+
+    def discard_unless_published(self, error: BaseException) -> None:
+        """Delete what was written, unless the snapshot may be there and need it. `error`: what ended the commit."""
+        if not self.asked or isinstance(error, CommitError):
+            self.discard()
 
 
 def _snapshot(
@@ -190,6 +238,8 @@ def _snapshot(
     if changes.index is not None:
         before = [] if latest is None else target.manifests.read_index(latest)
         after = changes.index(before)
+        known = {entry.file_name for entry in before}
+        written.relies_on = [target.paths.index_file(entry) for entry in after if entry.file_name not in known]
         if after != before:
             snapshot = replace(snapshot, index_manifest=writer.write_index(after) if after else None)
     if changelog:

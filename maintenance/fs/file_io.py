@@ -5,13 +5,14 @@ scheme are local. Everything else goes through fsspec; further settings of a sto
 `fs.<name>` and reach its fsspec file system as `<name>`.
 
 Publishing (`publish`) creates a file atomically and only if it is absent. On a local disk that is a hard link, safe
-between processes. On an object store it is fsspec's exclusive creation, which S3, GCS and Azure turn into a conditional
-put; a store whose fsspec driver only checks before it writes is safe for one writer at a time.
+between processes, and the file and its name are flushed (`local_disk`). On an object store it is fsspec's exclusive
+creation, which S3, GCS and Azure turn into a conditional put; a store whose fsspec driver only checks before it writes
+is safe for one writer at a time.
 """
 
+import logging
 import os
 import time
-import uuid
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -23,9 +24,11 @@ import fsspec
 import pyarrow as pa
 from pyarrow import fs as pafs
 
-from maintenance.errors import CommitError, MissingFileError
+from maintenance.errors import MissingFileError
+from maintenance.fs import local_disk
 from maintenance.options.catalog import FS_PREFIX, CacheSettings
 
+_LOG = logging.getLogger(__name__)
 _SETTLED_SECONDS = 10
 
 
@@ -121,51 +124,48 @@ class FileIO:
         return pafs.PyFileSystem(pafs.FSSpecHandler(self._fs(path))).open_output_stream(_bare(path))
 
     def write_bytes(self, path: str, data: bytes) -> None:
-        """Write a file whose name nobody else uses; flushed to disk, so that a later publish can rely on it."""
+        """Write a file whose name nobody else uses; `flush` it before another file relies on it.
+
+        On an error nothing of it stays on a local disk.
+        """
         if not is_local(path):
             self._fs(path).pipe_file(path, data)
             return
         plain = local_path(path)
         os.makedirs(os.path.dirname(plain), exist_ok=True)
-        with open(plain, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
+        local_disk.write_new(plain, data, flushed=False)
+
+    def flush(self, paths: Iterable[str], root: str) -> None:
+        """Make files safe from a power cut, with the folders that name them up to `root`.
+
+        Files of object stores are safe when they are written. Raises: OSError, also for a file that is missing.
+        """
+        local = [local_path(path) for path in paths if is_local(path)]
+        if local:
+            local_disk.flush(local, local_path(root) if is_local(root) else "")
 
     def publish(self, path: str, data: bytes) -> bool:
-        """Create a file atomically. Returns False, and writes nothing, if one of that name exists."""
+        """Create a file atomically, safe from a power cut. Returns False, and writes nothing, if its name is taken.
+
+        Raises: WriteError: it cannot be written to the local disk, and is not there.
+        """
         if not is_local(path):
             try:
                 self._fs(path).pipe_file(path, data, mode="create")
             except FileExistsError:
                 return False
             return True
-        plain = local_path(path)
-        temporary = os.path.join(os.path.dirname(plain), f".{os.path.basename(plain)}.{uuid.uuid4()}.tmp")
-        self.write_bytes(temporary, data)
-        try:
-            os.link(temporary, plain)
-        except FileExistsError:
-            return False
-        except OSError as error:
-            raise CommitError(
-                f"a file cannot be published: {error.strerror}",
-                plain,
-                "Use a disk with hard links, or an object store.",
-            ) from error
-        finally:
-            os.unlink(temporary)
-        return True
+        return local_disk.publish(local_path(path), data)
 
-    def overwrite(self, path: str, data: bytes) -> None:
-        """Replace a small file as a whole; readers see the old or the new content."""
+    def overwrite(self, path: str, data: bytes, *, flushed: bool = True) -> None:
+        """Replace a small file as a whole; readers see the old or the new content. On an error the old one stays.
+
+        `flushed`: the new content survives a power cut; else the file may be empty after one.
+        """
         if not is_local(path):
             self._fs(path).pipe_file(path, data)
             return
-        plain = local_path(path)
-        temporary = os.path.join(os.path.dirname(plain), f".{os.path.basename(plain)}.{uuid.uuid4()}.tmp")
-        self.write_bytes(temporary, data)
-        os.replace(temporary, plain)
+        local_disk.replace(local_path(path), data, flushed=flushed)
 
     def list_files(self, folder: str) -> list[FileStatus]:
         """The files directly in a folder, without those that start with a dot; a missing folder is empty."""
@@ -220,7 +220,7 @@ class FileIO:
 
     def make_folder(self, folder: str) -> None:
         if is_local(folder):
-            os.makedirs(local_path(folder), exist_ok=True)
+            local_disk.make_folders(local_path(folder))
         else:
             self._fs(folder).makedirs(folder, exist_ok=True)
 
@@ -238,11 +238,20 @@ class FileIO:
             except FileNotFoundError:
                 continue
 
+    def discard(self, paths: Iterable[str]) -> None:
+        """Delete what is of no use any more. What cannot be deleted stays, with a warning in the log."""
+        for path in paths:
+            try:
+                self.delete_quietly([path])
+            except Exception as error:  # noqa: BLE001 - stores have errors of their own, and the caller has one to raise
+                _LOG.warning("%s is of no use and cannot be deleted: %s", path, error)
+
     def move_file(self, source: str, target: str) -> None:
         """Give a file another path on the same storage; folders of the path are made where the store has folders."""
         if is_local(source):
-            os.makedirs(os.path.dirname(local_path(target)), exist_ok=True)
+            local_disk.make_folders(os.path.dirname(local_path(target)))
             os.rename(local_path(source), local_path(target))
+            local_disk.flush_folder(os.path.dirname(local_path(target)))
         else:
             self._fs(source).mv(source, target)
 
@@ -256,6 +265,7 @@ class FileIO:
     def rename_folder(self, source: str, target: str) -> None:
         if is_local(source):
             os.rename(local_path(source), local_path(target))
+            local_disk.flush_folder(os.path.dirname(local_path(target)))
         else:
             self._fs(source).mv(source, target, recursive=True)
 

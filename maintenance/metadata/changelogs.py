@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from maintenance.format.snapshot import Snapshot, parse_snapshot, serialize_snapshot
 from maintenance.fs.file_io import FileIO
+from maintenance.metadata import hints
+from maintenance.metadata.hints import EARLIEST, LATEST
 from maintenance.metadata.paths import TablePaths
-from maintenance.metadata.snapshots import EARLIEST, LATEST
 
 _PREFIX = "changelog-"
 
@@ -42,10 +43,11 @@ class Changelogs:
     def keep(self, snapshot: Snapshot) -> None:
         """Keep the changes of a snapshot that is to expire."""
         self.file_io.overwrite(self.paths.changelog(snapshot.id), serialize_snapshot(snapshot))
-        self.write_hint(LATEST, snapshot.id)
+        self.write_hint(LATEST, snapshot.id, flushed=False)
 
-    def write_hint(self, name: str, snapshot_id: int) -> None:
-        self.file_io.overwrite(f"{self.paths.changelog_folder()}/{name}", str(snapshot_id).encode())
+    def write_hint(self, name: str, snapshot_id: int, *, flushed: bool = True) -> bool:
+        """Never fails; False if readers may be misled: see `hints`."""
+        return hints.write_hint(self.file_io, self.paths.changelog_folder(), name, snapshot_id, flushed=flushed)
 
     def delete_hints(self) -> None:
         self.file_io.delete_quietly(f"{self.paths.changelog_folder()}/{name}" for name in (EARLIEST, LATEST))

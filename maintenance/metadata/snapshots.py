@@ -1,21 +1,20 @@
 """The snapshots of a table: the LATEST and EARLIEST hints, finding, reading and publishing.
 
-Hints are only hints. A latest hint `h` counts if snapshot `h + 1` does not exist; an earliest hint `h` counts if
-snapshot `h` exists; otherwise the folder is listed. Source: Java `SnapshotManager`, `HintFileUtils`.
+A latest hint `h` counts if snapshot `h + 1` does not exist; an earliest hint `h` counts if snapshot `h` exists;
+otherwise the folder is listed. Source: Java `SnapshotManager`, `HintFileUtils`.
 """
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from maintenance.errors import CorruptFileError, NotFoundError
 from maintenance.format.snapshot import Snapshot, parse_snapshot, serialize_snapshot
 from maintenance.fs.file_io import FileIO
+from maintenance.metadata import hints
 from maintenance.metadata.cache import metadata_cache, through
+from maintenance.metadata.hints import EARLIEST, LATEST
 from maintenance.metadata.paths import TablePaths
 
-LATEST = "LATEST"
-EARLIEST = "EARLIEST"
 _PREFIX = "snapshot-"
 _MAX_GAP = 300
 
@@ -42,16 +41,11 @@ class Snapshots:
         return min(self.list_ids(), default=None)
 
     def read_hint(self, name: str) -> int | None:
-        """The number in a hint file; None if it is missing, empty, torn or not a number."""
-        for _ in range(3):
-            try:
-                return int(self.file_io.read_bytes(f"{self.paths.snapshot_folder()}/{name}"))
-            except (FileNotFoundError, ValueError):
-                time.sleep(0.001)
-        return None
+        return hints.read_hint(self.file_io, self.paths.snapshot_folder(), name)
 
-    def write_hint(self, name: str, snapshot_id: int) -> None:
-        self.file_io.overwrite(f"{self.paths.snapshot_folder()}/{name}", str(snapshot_id).encode())
+    def write_hint(self, name: str, snapshot_id: int, *, flushed: bool = True) -> bool:
+        """Never fails; False if readers may be misled: see `hints`."""
+        return hints.write_hint(self.file_io, self.paths.snapshot_folder(), name, snapshot_id, flushed=flushed)
 
     def list_ids(self) -> list[int]:
         """Ids of all snapshots there are, ascending."""
@@ -121,10 +115,13 @@ class Snapshots:
             snapshot_id -= 1
 
     def publish(self, snapshot: Snapshot) -> bool:
-        """Make a snapshot visible, atomically; False if another one has this id. Then the LATEST hint follows."""
+        """Make a snapshot visible, atomically; False if another one has this id.
+
+        Then the LATEST hint follows. Whether it can be written changes nothing: the snapshot is there.
+        """
         path = self.paths.snapshot(snapshot.id)
         data = serialize_snapshot(snapshot)
         if not self.file_io.publish(path, data) and self.file_io.read_settled(path) != data:
             return False
-        self.write_hint(LATEST, snapshot.id)
+        self.write_hint(LATEST, snapshot.id, flushed=False)
         return True

@@ -60,16 +60,25 @@ class Tags:
 
     def retire(self, name: str) -> str:
         """Take a tag away and keep what it held on record. Returns the path of the record. Raises: NotFoundError."""
-        path = self.record(name, self.get(name))
-        self.remove(name)
+        self.get(name)  # a record that cannot be read would be in the way of every expiry
+        path = self._new_record(name)
+        try:
+            # On a local disk one step, which needs no room.
+            self.file_io.move_file(self.paths.tag(name), path)
+        except FileNotFoundError:
+            self.get(name)
+            raise
         return path
 
     def record(self, name: str, tag: Tag) -> str:
-        """Note what a tag held that goes, or is to hold something else. Returns the path of the record."""
-        # A name of its own: a new tag of the same name may be retired before this record is worked off.
-        path = f"{self.paths.tag_folder()}/{_RETIRED}{uuid.uuid4()}-{name}"
+        """Note what a tag held that is to hold something else. Returns the path of the record."""
+        path = self._new_record(name)
         self.file_io.overwrite(path, serialize_tag(tag))
         return path
+
+    def _new_record(self, name: str) -> str:
+        # A name of its own: a new tag of the same name may be retired before this record is worked off.
+        return f"{self.paths.tag_folder()}/{_RETIRED}{uuid.uuid4()}-{name}"
 
     def retired(self) -> dict[str, Tag]:
         """Retired tags whose files are not all deleted, by the path of their record."""

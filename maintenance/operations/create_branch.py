@@ -62,11 +62,24 @@ def check_branch_name(branch: str, table: str) -> None:
 
 
 def _fill(table: Table, folder: str, name: str | None, tag: Tag | None) -> None:
-    write = table.file_io.write_bytes
+    """Write the files of a branch. On an error nothing of them stays."""
+    try:
+        contents = _contents(table, name, tag)
+        for path, data in contents.items():
+            table.file_io.write_bytes(f"{folder}/{path}", data)
+        table.file_io.flush([f"{folder}/{path}" for path in contents], folder)
+    except BaseException:
+        if table.file_io.folder_exists(folder):
+            table.file_io.delete_folder(folder)
+        raise
+
+
+def _contents(table: Table, name: str | None, tag: Tag | None) -> dict[str, bytes]:
+    """The files of a branch by their path in its folder."""
     last = table.schemas.list_ids()[-1] if tag is None else tag.snapshot.schema_id
-    for schema_id in table.schemas.list_ids():
-        if schema_id <= last:
-            write(f"{folder}/schema/schema-{schema_id}", serialize_schema(table.schemas.get(schema_id)))
+    ids = [schema_id for schema_id in table.schemas.list_ids() if schema_id <= last]
+    files = {f"schema/schema-{schema_id}": serialize_schema(table.schemas.get(schema_id)) for schema_id in ids}
     if tag is not None:
-        write(f"{folder}/tag/tag-{name}", serialize_tag(tag))
-        write(f"{folder}/snapshot/snapshot-{tag.snapshot.id}", serialize_snapshot(tag.snapshot))
+        files[f"tag/tag-{name}"] = serialize_tag(tag)
+        files[f"snapshot/snapshot-{tag.snapshot.id}"] = serialize_snapshot(tag.snapshot)
+    return files

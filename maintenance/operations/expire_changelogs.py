@@ -14,8 +14,8 @@ from datetime import UTC, datetime
 from maintenance.format.snapshot import Snapshot
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.changelogs import Changelogs
+from maintenance.metadata.hints import EARLIEST
 from maintenance.metadata.holders import holders_of, needed_by
-from maintenance.metadata.snapshots import EARLIEST
 from maintenance.operations.expiry_rules import ChangelogRetention, plan_changelogs
 from maintenance.operations.removal import Leaving, RemovalPlan, plan_removals, remove
 from maintenance.options import table as table_options

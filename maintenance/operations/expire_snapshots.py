@@ -20,8 +20,8 @@ from itertools import pairwise
 from maintenance.errors import ConflictError, CorruptFileError
 from maintenance.format.snapshot import Snapshot
 from maintenance.metadata.branches import Branches
+from maintenance.metadata.hints import EARLIEST
 from maintenance.metadata.holders import counting_ids, holders_of, needed_by, tag_census
-from maintenance.metadata.snapshots import EARLIEST
 from maintenance.operations.expire_changelogs import expire_changelogs
 from maintenance.operations.expiry_rules import ExpiryRange, Retention, plan_range
 from maintenance.operations.removal import Removal, batch_text, plan_removals, remove

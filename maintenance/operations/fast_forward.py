@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from maintenance.errors import NotFoundError, OptionError
 from maintenance.format.schema import TableSchema, serialize_schema
 from maintenance.format.snapshot import Snapshot, serialize_snapshot
+from maintenance.metadata.hints import EARLIEST, LATEST
 from maintenance.metadata.paths import MAIN_BRANCH
-from maintenance.metadata.snapshots import EARLIEST, LATEST
 from maintenance.operations.delete_branch import check_branch_exists
+from maintenance.operations.rollback_to import check_hint
 from maintenance.options import table as table_options
 from maintenance.table.table import Table
 
@@ -84,7 +85,7 @@ def _take_snapshots(main: Table, history: list[Snapshot]) -> None:
     earliest = snapshots.earliest_id()
     # Those below main's earliest are not its latest for anybody, but something is left when main's own are gone.
     _put(main, [snapshot for snapshot in history if earliest is not None and snapshot.id < earliest])
-    snapshots.write_hint(LATEST, last)
+    check_hint(snapshots.write_hint(LATEST, last), snapshots.paths.snapshot_folder())
     file_io.delete_quietly(snapshots.paths.snapshot(i) for i in reversed(snapshots.list_ids()) if i > last)
     newest = max(snapshots.list_ids(), default=0)
     # From main's newest on upwards, then downwards: the latest that there is at each moment is whole.

@@ -9,9 +9,10 @@ from maintenance.format.tag import parse_tag
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.consumers import Consumers
+from maintenance.metadata.hints import EARLIEST, LATEST
 from maintenance.metadata.paths import MAIN_BRANCH, TablePaths
 from maintenance.metadata.schemas import Schemas
-from maintenance.metadata.snapshots import EARLIEST, LATEST, Snapshots
+from maintenance.metadata.snapshots import Snapshots
 from maintenance.operations.faults import RESTORE, FaultKind, Faults
 
 _HARMLESS = "Nothing: readers list the folder, and the next commit or expiry writes the hint anew."

@@ -18,7 +18,7 @@ from pyroaring import FrozenBitMap
 
 from maintenance.bucket.postpone import POSTPONE_BUCKET
 from maintenance.commit.commit import abort
-from maintenance.errors import PaimonError, UnsupportedError
+from maintenance.errors import UnsupportedError
 from maintenance.format.data_file import DataFileMeta, FileSource
 from maintenance.format.deletion_vector import DeletionVector
 from maintenance.format.manifest import EntrySelection
@@ -112,7 +112,7 @@ def rewritten_files(spark: "SparkSession | None", state: TargetState, positions:
     done = run_tasks(spark, _rewritten, tasks)
     try:
         return all_done(done, table.identifier)
-    except PaimonError:
+    except BaseException:
         abort(table.commit_target(), [message for message in done if isinstance(message, CommitMessage)])
         raise
 

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from maintenance.commit.commit import abort
 from maintenance.commit.publish import OPERATION_PROPERTY, CommitIdentity
-from maintenance.errors import PaimonError, UnsupportedError
+from maintenance.errors import UnsupportedError
 from maintenance.operations.inline_compaction import append_rows
 from maintenance.options import table as table_options
 from maintenance.spark.frame_write import FrameWrite
@@ -109,7 +109,7 @@ def write_records(
         done = write_frame(data, write)
         try:
             return all_done(done, f"table {table.identifier}")
-        except PaimonError:
+        except BaseException:
             abort(table.commit_target(), [message for message in done if isinstance(message, CommitMessage)])
             raise
 

@@ -10,10 +10,10 @@ Of an expired snapshot that a tag holds the file is written first. It counts as 
 
 from dataclasses import dataclass
 
-from maintenance.errors import ConflictError, NotFoundError, OptionError
+from maintenance.errors import CommitError, ConflictError, NotFoundError, OptionError
 from maintenance.format.snapshot import Snapshot, serialize_snapshot
 from maintenance.metadata.changelogs import Changelogs
-from maintenance.metadata.snapshots import EARLIEST, LATEST
+from maintenance.metadata.hints import EARLIEST, LATEST
 from maintenance.options import table as table_options
 from maintenance.table.table import Table
 
@@ -84,7 +84,7 @@ def truncate_history(table: Table, last: Snapshot) -> None:
     earliest = snapshots.earliest_id()
     if not snapshots.exists(last.id):
         file_io.publish(snapshots.paths.snapshot(last.id), serialize_snapshot(last))
-    snapshots.write_hint(LATEST, last.id)
+    check_hint(snapshots.write_hint(LATEST, last.id), snapshots.paths.snapshot_folder())
     for snapshot_id in reversed(snapshots.list_ids()):
         if snapshot_id > last.id:
             file_io.delete_quietly([snapshots.paths.snapshot(snapshot_id)])
@@ -93,11 +93,18 @@ def truncate_history(table: Table, last: Snapshot) -> None:
     _truncate_changelogs(table, last.id)
 
 
+def check_hint(written: bool, folder: str) -> None:
+    """Raises: CommitError: a LATEST hint would name a file that is about to go, where Java looks no further."""
+    if not written:
+        raise CommitError("the LATEST hint can neither be written nor deleted", folder, "Allow it, then run again.")
+
+
 def _truncate_changelogs(table: Table, last: int) -> None:
     changelogs = Changelogs(table.file_io, table.paths)
     ids = changelogs.list_ids()
     if not ids or ids[-1] <= last:
         return
     # Java writes -1 where none is left.
-    changelogs.write_hint(LATEST, max((number for number in ids if number <= last), default=-1))
+    newest = max((number for number in ids if number <= last), default=-1)
+    check_hint(changelogs.write_hint(LATEST, newest), table.paths.changelog_folder())
     table.file_io.delete_quietly(table.paths.changelog(number) for number in reversed(ids) if number > last)

@@ -19,7 +19,7 @@ from pyroaring import BitMap, FrozenBitMap
 from maintenance.commit.commit import abort, commit_rows
 from maintenance.commit.publish import OPERATION_PROPERTY, CommitIdentity
 from maintenance.compaction.append import AppendCompaction, AppendCompactionTask, rewrite_append
-from maintenance.errors import ConflictError, OptionError, PaimonError, PredicateError, UnsupportedError
+from maintenance.errors import ConflictError, OptionError, PredicateError, UnsupportedError
 from maintenance.format.data_file import FileSource
 from maintenance.format.deletion_vector import DeletionVector
 from maintenance.format.manifest import ManifestEntry
@@ -229,7 +229,7 @@ def _by_rewriting(spark: "SparkSession | None", state: TargetState, positions: P
     done = run_tasks(spark, rewrite_append, tasks)
     try:
         return all_done(done, state.table.identifier)
-    except PaimonError:
+    except BaseException:
         abort(state.table.commit_target(), [message for message in done if isinstance(message, CommitMessage)])
         raise
 
@@ -242,7 +242,7 @@ def new_rows(spark: "SparkSession | None", table: Table, data: "DataFrame | pa.T
     done = write_frame(data, FrameWrite(context, state))
     try:
         return all_done(done, table.identifier)
-    except PaimonError:
+    except BaseException:
         abort(table.commit_target(), [message for message in done if isinstance(message, CommitMessage)])
         raise
 

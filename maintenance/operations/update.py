@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from maintenance.commit.commit import abort
-from maintenance.errors import DataError, PaimonError
+from maintenance.errors import DataError
 from maintenance.operations.assignments import Assigned, assigned, resolved
 from maintenance.operations.record_changes import UPDATED, check_moves, check_updates, newest, write_records
 from maintenance.operations.row_changes import (
@@ -138,7 +138,7 @@ def applied(
                 "Use conditions and values that are the same each time they are evaluated.",
             )
         deleted = deleted_rows(spark, state, positions)
-    except PaimonError:
+    except BaseException:
         abort(table.commit_target(), appended)
         raise
     ids = commit_changed(table, [*deleted, *appended], report.operation)

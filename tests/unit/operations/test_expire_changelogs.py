@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from maintenance.errors import OptionError
-from maintenance.metadata.snapshots import EARLIEST, LATEST
+from maintenance.metadata.hints import EARLIEST, LATEST
 from maintenance.operations.compact import compact
 from maintenance.operations.create_tag import create_tag
 from maintenance.operations.expire_changelogs import expire_changelogs

@@ -9,7 +9,7 @@ import pytest
 
 from maintenance.errors import CorruptFileError, OptionError, UnsupportedError
 from maintenance.format.snapshot import serialize_snapshot
-from maintenance.metadata.snapshots import EARLIEST
+from maintenance.metadata.hints import EARLIEST
 from maintenance.operations.compact import compact
 from maintenance.operations.create_tag import create_tag
 from maintenance.operations.expire_snapshots import expire_snapshots

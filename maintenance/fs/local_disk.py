@@ -1,0 +1,151 @@
+"""Changes of a local disk that survive a power cut.
+
+A file is safe once it and the folder that names it are flushed; a new folder is safe once its parent is. So a file that
+others rely on is published in this order: everything that it names is flushed with its folders (`flush`, several files
+at a time, which a disk does together), the file is written under another name and flushed, it gets its name, and the
+folder is flushed. What fails on the way leaves no file behind.
+"""
+
+import errno
+import logging
+import os
+import uuid
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+
+from maintenance.errors import WriteError
+
+_LOG = logging.getLogger(__name__)
+_THREADS = 8
+# File systems that cannot flush a folder, or do not need it, answer so.
+_CANNOT_FLUSH_FOLDERS = frozenset((errno.EINVAL, errno.ENOTSUP, errno.EBADF, errno.EACCES, errno.EPERM))
+
+
+def write_new(path: str, data: bytes, *, flushed: bool) -> None:
+    """Write a file whose name nobody else uses. On an error nothing of it stays."""
+    try:
+        with open(path, "wb") as file:
+            file.write(data)
+            if flushed:
+                file.flush()
+                os.fsync(file.fileno())
+    except BaseException:
+        _remove_quietly(path)
+        raise
+
+
+def publish(path: str, data: bytes) -> bool:
+    """Create a file atomically and flushed. Returns False if one of that name exists.
+
+    Raises: WriteError: certainly there is no file of that name because of this call.
+    """
+    temporary = _temporary(path)
+    try:
+        make_folders(os.path.dirname(path))
+        write_new(temporary, data, flushed=True)
+    except OSError as error:
+        raise WriteError(
+            f"a file cannot be written: {error.strerror}", path, "Make room on the disk, then run again."
+        ) from error
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        # A network file system may lose the answer to a link that it has made: then the file has two names.
+        if not _has_two_names(temporary):
+            raise WriteError(
+                f"a file cannot be published: {error.strerror}", path, "Use a disk with hard links, or an object store."
+            ) from error
+    finally:
+        _remove_quietly(temporary)
+    try:
+        flush_folder(os.path.dirname(path))
+    except OSError as error:
+        _LOG.warning("%s is published, but a power cut now may lose it: its folder cannot be flushed: %s", path, error)
+    return True
+
+
+def replace(path: str, data: bytes, *, flushed: bool) -> None:
+    """Replace a small file as a whole; readers see the old or the new content. On an error the old one stays."""
+    temporary = _temporary(path)
+    make_folders(os.path.dirname(path))
+    write_new(temporary, data, flushed=flushed)
+    try:
+        os.replace(temporary, path)
+    except BaseException:
+        _remove_quietly(temporary)
+        raise
+    if flushed:
+        flush_folder(os.path.dirname(path))
+
+
+def flush(paths: Iterable[str], root: str) -> None:
+    """Flush files, their folders, and those between them and `root`. Raises: OSError, also for a missing file."""
+    files = list(dict.fromkeys(paths))
+    folders = {folder for path in files for folder in _folders_up_to(os.path.dirname(path), root)}
+    with ThreadPoolExecutor(_THREADS) as pool:
+        list(pool.map(_flush_file, files))
+        list(pool.map(flush_folder, folders))
+
+
+def flush_folder(folder: str) -> None:
+    """Make the names in a folder safe."""
+    descriptor = os.open(folder or ".", os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in _CANNOT_FLUSH_FOLDERS:
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def make_folders(folder: str) -> None:
+    """Make a folder with those above it; new ones are flushed into their parents."""
+    missing = []
+    above = folder
+    while above and not os.path.isdir(above):
+        missing.append(above)
+        above = os.path.dirname(above)
+    if not missing:
+        return
+    os.makedirs(folder, exist_ok=True)
+    for path in reversed(missing):
+        flush_folder(os.path.dirname(path))
+
+
+def _flush_file(path: str) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _folders_up_to(folder: str, root: str) -> list[str]:
+    """A folder and those above it up to `root`; alone if it is elsewhere."""
+    if folder != root and not folder.startswith(f"{root}/"):
+        return [folder]
+    found = [folder]
+    while found[-1] != root:
+        found.append(os.path.dirname(found[-1]))
+    return found
+
+
+def _temporary(path: str) -> str:
+    """A hidden name beside a file, for what is to become it."""
+    return os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.{uuid.uuid4()}.tmp")
+
+
+def _has_two_names(path: str) -> bool:
+    try:
+        return os.stat(path).st_nlink > 1
+    except OSError:
+        return False
+
+
+def _remove_quietly(path: str) -> None:
+    with suppress(OSError):
+        os.unlink(path)

@@ -1,0 +1,56 @@
+"""Changes of a local disk: what fails leaves nothing behind, and what is flushed can be flushed."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from maintenance.errors import WriteError
+from maintenance.fs import local_disk
+from tests.no_room import no_room
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(os.listdir(folder))
+
+
+def test_a_file_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
+    with no_room(), pytest.raises(OSError, match="too large"):
+        local_disk.write_new(str(tmp_path / "manifest-1"), b"content", flushed=True)
+    assert names(tmp_path) == []
+
+
+def test_a_file_that_cannot_be_published_leaves_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "snapshot" / "snapshot-1"
+    with no_room(), pytest.raises(WriteError, match="cannot be written"):
+        local_disk.publish(str(path), b"content")
+    assert names(path.parent) == []
+    assert local_disk.publish(str(path), b"content")
+    assert names(path.parent) == ["snapshot-1"]
+
+
+def test_a_file_that_cannot_be_replaced_stays(tmp_path: Path) -> None:
+    path = tmp_path / "LATEST"
+    local_disk.replace(str(path), b"1", flushed=True)
+    with no_room(), pytest.raises(OSError, match="too large"):
+        local_disk.replace(str(path), b"2", flushed=True)
+    assert path.read_bytes() == b"1"
+    assert names(tmp_path) == ["LATEST"]
+
+
+def test_publishing_where_no_folder_can_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(WriteError):
+        local_disk.publish(str(tmp_path / "file" / "snapshot-1"), b"content")
+
+
+def test_flushing(tmp_path: Path) -> None:
+    files = [tmp_path / "t" / f"p={number}" / "bucket-0" / "data" for number in range(3)]
+    for file in files:
+        local_disk.make_folders(str(file.parent))
+        local_disk.write_new(str(file), b"x", flushed=False)
+    local_disk.flush(map(str, files), str(tmp_path / "t"))
+    local_disk.flush([str(files[0])], str(tmp_path / "elsewhere"))
+    local_disk.flush([], str(tmp_path))
+    with pytest.raises(FileNotFoundError):
+        local_disk.flush([str(tmp_path / "gone")], str(tmp_path))
