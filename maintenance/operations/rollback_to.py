@@ -10,7 +10,7 @@ Of an expired snapshot that a tag holds the file is written first. It counts as 
 
 from dataclasses import dataclass
 
-from maintenance.errors import CommitError, ConflictError, NotFoundError, OptionError
+from maintenance.errors import ConflictError, NotFoundError, OptionError, WriteError
 from maintenance.format.snapshot import Snapshot, serialize_snapshot
 from maintenance.metadata.changelogs import Changelogs
 from maintenance.metadata.hints import EARLIEST, LATEST
@@ -94,9 +94,9 @@ def truncate_history(table: Table, last: Snapshot) -> None:
 
 
 def check_hint(written: bool, folder: str) -> None:
-    """Raises: CommitError: a LATEST hint would name a file that is about to go, where Java looks no further."""
+    """Raises: WriteError: a LATEST hint would name a file that is about to go, where Java looks no further."""
     if not written:
-        raise CommitError("the LATEST hint can neither be written nor deleted", folder, "Allow it, then run again.")
+        raise WriteError("the LATEST hint can neither be written nor deleted", folder, "Allow it, then run again.")
 
 
 def _truncate_changelogs(table: Table, last: int) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from maintenance.errors import CommitError
+from maintenance.errors import WriteError
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.hints import EARLIEST, LATEST
 from maintenance.operations.expire_snapshots import expire_snapshots
@@ -70,7 +70,7 @@ def test_going_back_leaves_no_hint_that_misleads(tmp_path: Path) -> None:
     for number in range(3):
         put(table, {1: f"{number}"})
     # Java takes a hint for the newest snapshot if there is no file after it.
-    with pytest.raises(CommitError, match="neither be written nor deleted"):
+    with pytest.raises(WriteError, match="neither be written nor deleted"):
         rollback_to(replace(table, file_io=NoHints(kept=True)), snapshot_id=1)
     assert table.snapshots.list_ids() == [1, 2, 3]
     rollback_to(replace(table, file_io=NoHints()), snapshot_id=1)
