@@ -36,9 +36,14 @@ def unreachable_files(table: Table) -> set[str]:
     return {path for path in files_on_disk(table) - named if not _is_record(path)}
 
 
-def missing_files(table: Table, snapshot: Snapshot) -> set[str]:
-    """Files that a snapshot names and that are not there."""
-    return {path for path in _named(table, snapshot, changelog=True) if not os.path.exists(path)}
+def missing_files(table: Table, snapshot: Snapshot, *, changelog: bool = True) -> set[str]:
+    """Files that a snapshot names and that are not there. `changelog`: its changelog among them, which tags lack."""
+    return {path for path in _named(table, snapshot, changelog=changelog) if not os.path.exists(path)}
+
+
+def files_of(table: Table, snapshot: Snapshot) -> set[str]:
+    """Files that a snapshot names, all but its changelog."""
+    return set(_named(table, snapshot, changelog=False))
 
 
 def changes_of(table: Table, changelog: Snapshot) -> Iterator[str]:

@@ -1,0 +1,81 @@
+"""Which files are left that nothing names, and whether a process that was killed can have left them.
+
+A process that is killed leaves the files it was writing, and nobody can know them but by their age. So a file that
+nothing names must have been changed while an operation ran that never came to its end: from its entry in the journal to
+the death of its process. The files of a deleted branch belong to nobody either; the journal has their names.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from maintenance.table.table import Table
+from tests.chaos.journal import Entry
+from tests.chaos.processes import Death
+from tests.models.reachable import unreachable_files
+
+# The kernel dates files by a clock that lags a few milliseconds behind.
+_LAG = 50_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Unended:
+    """An operation that did not come to its end. Times: nanoseconds since 1970."""
+
+    name: str
+    task: str
+    begun: int
+    ended: int
+
+    def may_have_left(self, changed: int) -> bool:
+        return self.begun - _LAG <= changed <= self.ended + _LAG
+
+
+def unended(journals: Mapping[str, Sequence[Entry]], deaths: Iterable[Death]) -> list[Unended]:
+    """Operations that were killed, or that failed in a way that leaves open whether they were committed."""
+    died = {(death.name, death.incarnation): death.wall for death in deaths}
+    found = []
+    for name, entries in journals.items():
+        open_since: dict[int, Entry] = {}
+        for entry in entries:
+            if entry["what"] == "begin":
+                open_since[entry["incarnation"]] = entry
+            elif entry["what"] in ("done", "failed"):
+                begun = open_since.pop(entry["incarnation"], None)
+                if begun is not None and entry["what"] == "failed" and _is_open(name, entry):
+                    found.append(Unended(name, entry["task"], begun["wall"], entry["wall"]))
+        for incarnation, entry in open_since.items():
+            if (name, incarnation) in died:
+                found.append(Unended(name, entry["task"], entry["wall"], died[name, incarnation]))
+    return found
+
+
+def _is_open(name: str, entry: Entry) -> bool:
+    return name == "java" or "No space left on device" in entry["text"]
+
+
+def leftovers(
+    table: Table, journals: Mapping[str, Sequence[Entry]], deaths: Iterable[Death]
+) -> Iterator[tuple[str, str]]:
+    """Files that nothing names, with who may have left them; ``""`` if nobody can have."""
+    operations = unended(journals, deaths)
+    of_branches = {
+        path for entries in journals.values() for e in entries if e["what"] == "leaves" for path in e["files"]
+    }
+    for path in sorted({*unreachable_files(table), *_hidden(table)}):
+        changed = os.stat(path).st_mtime_ns
+        left = next((part for part in operations if part.may_have_left(changed)), None)
+        if left is not None:
+            yield path, f"{left.task} of {left.name}"
+        elif path in of_branches:
+            yield path, "a deleted branch"
+        elif "/branch/." in path and any(part.task.endswith("branch") for part in operations):
+            yield path, "a branch that was being made or deleted"
+        else:
+            yield path, ""
+
+
+def _hidden(table: Table) -> set[str]:
+    """Temporary files, whose names start with a dot."""
+    found = (os.path.join(folder, name) for folder, _, names in os.walk(table.location) for name in names)
+    return {path for path in found if "/." in path.removeprefix(table.location)}
