@@ -10,7 +10,7 @@ Source: metadata sections 8.1, 10.1, 10.2; stricter than Java, which asks only t
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from maintenance.errors import CorruptFileError
 from maintenance.format.manifest import FileKind, ManifestEntry
@@ -91,9 +91,39 @@ def counting_ids(snapshots: Snapshots) -> list[int]:
     return [i for i in snapshots.list_ids() if earliest is not None and i >= earliest]
 
 
-def tag_census(branches: Branches) -> Mapping[str, tuple[str, ...]]:
-    """Names of the tags of each branch: a holder that appears while files are being deleted changes it."""
-    return {branch: tuple(branches.tags(branch).names()) for branch in branches.names()}
+@dataclass(frozen=True, slots=True)
+class Census:
+    """Who held what at one moment. A plan of deletions counts only while the census is the one it was made at.
+
+    A tag that appears, or is moved to another snapshot, needs files that the plan deletes. A tag or snapshot that goes
+    leaves files to whoever deletes last: two removals that each count on the other would leave them to nobody.
+
+    Attributes:
+        tags: the snapshot of each tag, by branch and name.
+        earliest: id of each branch's earliest snapshot.
+    """
+
+    tags: Mapping[str, Mapping[str, Snapshot]]
+    earliest: Mapping[str, int | None]
+
+    @classmethod
+    def of(cls, branches: Branches) -> "Census":
+        """The census now."""
+        names = branches.names()
+        with ThreadPoolExecutor(READERS) as pool:
+            tags = list(pool.map(lambda name: branches.tags(name).all(), names))
+            earliest = list(pool.map(lambda name: branches.snapshots(name).earliest_id(), names))
+        held = [{name: tag.snapshot for name, tag in found.items()} for found in tags]
+        return cls(dict(zip(names, held, strict=True)), dict(zip(names, earliest, strict=True)))
+
+    def without_tags(self, branch: str, names: Collection[str]) -> "Census":
+        """The same without some tags of a branch."""
+        left = {name: snapshot for name, snapshot in self.tags[branch].items() if name not in names}
+        return replace(self, tags={**self.tags, branch: left})
+
+    def without_earliest(self, branch: str) -> "Census":
+        """The same without a branch's earliest snapshot."""
+        return replace(self, earliest={**self.earliest, branch: None})
 
 
 def holders_of(

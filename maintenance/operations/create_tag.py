@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from maintenance.errors import AlreadyExistsError, NotFoundError, OptionError
 from maintenance.format.snapshot import Snapshot
 from maintenance.format.tag import Tag
+from maintenance.operations.tag_removal import take_back
 from maintenance.options import table as table_options
 from maintenance.table.table import Table
 
@@ -47,8 +48,9 @@ def create_tag(
         retained = default if time_retained is None else time_retained
         # Without a life time the file is exactly the snapshot's: old readers know no more.
         created = None if retained is None else local_time(now)
-        if table.tags.publish(name, Tag(snapshot, created, retained)):
-            return _checked(table, name, snapshot)
+        tag = Tag(snapshot, created, retained)
+        if table.tags.publish(name, tag):
+            return kept(table, name, tag)
         known = table.tags.get(name)
     if not ignore_if_exists:
         raise AlreadyExistsError(
@@ -107,9 +109,10 @@ def expired_meanwhile(table: Table, snapshot: Snapshot) -> NotFoundError:
     return NotFoundError(f"snapshot {snapshot.id} expired meanwhile", table.identifier, "Tag a newer snapshot.")
 
 
-def _checked(table: Table, name: str, snapshot: Snapshot) -> TagReport:
-    """Take the tag back if its snapshot is lost."""
-    if is_lost(table, name, snapshot):
+def kept(table: Table, name: str, tag: Tag) -> TagReport:
+    """The report of a tag just published. Raises: NotFoundError: its snapshot is lost, and the tag is taken back."""
+    if is_lost(table, name, tag.snapshot):
         table.tags.remove(name)
-        raise expired_meanwhile(table, snapshot)
-    return TagReport(table.identifier, name, snapshot.id, created=True)
+        take_back(table, name, tag)
+        raise expired_meanwhile(table, tag.snapshot)
+    return TagReport(table.identifier, name, tag.snapshot.id, created=True)

@@ -3,10 +3,11 @@
 Works through the whole backlog, `snapshot.expire.limit` snapshots at a time. Of each batch the EARLIEST hint moves
 first, so that readers no longer start at what is about to lose files; then go data, changelog and index files,
 manifests, lists, and at last the snapshots' own files. What a run that died has left is finished first (`unfinished`).
-Tags are looked at once more after EARLIEST has moved: if one appeared meanwhile, the rest is planned anew, as it is
-when another expiry deletes what this one is reading. Where changes are kept longer than snapshots, each snapshot's
-changes become a long-lived changelog before anything goes; at the end those that are due expire too. Consumers that
-made no progress for `consumer.expiration-time` go first. Emptied folders are not handled: their option is refused.
+Tags are looked at once more after EARLIEST has moved: if one appeared, moved or went meanwhile, the rest is planned
+again, as it is when another expiry deletes what this one is reading. Where changes are kept longer than snapshots, each
+snapshot's changes become a long-lived changelog before anything goes; at the end those that are due expire too.
+Consumers that made no progress for `consumer.expiration-time` go first. Emptied folders are not handled: their option
+is refused.
 Source: metadata section 10.1, Java `ExpireSnapshotsImpl`.
 """
 
@@ -21,7 +22,7 @@ from maintenance.errors import ConflictError, CorruptFileError
 from maintenance.format.snapshot import Snapshot
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.hints import EARLIEST
-from maintenance.metadata.holders import counting_ids, holders_of, needed_by, tag_census
+from maintenance.metadata.holders import Census, counting_ids, holders_of, needed_by
 from maintenance.operations.expire_changelogs import expire_changelogs
 from maintenance.operations.expiry_rules import ExpiryRange, Retention, plan_range
 from maintenance.operations.removal import Removal, batch_text, plan_removals, remove
@@ -125,7 +126,7 @@ class _Plan:
     range: ExpiryRange
     pending: tuple[Removal, ...]
     removals: tuple[Removal, ...]
-    census: Mapping[str, tuple[str, ...]]
+    census: Census
     notes: tuple[str, ...]
     becoming: Mapping[str, Snapshot] = field(default_factory=dict)
 
@@ -154,7 +155,7 @@ class _Expiry:
             if self._carry_out(plan):
                 return self._report(plan, dry_run=False)
         raise ConflictError(
-            f"tags or branches appeared in each of {_MAX_PLANS} attempts", self.table.identifier, "Run again."
+            f"tags or branches changed in each of {_MAX_PLANS} attempts", self.table.identifier, "Run again."
         )
 
     def _plan(self) -> _Plan:
@@ -171,7 +172,7 @@ class _Expiry:
     def _plan_once(self) -> _Plan:
         snapshots, manifests = self.table.snapshots, self.table.manifests
         branches = Branches(self.table.file_io, self.table.paths)
-        census = tag_census(branches)
+        census = self._census()
         find = cache(snapshots.find)
 
         def time_of(snapshot_id: int) -> int | None:
@@ -196,7 +197,7 @@ class _Expiry:
         return _Plan(chosen, plan.removals[:at], plan.removals[at:], census, notes, by_id)
 
     def _carry_out(self, plan: _Plan) -> bool:
-        """Delete, a batch at a time. False if a tag or branch appeared, so that the rest must be planned anew."""
+        """Delete, a batch at a time. False if tags or branches changed, so that the rest must be planned again."""
         snapshots = self.table.snapshots
         if plan.pending and not self._remove(plan, plan.pending):
             return False
@@ -217,12 +218,16 @@ class _Expiry:
         return True
 
     def _remove(self, plan: _Plan, batch: Sequence[Removal]) -> bool:
-        if tag_census(Branches(self.table.file_io, self.table.paths)) != plan.census:
+        if self._census() != plan.census:
             return False
         self.progress(batch_text(batch))
         remove(self.table.file_io, batch)
         self.done += batch
         return True
+
+    def _census(self) -> Census:
+        """Who holds what, apart from the snapshots of this branch, whose earliest moves as they expire."""
+        return Census.of(Branches(self.table.file_io, self.table.paths)).without_earliest(self.table.branch)
 
     def _report(self, plan: _Plan, *, dry_run: bool) -> ExpireSnapshotsReport:
         deletions = [deletion for removal in self.done for deletion in removal.deletions]

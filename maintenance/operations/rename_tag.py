@@ -1,7 +1,8 @@
 """Give a tag another name: procedure `rename_tag`. Source: Java `TagManager`."""
 
-from maintenance.errors import AlreadyExistsError
+from maintenance.errors import AlreadyExistsError, NotFoundError
 from maintenance.operations.create_tag import check_tag_name
+from maintenance.operations.tag_removal import take_back
 from maintenance.options import table as table_options
 from maintenance.table.table import Table
 
@@ -18,4 +19,9 @@ def rename_tag(table: Table, tag: str, target_tag: str) -> None:
         return
     if not table.tags.publish(target_tag, held) and table.tags.find(target_tag) != held:
         raise AlreadyExistsError(f"tag '{target_tag}' exists", table.identifier, "Choose another name.")
+    if table.tags.find(tag) != held:
+        # Whoever deletes a tag retires it, then looks at the tags once more: it may not have seen the new name.
+        table.tags.remove(target_tag)
+        take_back(table, target_tag, held)
+        raise NotFoundError(f"tag '{tag}' was deleted meanwhile", table.identifier, "Use another tag.")
     table.tags.remove(tag)

@@ -1,13 +1,22 @@
-"""Let a tag hold another snapshot: procedure `replace_tag`. Source: metadata section 10.2, Java `TagManager`."""
+"""Let a tag hold another snapshot: procedure `replace_tag`.
 
+What the tag held is given up only when it is certain that the new snapshot stays: it may be expiring at that moment. So
+a second tag holds it first. If the process dies, the second tag expires by itself after an hour.
+Source: metadata section 10.2, Java `TagManager`.
+"""
+
+import uuid
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from maintenance.format.tag import Tag
-from maintenance.operations.create_tag import TagReport, expired_meanwhile, is_lost, local_time, snapshot_to_tag
+from maintenance.operations.create_tag import TagReport, create_tag, local_time, snapshot_to_tag
 from maintenance.operations.tag_removal import plan_tag_removal, remove_tags
 from maintenance.options import table as table_options
 from maintenance.table.table import Table
+
+GUARD_PREFIX = "replacing-"
+_GUARDED = timedelta(hours=1)
 
 
 def replace_tag(
@@ -31,12 +40,11 @@ def replace_tag(
     retained = default if time_retained is None else time_retained
     tag = Tag(snapshot, None if retained is None else local_time(now), retained)
     if tag != before:
-        # Its record goes first: if the process dies now, the tag still holds all of it, and nothing is deleted.
-        record = table.tags.record(name, before)
+        guard = f"{GUARD_PREFIX}{uuid.uuid4()}"
+        create_tag(table, guard, snapshot_id=snapshot.id, time_retained=_GUARDED, now=now)
+        # The record goes first: if the process dies now, the tag still holds all of it, and nothing is deleted.
+        table.tags.record(name, before)
         table.tags.replace(name, tag)
-        if is_lost(table, name, snapshot):
-            table.tags.replace(name, before)
-            table.file_io.delete_quietly([record])
-            raise expired_meanwhile(table, snapshot)
+        table.tags.remove(guard)
         remove_tags(table, {}, plan_tag_removal(table, {}), progress or (lambda _: None))
     return TagReport(table.identifier, name, snapshot.id, created=False)

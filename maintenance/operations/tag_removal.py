@@ -2,17 +2,19 @@
 
 Java deletes the tag's file and then what it named, so that dying between leaves files that nothing names; the other
 order would leave a tag that cannot be read. Here the tag is first retired: no reader finds it any more, and its record
-names what is to go until that is gone (`unfinished`). What any snapshot, tag or branch needs stays; the changelog is
-the snapshots' own. Source: metadata section 10.2, Java `TagManager`, `TagDeletion`.
+names what is to go until that is gone (`unfinished`). If tags changed or snapshots expired since the plan was made, the
+rest is planned again: what both used would be left to nobody otherwise. What any snapshot, tag or branch needs stays;
+the changelog is the snapshots' own. Source: metadata section 10.2, Java `TagManager`, `TagDeletion`.
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
-from maintenance.errors import ConflictError
+from maintenance.errors import ConflictError, PaimonError
 from maintenance.format.tag import Tag
 from maintenance.metadata.branches import Branches
-from maintenance.metadata.holders import holders_of, needed_by, tag_census
+from maintenance.metadata.holders import Census, holders_of, needed_by
 from maintenance.operations.removal import Leaving, Removal, batch_text, plan_removals, remove
 from maintenance.operations.unfinished import unfinished, unfinished_notes
 from maintenance.table.table import Table
@@ -22,10 +24,10 @@ _MAX_PLANS = 10
 
 @dataclass(frozen=True, slots=True)
 class TagRemovalPlan:
-    """`census`: the tags of each branch at the time of planning, those that go among them."""
+    """`census`: at the time of planning, with the tags that go."""
 
     removals: tuple[Removal, ...]
-    census: Mapping[str, tuple[str, ...]]
+    census: Census
     notes: tuple[str, ...]
 
     @property
@@ -37,7 +39,7 @@ class TagRemovalPlan:
 def plan_tag_removal(table: Table, due: Mapping[str, Tag]) -> TagRemovalPlan:
     """What goes with these tags and with what an earlier run left."""
     branches = Branches(table.file_io, table.paths)
-    census = tag_census(branches)
+    census = Census.of(branches)
     leaving = unfinished(branches)
     notes = unfinished_notes(leaving)
     leaving += [Leaving(f"tag {name}", tag.snapshot, table.paths.tag(name)) for name, tag in due.items()]
@@ -48,20 +50,32 @@ def plan_tag_removal(table: Table, due: Mapping[str, Tag]) -> TagRemovalPlan:
     return TagRemovalPlan(plan.removals, census, (*notes, *plan.notes))
 
 
+def take_back(table: Table, name: str, tag: Tag) -> None:
+    """Let nothing hold what a tag held that was given up: an expiry that saw it may have kept files for it alone.
+
+    If that fails now, the record is worked off by the next removal of tags or snapshots.
+    """
+    table.tags.record(name, tag)
+    with suppress(PaimonError, OSError):
+        remove_tags(table, {}, plan_tag_removal(table, {}), lambda _: None)
+
+
 def remove_tags(
     table: Table, due: Mapping[str, Tag], plan: TagRemovalPlan, progress: Callable[[str], None]
 ) -> TagRemovalPlan:
-    """Retire the tags and delete what goes. Returns what was deleted: a new plan if other tags appeared meanwhile."""
+    """Retire the tags and delete what goes. Returns what was deleted: a new plan if the census has changed."""
     branches = Branches(table.file_io, table.paths)
     records = [table.tags.retire(name) for name in due]
-    census = {**plan.census, table.branch: tuple(n for n in plan.census[table.branch] if n not in due)}
+    census = plan.census.without_tags(table.branch, due)
     for _ in range(_MAX_PLANS):
-        if tag_census(branches) == census:
+        if Census.of(branches) == census:
             if plan.removals:
                 progress(batch_text(plan.removals))
             remove(table.file_io, plan.removals)
             table.file_io.delete_quietly(records)
             return plan
         plan = plan_tag_removal(table, {})
-        census = dict(plan.census)
-    raise ConflictError(f"tags appeared in each of {_MAX_PLANS} attempts", table.identifier, "Run again.")
+        census = plan.census
+    raise ConflictError(
+        f"tags changed or snapshots expired in each of {_MAX_PLANS} attempts", table.identifier, "Run again."
+    )

@@ -493,6 +493,11 @@ def replace_first(table: Table) -> None:
     replace_tag(table, "first", snapshot_id=5)
 
 
+def expire_tags_later(table: Table) -> None:
+    """When the second tag, which held the new snapshot meanwhile, expires."""
+    expire_tags(table, now=datetime.now() + 2 * HOUR)
+
+
 def check_replaced(table: Table) -> None:
     assert rows_of_tag(table, "first") == rows(table)
     assert table.tags.retired() == {}
@@ -643,14 +648,14 @@ SCENARIOS = {
             (make_branch,),
             check_history,
         ),
-        # An expiry of tags works off what the killed one left on record.
+        # An expiry of tags works off what the killed one left on record, and the tag that held the new snapshot.
         Scenario(
             "replace_tag",
             prepare_history,
             replace_first,
             check_replaced,
             check_old_or_new_tag,
-            (replace_first, expire_old_tags),
+            (replace_first, expire_tags_later),
             check_replaced_once,
         ),
     )

@@ -13,6 +13,7 @@ from maintenance.metadata.hints import EARLIEST
 from maintenance.operations.compact import compact
 from maintenance.operations.create_tag import create_tag
 from maintenance.operations.expire_snapshots import expire_snapshots
+from maintenance.operations.replace_tag import replace_tag
 from maintenance.table.table import Table
 from tests.models.reachable import files_on_disk, missing_files, unreachable_files
 from tests.small_tables import branch_from_tag, put, rows, rows_at, rows_of_tag, set_commit_time, small_table
@@ -244,6 +245,22 @@ def test_a_tag_created_meanwhile_is_seen(tmp_path: Path) -> None:
 
     assert drop_all_but(table, 1, progress=tag_once) == tuple(range(1, 12))
     assert rows_of_tag(table, "late") == expected
+    assert unreachable_files(table) == set()
+
+
+def test_a_tag_that_is_moved_meanwhile_keeps_its_new_snapshot(tmp_path: Path) -> None:
+    table = filled(tmp_path, {"snapshot.expire.limit": "3"})
+    create_tag(table, "moving")
+    expected = rows_at(table, 7)
+    moved: list[str] = []
+
+    def move_once(line: str) -> None:
+        if not moved:
+            replace_tag(table, "moving", snapshot_id=7)
+        moved.append(line)
+
+    assert drop_all_but(table, 1, progress=move_once) == tuple(range(1, 12))
+    assert rows_of_tag(table, "moving") == expected
     assert unreachable_files(table) == set()
 
 
