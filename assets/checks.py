@@ -34,7 +34,7 @@ def changelog_check(table: TableConfig) -> dg.AssetChecksDefinition:
     def changelog_holds(
         context: dg.AssetCheckExecutionContext, config: AuditConfig, catalog: PaimonCatalog, spark: Spark
     ) -> dg.AssetCheckResult:
-        with told_as_failure():
+        with told_as_failure(context, lambda: catalog.place_of(table.identifier)):
             opened = catalog.get_table(table.identifier)  # before Spark is started for nothing
             report = audit_changelog(spark.session(), opened, config.start, config.end)
             context.log.info(str(report))
@@ -78,7 +78,7 @@ def fsck_check(table: TableConfig) -> dg.AssetChecksDefinition:
     def fsck_holds(
         context: dg.AssetCheckExecutionContext, config: FsckConfig, catalog: PaimonCatalog, spark: Spark
     ) -> dg.AssetCheckResult:
-        with told_as_failure():
+        with told_as_failure(context, lambda: catalog.place_of(table.identifier)):
             file_io, location = catalog.place_of(table.identifier)
             session = spark.session() if config.deep else None
             report = fsck(file_io, location, deep=config.deep, spark=session, progress=context.log.info)

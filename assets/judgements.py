@@ -71,7 +71,7 @@ def table_checks(config: TableConfig) -> dg.AssetChecksDefinition:
         can_subset=True,
     )
     def checks(context: dg.AssetCheckExecutionContext, catalog: PaimonCatalog) -> Iterator[dg.AssetCheckResult]:
-        with told_as_failure():
+        with told_as_failure(context, lambda: catalog.place_of(config.identifier)):
             table = catalog.get_table(config.identifier)
             wanted = {check.name for check in context.selected_asset_check_keys}
             for judgement in judge(config, table, datetime.now(UTC)):

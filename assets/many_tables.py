@@ -14,13 +14,13 @@ import dagster as dg
 from assets import keys
 from assets.account import BEFORE
 from assets.config import TableConfig
-from assets.failures import AFTER_CONFLICT, failed_groups, told_as_failure
+from assets.failures import group_error, parts_failed, told_as_failure, worst_part
 from assets.history import keep_account
 from assets.metadata import report_numbers, shape_numbers
 from assets.plans import kept_plan, planned
 from assets.resources import PaimonCatalog, Spark
 from assets.step_config import CompactManyConfig
-from maintenance.errors import OptionError
+from maintenance.errors import OptionError, PaimonError
 from maintenance.operations.compact_database import (
     COMPACT_DATABASE,
     UNPLANNED,
@@ -43,7 +43,6 @@ def compact_many_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
     @dg.op(
         name="compact_tables",
         description="Compacts many tables in one run, so many at a time; one that fails holds up no other.",
-        retry_policy=AFTER_CONFLICT,
         tags={"paimon/action": "compact"},
         out=dg.Out(dg.Nothing),
     )
@@ -54,7 +53,7 @@ def compact_many_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
             policy = described[table.identifier].compaction
             return table.of_run(context.run_id).copy(policy.options(table.is_primary_key_table))
 
-        with told_as_failure():
+        with told_as_failure(context):
             at_a_time: dict[str, Any] = {"max_concurrent": config.max_concurrent, "opened": opened}
             file_io = catalog.file_io()
             plan = planned(config, catalog, file_io, "max_concurrent")
@@ -100,8 +99,15 @@ def _tell_plan(context: dg.OpExecutionContext, plan: StoredPlan, kept: Mapping[s
     context.add_output_metadata(dict(kept))
     unplanned = plan.arguments[UNPLANNED]
     if unplanned:
-        failure = failed_groups(unplanned)
-        raise dg.Failure(description=failure.description, metadata={**failure.metadata, **kept})
+        first, fix = (
+            next(iter(unplanned.values())),
+            "Correct it and launch a new dry run, or apply the plan without it.",
+        )
+        raise dg.Failure(
+            description=f"{len(unplanned)} tables could not be planned: {first} Next step: {fix}",
+            metadata={"tables that could not be planned": dg.MetadataValue.json(unplanned), "next step": fix, **kept},
+            allow_retries=False,
+        )
 
 
 def _tell(
@@ -109,9 +115,7 @@ def _tell(
 ) -> None:
     """Report each table that was changed to its asset and the history; fails if one failed."""
     rows = []
-    failed = dict(report.failed)
     for name, done in report.reports.items():
-        failed |= {f"{name} {group.partition} bucket {group.bucket}": group.message for group in done.failed}
         rows.append(_row(name, done))
         if done.snapshot_ids:
             account = {COMPACT_DATABASE: _numbers(done), BEFORE: shape_numbers(done.before)}
@@ -123,8 +127,12 @@ def _tell(
         "tables that were changed": sum(bool(done.snapshot_ids) for done in report.reports.values()),
         "what was done": dg.MetadataValue.table([dg.TableRecord(row) for row in rows]) if rows else "nothing",
     })  # fmt: skip
-    if failed:
-        raise failed_groups(failed)
+    outcomes: dict[str, PaimonError | None] = {**dict.fromkeys(report.reports), **report.errors}
+    outcomes |= {name: group_error(done.groups) for name, done in report.reports.items() if done.failed}
+    worst = worst_part(outcomes)
+    if worst is not None:
+        with told_as_failure(context, lambda: catalog.place_of(worst)):
+            raise parts_failed(outcomes, "tables")
 
 
 def _numbers(done: CompactReport) -> dict[str, Any]:

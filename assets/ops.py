@@ -19,14 +19,7 @@ from assets import keys
 from assets.account import BEFORE, Account, after_dry_step, is_dry, steps_of
 from assets.catalogue import columns_metadata
 from assets.config import TableConfig
-from assets.failures import (
-    AFTER_ANY_TROUBLE,
-    AFTER_CONFLICT,
-    ONCE_MORE,
-    failed_groups,
-    refuse_if_cancelled,
-    told_as_failure,
-)
+from assets.failures import check_groups, refuse_if_cancelled, told_as_failure
 from assets.health import health_page
 from assets.history import keep_account, keep_failure
 from assets.ingestion import apply_ingest, ingest_landed, plan_ingest
@@ -93,7 +86,6 @@ def _step(
     table: TableConfig,
     step: str,
     description: str,
-    retry_policy: dg.RetryPolicy,
     more_ins: Mapping[str, dg.In] = MappingProxyType({}),
 ) -> Callable[[Callable[..., Any]], dg.OpDefinition]:
     """The decorator of one step of one table. The first step of a job gets an empty account.
@@ -114,7 +106,9 @@ def _step(
             dry = is_dry(account) or (config is not None and given["config"].dry_run)
             if dry and config is not None:
                 given["config"] = given["config"].model_copy(update={"dry_run": True})
-            if is_dry(account) and given["catalog"].get_or_none(table.identifier)[1] is None:
+            with told_as_failure(context):
+                absent = is_dry(account) and given["catalog"].get_or_none(table.identifier)[1] is None
+            if absent:
                 context.log.info("Nothing to plan: the table does not exist yet.")
                 yield dg.Output(account)
                 return
@@ -136,7 +130,6 @@ def _step(
             config_schema=None if config is None else _schema(config),
             required_resource_keys=set(asked),
             pool=keys.pool(table.identifier),
-            retry_policy=retry_policy,
             tags={"paimon/table": table.identifier, "paimon/action": step},
         )
 
@@ -147,7 +140,7 @@ def _step(
 def step_of(context: dg.OpExecutionContext, catalog: PaimonCatalog, table: TableConfig, step: str) -> Iterator[None]:
     """A step's failure is told in one form, and written into the history."""
     try:
-        with told_as_failure():
+        with told_as_failure(context, lambda: catalog.place_of(table.identifier)):
             refuse_if_cancelled(context.instance, context.run_id)
             yield
     except dg.Failure as failure:
@@ -182,13 +175,7 @@ def _told_compaction(
 ) -> Account:
     """As `_told`, with the table before and after; fails if a group failed, which must not look like success."""
     before, after = shape_numbers(report.before), shape_numbers(report.after)
-    failed = {
-        f"{group.partition} bucket {group.bucket}": group.message
-        for group in report.groups
-        if group.outcome == "failed"
-    }
-    if failed:
-        raise failed_groups(failed)
+    check_groups(report.groups)
     told = {**more, **report_metadata(report), "before and after": before_and_after(before, after)}
     context.add_output_metadata(told)
     numbers = {**report_numbers(report), "input_bytes": sum(group.input_bytes for group in report.groups)}
@@ -199,7 +186,7 @@ def ingest_op(table: TableConfig) -> dg.OpDefinition:
     """Commit the micro-batches that landed since the last run."""
     description = "Commits each landed micro-batch once: repeated deliveries are recognised by their commit identifier."
 
-    @_step(table, "ingest", description, AFTER_ANY_TROUBLE, {LANDED: dg.In(dg.Nothing)})
+    @_step(table, "ingest", description, {LANDED: dg.In(dg.Nothing)})
     def ingest(
         context: dg.OpExecutionContext, account: Account, config: IngestConfig, catalog: PaimonCatalog, spark: Spark
     ) -> Account:
@@ -226,7 +213,7 @@ def compact_op(table: TableConfig) -> dg.OpDefinition:
         "Dedicated compaction: plans from the snapshot, merges in Spark, commits each group that did not lose."
     )
 
-    @_step(table, "compact", description, AFTER_CONFLICT)
+    @_step(table, "compact", description)
     def compact_table(
         context: dg.OpExecutionContext, account: Account, config: CompactConfig, catalog: PaimonCatalog, spark: Spark
     ) -> Account:
@@ -268,7 +255,7 @@ def changelog_op(table: TableConfig) -> dg.OpDefinition:
     """Write the changelog of what the table's top level has not seen yet."""
     description = "Brings every changed bucket to its top level and writes the changes (+I, -U, +U, -D) beside it."
 
-    @_step(table, "changelog", description, AFTER_CONFLICT)
+    @_step(table, "changelog", description)
     def changelog(
         context: dg.OpExecutionContext, account: Account, config: ChangelogConfig, catalog: PaimonCatalog, spark: Spark
     ) -> Account:
@@ -298,7 +285,7 @@ def file_index_op(table: TableConfig) -> dg.OpDefinition:
     """Build the file indexes that the table's options ask for, where a file lacks them."""
     description = "Builds missing file indexes; commits nothing where every file has its own."
 
-    @_step(table, "file_index", description, AFTER_CONFLICT)
+    @_step(table, "file_index", description)
     def file_index(
         context: dg.OpExecutionContext, account: Account, config: FileIndexConfig, catalog: PaimonCatalog, spark: Spark
     ) -> Account:
@@ -323,7 +310,7 @@ def tag_op(table: TableConfig, zone: ZoneInfo) -> dg.OpDefinition:
     """Create the tag that keeps a state of the table beyond the expiry that follows."""
     description = "Tags the newest snapshot, so that the expiry which follows keeps it; an existing tag stays."
 
-    @_step(table, "tag", description, ONCE_MORE)
+    @_step(table, "tag", description)
     def tag(context: dg.OpExecutionContext, account: Account, config: TagConfig, catalog: PaimonCatalog) -> Account:
         with step_of(context, catalog, table, "tag"):
             started = time.monotonic()
@@ -385,7 +372,7 @@ def expire_snapshots_op(table: TableConfig, zone: ZoneInfo) -> dg.OpDefinition:
     """Expire snapshots by the retention, and delete the files that only they used; `zone`: the schedule's."""
     description = "Expires snapshots and deletes what only they used; tags and consumers keep theirs."
 
-    @_step(table, "expire_snapshots", description, ONCE_MORE)
+    @_step(table, "expire_snapshots", description)
     def expire_old_snapshots(
         context: dg.OpExecutionContext, account: Account, config: ExpireSnapshotsConfig, catalog: PaimonCatalog
     ) -> Account:
@@ -415,7 +402,7 @@ def expire_partitions_op(table: TableConfig) -> dg.OpDefinition:
     """Drop partitions whose time is over, as the table's options say; a table that sets no time keeps them all."""
     description = "Drops partitions older than partition.expiration-time; without that option it does nothing."
 
-    @_step(table, "expire_partitions", description, ONCE_MORE)
+    @_step(table, "expire_partitions", description)
     def expire_old_partitions(
         context: dg.OpExecutionContext, account: Account, config: ExpirePartitionsConfig, catalog: PaimonCatalog
     ) -> Account:
@@ -443,7 +430,7 @@ def expire_tags_op(table: TableConfig) -> dg.OpDefinition:
     """Delete tags whose time is over, and the files that only they used."""
     description = "Deletes tags past their retention, and what only they used."
 
-    @_step(table, "expire_tags", description, ONCE_MORE)
+    @_step(table, "expire_tags", description)
     def expire_old_tags(
         context: dg.OpExecutionContext, account: Account, config: ExpireTagsConfig, catalog: PaimonCatalog
     ) -> Account:
@@ -466,7 +453,7 @@ def expire_tags_op(table: TableConfig) -> dg.OpDefinition:
 def describe_op(table: TableConfig) -> dg.OpDefinition:
     """Close an asset's chain: its output is the table as it now stands."""
 
-    @_step(table, "describe", "Reads the table's metadata and records it with the asset.", ONCE_MORE)
+    @_step(table, "describe", "Reads the table's metadata and records it with the asset.")
     def describe(context: dg.OpExecutionContext, account: Account, catalog: PaimonCatalog) -> dg.Output[Account]:
         with step_of(context, catalog, table, "describe"):
             opened = catalog.get_table(table.identifier).of_run(context.run_id)
@@ -483,7 +470,7 @@ def describe_op(table: TableConfig) -> dg.OpDefinition:
 def record_op(table: TableConfig) -> dg.OpDefinition:
     """Close the chain of a job that is no asset's: report the table's new state to its asset."""
 
-    @_step(table, "record", "Reports the table's new state to its asset.", ONCE_MORE)
+    @_step(table, "record", "Reports the table's new state to its asset.")
     def record(context: dg.OpExecutionContext, account: Account, catalog: PaimonCatalog) -> Account:
         with step_of(context, catalog, table, "record"):
             if is_dry(account) and not steps_of(account):

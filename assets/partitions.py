@@ -17,7 +17,7 @@ import dagster as dg
 from assets import keys
 from assets.account import BEFORE
 from assets.config import TableConfig
-from assets.failures import AFTER_CONFLICT, failed_groups, told_as_failure
+from assets.failures import check_groups, told_as_failure
 from assets.history import keep_account
 from assets.metadata import report_metadata, report_numbers, shape_numbers
 from assets.resources import PaimonCatalog, Spark
@@ -81,7 +81,7 @@ def compaction_asset(table: TableConfig) -> dg.AssetsDefinition:
     def compaction(
         context: dg.AssetExecutionContext, config: PartitionCompactConfig, catalog: PaimonCatalog, spark: Spark
     ) -> dg.MaterializeResult:
-        with told_as_failure():
+        with told_as_failure(context, lambda: catalog.place_of(table.identifier)):
             return _rewritten(context, config, catalog, spark, table, "compaction", partial(compact, full=True))
 
     return compaction
@@ -98,7 +98,7 @@ def changelog_asset(table: TableConfig) -> dg.AssetsDefinition:
     def changelog(
         context: dg.AssetExecutionContext, config: PartitionCompactConfig, catalog: PaimonCatalog, spark: Spark
     ) -> dg.MaterializeResult:
-        with told_as_failure():
+        with told_as_failure(context, lambda: catalog.place_of(table.identifier)):
             return _rewritten(context, config, catalog, spark, table, "changelog", produce_changelog)
 
     return changelog
@@ -118,7 +118,6 @@ def _over_partitions(
         kinds={"paimon", "spark"},
         owners=list(table.owners) or None,
         pool=keys.pool(table.identifier),
-        retry_policy=AFTER_CONFLICT,
         op_tags={"paimon/table": table.identifier, "paimon/action": key.path[-1]},
     )
 
@@ -145,9 +144,7 @@ def _rewritten(
         max_retries=config.max_retries,
         progress=context.log.info,
     )
-    failed = {f"{g.partition} bucket {g.bucket}": g.message for g in report.failed}
-    if failed:
-        raise failed_groups(failed)
+    check_groups(report.groups)
     account = {step: {**report_numbers(report), "input_bytes": _input_bytes(report)},
                BEFORE: shape_numbers(report.before)}  # fmt: skip
     keep_account(context.op_execution_context, catalog, table.identifier, report.after, account)

@@ -18,7 +18,7 @@ from assets.config import LOCAL_MASTER, SPARK_ACTIONS, Project, TableConfig
 from maintenance.catalog import Catalog, Schema, open_catalog
 from maintenance.catalog.filesystem import FilesystemCatalog
 from maintenance.catalog.identifier import Identifier
-from maintenance.errors import CorruptFileError, NotFoundError, OptionError, SchemaError
+from maintenance.errors import CorruptFileError, MissingFileError, NotFoundError, OptionError, SchemaError
 from maintenance.fs.file_io import FileIO
 from maintenance.table.table import Table
 
@@ -58,6 +58,8 @@ class PaimonCatalog(dg.ConfigurableResource):
         """The table, None if it does not exist; and what reads the warehouse in any case."""
         try:
             table = self.get_table(identifier)
+        except MissingFileError:
+            raise
         except NotFoundError:
             return self.file_io(), None
         return table.file_io, table
@@ -71,7 +73,7 @@ class PaimonCatalog(dg.ConfigurableResource):
         catalog = self.open()
         try:
             table = self.get_table(identifier)
-        except CorruptFileError:
+        except (CorruptFileError, MissingFileError):
             if isinstance(catalog, FilesystemCatalog):
                 return catalog.file_io, catalog.location(Identifier.parse(identifier))
             raise

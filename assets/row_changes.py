@@ -12,7 +12,7 @@ from pydantic import Field
 from assets import keys
 from assets.account import BEFORE
 from assets.config import TableConfig
-from assets.failures import AFTER_CONFLICT, told_as_failure
+from assets.failures import told_as_failure
 from assets.health import health_page
 from assets.history import keep_account
 from assets.metadata import before_and_after, closing_metadata, report_metadata, report_numbers, shape_numbers
@@ -46,12 +46,11 @@ def change_rows_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
     @dg.op(
         name=STEP,
         description="Deletes or updates rows: by deletion vectors, by rewriting files or as records, as the table is.",
-        retry_policy=AFTER_CONFLICT,
     )
     def change_rows(
         context: dg.OpExecutionContext, config: RowChangeConfig, catalog: PaimonCatalog, spark: Spark
     ) -> dict[str, Any]:
-        with told_as_failure():
+        with told_as_failure(context, lambda: catalog.place_of(config.table)):
             if config.table not in known:
                 raise NotFoundError(
                     f"'{config.table}' is none of the tables here",

@@ -15,7 +15,7 @@ import dagster as dg
 
 from assets import keys
 from assets.config import TableConfig
-from assets.failures import ONCE_MORE, told_as_failure
+from assets.failures import told_as_failure
 from assets.history import keep_account, keep_failure
 from assets.metadata import report_numbers
 from assets.policies import TagPolicy
@@ -67,12 +67,11 @@ def tags_asset(table: TableConfig, zone: ZoneInfo) -> dg.AssetsDefinition:
         kinds={"paimon"},
         owners=list(table.owners) or None,
         pool=keys.pool(table.identifier),
-        retry_policy=ONCE_MORE,
         op_tags={"paimon/table": table.identifier, "paimon/action": "tag"},
     )
     def tags(context: dg.AssetExecutionContext, catalog: PaimonCatalog) -> dg.MaterializeResult:
         try:
-            with told_as_failure():
+            with told_as_failure(context, lambda: catalog.place_of(table.identifier)):
                 return _tagged(context, catalog, table, _period(table.tag, zone, context.partition_time_window))
         except dg.Failure as failure:
             keep_failure(context.op_execution_context, catalog, table.identifier, "tag", failure)

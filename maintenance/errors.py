@@ -5,8 +5,9 @@ gives the class of any exception.
 """
 
 import errno
+from collections.abc import Iterable
 from enum import StrEnum
-from typing import ClassVar, Self
+from typing import Self
 
 
 class ErrorClass(StrEnum):
@@ -32,6 +33,15 @@ class ErrorClass(StrEnum):
         return self in (ErrorClass.CONFLICT, ErrorClass.INFRASTRUCTURE)
 
 
+_WORST_FIRST = (
+    ErrorClass.DAMAGE,
+    ErrorClass.DEFECT,
+    ErrorClass.USER,
+    ErrorClass.INFRASTRUCTURE,
+    ErrorClass.CONFLICT,
+)
+
+
 class PaimonError(Exception):
     """Base of all errors raised on purpose.
 
@@ -41,7 +51,7 @@ class PaimonError(Exception):
         fix: what the user can do next, a full sentence.
     """
 
-    error_class: ClassVar[ErrorClass] = ErrorClass.DEFECT
+    error_class = ErrorClass.DEFECT
 
     def __init__(self, found: str, where: str, fix: str) -> None:
         # Plain positional arguments, so that the error survives pickling between Spark's processes.
@@ -184,3 +194,8 @@ def class_of(error: BaseException) -> ErrorClass:
     if isinstance(error, ImportError) or (isinstance(error, OSError) and error.errno in _NO_PERMISSION):
         return ErrorClass.USER
     return ErrorClass.DEFECT if isinstance(error, _MISTAKES_IN_CODE) else ErrorClass.INFRASTRUCTURE
+
+
+def worst_of(errors: Iterable[PaimonError]) -> PaimonError:
+    """The error that decides what several together are: trying again helps only if it can help all. First if equal."""
+    return min(errors, key=lambda error: _WORST_FIRST.index(error.error_class))

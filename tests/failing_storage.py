@@ -33,6 +33,9 @@ class FailingFileSystem(LocalFileSystem):
     protocol = "failing"
     faults: ClassVar[list[Fault]] = []
 
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**{**settings, "auto_mkdir": True})
+
     @classmethod
     def _strip_protocol(cls, path: Any) -> Any:
         if isinstance(path, list):

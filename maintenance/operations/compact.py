@@ -24,7 +24,7 @@ from maintenance.compaction.postpone import Distributed, PostponeTask, check_sha
 from maintenance.compaction.proof.settings import ProofSettings, together
 from maintenance.compaction.rewrite import CompactionResult, CompactionTask, rewrite_bucket
 from maintenance.compaction.sorting import SortTask
-from maintenance.errors import CommitError, ConflictError, ProofError
+from maintenance.errors import CommitError, ConflictError, PaimonError, ProofError, UnexpectedError
 from maintenance.format.data_file import DataFileMeta
 from maintenance.format.index_manifest import IndexManifestEntry
 from maintenance.format.snapshot import Snapshot
@@ -33,8 +33,6 @@ from maintenance.operations.compact_postponed import PostponedPlan, plan_postpon
 from maintenance.operations.compact_report import (
     COMMITTED,
     CONFLICT_RETRIED,
-    FAILED,
-    PLANNED,
     CompactReport,
     Ledger,
 )
@@ -160,10 +158,10 @@ class _Compaction:
         shape = table_shape(self._table)
         for waiting in self._plan_postponed().units:
             if waiting.share == 0:
-                self.ledger.note_files(_group(leaving(waiting)), waiting.files, PLANNED, "rows wait for real buckets")
+                self.ledger.plan_files(_group(leaving(waiting)), waiting.files, "rows wait for real buckets")
         plan = self._plan(self._scope)
         for unit in plan.units:
-            self.ledger.note(unit, PLANNED)
+            self.ledger.plan(unit)
         return self.ledger.report(plan.snapshot, shape, shape, dry_run=True)
 
     def run(self, max_retries: int, groups_per_commit: int | None) -> CompactReport:
@@ -218,7 +216,7 @@ class _Compaction:
         finished: list[tuple[Unit, CompactionResult]] = []
         for unit, outcome in self._rewritten(plan):
             if isinstance(outcome, TaskError):
-                self.ledger.note(unit, FAILED, message=str(outcome.error))
+                self.ledger.fail_unit(unit, outcome.told(f"table {self._table.identifier}"))
             else:
                 finished.append((unit, outcome))
         if index is None:
@@ -227,7 +225,7 @@ class _Compaction:
         changed = self._changed_vectors(plan, index, finished)
         for unit, result in finished:
             if _group(result.message) in changed.refused:
-                self.ledger.note(unit, FAILED, message=str(changed.refused[_group(result.message)]))
+                self.ledger.fail_unit(unit, changed.refused[_group(result.message)])
         results = [result for _, result in finished if _group(result.message) not in changed.refused]
         return self._commit(results, changed.messages, retried=retried)
 
@@ -270,7 +268,9 @@ class _Compaction:
             self.ledger.snapshot_ids.append(committed.snapshot_id)
             self._progress(f"snapshot {committed.snapshot_id} committed")
         if committed.snapshot_id is None and not committed.lost:
-            self.ledger.fail(map(_group, messages), "work was planned, and there was nothing to commit after it")
+            found = "work was planned, and there was nothing to commit after it"
+            unexpected = UnexpectedError(found, f"table {self._table.identifier}", "Report this.")
+            self.ledger.fail(map(_group, messages), unexpected)
             return {}
         for result in finished:
             if _group(result.message) not in committed.lost:
@@ -325,7 +325,7 @@ class _Compaction:
     def _whole(self, parts: "Sequence[tuple[PostponeTask, Distributed | TaskError]]") -> list[Distributed]:
         """What the units of one partition wrote; nothing if one failed, and nothing of it stays then."""
         written = [out for _, out in parts if not isinstance(out, TaskError)]
-        errors = [out.error for _, out in parts if isinstance(out, TaskError)]
+        errors: list[PaimonError] = [out.told(self._table.identifier) for _, out in parts if isinstance(out, TaskError)]
         if not errors:
             try:
                 check_shares([task for task, _ in parts], written)
@@ -335,7 +335,7 @@ class _Compaction:
         else:
             abort(self._table.commit_target(), [message for part in written for message in part.messages])
         unit = parts[0][0].compaction
-        self.ledger.note_files(_group(leaving(unit)), unit.files, FAILED, "; ".join(map(str, errors)))
+        self.ledger.fail_files(_group(leaving(unit)), unit.files, errors)
         return []
 
     def _rewritten(self, plan: CompactionPlan) -> "list[tuple[Unit, CompactionResult | TaskError]]":

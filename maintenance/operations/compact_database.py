@@ -24,6 +24,7 @@ from maintenance.operations.stored_plan import (
     plan_compact,
     refuse,
 )
+from maintenance.spark.errors import told
 from maintenance.table.table import Table
 
 if TYPE_CHECKING:
@@ -64,11 +65,18 @@ class TableChoice:
 
 @dataclass(frozen=True, slots=True)
 class CompactDatabaseReport:
-    """What became of each table: its report, or why it was skipped (no table of Paimon's own format) or failed."""
+    """What became of each table: its report, or why it was skipped (no table of Paimon's own format) or failed.
+
+    `errors`: of the tables that could not be compacted at all, `failed` as texts.
+    """
 
     reports: Mapping[str, CompactReport]
     skipped: Mapping[str, str]
-    failed: Mapping[str, str]
+    errors: Mapping[str, PaimonError]
+
+    @property
+    def failed(self) -> Mapping[str, str]:
+        return {name: str(error) for name, error in self.errors.items()}
 
 
 def compact_database(
@@ -116,7 +124,8 @@ def plan_compact_database(
     def one(table: Table, _: Progress) -> StoredPlan:
         return plan_compact(table, full=full, partition_idle_time=partition_idle_time, proof=proof)
 
-    plans, _, failed = _each(catalog, _chosen(catalog, choice), one, _PLANNERS, opened, None)
+    plans, _, errors = _each(catalog, _chosen(catalog, choice), one, _PLANNERS, opened, None)
+    failed = {name: str(error) for name, error in errors.items()}
     due = [plan for plan in plans.values() if plan.groups]
     groups = tuple(replace(group, name=f"{plan.table} {group.name}") for plan in due for group in plan.groups)
     now = datetime.now(UTC).timestamp()
@@ -168,11 +177,11 @@ def _each(
     at_a_time: int,
     opened: Opened | None,
     progress: Progress | None,
-) -> tuple[dict[str, Done], dict[str, str], dict[str, str]]:
+) -> tuple[dict[str, Done], dict[str, str], dict[str, PaimonError]]:
     """What became of each table: what `work` returned; why it was skipped; why it failed."""
     done: dict[str, Done] = {}
     skipped: dict[str, str] = {}
-    failed: dict[str, str] = {}
+    failed: dict[str, PaimonError] = {}
 
     def one(identifier: str) -> None:
         try:
@@ -182,10 +191,8 @@ def _each(
                 return
             table = table if opened is None else opened(table)
             done[identifier] = work(table, lambda line: None if progress is None else progress(f"{identifier}: {line}"))
-        except PaimonError as error:
-            failed[identifier] = str(error)
         except Exception as error:  # noqa: BLE001 - the edge of one table: what was done to the others is still reported
-            failed[identifier] = f"{type(error).__name__}: {error}"
+            failed[identifier] = told(error, f"table {identifier}")
 
     with ThreadPoolExecutor(max(1, at_a_time)) as pool:
         list(pool.map(one, names))

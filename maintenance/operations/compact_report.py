@@ -13,6 +13,7 @@ from typing import Any
 from maintenance.compaction.plan import BucketCompaction
 from maintenance.compaction.proof.settings import ProofResult, together
 from maintenance.compaction.rewrite import CompactionResult
+from maintenance.errors import ConflictError, PaimonError, worst_of
 from maintenance.format.data_file import DataFileMeta
 from maintenance.format.snapshot import Snapshot
 from maintenance.metadata.paths import partition_text_of
@@ -31,6 +32,7 @@ SKIPPED = "skipped"
 _WORST_FIRST = (FAILED, SKIPPED, CONFLICT_RETRIED, COMMITTED, PLANNED, NOTHING_TO_DO)
 _DONE = (COMMITTED, CONFLICT_RETRIED)
 _MESSAGES_SHOWN = 5
+_PLAN_AGAIN = "Run it again when its writers are quiet: it plans what is left on the new state."
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,7 @@ class GroupResult:
         input_files, input_bytes: what was committed replaced; where nothing was, what was chosen for compaction.
         output_files, output_bytes: written or kept. Sizes in bytes.
         message: why it was chosen, or what went wrong.
+        error: the worst of what went wrong, by its class; None where nothing did.
         proof: the digest of the rows that were proved; empty where there was no proof.
         units: how many units of work ended with each outcome.
     """
@@ -60,6 +63,7 @@ class GroupResult:
     message: str = ""
     proof: str = ""
     units: Mapping[str, int] = field(default_factory=dict)
+    error: PaimonError | None = None
 
     @property
     def changed(self) -> bool:
@@ -141,16 +145,23 @@ class Ledger:
         self._proofs.setdefault(group, []).append(result.proof)
         self._changelog = [a + b for a, b in zip(self._changelog, result.changelog_rows, strict=True)]
 
-    def note(self, unit: Unit, outcome: str, message: str = "") -> None:
-        """A unit is planned, or failed before its commit."""
+    def plan(self, unit: Unit) -> None:
+        """A unit is planned."""
         reason = unit.reason if isinstance(unit, BucketCompaction) else "small files"
-        self.note_files((unit.partition, unit.bucket), unit.input_files, outcome, message or reason)
+        self.plan_files((unit.partition, unit.bucket), unit.input_files, reason)
 
-    def note_files(self, group: Group, files: Sequence[DataFileMeta], outcome: str, message: str) -> None:
+    def plan_files(self, group: Group, files: Sequence[DataFileMeta], reason: str) -> None:
         """The same for files of a group."""
-        size, rows = sum(f.file_size for f in files), sum(f.row_count for f in files)
-        entry = self._result(group, outcome, input_files=len(files), input_bytes=size, input_rows=rows, message=message)
-        self._add(group, entry)
+        self._add(group, self._result(group, PLANNED, message=reason, **_chosen(files)))
+
+    def fail_unit(self, unit: Unit, error: PaimonError) -> None:
+        """A unit failed before its commit."""
+        self.fail_files((unit.partition, unit.bucket), unit.input_files, [error])
+
+    def fail_files(self, group: Group, files: Sequence[DataFileMeta], errors: Sequence[PaimonError]) -> None:
+        """The same for files of a group. `errors`: one or more."""
+        said = "; ".join(dict.fromkeys(map(str, errors)))
+        self._add(group, self._result(group, FAILED, message=said, error=worst_of(errors), **_chosen(files)))
 
     def idle(self, group: Group, message: str = "", *, files: int = 0) -> None:
         """A group needs nothing."""
@@ -160,10 +171,10 @@ class Ledger:
         """A group is left alone."""
         self._add(group, self._result(group, SKIPPED, message=reason))
 
-    def fail(self, groups: Iterable[Group], reason: str) -> None:
+    def fail(self, groups: Iterable[Group], error: PaimonError) -> None:
         """Groups that came to nothing."""
         for group in groups:
-            self._add(group, self._result(group, FAILED, message=reason))
+            self._add(group, self._result(group, FAILED, message=str(error), error=error))
 
     def plan_again(self, groups: Iterable[Group]) -> None:
         """All work that is left in these groups is planned again: only what was committed in them still counts."""
@@ -178,7 +189,8 @@ class Ledger:
     def give_up(self, lost: Mapping[Group, str]) -> None:
         """Groups that other writers kept changing."""
         for group, reason in lost.items():
-            self.fail([group], f"{reason}; other writers kept winning")
+            found = f"{reason}; other writers kept winning"
+            self.fail([group], ConflictError(found, f"table {self._table.identifier}", _PLAN_AGAIN))
 
     def report(self, base: Snapshot | None, before: TableShape, after: TableShape, *, dry_run: bool) -> CompactReport:
         """The report. `base`: the snapshot first planned on."""
@@ -213,6 +225,7 @@ def _together(units: Sequence[GroupResult], proof: ProofResult) -> GroupResult:
     counts = Counter(unit.outcome for unit in units)
     worst = next(outcome for outcome in _WORST_FIRST if counts[outcome])
     counted = [unit for unit in units if unit.outcome in _DONE] or units
+    errors = [unit.error for unit in units if unit.error is not None]
     return replace(
         units[0],
         outcome=worst,
@@ -225,7 +238,14 @@ def _together(units: Sequence[GroupResult], proof: ProofResult) -> GroupResult:
         message=_messages(units, worst),
         proof=proof.text,
         units=dict(counts),
+        error=worst_of(errors) if errors else None,
     )
+
+
+def _chosen(files: Sequence[DataFileMeta]) -> dict[str, int]:
+    """The numbers of files that were chosen and not rewritten."""
+    size, rows = sum(f.file_size for f in files), sum(f.row_count for f in files)
+    return {"input_files": len(files), "input_bytes": size, "input_rows": rows}
 
 
 def _messages(units: Sequence[GroupResult], outcome: str) -> str:

@@ -65,10 +65,12 @@ def test_a_table_that_others_write_is_shown_and_maintained_by_jobs(definitions: 
     assert steps(definitions, "maintain_shop_visits") == ["compact", "tag", "expire_snapshots", "expire_tags", "record"]
 
 
-def test_every_step_has_its_tables_pool_and_a_retry_policy(definitions: dg.Definitions) -> None:
+def test_every_step_has_its_tables_pool_and_leaves_retries_to_the_classes_of_errors(
+    definitions: dg.Definitions,
+) -> None:
     for name, op in asset_ops(definitions, "shop.orders").items():
         assert op.pool == "paimon/shop.orders", name
-        assert op.retry_policy is not None, name
+        assert op.retry_policy is None, name
 
 
 def test_an_asset_shows_what_its_table_is(definitions: dg.Definitions) -> None:

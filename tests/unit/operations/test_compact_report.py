@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import maintenance.operations.compact as compaction
-from maintenance.errors import ProofError
+from maintenance.errors import ErrorClass, ProofError
 from maintenance.format.data_file import DataFileMeta
 from maintenance.operations.compact import compact
 from maintenance.operations.compact_database import UNPLANNED, compact_database, plan_compact_database
@@ -175,8 +175,9 @@ def test_a_table_that_fails_in_any_way_keeps_the_reports_of_the_others(tmp_path:
 
     plan = plan_compact_database(catalog, opened=opened)
     assert {group.name.split(" ")[0] for group in plan.groups} == {"db.a", "db.c"}
-    assert plan.arguments[UNPLANNED] == {"db.b": "OSError: no route to host"}
+    assert plan.arguments[UNPLANNED]["db.b"].startswith("OSError: no route to host (table db.b). ")
     report = compact_database(None, catalog, opened=opened, max_concurrent=1)
     assert {name: done.count("committed") for name, done in report.reports.items()} == {"db.a": 1, "db.c": 1}
-    assert report.failed == {"db.b": "OSError: no route to host"}
+    assert report.failed["db.b"].startswith("OSError: no route to host (table db.b). ")
+    assert report.errors["db.b"].error_class == ErrorClass.INFRASTRUCTURE
     assert get_table(tmp_path, "db.b").snapshots.latest_id() == 2

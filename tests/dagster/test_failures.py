@@ -1,0 +1,203 @@
+"""How steps fail, by the class of the error: each class with a real fault.
+
+A user's mistake and damage fail at once; a lost conflict and a storage that fails are tried again. Whatever happens,
+the cause is the headline.
+"""
+
+import errno
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import dagster as dg
+import pyarrow as pa
+import pytest
+
+from assets import failures
+from assets.config import Project
+from assets.failures import AGAIN, Again, parts_failed
+from assets.resources import PaimonCatalog
+from definitions import build_definitions
+from maintenance.errors import ConflictError, CorruptFileError, ErrorClass, InfrastructureError
+from maintenance.operations.compact import compact
+from maintenance.operations.expire_snapshots import expire_snapshots
+from maintenance.operations.rollback_to import rollback_to
+from maintenance.table.table import Table
+from tests.failing_storage import SCHEME, failing
+
+
+class Meddler(logging.Handler):
+    """Does something once, in the middle of a step: when the step says a certain thing."""
+
+    says: ClassVar[str] = ""
+    then: ClassVar[Callable[[], None] | None] = None
+
+    def emit(self, record: logging.LogRecord) -> None:
+        action = type(self).then
+        if action is not None and self.says in record.getMessage():
+            type(self).then = None
+            action()
+
+
+@pytest.fixture
+def instance() -> Iterator[dg.DagsterInstance]:
+    handler = {"class": f"{Meddler.__module__}.{Meddler.__name__}", "level": "INFO"}
+    logs = {"dagster_handler_config": {"handlers": {"meddler": handler}}}
+    with dg.instance_for_test(overrides={"python_logs": logs}) as instance:
+        yield instance
+
+
+@pytest.fixture
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As often as ever, after shorter pauses."""
+    again: dict[ErrorClass, Again] = {kind: replace(how, seconds=0.05) for kind, how in AGAIN.items()}
+    monkeypatch.setattr(failures, "AGAIN", again)
+
+
+def written(project: Project) -> Table:
+    """Orders in four snapshots."""
+    table = PaimonCatalog(warehouse=project.warehouse).get_or_create(project.tables[0])
+    for number in range(4):
+        table.write_arrow(pa.table({"id": pa.array([number], pa.int64()), "status": ["new"]}))
+    return table
+
+
+def launch(project: Project, instance: dg.DagsterInstance, job: str, config: dict[str, Any] | None = None) -> Any:
+    definition = build_definitions(project).resolve_job_def(job)
+    return definition.execute_in_process(run_config=config or {}, instance=instance, raise_on_error=False)
+
+
+def told(result: Any, step: str) -> tuple[str, dict[str, Any]]:
+    """The headline of a step that failed, which is its first line in Dagster's UI, and its metadata."""
+    failure = result.failure_data_for_node(step)
+    assert failure.error is not None
+    assert failure.user_failure_data is not None
+    headline = failure.user_failure_data.description
+    assert failure.error.message.strip().endswith(headline)
+    assert "max_retries" not in failure.error.message
+    assert headline.count("Next step: ") == 1
+    return headline, {name: value.value for name, value in failure.user_failure_data.metadata.items()}
+
+
+def retries(result: Any, step: str) -> int:
+    found: int = result.retry_attempts_for_node(step)
+    return found
+
+
+def test_a_mistake_of_the_user_fails_at_once(project: Project, instance: dg.DagsterInstance) -> None:
+    table = written(project)
+    config = {"ops": {"compact": {"config": {"where": "statuss = 'new'"}}}}
+    result = launch(project, instance, "compact_shop_orders", config)
+    headline, metadata = told(result, "compact")
+    assert retries(result, "compact") == 0
+    assert "'statuss'" in headline
+    assert metadata["class of error"] == "user"
+    assert table.snapshots.latest_id() == 4
+
+
+def test_a_plan_that_is_out_of_date_fails_at_once(project: Project, instance: dg.DagsterInstance) -> None:
+    table = written(project)
+    dry = {"ops": {"compact": {"config": {"full": True, "dry_run": True}}}}
+    planned = launch(project, instance, "compact_shop_orders", dry)
+    (event,) = (e for e in planned.all_events if e.event_type_value == "STEP_OUTPUT" and e.step_key == "compact")
+    plan_id = event.event_specific_data.metadata["plan id"].value
+    compact(None, table, full=True)
+    result = launch(project, instance, "compact_shop_orders", {"ops": {"compact": {"config": {"plan_id": plan_id}}}})
+    headline, metadata = told(result, "compact")
+    assert retries(result, "compact") == 0
+    assert "Launch a dry run for a new plan" in headline
+    assert metadata["class of error"] == "user"
+
+
+def test_damage_fails_at_once_and_says_where_to_go_back_to(project: Project, instance: dg.DagsterInstance) -> None:
+    table = written(project)
+    (entry,) = table.manifests.delta_entries(table.snapshots.get(4))
+    path = Path(table.paths.data_file(entry.partition, entry.bucket, entry.file))
+    path.write_bytes(path.read_bytes()[:-4] + b"XXXX")
+    result = launch(project, instance, "compact_shop_orders", {"ops": {"compact": {"config": {"full": True}}}})
+    headline, metadata = told(result, "compact")
+    assert retries(result, "compact") == 0
+    assert path.name in headline
+    assert "Snapshot 3 (" in headline
+    assert metadata["class of error"] == "damage"
+    assert metadata["snapshot to go back to"] == 3
+    assert list(metadata["failed groups"]) == ["- bucket 0"]
+    rollback_to(table, snapshot_id=3)
+    assert launch(project, instance, "compact_shop_orders").success
+
+
+def test_a_table_that_cannot_be_opened_says_where_to_go_back_to(project: Project, instance: dg.DagsterInstance) -> None:
+    table = written(project)
+    list_ = Path(table.paths.manifest(table.snapshots.get(4).delta_manifest_list))
+    list_.write_bytes(list_.read_bytes()[:30])
+    result = launch(project, instance, "expire")
+    headline, metadata = told(result, "expire_shop_orders.expire_snapshots")
+    assert list_.name in headline
+    assert metadata["snapshot to go back to"] == 3
+    assert metadata["class of error"] == "damage"
+
+
+@pytest.mark.usefixtures("hurried")
+def test_a_lost_conflict_is_tried_again(project: Project, instance: dg.DagsterInstance) -> None:
+    table = written(project)
+    Meddler.says, Meddler.then = "groups to compact", lambda: print(compact(None, table, full=True).snapshot_ids)
+    config = {"ops": {"compact": {"config": {"full": True, "max_retries": 0}}}}
+    result = launch(project, instance, "compact_shop_orders", config)
+    assert result.success
+    assert Meddler.then is None
+    assert retries(result, "compact") == 1
+    assert table.snapshots.latest_id() == 5
+
+
+@pytest.mark.usefixtures("hurried")
+def test_a_storage_that_fails_for_a_while_is_tried_again(project: Project, instance: dg.DagsterInstance) -> None:
+    written(project)
+    remote = project.model_copy(update={"warehouse": f"{SCHEME}{project.warehouse}"})
+    with failing(r"/manifest/", lambda: OSError(errno.EBUSY, "Please reduce your request rate"), times=2) as fault:
+        result = launch(remote, instance, "expire")
+    assert fault.failed == 2
+    assert retries(result, "expire_shop_orders.expire_snapshots") == 2
+    assert "expire_shop_orders.record" in {event.step_key for event in result.get_step_success_events()}
+    assert table_ids(project) == [3, 4]
+
+
+@pytest.mark.usefixtures("hurried")
+def test_a_storage_that_goes_on_failing_is_the_headline(project: Project, instance: dg.DagsterInstance) -> None:
+    table = written(project)
+    remote = project.model_copy(update={"warehouse": f"{SCHEME}{project.warehouse}"})
+    with failing(r"/manifest/", lambda: ConnectionResetError(errno.ECONNRESET, "reset by peer"), times=1000):
+        result = launch(remote, instance, "expire")
+    headline, metadata = told(result, "expire_shop_orders.expire_snapshots")
+    assert retries(result, "expire_shop_orders.expire_snapshots") == AGAIN[ErrorClass.INFRASTRUCTURE].times
+    assert "reset by peer" in headline
+    assert metadata["class of error"] == "infrastructure"
+    assert table_ids(project) == [1, 2, 3, 4]
+    expire_snapshots(table)
+
+
+def table_ids(project: Project) -> list[int]:
+    return PaimonCatalog(warehouse=project.warehouse).get_table("shop.orders").snapshots.list_ids()
+
+
+def test_the_pauses_double_and_do_not_meet() -> None:
+    how = Again(times=4, seconds=4.0)
+    for attempts, seconds in enumerate((4, 8, 16, 32), 1):
+        waits = {how.wait(attempts) for _ in range(20)}
+        assert len(waits) > 10
+        assert all(0.7 * seconds < wait < 1.3 * seconds for wait in waits)
+
+
+def test_the_worst_of_several_parts_decides() -> None:
+    lost = ConflictError("another writer was faster", "table t", "Run it again.")
+    slow = InfrastructureError("no answer", "s3://lake", "Check it.")
+    broken = CorruptFileError("the file is damaged", "file f", "Restore it.")
+    error = parts_failed({"a": None, "b": lost, "c": broken, "d": slow}, "groups")
+    assert error.error_class == ErrorClass.DAMAGE
+    assert error.found == "3 of 4 groups failed; c: the file is damaged"
+    assert error.where == "file f"
+    assert error.fix == "Restore it. The other groups are done."
+    assert list(error.outcomes) == ["b", "c", "d"]
+    assert parts_failed({"b": lost, "d": slow}, "groups").error_class == ErrorClass.INFRASTRUCTURE
+    assert parts_failed({"b": lost}, "groups").found == "b: another writer was faster"
