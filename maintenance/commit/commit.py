@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from maintenance.bucket.postpone import POSTPONE_BUCKET, is_postponed
 from maintenance.commit.conflicts import Conflict, Group, bucket_mismatch, find_conflict
+from maintenance.commit.order import OrderedFiles
 from maintenance.commit.publish import (
     BATCH_IDENTIFIER,
     Changes,
@@ -33,6 +34,7 @@ from maintenance.format.snapshot import CommitKind, Snapshot
 from maintenance.write.buckets import RESCALE, other_number
 from maintenance.write.hash_index import HashFiles
 from maintenance.write.message import CommitMessage
+from maintenance.write.renumber import Runner, in_threads
 from maintenance.write.state import WriteState
 
 
@@ -69,17 +71,23 @@ def commit_append(
 ) -> tuple[int, ...]:
     """Publish new files. Returns the new snapshot's id, nothing if there is nothing to commit and not `force`.
 
-    Args: `state`: by which the rows were given their buckets.
+    Files whose numbers another writer has used meanwhile are replaced by others, see `OrderedFiles`.
+
+    Args: `state`: on which the rows were written, None = it is not known.
     Raises: CommitError: other writers kept publishing first; ConflictError: a partition has another number of buckets
         than these files, or another writer gave keys of it their places meanwhile. Nothing is published, the files of
         the messages stay: retry, or `abort`.
     """
-    entries = entries_of_messages(messages, lambda m: [(FileKind.ADD, m.new_files)])
-    changelog = entries_of_messages(messages, lambda m: [(FileKind.ADD, m.changelog_files)])
-    if not entries and not force:
+    return _append(OrderedFiles.of(target, messages, state), identity, state, force=force)
+
+
+def _append(
+    files: OrderedFiles, identity: CommitIdentity, state: WriteState | None, *, force: bool = False
+) -> tuple[int, ...]:
+    target = files.target
+    changes = _append_changes(files.written)
+    if not changes.entries and not changes.changelog and not force:
         return ()
-    new = [entry for message in messages for entry in message.new_index_files]
-    changes = Changes(CommitKind.APPEND, entries, changelog, index=(lambda old: replaced(old, new)) if new else None)
 
     def check(target: CommitTarget, changes: Changes, latest: Snapshot | None) -> Conflict | None:
         conflict = _check_bucket_number(target, changes, latest)
@@ -89,10 +97,31 @@ def commit_append(
             conflict = _check_keys_stayed(target, changes, latest, state.key_index.snapshot)
         return conflict
 
-    snapshot, conflict, _ = publish(target, changes, identity, check)
-    if snapshot is None:
-        raise conflict_error(target, conflict)
+    ready = (files.messages, changes)
+
+    def prepare(_changes: Changes, latest: Snapshot | None) -> Changes:
+        nonlocal ready
+        messages = files.upon(latest)
+        if messages is not ready[0]:
+            ready = (messages, _append_changes(messages))
+        return ready[1]
+
+    try:
+        snapshot, conflict, _ = publish(target, changes, identity, check, prepare)
+        if snapshot is None:
+            raise conflict_error(target, conflict)
+    except (CommitError, ConflictError):
+        files.discard()
+        raise
+    files.published()
     return (snapshot.id,)
+
+
+def _append_changes(messages: Sequence[CommitMessage]) -> Changes:
+    entries = entries_of_messages(messages, lambda m: [(FileKind.ADD, m.new_files)])
+    changelog = entries_of_messages(messages, lambda m: [(FileKind.ADD, m.changelog_files)])
+    new = [entry for message in messages for entry in message.new_index_files]
+    return Changes(CommitKind.APPEND, entries, changelog, index=(lambda old: replaced(old, new)) if new else None)
 
 
 def append_or_abort(
@@ -101,10 +130,16 @@ def append_or_abort(
     identity: CommitIdentity,
     *,
     state: WriteState | None = None,
-) -> tuple[int, ...]:
-    """As `commit_append`; when it is certain that nothing was published, the files of the messages are deleted."""
+    run: Runner = in_threads,
+) -> tuple[tuple[int, ...], Sequence[CommitMessage]]:
+    """As `commit_append`; when it is certain that nothing was published, the files of the messages are deleted.
+
+    Args: `run`: what writes files again that need other numbers.
+    Returns: the new snapshot ids, and the messages as they were published.
+    """
+    files = OrderedFiles.of(target, messages, state, run)
     with _aborting(target, messages):
-        return commit_append(target, messages, identity, state=state)
+        return _append(files, identity, state), files.messages
 
 
 def replaced(old: Sequence[IndexManifestEntry], new: Sequence[IndexManifestEntry]) -> list[IndexManifestEntry]:

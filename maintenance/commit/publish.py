@@ -92,15 +92,21 @@ class Changes:
 
 
 Check = Callable[[CommitTarget, Changes, Snapshot | None], Conflict | None]
+Prepare = Callable[[Changes, Snapshot | None], Changes]
 Plan = Callable[[Snapshot | None], Changes]
 
 
 def publish(
-    target: CommitTarget, changes: Changes | Plan, identity: CommitIdentity, check: Check
+    target: CommitTarget,
+    changes: Changes | Plan,
+    identity: CommitIdentity,
+    check: Check,
+    prepare: Prepare = lambda changes, _latest: changes,
 ) -> tuple[Snapshot | None, Conflict | None, int]:
     """Try until published, in conflict, or out of retries.
 
-    Args: `changes`: the same for every attempt, or planned anew on the newest snapshot of each.
+    Args: `changes`: the same for every attempt, or planned anew on the newest snapshot of each; `prepare`: makes of
+        changes that have no conflict with a snapshot what is published next after it.
     Returns: snapshot or conflict, and the attempts made.
     Raises: CommitError: certainly nothing is published: out of retries, or storage takes no more.
     """
@@ -114,6 +120,7 @@ def publish(
             if conflict is not None:
                 written.discard()
                 return None, conflict, attempt
+            planned = prepare(planned, latest)
             written.take(planned)
             # A lost race means others commit quickly: then only the first attempt spends time on merging manifests.
             snapshot = _snapshot(target, planned, identity, latest, written, merge=attempt == 1)

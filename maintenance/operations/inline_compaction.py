@@ -30,8 +30,10 @@ from maintenance.operations.compact import compact_groups
 from maintenance.operations.compact_plan import CompactionScope, Group
 from maintenance.operations.compact_report import FAILED, Ledger
 from maintenance.options import table as table_options
+from maintenance.spark.tasks import runner
 from maintenance.table.table import Table
 from maintenance.write.message import CommitMessage
+from maintenance.write.renumber import in_threads
 from maintenance.write.state import WriteState
 
 if TYPE_CHECKING:
@@ -112,12 +114,13 @@ def append_rows(
 
     `spark`: its tasks compact, None = threads of this process; `progress`: told of the compaction, a line at a time.
     """
+    run = in_threads if spark is None else runner(spark)
     if not compacts_inline(table):
-        snapshot_ids, messages = table.append(write, identity)
+        snapshot_ids, messages = table.append(write, identity, run=run)
         return Written(snapshot_ids, messages, InlineCompaction())
     work = _Inline(spark, table, progress)
     snapshot_ids, messages = table.append(
-        write, identity, before_commit=lambda state, messages: work.make_room(state, messages, identity)
+        write, identity, before_commit=lambda state, messages: work.make_room(state, messages, identity), run=run
     )
     first = work.done
     work.compact(_groups(messages), identity)
@@ -138,7 +141,7 @@ def commit_rows_of(
     if inline:
         work.make_room(state, messages, identity)
     first = work.done.snapshot_ids
-    snapshot_ids = append_or_abort(table.commit_target(), messages, identity, state=state)
+    snapshot_ids, messages = append_or_abort(table.commit_target(), messages, identity, state=state)
     if inline:
         work.compact(_groups(messages), identity)
     return Written((*first, *snapshot_ids, *work.done.snapshot_ids[len(first) :]), messages, work.done)

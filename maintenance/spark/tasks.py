@@ -21,6 +21,7 @@ import pyarrow as pa
 
 from maintenance.errors import PaimonError
 from maintenance.spark.errors import errors_marked, errors_of_tasks, told
+from maintenance.write.renumber import Runner
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -82,6 +83,16 @@ def run_tasks(
         if on_done is not None:
             on_done(len(wave))
     return outcomes
+
+
+def runner(spark: "SparkSession") -> Runner:
+    """Runs a function in tasks; the error of a task stands in the place of its result."""
+
+    def run(function: Callable[[P], R], payloads: Sequence[P]) -> "list[R | Exception]":
+        done = run_tasks(spark, function, payloads)
+        return [outcome.error if isinstance(outcome, TaskError) else outcome for outcome in done]
+
+    return run
 
 
 def _shares(sizes: Sequence[int]) -> list[range]:

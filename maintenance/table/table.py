@@ -46,6 +46,7 @@ from maintenance.write.context import WriteContext
 from maintenance.write.hash_index import HashFiles
 from maintenance.write.key_index import KeyIndex
 from maintenance.write.message import CommitMessage
+from maintenance.write.renumber import Runner, in_threads
 from maintenance.write.rows import conform
 from maintenance.write.state import WriteState
 from maintenance.write.table_write import write_rows
@@ -262,30 +263,36 @@ class Table:
 
     def write_state(self, user: str) -> WriteState:
         """The state that rows are written upon. `user`: who will commit them."""
-        hash_files = self.hash_files()
         snapshot = self.latest_snapshot()
+        hash_files = self._hash_files(snapshot)
         if snapshot is None or not (self.is_primary_key_table or table_options.BUCKET.of(self.options) > 0):
             return WriteState(hash_files=hash_files, user=user, key_index=self._key_index(snapshot))
         last: dict[tuple[bytes, int], int] = {}
         levels: dict[tuple[bytes, int], list[int]] = {}
         numbers: dict[bytes, int] = {}
+        created: dict[bytes, int] = {}
         for entry in self.manifests.live_entries(snapshot):
             key = (entry.partition, entry.bucket)
             last[key] = max(last.get(key, -1), entry.file.max_sequence_number)
             levels.setdefault(key, []).append(entry.file.level)
             if entry.total_buckets > 0:
                 numbers[entry.partition] = entry.total_buckets
+            if is_postponed(self.options) and entry.file.creation_time is not None:
+                created[entry.partition] = max(created.get(entry.partition, 0), entry.file.creation_time)
         runs = {key: run_count(found) for key, found in levels.items()} if self.is_primary_key_table else {}
-        return WriteState(last, hash_files, numbers, user, self._key_index(snapshot), runs)
+        index = self._key_index(snapshot)
+        return WriteState(last, hash_files, numbers, user, index, runs, snapshot=snapshot, created=created)
 
     def _key_index(self, snapshot: Snapshot | None) -> KeyIndex | None:
         return key_index(self, snapshot) if moves_keys(self.write_context()) else None
 
     def hash_files(self) -> HashFiles | None:
         """The HASH index files of each (partition, bucket) of a table with dynamic buckets, None for any other."""
+        return self._hash_files(self.latest_snapshot())
+
+    def _hash_files(self, snapshot: Snapshot | None) -> HashFiles | None:
         if not has_dynamic_buckets(self.write_context()):
             return None
-        snapshot = self.latest_snapshot()
         return {} if snapshot is None else self.manifests.hash_files(snapshot)
 
     def write_arrow(
@@ -324,12 +331,14 @@ class Table:
         identity: CommitIdentity,
         *,
         before_commit: Callable[[WriteState, Sequence[CommitMessage]], None] = lambda _state, _messages: None,
+        run: Runner = in_threads,
     ) -> tuple[tuple[int, ...], Sequence[CommitMessage]]:
-        """Write and commit. Rows are written anew when another writer gave keys their places meanwhile, or partitions
+        """Write and commit. Rows are written again when another writer gave keys their places meanwhile, or partitions
         the number of their buckets.
 
-        Args: `write`: writes the rows on the state it is given; `before_commit`: told the state and what was written.
-        Returns: the new snapshot ids, and what was written. Raises: as `write_arrow`.
+        Args: `write`: writes the rows on the state it is given; `before_commit`: told the state and what was written;
+            `run`: as of `append_or_abort`.
+        Returns: the new snapshot ids, and what was committed. Raises: as `write_arrow`.
         """
         attempt = 1
         while True:
@@ -337,7 +346,7 @@ class Table:
             messages = write(state)
             before_commit(state, messages)
             try:
-                return append_or_abort(self.commit_target(), messages, identity, state=state), messages
+                return append_or_abort(self.commit_target(), messages, identity, state=state, run=run)
             except ConflictError:
                 attempt += 1
                 if attempt > _ATTEMPTS or not (state.gives_places or is_postponed(self.options)):

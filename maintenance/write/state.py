@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from maintenance.format.snapshot import Snapshot
 from maintenance.write.hash_index import HashFiles
 from maintenance.write.key_index import KeyIndex
 
@@ -22,6 +23,8 @@ class WriteState:
         runs: sorted runs of each (partition, bucket) of a table with a primary key.
         lane: of a writer among others that write the same buckets at the same time, None = they have others each.
         user: who will commit; part of the names of files that wait in the postpone bucket.
+        snapshot: whose state this is, None for an empty table.
+        created: newest creation time of a file in each partition of a table with postponed buckets.
     """
 
     sequences: Sequences = field(default_factory=dict)
@@ -31,6 +34,8 @@ class WriteState:
     key_index: KeyIndex | None = None
     runs: Mapping[tuple[bytes, int], int] = field(default_factory=dict)
     lane: int | None = None
+    snapshot: Snapshot | None = None
+    created: Mapping[bytes, int] = field(default_factory=dict)
 
     @property
     def gives_places(self) -> bool:

@@ -1,0 +1,83 @@
+"""What the newest snapshot holds in some partitions, followed from snapshot to snapshot while a commit is tried."""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+
+from maintenance.errors import CorruptFileError
+from maintenance.format.manifest import EntrySelection, FileKind, ManifestEntry
+from maintenance.format.snapshot import Snapshot
+from maintenance.metadata.manifests import Manifests
+from maintenance.metadata.snapshots import Snapshots
+from maintenance.write.state import WriteState
+
+# More changes than those of so many snapshots are not read one by one.
+_SNAPSHOTS = 64
+
+
+@dataclass(slots=True)
+class Newest:
+    """What new files have to come after.
+
+    Attributes:
+        partitions: only their files count.
+        sequences: largest sequence number of each (partition, bucket), or one that was there since `snapshot` was new.
+        created: newest creation time of a file in each partition.
+        snapshot: up to which this holds, None = nothing is known.
+    """
+
+    snapshots: Snapshots
+    manifests: Manifests
+    partitions: Collection[bytes]
+    sequences: dict[tuple[bytes, int], int] = field(default_factory=dict)
+    created: dict[bytes, int] = field(default_factory=dict)
+    snapshot: Snapshot | None = None
+
+    @classmethod
+    def of(
+        cls, snapshots: Snapshots, manifests: Manifests, partitions: Collection[bytes], state: WriteState | None
+    ) -> "Newest":
+        """`state`: on which the new files were written, None = it is not known."""
+        if state is None or state.snapshot is None:
+            return cls(snapshots, manifests, partitions)
+        sequences = {group: last for group, last in state.sequences.items() if group[0] in partitions}
+        created = {partition: made for partition, made in state.created.items() if partition in partitions}
+        return cls(snapshots, manifests, partitions, sequences, created, state.snapshot)
+
+    def advance(self, latest: Snapshot | None) -> None:
+        """Take what was committed up to `latest`: read its changes, or its files where their snapshots are gone."""
+        if latest == self.snapshot:
+            return
+        since = None if latest is None else self._since(latest)
+        if since is None:
+            self.sequences, self.created = {}, {}
+            wanted = EntrySelection(self.partitions.__contains__)
+            since = [] if latest is None else self.manifests.live_entries(latest, wanted)
+        self._add(since)
+        self.snapshot = latest
+
+    def _add(self, entries: Iterable[ManifestEntry]) -> None:
+        for entry in entries:
+            group, file = (entry.partition, entry.bucket), entry.file
+            self.sequences[group] = max(self.sequences.get(group, -1), file.max_sequence_number)
+            if file.creation_time is not None:
+                self.created[entry.partition] = max(self.created.get(entry.partition, 0), file.creation_time)
+
+    def _since(self, latest: Snapshot) -> list[ManifestEntry] | None:
+        """Files added since the snapshot known so far; None if not all snapshots in between are there."""
+        known = self.snapshot
+        if known is None or not 0 < latest.id - known.id <= _SNAPSHOTS:
+            return None
+        # After a rollback other snapshots have the same ids.
+        found = [self.snapshots.find(snapshot_id) for snapshot_id in range(known.id, latest.id)]
+        if found[0] != known or None in found:
+            return None
+        wanted = EntrySelection(self.partitions.__contains__)
+        entries: list[ManifestEntry] = []
+        try:
+            for snapshot in [*found[1:], latest]:
+                if snapshot is not None:
+                    entries += self.manifests.entries_of(self.manifests.delta_manifests(snapshot), wanted)
+        except CorruptFileError:
+            # An expiry has deleted the changes in the meantime.
+            return None
+        return [entry for entry in entries if entry.kind == FileKind.ADD]

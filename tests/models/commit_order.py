@@ -1,0 +1,54 @@
+"""What a table holds after some commits: the records of each key, applied one after the other in commit order.
+
+Tables have the columns `id`, `a`, `b`. A commit is a list of records (kind, id, a, b); later records come later.
+"""
+
+from collections.abc import Iterable, Sequence
+
+Record = tuple[str, int, int | None, int | None]
+Row = tuple[int | None, int | None]
+
+ENGINES: dict[str, dict[str, str]] = {
+    "deduplicate": {},
+    "partial-update": {"merge-engine": "partial-update"},
+    "partial-update, deletes": {
+        "merge-engine": "partial-update",
+        "partial-update.remove-record-on-delete": "true",
+    },
+    "aggregation": {
+        "merge-engine": "aggregation",
+        "fields.a.aggregate-function": "last_value",
+        "fields.b.aggregate-function": "first_non_null_value",
+    },
+    "first-row": {"merge-engine": "first-row"},
+    "sequence.field": {"sequence.field": "a"},
+}
+DELETES = ("deduplicate", "partial-update, deletes")
+
+
+def fold(engine: str, commits: Iterable[Sequence[Record]]) -> dict[int, Row]:
+    """The rows of a table by key."""
+    rows: dict[int, Row] = {}
+    for commit in commits:
+        for kind, key, a, b in commit:
+            before = rows.get(key)
+            if kind == "-D":
+                rows.pop(key, None)
+            elif before is None:
+                rows[key] = (a, b)
+            elif engine == "first-row":
+                continue
+            elif engine == "deduplicate":
+                rows[key] = (a, b)
+            elif engine.startswith("partial-update"):
+                rows[key] = (before[0] if a is None else a, before[1] if b is None else b)
+            elif engine == "aggregation":
+                rows[key] = (a, b if before[1] is None else before[1])
+            elif engine == "sequence.field" and _sequence(a) >= _sequence(before[0]):
+                rows[key] = (a, b)
+    return rows
+
+
+def _sequence(value: int | None) -> int:
+    """No sequence is the oldest one."""
+    return -1 if value is None else value
