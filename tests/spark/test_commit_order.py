@@ -17,7 +17,7 @@ from maintenance.spark.stream_sink import Sink
 from maintenance.table.table import Table
 from tests.tables import create_table, data_files, files_on_disk, get_table, keyed, state
 
-RIVAL = {**{key: "rival" for key in range(100, 140)}, 1: "rival", 2: "rival"}
+RIVAL = {**dict.fromkeys(range(100, 140), "rival"), 1: "rival", 2: "rival"}
 
 
 def overtaken(warehouse: Path) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:

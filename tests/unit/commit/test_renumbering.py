@@ -172,8 +172,9 @@ def _one_key_of_each_bucket(table: Table) -> list[int]:
 def test_the_order_of_several_writers_of_one_commit_stays(tmp_path: Path) -> None:
     table = create_table(tmp_path, FIELDS)
     writer = PaimonWriter(table, {}, overwrite=False)
+    rival = PaimonWriter(table, {}, overwrite=False)
     tasks = [writer.written(iter(arrow([("+I", 1, lane, lane)]).to_batches()), lane) for lane in (0, 1, 2)]
-    write(table, THEIRS)
+    rival.commit([rival.written(iter(arrow(THEIRS).to_batches()), 5)])
     writer.commit([*tasks])
     check(table, fold("deduplicate", [THEIRS, [("+I", 1, 2, 2)]]))
 
