@@ -23,7 +23,7 @@ from dataclasses import dataclass, field, replace
 from maintenance.bucket.postpone import is_postponed
 from maintenance.commit.newest import Newest
 from maintenance.commit.publish import CommitTarget
-from maintenance.errors import CommitError
+from maintenance.errors import CommitError, ErrorClass, WriteError, class_of
 from maintenance.format.data_file import DataFileMeta
 from maintenance.format.schema import TableSchema
 from maintenance.format.snapshot import Snapshot
@@ -90,11 +90,11 @@ class OrderedFiles:
 
     def published(self) -> None:
         """Delete the files that others took the place of. For messages that are published."""
-        self.target.file_io.delete_quietly(self._paths(self.written) - self._paths(self.messages))
+        self.target.file_io.discard(self._paths(self.written) - self._paths(self.messages))
 
     def discard(self) -> None:
         """Delete what was written here. For messages that are certainly not published."""
-        self.target.file_io.delete_quietly(self._paths(self.messages) - self._paths(self.written))
+        self.target.file_io.discard(self._paths(self.messages) - self._paths(self.written))
         self.messages = self.written
 
     def _paths(self, messages: Sequence[CommitMessage]) -> set[str]:
@@ -130,7 +130,7 @@ class OrderedFiles:
         for at, message in (self._again if self.target.schema.primary_keys else self._renamed)(chosen).items():
             after[at] = message
         self.messages = after
-        self.target.file_io.delete_quietly(before - self._paths(after) - self._paths(self.written))
+        self.target.file_io.discard(before - self._paths(after) - self._paths(self.written))
 
     def _renamed(self, chosen: Mapping[int, int]) -> dict[int, CommitMessage]:
         """Messages whose files are said to have other numbers. `chosen`: shifts by place."""
@@ -183,9 +183,10 @@ class OrderedFiles:
         paths = self.target.paths
         for task, outcome in zip(tasks, outcomes, strict=True):
             for file in () if isinstance(outcome, Exception) else outcome:
-                self.target.file_io.delete_quietly(paths.all_files_of(task.partition, task.bucket, file))
+                self.target.file_io.discard(paths.all_files_of(task.partition, task.bucket, file))
         self.discard()
-        raise CommitError(
+        kind = WriteError if class_of(errors[0]) is ErrorClass.INFRASTRUCTURE else CommitError
+        raise kind(
             "another writer committed to the same buckets first, and the files of this commit could not be written "
             f"again with higher sequence numbers: {errors[0]}",
             f"table {self.target.name}",
