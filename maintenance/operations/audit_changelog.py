@@ -27,6 +27,7 @@ from maintenance.options import table as table_options
 from maintenance.read.split_read import SplitRead
 from maintenance.scan.plan import ScanSource, live_entries
 from maintenance.scan.split import Split, by_bucket, with_deletions
+from maintenance.scan.vectors import live_deletions
 from maintenance.spark.tasks import TaskError, run_tasks
 from maintenance.table.table import Table
 
@@ -221,7 +222,7 @@ class _Audit:
             for group, members in by_bucket(entries).items()
         )
         if table_options.DELETION_VECTORS_ENABLED.of(self.table.options):
-            splits = with_deletions(splits, self.table.manifests.deletion_vectors(snapshot))
+            splits = with_deletions(splits, live_deletions(self.table.manifests, snapshot, entries))
         return {(split.partition, split.bucket): split for split in splits}
 
     def _read(self, schema_ids: Iterable[int]) -> SplitRead:

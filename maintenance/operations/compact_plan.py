@@ -30,6 +30,7 @@ from maintenance.options import table as table_options
 from maintenance.predicate.tree import Predicate, columns_of
 from maintenance.scan.pruning import Pruning
 from maintenance.scan.split import Deletions, by_bucket
+from maintenance.scan.vectors import live_deletions
 from maintenance.table.table import Table
 
 Group = tuple[bytes, int]
@@ -159,7 +160,7 @@ def plan_compaction(table: Table, scope: CompactionScope, *, now_millis: int) ->
     entries, skipped = scoped_entries(table, snapshot, scope, now_millis)
     deletions: Deletions = {}
     if entries and table_options.DELETION_VECTORS_ENABLED.of(table.options):
-        deletions = table.manifests.deletion_vectors(snapshot)
+        deletions = live_deletions(table.manifests, snapshot, entries)
     for group, members in by_bucket(entries).items():
         if group[1] == POSTPONE_BUCKET:
             continue

@@ -37,6 +37,7 @@ from maintenance.errors import OptionError, ProofError, UnsupportedError
 from maintenance.operations.compact_plan import CompactionPlan, CompactionScope, scoped_entries
 from maintenance.options import table as table_options
 from maintenance.scan.split import Deletions, by_bucket
+from maintenance.scan.vectors import live_deletions
 from maintenance.spark.exchange import Sender, run_exchange
 from maintenance.spark.local_exchange import exchange_here
 from maintenance.spark.tasks import TaskError, run_tasks
@@ -86,7 +87,7 @@ def plan_sorting(table: Table, scope: CompactionScope, *, now_millis: int) -> Co
     entries, skipped = scoped_entries(table, snapshot, scope, now_millis)
     deletions: Deletions = {}
     if entries and table_options.DELETION_VECTORS_ENABLED.of(table.options):
-        deletions = table.manifests.deletion_vectors(snapshot)
+        deletions = live_deletions(table.manifests, snapshot, entries)
     units = []
     for group, members in by_bucket(entries).items():
         files = tuple(entry.file for entry in members)

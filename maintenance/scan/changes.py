@@ -23,6 +23,7 @@ from maintenance.scan.plan import ScanPlan, ScanSource, entry_filter, live_entri
 from maintenance.scan.pruning import Pruning
 from maintenance.scan.split import DiffSplit, Split, SplitOptions, append_splits, by_bucket, pack, with_deletions
 from maintenance.scan.target import Changes, Difference
+from maintenance.scan.vectors import live_deletions
 
 Groups = Mapping[tuple[bytes, int], Sequence[ManifestEntry]]
 
@@ -75,32 +76,31 @@ def plan_difference(source: ScanSource, difference: Difference, predicate: Predi
     if not source.schema.primary_keys:
         # Without a key nothing is compared: the rows of new files are new.
         splits = append_splits(difference.after.id, new, SplitOptions.of(source.options))
-        return ScanPlan(tuple(_deleted(source, difference.after, splits)), schemas, len(new))
+        return ScanPlan(tuple(_deleted(source, difference.after, splits, after)), schemas, len(new))
     olds, news = by_bucket(old), by_bucket(new)
     keys = list(dict.fromkeys([*olds, *news]))
-    sides = zip(
-        _sides(source, difference.before, keys, olds), _sides(source, difference.after, keys, news), strict=True
-    )
+    then = _deleted(source, difference.before, _sides(difference.before, keys, olds), before)
+    now = _deleted(source, difference.after, _sides(difference.after, keys, news), after)
+    sides = zip(then, now, strict=True)
     return ScanPlan(tuple(DiffSplit(one, other) for one, other in sides), schemas, len(old) + len(new))
 
 
-def _sides(
-    source: ScanSource, snapshot: Snapshot, keys: Sequence[tuple[bytes, int]], groups: Groups
-) -> Iterable[Split]:
+def _sides(snapshot: Snapshot, keys: Sequence[tuple[bytes, int]], groups: Groups) -> Iterable[Split]:
     """The files of a snapshot in each of the buckets, which may be none."""
-    splits = (Split(snapshot.id, *key, _files(groups.get(key, ())), raw=False) for key in keys)
-    return _deleted(source, snapshot, splits)
+    return (Split(snapshot.id, *key, _files(groups.get(key, ())), raw=False) for key in keys)
 
 
 def _files(entries: Iterable[ManifestEntry]) -> tuple[DataFileMeta, ...]:
     return tuple(entry.file for entry in entries)
 
 
-def _deleted(source: ScanSource, snapshot: Snapshot, splits: Iterable[Split]) -> Iterable[Split]:
-    """The splits with the deletion vectors that their files have in a snapshot."""
+def _deleted(
+    source: ScanSource, snapshot: Snapshot, splits: Iterable[Split], entries: Sequence[ManifestEntry]
+) -> Iterable[Split]:
+    """The splits with the deletion vectors that their files have in a snapshot. `entries`: its files."""
     if not table_options.DELETION_VECTORS_ENABLED.of(source.options):
         return splits
-    return with_deletions(splits, source.manifests.deletion_vectors(snapshot))
+    return with_deletions(splits, live_deletions(source.manifests, snapshot, entries))
 
 
 def _check_comparable(source: ScanSource) -> None:

@@ -21,6 +21,7 @@ from maintenance.scan.data_evolution import alone_or_together, data_evolution_sp
 from maintenance.scan.file_index import has_index, open_container
 from maintenance.scan.pruning import Pruning, alone_by_bucket, prune_primary_key
 from maintenance.scan.split import AnySplit, Split, SplitOptions, append_splits, primary_key_splits, with_deletions
+from maintenance.scan.vectors import live_deletions
 
 _THREADS = 16
 
@@ -68,7 +69,9 @@ def plan_scan(
 ) -> ScanPlan:
     """The splits of a snapshot that may hold rows matching the filter.
 
-    `files_since`: leave out files made before that moment, milliseconds since 1970-01-01 UTC. Raises: UnsupportedError.
+    `files_since`: leave out files made before that moment, milliseconds since 1970-01-01 UTC.
+
+    Raises: UnsupportedError; CorruptFileError: of metadata, or a deletion vector is of a file that does not live.
     """
     if snapshot is None:
         return ScanPlan((), {source.schema.id: source.schema})
@@ -83,7 +86,7 @@ def plan_scan(
     kept = [entry for entry in by_stats if id(entry) not in excluded]
     splits = _splits(source, snapshot.id, kept)
     if kept and table_options.DELETION_VECTORS_ENABLED.of(source.options):
-        splits = with_deletions(splits, source.manifests.deletion_vectors(snapshot))
+        splits = with_deletions(splits, live_deletions(source.manifests, snapshot, entries))
     return ScanPlan(tuple(splits), schemas, len(entries), len(entries) - len(by_stats), len(by_stats) - len(kept))
 
 

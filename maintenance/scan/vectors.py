@@ -1,0 +1,131 @@
+"""The deletion vectors of a snapshot, for all who read or rewrite its files: each must be of a file that lives.
+
+A vector says which rows of one file are deleted. Where that file has been replaced by a compaction, the rows are in
+other files by now, and nothing says there that they are deleted: reads would return them, and the next compaction would
+keep them for good. It happens where two jobs compact one table and one of them, which keeps the vectors of its buckets
+in memory, does not look at what the other one has committed. So such vectors are refused by whoever needs the bucket.
+Source: Java `BucketedDvMaintainer`, whose index file replaces that of the bucket whole.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from maintenance.errors import CorruptFileError
+from maintenance.format.manifest import EntrySelection, ManifestEntry
+from maintenance.format.snapshot import Snapshot
+from maintenance.metadata.manifests import DeletionFile, Manifests
+from maintenance.metadata.paths import partition_text_of
+from maintenance.metadata.snapshots import Snapshots
+from maintenance.scan.split import Deletions
+
+# How many snapshots are looked at for the one that brought the damage.
+_LOOKED_BACK = 100
+
+
+@dataclass(frozen=True, slots=True)
+class DeadVector:
+    """A vector whose data file does not live. `index_path`: of the index file that holds it."""
+
+    partition: bytes
+    bucket: int
+    file_name: str
+    index_path: str
+
+    @property
+    def name(self) -> tuple[bytes, int, str]:
+        return self.partition, self.bucket, self.file_name
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The oldest snapshot known that has a dead vector. `exact`: whether the one before it is there and has none."""
+
+    snapshot: Snapshot
+    exact: bool
+
+    @property
+    def told(self) -> str:
+        found = f"snapshot {self.snapshot.id}"
+        return f"{found} by commit user '{self.snapshot.commit_user}'" if self.exact else f"{found} or before"
+
+
+def live_deletions(manifests: Manifests, snapshot: Snapshot, entries: Sequence[ManifestEntry]) -> Deletions:
+    """The deletion vectors of a snapshot.
+
+    Args: `entries`: live ones; in their buckets each vector must be of a live file.
+    Raises: CorruptFileError: it is not; it names file, index file, snapshot and commit user.
+    """
+    found = manifests.deletion_vectors(snapshot)
+    dead = _dead(manifests, snapshot, found, entries)
+    if dead:
+        raise damage(manifests, snapshot, dead)
+    return found
+
+
+def dead_vectors(manifests: Manifests, snapshot: Snapshot, entries: Sequence[ManifestEntry]) -> list[DeadVector]:
+    """The vectors of dead files in the buckets of `entries`, which are live."""
+    return _dead(manifests, snapshot, manifests.deletion_vectors(snapshot), entries)
+
+
+def _dead(
+    manifests: Manifests, snapshot: Snapshot, vectors: Deletions, entries: Sequence[ManifestEntry]
+) -> list[DeadVector]:
+    known: dict[tuple[bytes, int], set[str]] = {}
+    for entry in entries:
+        if (entry.partition, entry.bucket) in vectors:
+            known.setdefault((entry.partition, entry.bucket), set()).add(entry.file.file_name)
+    missing = [
+        _vector(group, deletion)
+        for group, names in known.items()
+        for name, deletion in vectors[group].items()
+        if name not in names
+    ]
+    # The caller may have left out files, for example those of level 0: only now all of them are worth reading.
+    return _not_live(manifests, snapshot, missing) if missing else []
+
+
+def _vector(group: tuple[bytes, int], deletion: DeletionFile) -> DeadVector:
+    return DeadVector(*group, deletion.range.data_file_name, deletion.path)
+
+
+def _not_live(manifests: Manifests, snapshot: Snapshot, vectors: Sequence[DeadVector]) -> list[DeadVector]:
+    selection = EntrySelection(partition={vector.partition for vector in vectors}.__contains__)
+    entries = manifests.live_entries(snapshot, selection)
+    live = {(entry.partition, entry.bucket, entry.file.file_name) for entry in entries}
+    return [vector for vector in vectors if vector.name not in live]
+
+
+def origin_of(manifests: Manifests, snapshot: Snapshot, dead: Sequence[DeadVector]) -> Origin:
+    """Where vectors came from that are dead in a snapshot: the snapshot from which on one of them is."""
+    names = {vector.name for vector in dead}
+    snapshots = Snapshots(manifests.file_io, manifests.paths)
+    first = snapshot
+    for snapshot_id in range(snapshot.id - 1, max(0, snapshot.id - 1 - _LOOKED_BACK), -1):
+        before = snapshots.find(snapshot_id)
+        if before is None:
+            break
+        vectors = [
+            _vector(group, deletion)
+            for group, of_group in manifests.deletion_vectors(before).items()
+            for name, deletion in of_group.items()
+            if (*group, name) in names
+        ]
+        if not vectors or not _not_live(manifests, before, vectors):
+            return Origin(first, exact=True)
+        first = before
+    return Origin(first, exact=False)
+
+
+def damage(manifests: Manifests, snapshot: Snapshot, dead: Sequence[DeadVector]) -> CorruptFileError:
+    """The error that refuses a bucket with dead vectors. `dead`: one or more."""
+    first, origin = dead[0], origin_of(manifests, snapshot, dead)
+    place = f"{partition_text_of(manifests.paths.spec_of(first.partition))} bucket {first.bucket}"
+    more = f" ({len(dead)} such vectors)" if len(dead) > 1 else ""
+    back = f"snapshot {origin.snapshot.id - 1}, or to a tag of it or before" if origin.exact else "a tag from before"
+    return CorruptFileError(
+        f"a deletion vector names data file {first.file_name}, which is not part of the table any more{more}: rows that"
+        " are deleted would be read",
+        f"{place} of snapshot {snapshot.id}, index file {first.index_path}, since {origin.told}",
+        f"Roll back to {back}. Then let one job alone compact the table: set 'write-only' = 'true', and start its"
+        " writers again.",
+    )

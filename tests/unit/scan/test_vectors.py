@@ -1,0 +1,122 @@
+"""A deletion vector of a file that does not live is refused by name, by reads and compactions of its bucket alike."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from maintenance.errors import CorruptFileError
+from maintenance.format.index_manifest import DELETION_VECTORS_INDEX
+from maintenance.operations.audit_changelog import audit_changelog
+from maintenance.operations.compact import compact
+from maintenance.operations.delete import delete
+from maintenance.operations.fsck import fsck
+from maintenance.operations.produce_changelog import produce_changelog
+from maintenance.operations.rollback_to import rollback_to
+from maintenance.operations.stored_plan import plan_compact
+from maintenance.table.table import Table
+from tests.deletion_vectors import ENABLED, delete_rows, set_index
+from tests.tables import create_table, live
+
+FIELDS = (("day", "INT NOT NULL"), ("id", "INT NOT NULL"), ("v", "INT"))
+OPTIONS = {**ENABLED, "changelog-producer": "lookup", "num-sorted-run.compaction-trigger": "9"}
+
+
+def put(table: Table, value: int, ids: range, user: str = "etl") -> None:
+    rows = [(day, i, value) for day in range(2) for i in ids]
+    columns = [pa.array(column, pa.int32()) for column in zip(*rows, strict=True)]
+    table.write_arrow(pa.table(columns, [name for name, _ in FIELDS]), commit_user=user)
+
+
+def rows(table: Table, **how: Any) -> list[tuple[int, ...]]:
+    return sorted(tuple(row.values()) for row in table.to_arrow(**how).to_pylist())
+
+
+@pytest.fixture
+def damaged(tmp_path: Path) -> tuple[Table, str]:
+    """Day 1 names, since snapshot 6 by `flink`, a vector of a file that snapshot 5 has replaced: the second value."""
+    table = create_table(tmp_path, FIELDS, ("day", "id"), OPTIONS, partition_keys=("day",))
+    put(table, 1, range(100))
+    compact(None, table, full=True)
+    put(table, 2, range(10))
+    compact(None, table)
+    snapshot = table.latest_snapshot()
+    assert snapshot is not None
+    before = table.manifests.read_index(snapshot)
+    assert len(rows(table)) == 200
+    compact(None, table, full=True)
+    put(table, 3, range(10, 20), "flink")
+    (stale,) = (entry for entry in before if table.paths.spec_of(entry.partition) == {"day": "1"})
+    assert stale.index_type == DELETION_VECTORS_INDEX
+    latest = table.latest_snapshot()
+    assert latest is not None
+    others = [e for e in table.manifests.read_index(latest) if e.partition != stale.partition]
+    set_index(table, [*others, stale])
+    put(table, 4, range(20, 30))
+    assert table.snapshots.list_ids() == [*range(1, 8)]
+    assert stale.dv_ranges is not None
+    return table, stale.dv_ranges[0].data_file_name
+
+
+WAYS: dict[str, Callable[[Table], object]] = {
+    "read": lambda table: table.to_arrow(),
+    "read of a filter": lambda table: table.to_arrow(where="day = 1 AND id = 5"),
+    "compact": lambda table: compact(None, table),
+    "full compaction": lambda table: compact(None, table, full=True),
+    "dry run": lambda table: compact(None, table, full=True, dry_run=True),
+    "plan": plan_compact,
+    "changelog": lambda table: produce_changelog(None, table),
+    "delete": lambda table: delete(None, table, "v = 1"),
+    "difference": lambda table: table.to_arrow(
+        options={"incremental-between": "5,7", "incremental-between-scan-mode": "diff"}
+    ),
+    "audit": lambda table: audit_changelog(None, table),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_damage_is_refused_and_nothing_is_changed(damaged: tuple[Table, str], way: str) -> None:
+    table, victim = damaged
+    with pytest.raises(CorruptFileError) as caught:
+        WAYS[way](table)
+    told = str(caught.value)
+    assert f"names data file {victim}, which is not part of the table any more" in told
+    assert "day=1 bucket 0 of snapshot 7, index file " in told
+    assert "since snapshot 6 by commit user 'flink'" in told
+    assert "Roll back to snapshot 5" in told
+    assert "'write-only' = 'true'" in told
+    assert table.snapshots.latest_id() == 7
+
+
+def test_what_is_whole_is_read_and_compacted(damaged: tuple[Table, str]) -> None:
+    table, _ = damaged
+    assert len(rows(table, where="day = 0")) == 100
+    assert compact(None, table, partitions=[{"day": "0"}], full=True).count("committed") == 1
+    assert len(rows(table, options={"scan.snapshot-id": "5"})) == 200
+    assert not fsck(table.file_io, table.location).healthy
+    rollback_to(table, snapshot_id=5)
+    assert len(rows(table)) == 200
+    compact(None, table, full=True)
+    assert fsck(table.file_io, table.location, deep=True).healthy
+
+
+def test_an_origin_that_has_expired_is_not_guessed_at(damaged: tuple[Table, str]) -> None:
+    table, _ = damaged
+    for snapshot_id in range(1, 6):
+        Path(table.paths.snapshot(snapshot_id)).unlink()
+    with pytest.raises(CorruptFileError, match="since snapshot 6 or before") as caught:
+        table.to_arrow()
+    assert "Roll back to a tag from before" in str(caught.value)
+
+
+def test_a_vector_of_a_file_that_batch_reads_hide_is_no_damage(tmp_path: Path) -> None:
+    table = create_table(tmp_path, FIELDS, ("day", "id"), OPTIONS, partition_keys=("day",))
+    put(table, 1, range(100))
+    compact(None, table, full=True)
+    put(table, 2, range(10))
+    hidden = [entry.file.file_name for entry in live(table) if entry.file.level == 0]
+    delete_rows(table, {name: [3] for name in hidden})
+    assert len(rows(table)) == 200
+    assert compact(None, table).failed == ()
