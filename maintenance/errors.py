@@ -162,6 +162,58 @@ class InfrastructureError(PaimonError):
     error_class = ErrorClass.INFRASTRUCTURE
 
 
+class StorageError(InfrastructureError, OSError):
+    """The disk or store did not do what it was asked for.
+
+    `errno`: the number of the system's error, None if it has none.
+    """
+
+    def __init__(self, found: str, where: str, fix: str, number: int | None = None) -> None:
+        super().__init__(found, where, fix)
+        self.args = (found, where, fix, number)
+        self.errno = number
+
+    def __reduce__(self) -> tuple[type[Self], tuple[object, ...]]:
+        return type(self), self.args
+
+    @staticmethod
+    def of(error: Exception, action: str, path: str) -> "StorageError":
+        """What an error of the system means. `action`: what was tried, such as ``read``."""
+        number = error.errno if isinstance(error, OSError) else None
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
+        kind = StorageAccessError if number in _NO_ACCESS else StorageError
+        return kind(f"the storage cannot {action}: {reason}", path, storage_fix(error), number)
+
+
+class StorageAccessError(StorageError):
+    """The disk or store will not do it as it is set up: no permission, no driver, a name that is too long."""
+
+    error_class = ErrorClass.USER
+
+
+_NO_ACCESS = frozenset(
+    {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG, errno.ENOTDIR, errno.EISDIR, errno.EEXIST}
+)
+_STORAGE_FIX = "Check the storage, and run again."
+_STORAGE_FIXES: dict[int | None, str] = {
+    errno.EACCES: "Let this process's user read and write there.",
+    errno.EPERM: "Let this process's user read and write there.",
+    errno.EROFS: "Mount it for writing, or use another place.",
+    errno.ENOSPC: "Free some space, and run again.",
+    errno.EDQUOT: "Free some space or raise the quota, and run again.",
+    errno.ENAMETOOLONG: "Use a shorter name or partition value.",
+    errno.EEXIST: "Move away the file that is in the place of a folder.",
+    errno.ENOTDIR: "Move away the file that is in the place of a folder.",
+    errno.EISDIR: "Move away the folder that is in the place of a file.",
+    errno.EMFILE: "Let this process open more files (ulimit -n).",
+}
+
+
+def storage_fix(error: Exception) -> str:
+    """What can be done about an error of the system."""
+    return _STORAGE_FIXES.get(error.errno if isinstance(error, OSError) else None, _STORAGE_FIX)
+
+
 class UnexpectedError(PaimonError):
     """An exception that nobody foresaw."""
 
@@ -179,7 +231,6 @@ _MISTAKES_IN_CODE = (
     TypeError,
     ValueError,
 )
-_NO_PERMISSION = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG, errno.ENOTDIR, errno.EISDIR)
 
 
 def class_of(error: BaseException) -> ErrorClass:
@@ -191,7 +242,7 @@ def class_of(error: BaseException) -> ErrorClass:
         return error.error_class
     if isinstance(error, FileNotFoundError):
         return ErrorClass.DAMAGE
-    if isinstance(error, ImportError) or (isinstance(error, OSError) and error.errno in _NO_PERMISSION):
+    if isinstance(error, ImportError) or (isinstance(error, OSError) and error.errno in _NO_ACCESS):
         return ErrorClass.USER
     return ErrorClass.DEFECT if isinstance(error, _MISTAKES_IN_CODE) else ErrorClass.INFRASTRUCTURE
 

@@ -12,6 +12,12 @@ from maintenance.table.system.view import AnyView
 class Catalog(Protocol):
     """Databases and tables. Names of tables are ``database.table``; see `Identifier` for what may follow."""
 
+    def warehouse_exists(self) -> bool:
+        """Whether there is such a folder. On an object store: whether anything lies below it.
+
+        Raises: StorageError: the store cannot be asked.
+        """
+
     def list_databases(self) -> list[str]:
         """Names, sorted."""
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from maintenance.catalog.global_tables import SYS, GlobalView, global_names, global_table
-from maintenance.catalog.identifier import Identifier
+from maintenance.catalog.identifier import DATABASE_SUFFIX, Identifier
 from maintenance.catalog.schema import Schema
 from maintenance.catalog.schema_change import SchemaChange
 from maintenance.catalog.schema_evolution import changed_schema
@@ -16,12 +16,12 @@ from maintenance.errors import AlreadyExistsError, CommitError, CorruptFileError
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.paths import branch_root
 from maintenance.metadata.schemas import Schemas
+from maintenance.names import check_new_name, segment
 from maintenance.options.catalog import TABLE_DEFAULT_PREFIX
 from maintenance.table.planning import check_branches
 from maintenance.table.system.view import AnyView, system_table
 from maintenance.table.table import Table
 
-_SUFFIX = ".db"
 _ATTEMPTS = 100
 
 
@@ -33,18 +33,24 @@ class FilesystemCatalog:
     file_io: FileIO
     options: Mapping[str, str]
 
+    def warehouse_exists(self) -> bool:
+        return self.file_io.folder_exists(self.warehouse)
+
     def list_databases(self) -> list[str]:
         names = self.file_io.list_folders(self.warehouse)
-        return [name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX)]
+        return [name.removesuffix(DATABASE_SUFFIX) for name in names if name.endswith(DATABASE_SUFFIX)]
 
     def create_database(self, name: str, ignore_if_exists: bool = False) -> None:
-        if name == SYS or "/" in name or not name.strip():
-            raise SchemaError(f"'{name}' cannot be a database", self.warehouse, "Choose another name.")
         folder = self._database(name)
-        if self.file_io.folder_exists(folder):
+        if name != SYS and self.file_io.folder_exists(folder):
             if ignore_if_exists:
                 return
             raise AlreadyExistsError(f"database '{name}' exists", self.warehouse, "Use it, or choose another name.")
+        check_new_name(name, "a database", self.warehouse, around=len(DATABASE_SUFFIX), error=SchemaError)
+        if name == SYS or "." in name:
+            raise SchemaError(
+                f"'{name}' cannot be a database", self.warehouse, f"Choose a name without '.', not {SYS}."
+            )
         self.file_io.make_folder(folder)
 
     def drop_database(self, name: str, ignore_if_not_exists: bool = False, cascade: bool = False) -> None:
@@ -69,6 +75,7 @@ class FilesystemCatalog:
         name = self._plain(identifier)
         if not self.file_io.folder_exists(self._database(name.database)):
             raise self._no_database(name.database)
+        check_new_name(name.table, "a table", f"table {name}", error=SchemaError)
         location = self.location(name)
         defaults = {
             key.removeprefix(TABLE_DEFAULT_PREFIX): value
@@ -128,7 +135,8 @@ class FilesystemCatalog:
         return f"{self._database(name.database)}/{name.table}"
 
     def _database(self, name: str) -> str:
-        return f"{self.warehouse}/{name}{_SUFFIX}"
+        folder = segment(name, "a database", self.warehouse, suffix=DATABASE_SUFFIX, error=SchemaError)
+        return f"{self.warehouse}/{folder}"
 
     def _schemas(self, location: str, branch: str = "main") -> Schemas:
         return Schemas(self.file_io, f"{branch_root(location, branch)}/schema")

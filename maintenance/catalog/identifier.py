@@ -7,23 +7,36 @@ from dataclasses import dataclass
 
 from maintenance.errors import SchemaError
 from maintenance.metadata.paths import BRANCH_PREFIX, MAIN_BRANCH
+from maintenance.names import segment
+
+DATABASE_SUFFIX = ".db"
+"""What stands behind a database's name in the name of its folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class Identifier:
-    """A parsed name. `branch`: ``main`` unless given; `system_table`: None for the table itself."""
+    """A parsed name. `branch`: ``main`` unless given; `system_table`: None for the table itself.
+
+    Raises: SchemaError: a part of it would lead to another folder.
+    """
 
     database: str
     table: str
     branch: str = MAIN_BRANCH
     system_table: str | None = None
 
+    def __post_init__(self) -> None:
+        where = f"table {self}"
+        segment(self.database, "a database", where, suffix=DATABASE_SUFFIX, error=SchemaError)
+        segment(self.table, "a table", where, error=SchemaError)
+        segment(self.branch, "a branch", where, prefix=BRANCH_PREFIX, error=SchemaError)
+
     @classmethod
     def parse(cls, text: str) -> "Identifier":
-        """Raises: SchemaError: the text is no name of a table."""
+        """Raises: SchemaError: the text is not the name of a table."""
         database, dot, object_name = text.partition(".")
         table, *parts = object_name.split("$")
-        if not dot or not database or not table or "/" in text or len(parts) > 2:
+        if not dot or not database or not table or len(parts) > 2:
             raise _invalid(text)
         branch, system = MAIN_BRANCH, None
         if parts and parts[0].startswith(BRANCH_PREFIX):
@@ -41,5 +54,7 @@ class Identifier:
 
 def _invalid(text: str) -> SchemaError:
     return SchemaError(
-        f"'{text}' is no name of a table", "identifier", "Write database.table, database.table$branch_b or …$snapshots."
+        f"'{text}' is not the name of a table",
+        "identifier",
+        "Write database.table, database.table$branch_b or …$snapshots.",
     )

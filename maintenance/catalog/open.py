@@ -6,13 +6,16 @@ from maintenance.catalog.catalog import Catalog
 from maintenance.catalog.filesystem import FilesystemCatalog
 from maintenance.errors import OptionError, UnsupportedError
 from maintenance.fs.file_io import FileIO
+from maintenance.fs.location import warehouse_location
 from maintenance.options import catalog as catalog_options
 
 
 def open_catalog(options: Mapping[str, str]) -> Catalog:
     """The catalog that Paimon's catalog options describe; `warehouse` alone is a filesystem catalog.
 
-    Raises: OptionError: no warehouse; UnsupportedError: a metastore that is not supported yet.
+    Nothing is looked for in storage: `Catalog.warehouse_exists` does that.
+
+    Raises: OptionError: no warehouse, or not a path or URI; UnsupportedError: a metastore that is not supported yet.
     """
     given = {key: str(value) for key, value in options.items()}
     metastore = catalog_options.METASTORE.of(given)
@@ -26,7 +29,7 @@ def open_catalog(options: Mapping[str, str]) -> Catalog:
         raise UnsupportedError(
             "'lock.enabled' = 'true' is not supported yet",
             "catalog options",
-            "Unset it; see the notes on object stores.",
+            "Unset it: snapshots are published by the store's own 'create if absent', see docs/compatibility.md.",
         )
     if not catalog_options.CASE_SENSITIVE.of(given):
         raise UnsupportedError(
@@ -41,7 +44,7 @@ def _filesystem(options: Mapping[str, str]) -> Catalog:
     warehouse = catalog_options.WAREHOUSE.of(options)
     if not warehouse:
         raise OptionError("'warehouse' is not set", "catalog options", "Set it to the path or URI of the warehouse.")
-    return FilesystemCatalog(warehouse.rstrip("/"), FileIO.of(options), dict(options))
+    return FilesystemCatalog(warehouse_location(warehouse), FileIO.of(options), dict(options))
 
 
 _CATALOGS: Mapping[str, Callable[[Mapping[str, str]], Catalog]] = {"filesystem": _filesystem}

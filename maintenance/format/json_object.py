@@ -4,12 +4,13 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from maintenance.errors import CorruptFileError
+from maintenance.errors import CorruptFileError, DataError
 
 # The last millisecond of the year 9999, beyond which Python has no dates.
 MAX_MILLIS = 253_402_300_799_999
 
 _MAX_LONG = 2**63 - 1
+_SHOWN = 20
 
 
 def parse_object(data: bytes, where: str) -> dict[str, Any]:
@@ -24,8 +25,15 @@ def parse_object(data: bytes, where: str) -> dict[str, Any]:
 
 
 def serialize_object(form: Mapping[str, Any]) -> bytes:
-    """UTF-8 JSON of an object, indented by two; keys keep their order."""
-    return json.dumps(form, indent=2, separators=(",", " : "), ensure_ascii=False).encode("utf-8")
+    """UTF-8 JSON of an object, indented by two; keys keep their order. Raises: DataError: a text is not Unicode."""
+    text = json.dumps(form, indent=2, separators=(",", " : "), ensure_ascii=False)
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        shown = text[max(0, error.start - _SHOWN) : error.start + 1]
+        raise DataError(
+            f"a text is not valid Unicode: …{shown!r}", "metadata file", "Correct the name, option or comment."
+        ) from error
 
 
 def in_range(value: Any, limit: int = _MAX_LONG) -> int:

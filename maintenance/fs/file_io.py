@@ -1,8 +1,7 @@
 """Read, list, write, publish and delete files, on a local disk or an object store.
 
-A path is what Paimon writes into its files and options: `/a/b`, `file:/a/b` or `s3://bucket/key`. Paths without a
-scheme are local. Everything else goes through fsspec; further settings of a store are given as catalog options
-`fs.<name>` and reach its fsspec file system as `<name>`.
+What is not local goes through fsspec; further settings of a store are given as catalog options `fs.<name>` and reach
+its fsspec file system as `<name>`.
 
 Publishing (`publish`) creates a file atomically and only if it is absent. On a local disk that is a hard link, safe
 between processes, and the file and its name are flushed (`local_disk`). On an object store it is fsspec's exclusive
@@ -15,17 +14,17 @@ import os
 import time
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
-import fsspec
 import pyarrow as pa
 from pyarrow import fs as pafs
 
 from maintenance.errors import MissingFileError
 from maintenance.fs import local_disk
+from maintenance.fs.location import is_local, local_path
+from maintenance.fs.reported import reported
+from maintenance.fs.stores import delete_tree, move_tree, store_of
 from maintenance.options.catalog import FS_PREFIX, CacheSettings
 
 _LOG = logging.getLogger(__name__)
@@ -40,23 +39,6 @@ class FileStatus:
     name: str
     size: int
     mtime_ms: int
-
-
-def is_local(path: str) -> bool:
-    """Whether a path lies on the local disk."""
-    return path.startswith(("/", "file:", ".")) or "://" not in path
-
-
-def local_path(path: str) -> str:
-    """The plain path of a local one. Raises: FileNotFoundError: no file can have it."""
-    if "\0" in path:
-        raise FileNotFoundError(path)
-    return unquote(urlsplit(path).path) if path.startswith("file:") else path
-
-
-@lru_cache(maxsize=64)
-def _remote(scheme: str, settings: tuple[tuple[str, str], ...]) -> Any:
-    return fsspec.filesystem(scheme, **dict(settings))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +60,18 @@ class FileIO:
         return cls(tuple(sorted(found.items())), CacheSettings.of(options))
 
     def _fs(self, path: str) -> Any:
-        return _remote(path.split("://", 1)[0], self.settings)
+        return store_of(path, self.settings)
 
+    @reported("read")
     def exists(self, path: str) -> bool:
-        return os.path.exists(local_path(path)) if is_local(path) else bool(self._fs(path).exists(path))
+        if not is_local(path):
+            return bool(self._fs(path).exists(path))
+        try:
+            return os.path.exists(local_path(path))
+        except FileNotFoundError:
+            return False
 
+    @reported("read")
     def read_bytes(self, path: str) -> bytes:
         """The content of a file. Raises: FileNotFoundError."""
         if is_local(path):
@@ -91,6 +80,7 @@ class FileIO:
         content: bytes = self._fs(path).cat_file(path)
         return content
 
+    @reported("read")
     def read_range(self, path: str, offset: int, length: int) -> bytes:
         """Bytes of a file from `offset` on, fewer than `length` where it ends. Raises: FileNotFoundError."""
         if is_local(path):
@@ -104,6 +94,7 @@ class FileIO:
         content: bytes = self._fs(path).cat_file(path, start=offset, end=min(size, offset + length))
         return content
 
+    @reported("read")
     def open_input(self, path: str) -> pa.NativeFile:
         """A file opened for reading at any position. Raises: MissingFileError."""
         try:
@@ -115,6 +106,7 @@ class FileIO:
                 "a file that the metadata names is missing", path, "Roll back to a snapshot or tag that is whole."
             ) from error
 
+    @reported("write", missing_is_fault=True)
     def open_output(self, path: str) -> pa.NativeFile:
         """A new file opened for writing; its folder is made where the store has folders."""
         if is_local(path):
@@ -123,6 +115,7 @@ class FileIO:
             return pa.OSFile(plain, "wb")
         return pafs.PyFileSystem(pafs.FSSpecHandler(self._fs(path))).open_output_stream(_bare(path))
 
+    @reported("write", missing_is_fault=True)
     def write_bytes(self, path: str, data: bytes) -> None:
         """Write a file whose name nobody else uses; `flush` it before another file relies on it.
 
@@ -135,6 +128,7 @@ class FileIO:
         os.makedirs(os.path.dirname(plain), exist_ok=True)
         local_disk.write_new(plain, data, flushed=False)
 
+    @reported("flush")
     def flush(self, paths: Iterable[str], root: str) -> None:
         """Make files safe from a power cut, with the folders that name them up to `root`.
 
@@ -144,6 +138,7 @@ class FileIO:
         if local:
             local_disk.flush(local, local_path(root) if is_local(root) else "")
 
+    @reported("write", missing_is_fault=True)
     def publish(self, path: str, data: bytes) -> bool:
         """Create a file atomically, safe from a power cut. Returns False, and writes nothing, if its name is taken.
 
@@ -157,6 +152,7 @@ class FileIO:
             return True
         return local_disk.publish(local_path(path), data)
 
+    @reported("write", missing_is_fault=True)
     def overwrite(self, path: str, data: bytes, *, flushed: bool = True) -> None:
         """Replace a small file as a whole; readers see the old or the new content. On an error the old one stays.
 
@@ -167,6 +163,7 @@ class FileIO:
             return
         local_disk.replace(local_path(path), data, flushed=flushed)
 
+    @reported("list")
     def list_files(self, folder: str) -> list[FileStatus]:
         """The files directly in a folder, without those that start with a dot; a missing folder is empty."""
         if is_local(folder):
@@ -178,6 +175,7 @@ class FileIO:
             return []
         return [_status(folder, item) for item in found if item["type"] == "file" and not _name(item).startswith(".")]
 
+    @reported("list")
     def list_names(self, folder: str) -> list[str]:
         """Names of the files directly in a folder, without those that start with a dot; a missing folder is empty."""
         if is_local(folder):
@@ -188,6 +186,7 @@ class FileIO:
                 return []
         return [status.name for status in self.list_files(folder)]
 
+    @reported("list")
     def list_folders(self, folder: str) -> list[str]:
         """Names of the folders directly in a folder; a missing folder is empty."""
         if is_local(folder):
@@ -202,6 +201,7 @@ class FileIO:
             return []
         return sorted(_name(item) for item in found if item["type"] == "directory")
 
+    @reported("list")
     def folder_times(self, folder: str) -> dict[str, int]:
         """Last change of each folder directly in a folder, milliseconds since 1970 UTC; 0 where a store knows none."""
         if is_local(folder):
@@ -218,15 +218,23 @@ class FileIO:
             _name(item): _status(folder, {**item, "size": 0}).mtime_ms for item in found if item["type"] == "directory"
         }
 
+    @reported("write", missing_is_fault=True)
     def make_folder(self, folder: str) -> None:
         if is_local(folder):
             local_disk.make_folders(local_path(folder))
         else:
             self._fs(folder).makedirs(folder, exist_ok=True)
 
+    @reported("read")
     def folder_exists(self, folder: str) -> bool:
-        return os.path.isdir(local_path(folder)) if is_local(folder) else bool(self._fs(folder).isdir(folder))
+        if not is_local(folder):
+            return bool(self._fs(folder).isdir(folder))
+        try:
+            return os.path.isdir(local_path(folder))
+        except FileNotFoundError:
+            return False
 
+    @reported("delete")
     def delete_quietly(self, paths: Iterable[str]) -> None:
         """Delete files; missing ones are fine, so that a deletion can be repeated."""
         for path in paths:
@@ -246,6 +254,7 @@ class FileIO:
             except Exception as error:  # noqa: BLE001 - stores have errors of their own, and the caller has one to raise
                 _LOG.warning("%s is of no use and cannot be deleted: %s", path, error)
 
+    @reported("move")
     def move_file(self, source: str, target: str) -> None:
         """Give a file another path on the same storage; folders of the path are made where the store has folders."""
         if is_local(source):
@@ -253,22 +262,27 @@ class FileIO:
             os.rename(local_path(source), local_path(target))
             local_disk.flush_folder(os.path.dirname(local_path(target)))
         else:
-            self._fs(source).mv(source, target)
+            store = self._fs(source)
+            store.cp_file(source, target)
+            store.rm_file(source)
 
+    @reported("delete")
     def delete_folder(self, folder: str) -> None:
         """Delete a folder with everything in it."""
         if is_local(folder):
             pafs.LocalFileSystem().delete_dir(local_path(folder))
         else:
-            self._fs(folder).rm(folder, recursive=True)
+            delete_tree(self._fs(folder), folder)
 
+    @reported("move")
     def rename_folder(self, source: str, target: str) -> None:
         if is_local(source):
             os.rename(local_path(source), local_path(target))
             local_disk.flush_folder(os.path.dirname(local_path(target)))
         else:
-            self._fs(source).mv(source, target, recursive=True)
+            move_tree(self._fs(source), source, target)
 
+    @reported("read")
     def size(self, path: str) -> int | None:
         """Bytes of a file, None if it is missing."""
         try:
@@ -278,6 +292,7 @@ class FileIO:
         except FileNotFoundError:
             return None
 
+    @reported("read")
     def version(self, path: str) -> Hashable | None:
         """What changes when the file does; None when it is missing or the store does not tell. Asks storage once."""
         try:

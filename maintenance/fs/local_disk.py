@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
-from maintenance.errors import WriteError
+from maintenance.errors import WriteError, storage_fix
 
 _LOG = logging.getLogger(__name__)
 _THREADS = 8
@@ -45,9 +45,7 @@ def publish(path: str, data: bytes) -> bool:
         make_folders(os.path.dirname(path))
         write_new(temporary, data, flushed=True)
     except OSError as error:
-        raise WriteError(
-            f"a file cannot be written: {error.strerror}", path, "Make room on the disk, then run again."
-        ) from error
+        raise WriteError(f"a file cannot be written: {error.strerror}", path, storage_fix(error)) from error
     try:
         os.link(temporary, path)
     except FileExistsError:

@@ -8,9 +8,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from maintenance.errors import CorruptFileError, OptionError
+from maintenance.errors import CorruptFileError
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.paths import TablePaths
+from maintenance.names import TEMPORARY_BYTES, check_new_name, new_name_fault
 
 _PREFIX = "consumer-"
 
@@ -28,7 +29,7 @@ class Consumers:
 
     def find(self, consumer: str) -> int | None:
         """The snapshot that a consumer reads next, None if it does not exist. Raises: CorruptFileError."""
-        path = self._path(consumer)
+        path = self.paths.consumer(consumer)
         try:
             return int(json.loads(self.file_io.read_settled(path))["nextSnapshot"])
         except FileNotFoundError:
@@ -44,14 +45,17 @@ class Consumers:
         return {name: following for name, following in found if following is not None}
 
     def record(self, consumer: str, next_snapshot: int) -> None:
-        """Note how far a consumer is. Raises: OptionError: its name cannot be that of a file."""
-        if not consumer.strip() or "/" in consumer or consumer.startswith("."):
-            raise OptionError(f"consumer id '{consumer}'", self.paths.consumer_folder(), "Use letters and digits.")
+        """Note how far a consumer is. Raises: OptionError: no consumer can have that name."""
+        path = self.paths.consumer(consumer)
+        around = len(_PREFIX) + TEMPORARY_BYTES
+        # Others may have named a consumer that is there already.
+        if new_name_fault(consumer, around) is not None and not self.file_io.exists(path):
+            check_new_name(consumer, "a consumer id", self.paths.consumer_folder(), around=around)
         # As Java writes it.
-        self.file_io.overwrite(self._path(consumer), f'{{\n  "nextSnapshot" : {next_snapshot}\n}}'.encode())
+        self.file_io.overwrite(path, f'{{\n  "nextSnapshot" : {next_snapshot}\n}}'.encode())
 
     def remove(self, consumers: Iterable[str]) -> None:
-        self.file_io.delete_quietly(self._path(consumer) for consumer in consumers)
+        self.file_io.delete_quietly(self.paths.consumer(consumer) for consumer in consumers)
 
     def idle_since(self, moment: datetime) -> list[str]:
         """Consumers that made no progress since that moment, by the time of the last change of their files."""
@@ -62,6 +66,3 @@ class Consumers:
             for file in files
             if file.name.startswith(_PREFIX) and file.mtime_ms < before
         )
-
-    def _path(self, consumer: str) -> str:
-        return f"{self.paths.consumer_folder()}/{_PREFIX}{consumer}"

@@ -16,6 +16,9 @@ from maintenance.types.values import Value, arrow_of_values, text_of_value
 
 _ESCAPED = frozenset([chr(code) for code in range(0x20)] + ["\x7f", *"\"#%'*/:=?\\{}[]^"])
 
+# White space to Python, and none to Java's `Character.isWhitespace`.
+_NO_BREAKS = frozenset("\x85\xa0\u2007\u202f")
+
 
 def escape(text: str) -> str:
     """`text` with each character that a path must not hold as ``%`` and two upper-case hex digits."""
@@ -74,10 +77,15 @@ def partition_spec(
             text = "" if value is None else partition_text(value, field.type, legacy, zone)
         except (OverflowError, ValueError) as error:
             raise CorruptFileError(
-                f"{value!r} is no {field.type}", f"partition column {field.name}", "Roll back to a snapshot."
+                f"{value!r} is not a {field.type}", f"partition column {field.name}", "Roll back to a snapshot."
             ) from error
-        spec[field.name] = text if text.strip() else default_name
+        spec[field.name] = default_name if is_blank(text) else text
     return spec
+
+
+def is_blank(text: str) -> bool:
+    """Whether a text has no character but white space, as Java understands it: a no-break space is a character."""
+    return not text.strip() and _NO_BREAKS.isdisjoint(text)
 
 
 def partition_path(spec: dict[str, str]) -> str:

@@ -10,6 +10,7 @@ from maintenance.format.index_manifest import DELETION_VECTORS_INDEX, HASH_INDEX
 from maintenance.format.schema import TableSchema
 from maintenance.metadata.partition_path import partition_path, partition_spec
 from maintenance.metadata.zone import local_zone
+from maintenance.names import segment, stored_name
 from maintenance.options import table as table_options
 from maintenance.types.casts.zones import UTC
 from maintenance.types.data_type import DataField
@@ -79,27 +80,35 @@ class TablePaths:
         return f"{self.branch_root}/tag"
 
     def tag(self, name: str) -> str:
-        return f"{self.branch_root}/tag/tag-{name}"
+        """The file of a tag. Raises: OptionError: the name leads to another folder."""
+        folder = self.tag_folder()
+        return f"{folder}/{segment(name, 'a tag', folder, prefix='tag-')}"
 
     def consumer_folder(self) -> str:
         return f"{self.branch_root}/consumer"
+
+    def consumer(self, name: str) -> str:
+        """The file of a consumer. Raises: OptionError: the name leads to another folder."""
+        folder = self.consumer_folder()
+        return f"{folder}/{segment(name, 'a consumer', folder, prefix='consumer-')}"
 
     def manifest_folder(self) -> str:
         return f"{self.root}/manifest"
 
     def manifest(self, name: str) -> str:
-        return f"{self.root}/manifest/{name}"
+        return f"{self.root}/manifest/{stored_name(name, self.manifest_folder())}"
 
     def index_file(self, entry: IndexManifestEntry) -> str:
         """An index file: where the entry says, or beside the data of its bucket, or in `index/`."""
         if entry.external_path is not None:
             return entry.external_path
+        name = stored_name(entry.file_name, f"{self.root}/index")
         if self.index_beside_data and entry.index_type in (HASH_INDEX, DELETION_VECTORS_INDEX):
-            return f"{self.bucket_folder(entry.partition, entry.bucket)}/{entry.file_name}"
-        return f"{self.root}/index/{entry.file_name}"
+            return f"{self.bucket_folder(entry.partition, entry.bucket)}/{name}"
+        return f"{self.root}/index/{name}"
 
     def statistics_file(self, name: str) -> str:
-        return f"{self.root}/statistics/{name}"
+        return f"{self.root}/statistics/{stored_name(name, f'{self.root}/statistics')}"
 
     def spec_of(self, partition: bytes) -> dict[str, str]:
         """Partition columns and value texts of a serialized partition row, as its directory shows them."""
@@ -121,13 +130,16 @@ class TablePaths:
         return f"{self.partition_folder(partition)}/{name}"
 
     def data_file(self, partition: bytes, bucket: int, file: DataFileMeta) -> str:
-        return file.external_path or f"{self.bucket_folder(partition, bucket)}/{file.file_name}"
+        if file.external_path:
+            return file.external_path
+        folder = self.bucket_folder(partition, bucket)
+        return f"{folder}/{stored_name(file.file_name, folder)}"
 
     def all_files_of(self, partition: bytes, bucket: int, file: DataFileMeta) -> list[str]:
         """The data file and the extra files beside it."""
         path = self.data_file(partition, bucket, file)
         folder = path.rsplit("/", 1)[0]
-        return [path, *(f"{folder}/{name}" for name in file.extra_files)]
+        return [path, *(f"{folder}/{stored_name(name, folder)}" for name in file.extra_files)]
 
 
 @lru_cache(maxsize=1 << 12)
@@ -140,8 +152,10 @@ def _spec_items(
 
 
 def branch_root(root: str, branch: str) -> str:
-    """The folder of a branch's JSON files."""
-    return root if branch == MAIN_BRANCH else f"{root}/branch/branch-{branch}"
+    """The folder of a branch's JSON files. Raises: OptionError: the branch's name leads to another folder."""
+    if branch == MAIN_BRANCH:
+        return root
+    return f"{root}/branch/{segment(branch, 'a branch', f'{root}/branch', prefix='branch-')}"
 
 
 def partition_text_of(spec: Mapping[str, str]) -> str:

@@ -14,6 +14,7 @@ from maintenance.metadata.paths import TablePaths
 
 _PREFIX = "tag-"
 _RETIRED = "retired-"
+_SHOWN_BYTES = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,8 @@ class Tags:
 
     def _new_record(self, name: str) -> str:
         # A name of its own: a new tag of the same name may be retired before this record is worked off.
-        return f"{self.paths.tag_folder()}/{_RETIRED}{uuid.uuid4()}-{name}"
+        shown = name.encode(errors="replace")[:_SHOWN_BYTES].decode(errors="ignore")
+        return f"{self.paths.tag_folder()}/{_RETIRED}{uuid.uuid4()}-{shown}"
 
     def retired(self) -> dict[str, Tag]:
         """Retired tags whose files are not all deleted, by the path of their record."""

@@ -14,6 +14,7 @@ from maintenance.format.snapshot import serialize_snapshot
 from maintenance.format.tag import Tag, serialize_tag
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.paths import MAIN_BRANCH, branch_root
+from maintenance.names import check_new_name
 from maintenance.operations.delete_branch import remove_branch
 from maintenance.table.table import Table
 
@@ -36,13 +37,13 @@ def create_branch(table: Table, branch: str, *, tag: str | None = None, ignore_i
         ignore_if_exists: leave a branch of that name as it is instead of raising.
     Raises: OptionError: the name cannot be used; AlreadyExistsError; NotFoundError: no such tag.
     """
-    check_branch_name(branch, table.identifier)
-    if branch in Branches(table.file_io, table.paths).names():
+    if branch != MAIN_BRANCH and branch in Branches(table.file_io, table.paths).names():
         if ignore_if_exists:
             return BranchReport(
                 table.identifier, branch, table.on_branch(branch).snapshots.earliest_id(), created=False
             )
         raise AlreadyExistsError(f"branch '{branch}' exists", table.identifier, "Choose another name.")
+    check_branch_name(branch, table.identifier)
     held = None if tag is None else table.tags.get(tag)
     folder = f"{table.location}/branch/.{uuid.uuid4()}.tmp"
     _fill(table, folder, tag, held)
@@ -55,9 +56,10 @@ def create_branch(table: Table, branch: str, *, tag: str | None = None, ignore_i
 
 def check_branch_name(branch: str, table: str) -> None:
     """Raises: OptionError: a branch cannot have that name."""
-    if branch == MAIN_BRANCH or not branch.strip() or branch.isdecimal() or "/" in branch or "$" in branch:
+    check_new_name(branch, "a branch", table, around=len("branch-"))
+    if branch == MAIN_BRANCH or branch.isdecimal() or "$" in branch:
         raise OptionError(
-            f"'{branch}' cannot be a branch", table, "Choose a name with a letter, without '/' and '$', not main."
+            f"'{branch}' cannot be a branch", table, "Choose a name with a letter and without '$', not main."
         )
 
 

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from maintenance.errors import AlreadyExistsError, NotFoundError, OptionError
+from maintenance.errors import AlreadyExistsError, NotFoundError
 from maintenance.format.snapshot import Snapshot
 from maintenance.format.tag import Tag
+from maintenance.names import TEMPORARY_BYTES, check_new_name
 from maintenance.operations.tag_removal import take_back
 from maintenance.options import table as table_options
 from maintenance.table.table import Table
@@ -40,9 +41,9 @@ def create_tag(
     Raises: AlreadyExistsError; NotFoundError: no such snapshot; OptionError: the name cannot be used; UnsupportedError.
     """
     table_options.check_writable(table.options, table.identifier)
-    check_tag_name(name, table.identifier)
     known = table.tags.find(name)
     if known is None:
+        check_tag_name(name, table.identifier)
         snapshot = snapshot_to_tag(table, snapshot_id)
         default = table_options.TAG_DEFAULT_TIME_RETAINED.of(table.options)
         retained = default if time_retained is None else time_retained
@@ -61,8 +62,7 @@ def create_tag(
 
 def check_tag_name(name: str, table: str) -> None:
     """Raises: OptionError: a tag cannot have that name."""
-    if not name.strip() or "/" in name:
-        raise OptionError(f"'{name}' cannot be a tag", table, "Choose a name that has letters and no '/'.")
+    check_new_name(name, "a tag", table, around=len("tag-") + TEMPORARY_BYTES)
 
 
 def local_time(moment: datetime | None) -> datetime:

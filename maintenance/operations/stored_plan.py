@@ -9,6 +9,7 @@ since (other partitions, later snapshots) does not matter.
 import hashlib
 import json
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -31,7 +32,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _FOLDER = "_maintenance/plans"
+_PLAN_ID = re.compile("[0-9a-f]{16}")
 _SHOWN = 5
+_SHOWN_ID = 60
 MANY = "many tables"
 """What a plan is of that has plans of several tables in it."""
 Progress = Callable[[str], None]
@@ -97,9 +100,9 @@ class StoredPlan:
     @classmethod
     def load(cls, file_io: FileIO, warehouse: str, plan_id: str) -> "StoredPlan":
         """The plan of an id. Raises: NotFoundError; CorruptFileError: it is not what was stored."""
+        if _PLAN_ID.fullmatch(plan_id) is None:
+            raise NotFoundError(f"{plan_id[:_SHOWN_ID]!r} is not a plan id", _FOLDER, "Copy it from the dry run.")
         path = f"{warehouse.rstrip('/')}/{_FOLDER}/{plan_id}.json"
-        if not plan_id.isalnum():
-            raise NotFoundError(f"'{plan_id}' is no id of a plan", _FOLDER, "Copy it from the dry run.")
         try:
             plan = cls.of_dict(json.loads(file_io.read_bytes(path)))
         except FileNotFoundError as error:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from datetime import timedelta
 
 from maintenance.errors import UnsupportedError
+from maintenance.names import file_prefix, relative_folder
 from maintenance.options.option import (
     Option,
     boolean,
@@ -95,13 +96,13 @@ FILE_SUFFIX_INCLUDE_COMPRESSION = Option("file.suffix.include.compression", bool
 FILE_BLOCK_SIZE: Option[int | None] = Option("file.block-size", memory_size, None)
 TARGET_FILE_ROW_NUM: Option[int | None] = Option("target-file-row-num", positive, None)
 TARGET_FILE_SIZE: Option[int | None] = Option("target-file-size", memory_size, None)
-DATA_FILE_PREFIX = Option("data-file.prefix", string, "data-")
-CHANGELOG_FILE_PREFIX = Option("changelog-file.prefix", string, "changelog-")
+DATA_FILE_PREFIX = Option("data-file.prefix", file_prefix, "data-")
+CHANGELOG_FILE_PREFIX = Option("changelog-file.prefix", file_prefix, "changelog-")
 CHANGELOG_FILE_FORMAT: Option[str | None] = Option("changelog-file.format", string, None)
 CHANGELOG_FILE_COMPRESSION: Option[str | None] = Option("changelog-file.compression", string, None)
 CHANGELOG_FILE_STATS_MODE: Option[str | None] = Option("changelog-file.stats-mode", string, None)
 DATA_FILE_THIN_MODE = Option("data-file.thin-mode", boolean, False)
-DATA_FILE_PATH_DIRECTORY: Option[str | None] = Option("data-file.path-directory", string, None)
+DATA_FILE_PATH_DIRECTORY: Option[str | None] = Option("data-file.path-directory", relative_folder, None)
 INDEX_FILE_IN_DATA_FILE_DIR = Option("index-file-in-data-file-dir", boolean, False)
 ZORDER_VAR_LENGTH_CONTRIBUTION = Option("zorder.var-length-contribution", positive, 8)
 WRITE_BUFFER_SIZE = Option("write-buffer-size", memory_size, 256 << 20)

@@ -14,6 +14,7 @@ import pyarrow as pa
 from maintenance.bucket.postpone import POSTPONE_BUCKET, PostponeOptions, is_postponed, waits
 from maintenance.errors import UnsupportedError
 from maintenance.format.data_formats import data_format
+from maintenance.names import FILE_BYTES, check_new_name
 from maintenance.options import table as table_options
 from maintenance.write.buckets import buckets_of
 from maintenance.write.context import WriteContext
@@ -36,9 +37,12 @@ def waiting_context(context: WriteContext, user: str) -> WriteContext:
     """The table as a writer of waiting rows sees it: Avro, no statistics, file names of a writer of its own.
 
     With a column that Avro cannot hold the files are as those of any writer.
+    Raises: OptionError: no file can be named after that user.
     """
     prefix = table_options.DATA_FILE_PREFIX.of(context.options)
     number = random.randrange(_MAX_WRITER)
+    around = FILE_BYTES + len(f"{prefix}-u--s-{_MAX_WRITER}-w-".encode())
+    check_new_name(user, "the commit user of rows that wait", f"table {context.name}", around=around)
     name = {table_options.DATA_FILE_PREFIX.key: f"{prefix}-u-{user}-s-{number}-w-"}
     dropped = (table_options.FILE_FORMAT_PER_LEVEL.key, table_options.METADATA_STATS_MODE_PER_LEVEL.key)
     kept = {key: value for key, value in context.options.items() if key not in dropped}

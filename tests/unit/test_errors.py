@@ -25,11 +25,12 @@ CLASSES = {
         "OutdatedPlanError",
         "PredicateError",
         "SchemaError",
+        "StorageAccessError",
         "UnsupportedError",
     },
     ErrorClass.DAMAGE: {"CorruptFileError", "MissingFileError"},
     ErrorClass.CONFLICT: {"CommitError", "ConflictError"},
-    ErrorClass.INFRASTRUCTURE: {"InfrastructureError"},
+    ErrorClass.INFRASTRUCTURE: {"InfrastructureError", "StorageError", "WriteError"},
     ErrorClass.DEFECT: {"PaimonError", "ProofError", "UnexpectedError"},
 }
 

@@ -7,7 +7,18 @@ import pytest
 
 from maintenance.catalog import Catalog, RemoveOption, Schema, SetOption, open_catalog
 from maintenance.catalog.schema_change import SchemaChange
-from maintenance.errors import AlreadyExistsError, NotFoundError, OptionError, SchemaError, UnsupportedError
+from maintenance.errors import (
+    AlreadyExistsError,
+    NotFoundError,
+    OptionError,
+    SchemaError,
+    StorageError,
+    UnsupportedError,
+)
+from maintenance.operations.create_branch import create_branch
+from maintenance.operations.create_tag import create_tag
+from maintenance.operations.delete_branch import delete_branch
+from maintenance.operations.rename_branch import rename_branch
 from maintenance.table.table import Table
 from tests.tables import KEYED, files_on_disk, keyed, state
 
@@ -53,10 +64,51 @@ def test_databases(catalog: Catalog) -> None:
     assert catalog.list_databases() == ["b"]
 
 
-@pytest.mark.parametrize("name", ["sys", "a/b", " "])
-def test_names_that_are_no_database(catalog: Catalog, name: str) -> None:
+@pytest.mark.parametrize("name", ["sys", "a/b", " ", "", "..", ".", "../x", "a\0b", "a:b", "a.b", "x" * 253, "\ud800"])
+def test_names_that_no_database_can_have(catalog: Catalog, name: str) -> None:
     with pytest.raises(SchemaError, match="cannot be a database"):
         catalog.create_database(name)
+    assert catalog.list_databases() == []
+
+
+@pytest.mark.parametrize("name", ["a/b", " ", "..", ".", "../../x", "a\0b", "a:b", "x" * 256, "\ud800"])
+def test_names_that_no_table_can_have(with_table: Catalog, name: str) -> None:
+    for attempt in (lambda: with_table.create_table(f"db.{name}", PLAIN), lambda: with_table.get_table(f"db.{name}")):
+        with pytest.raises((SchemaError, NotFoundError, StorageError)):
+            attempt()
+    with pytest.raises(SchemaError, match="cannot be a table"):
+        with_table.create_table(f"db.{name}", PLAIN)
+    with pytest.raises((SchemaError, NotFoundError, StorageError)):
+        with_table.drop_table(f"db.{name}")
+    assert with_table.list_tables("db") == ["t"]
+
+
+@pytest.mark.parametrize(
+    "name", ["*", "?", "[t]", "a b", "ü", "a\\b", "a\nb", "...", ".x", "%2e%2e", "%2F", "t#b", "t?b"]
+)
+def test_names_that_apache_paimon_gives(with_table: Catalog, name: str) -> None:
+    """Patterns, percent signs and the like mean themselves: a table called ``*`` is dropped alone."""
+    table_of(with_table).write_arrow(keyed({1: "a"}))
+    with_table.create_table(f"db.{name}", PLAIN)
+    other = table_of(with_table, f"db.{name}")
+    other.write_arrow(keyed({2: "b"}))
+    create_tag(other, name)
+    create_branch(other, name, tag=name)
+    assert state(other.on_branch(name)) == state(other.copy({"scan.tag-name": name})) == {2: "b"}
+    rename_branch(other, name, f"{name}2")
+    delete_branch(other, f"{name}2")
+    assert (other.tags.names(), state(other)) == ([name], {2: "b"})
+    assert with_table.list_tables("db") == sorted([name, "t"])
+    with_table.drop_table(f"db.{name}")
+    assert with_table.list_tables("db") == ["t"]
+    assert state(table_of(with_table)) == {1: "a"}
+
+
+def test_a_warehouse_that_is_not_there(catalog: Catalog) -> None:
+    assert not open_catalog({**catalog.options, "warehouse": f"{catalog.warehouse}/nowhere"}).warehouse_exists()
+    catalog.create_database("db")
+    catalog.create_table("db.t", PLAIN)
+    assert catalog.warehouse_exists()
 
 
 def test_tables(with_table: Catalog) -> None:

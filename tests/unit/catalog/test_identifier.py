@@ -22,11 +22,33 @@ def test_names(text: str, expected: Identifier) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "t", "db.", ".t", "db.t$", "db.t$branch_", "db.t$a$b", "db.t$branch_b$a$c", "db/x.t", "db.$snapshots"]
+    "text", ["", "t", "db.", ".t", "db.t$", "db.t$branch_", "db.t$a$b", "db.t$branch_b$a$c", "db.$snapshots"]
 )
-def test_no_names(text: str) -> None:
-    with pytest.raises(SchemaError, match="no name of a table"):
+def test_texts_that_are_not_names(text: str) -> None:
+    with pytest.raises(SchemaError, match="is not the name of a table"):
         Identifier.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("db...", "'..' cannot be a table"),
+        ("db..", "'.' cannot be a table"),
+        ("db.a/b", "'a/b' cannot be a table"),
+        ("db.a\0b", "cannot be a table"),
+        ("a/b.t", "'a/b' cannot be a database"),
+        ("db/x.t", "'db/x' cannot be a database"),
+        ("db.t$branch_a/../../b", "'a/../../b' cannot be a branch"),
+    ],
+)
+def test_names_that_lead_elsewhere(text: str, part: str) -> None:
+    with pytest.raises(SchemaError, match=part):
+        Identifier.parse(text)
+
+
+def test_no_identifier_leads_elsewhere() -> None:
+    with pytest.raises(SchemaError, match="cannot be a table"):
+        Identifier("db", "..")
 
 
 def test_text_without_system_table() -> None:

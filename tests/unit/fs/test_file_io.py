@@ -1,15 +1,18 @@
 """Storage: one behaviour on local paths and through fsspec, and publishing that only one can win."""
 
 import multiprocessing
+import os
 import pickle
+import tempfile
 import uuid
+from collections.abc import Iterator
 from multiprocessing.queues import Queue
 from pathlib import Path
 
 import pytest
 
-from maintenance.errors import NotFoundError
-from maintenance.fs.file_io import FileIO, is_local, local_path
+from maintenance.errors import NotFoundError, StorageAccessError, StorageError, WriteError
+from maintenance.fs.file_io import FileIO
 
 SETTINGS = {"fs.auto_mkdir": "true", "warehouse": "x"}
 
@@ -131,13 +134,6 @@ def test_a_file_that_is_just_being_written_is_read_again(tmp_path: Path) -> None
     assert FileIO().read_settled(str(path)) == b'{"a": 1}\n'
 
 
-def test_which_paths_are_local() -> None:
-    assert all(map(is_local, ("/a/b", "file:/a", "file:///a", "./a", "a/b")))
-    assert not any(map(is_local, ("s3://a/b", "memory://a", "hdfs://host:1/a")))
-    assert local_path("file:/a%20b/c") == local_path("file:///a%20b/c") == "/a b/c"
-    assert local_path("/a%20b") == "/a%20b"
-
-
 def test_settings_travel(io: FileIO) -> None:
     assert io.settings == (("auto_mkdir", "true"),)
     assert pickle.loads(pickle.dumps(io)) == io
@@ -148,3 +144,73 @@ def test_folders_are_no_files(tmp_path: Path) -> None:
     (tmp_path / "tag-success-file").mkdir()
     (tmp_path / "tag-a").write_bytes(b"{}")
     assert FileIO().list_names(str(tmp_path)) == ["tag-a"]
+
+
+def test_patterns_in_paths_mean_themselves(io: FileIO, root: str) -> None:
+    for name in ("a", "*", "a?", "[a]"):
+        io.write_bytes(f"{root}/{name}/sub[1]/x", b"1")
+    io.rename_folder(f"{root}/*", f"{root}/z*")
+    assert io.list_folders(root) == ["[a]", "a", "a?", "z*"]
+    assert io.read_bytes(f"{root}/z*/sub[1]/x") == b"1"
+    for name in ("z*", "a?", "[a]"):
+        io.delete_folder(f"{root}/{name}")
+    io.move_file(f"{root}/a/sub[1]/x", f"{root}/a/*")
+    assert io.list_folders(root) == ["a"]
+    assert io.list_names(f"{root}/a") == ["*"]
+
+
+def test_what_the_disk_refuses_is_said_with_the_path(io: FileIO, tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    below = f"{tmp_path}/file/x"
+    for write in (io.write_bytes, io.publish, io.overwrite):
+        with pytest.raises((StorageAccessError, StorageError, WriteError), match=below):
+            write(below, b"")
+    with pytest.raises(StorageError, match="cannot write"):
+        io.open_output(below)
+    with pytest.raises(StorageError, match="cannot list: Not a directory"):
+        io.list_names(f"{tmp_path}/file")
+
+
+@pytest.fixture
+def read_only() -> Iterator[str]:
+    """A folder that this process may only read, with a file in it."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "file").write_bytes(b"x")
+        os.chmod(folder, 0o555)
+        user = os.geteuid()
+        os.seteuid(65534 if user == 0 else user)
+        try:
+            yield folder
+        finally:
+            os.seteuid(user)
+            os.chmod(folder, 0o755)
+
+
+def test_a_folder_that_may_only_be_read(io: FileIO, read_only: str) -> None:
+    assert io.read_bytes(f"{read_only}/file") == b"x"
+    path = f"{read_only}/new/x"
+    for write in (io.write_bytes, io.overwrite, io.publish):
+        with pytest.raises((StorageAccessError, WriteError), match=r"Permission denied \(.*Let this process's user"):
+            write(path, b"")
+    for call in (io.make_folder, io.open_output):
+        with pytest.raises(StorageAccessError, match=r"cannot write: Permission denied \(.*Let this process's user"):
+            call(path)
+    with pytest.raises(StorageAccessError, match="cannot delete: Permission denied"):
+        io.delete_quietly([f"{read_only}/file"])
+
+
+def test_names_that_no_file_can_have(io: FileIO, tmp_path: Path) -> None:
+    for name, reason in (
+        ("x" * 256, "File name too long"),
+        ("ü" * 128, "File name too long"),
+        ("a\0b", ""),
+        ("\ud800", ""),
+    ):
+        path = f"{tmp_path}/{name}"
+        assert not io.exists(path)
+        assert (io.size(path), io.list_names(path), io.list_folders(path)) == (None, [], [])
+        io.delete_quietly([path])
+        with pytest.raises(FileNotFoundError):
+            io.read_bytes(path)
+        with pytest.raises(StorageError, match=f"cannot write: {reason}"):
+            io.write_bytes(path, b"")

@@ -6,7 +6,7 @@ import decimal
 import pytest
 
 from maintenance.errors import UnsupportedError
-from maintenance.metadata.partition_path import escape, partition_path, partition_spec, partition_text
+from maintenance.metadata.partition_path import escape, is_blank, partition_path, partition_spec, partition_text
 from maintenance.types.data_type import DataField, parse_type
 from maintenance.types.values import Value
 
@@ -61,3 +61,13 @@ def test_instants_are_shown_in_the_zone_of_the_process() -> None:
     instant, data_type = nanos("2024-05-14 10:20:30"), parse_type("TIMESTAMP(0) WITH LOCAL TIME ZONE")
     assert partition_text(instant, data_type, legacy=False, zone="Asia/Shanghai") == "2024-05-14 18:20:30"
     assert partition_text(instant, data_type, legacy=True, zone="Asia/Shanghai") == "2024-05-14T10:20:30"
+
+
+@pytest.mark.parametrize("text", ["", " ", "\t\n", "\u3000"])
+def test_blank_texts(text: str) -> None:
+    assert is_blank(text)
+
+
+@pytest.mark.parametrize("text", ["\xa0", "\x85", "\u2007", " \u202f", "x"])
+def test_texts_that_are_blank_to_python_alone(text: str) -> None:
+    assert not is_blank(text)

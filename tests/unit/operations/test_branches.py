@@ -67,7 +67,7 @@ def test_a_branch_of_an_expired_snapshot_and_its_schemas(tmp_path: Path, table: 
     assert files_of(table, "c") == {"schema/schema-0", "schema/schema-1"}
 
 
-@pytest.mark.parametrize("name", ["main", "", " ", "12", "a/b", "a$b"])
+@pytest.mark.parametrize("name", ["main", "", " ", "12", "a/b", "a$b", "../x", "a\0b", "a:b", "x" * 250])
 def test_names_that_no_branch_can_have(table: Table, name: str) -> None:
     with pytest.raises(OptionError, match="cannot be a branch"):
         create_branch(table, name)

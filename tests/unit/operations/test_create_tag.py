@@ -74,7 +74,7 @@ def test_nothing_to_tag(tmp_path: Path) -> None:
         create_tag(small_table(tmp_path), "x")
 
 
-@pytest.mark.parametrize("name", ["", "  ", "a/b"])
+@pytest.mark.parametrize("name", ["", "  ", "a/b", "/", "../../x", "a\0b", "a:b", "x" * 220, "\ud800"])
 def test_names_that_cannot_be(tmp_path: Path, name: str) -> None:
     table = small_table(tmp_path)
     put(table, {1: "a"})

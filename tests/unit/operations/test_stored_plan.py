@@ -54,7 +54,7 @@ def test_a_plan_survives_its_file_and_is_refused_when_changed(table: Table, tmp_
     path.write_text(path.read_text().replace("day=a", "day=b"))
     with pytest.raises(CorruptFileError, match="changed after it was stored"):
         StoredPlan.load(table.file_io, str(tmp_path), plan_id)
-    for missing in ("0123456789abcdef", "../secret"):
+    for missing in ("0123456789abcdef", "../secret", f"../plans/{plan_id}", f"{plan_id}\0", "", "x" * 300, "²" * 16):
         with pytest.raises(NotFoundError):
             StoredPlan.load(table.file_io, str(tmp_path), missing)
 

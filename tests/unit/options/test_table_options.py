@@ -10,6 +10,7 @@ import pytest
 import maintenance
 from maintenance.catalog import Schema
 from maintenance.errors import OptionError, UnsupportedError
+from maintenance.names import file_prefix, relative_folder
 from maintenance.options import file_index
 from maintenance.options import table as table_options
 from maintenance.options.option import Option, names, string, untrimmed_names
@@ -113,7 +114,7 @@ def test_values_that_change_nothing_are_accepted(tmp_path: Path) -> None:
     create_table(tmp_path, options=options).write_arrow(keyed({1: "a"}))
 
 
-FREE_TEXTS = {string, names, untrimmed_names}
+FREE_TEXTS = {string, names, untrimmed_names, file_prefix, relative_folder}
 
 
 @pytest.mark.parametrize("name", sorted(OPTIONS))

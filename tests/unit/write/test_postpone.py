@@ -13,7 +13,7 @@ from maintenance.bucket.postpone import PostponeOptions
 from maintenance.commit.commit import commit_compact
 from maintenance.commit.publish import CommitIdentity
 from maintenance.compaction.postpone import PostponeTask, distribute, in_order, leaving
-from maintenance.errors import DataError
+from maintenance.errors import DataError, OptionError
 from maintenance.operations.compact import compact
 from maintenance.operations.compact_plan import CompactionScope
 from maintenance.operations.compact_postponed import plan_postponed
@@ -201,3 +201,14 @@ def test_large_partitions_are_distributed_in_shares(tmp_path: Path) -> None:
     assert again.snapshot_id is None
     assert {bucket for _, bucket in again.lost} == {-2, 0, 1, 2}
     assert files_on_disk(table) == data_files(table)
+
+
+@pytest.mark.parametrize("user", ["../../../../esc", "a/b", "a:b", "\0", "x" * 120])
+def test_a_user_that_no_file_can_be_named_after(tmp_path: Path, user: str) -> None:
+    table = create_table(tmp_path / "warehouse", options=WAITING)
+    with pytest.raises(OptionError, match="cannot be the commit user of rows that wait"):
+        table.write_arrow(keyed({1: "a"}), commit_user=user, commit_identifier=1)
+    table.write_arrow(keyed({1: "a"}), commit_user="x" * 80, commit_identifier=1)
+    compact(None, table)
+    assert state(table) == {1: "a"}
+    assert [path.name for path in tmp_path.iterdir()] == ["warehouse"]

@@ -1,0 +1,36 @@
+"""Errors of the disk or store become the project's own, with the path.
+
+A missing file stays a `FileNotFoundError` for whoever reads: callers decide what that means. One that cannot be written
+is a `StorageError`, whatever the system calls it.
+"""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+
+from maintenance.errors import PaimonError, StorageError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Method = Callable[Concatenate[Any, Any, P], R]
+
+
+def reported(action: str, *, missing_is_fault: bool = False) -> Callable[[Method[P, R]], Method[P, R]]:
+    """Decorate a method whose first argument is a path. `action`: as of `StorageError.of`."""
+
+    def decorate(method: Method[P, R]) -> Method[P, R]:
+        @wraps(method)
+        def call(self: Any, path: Any, *args: P.args, **kwargs: P.kwargs) -> R:
+            try:
+                return method(self, path, *args, **kwargs)
+            except PaimonError:
+                raise
+            except (OSError, UnicodeEncodeError) as error:
+                if isinstance(error, FileNotFoundError) and not missing_is_fault:
+                    raise
+                where = path if isinstance(path, str) else str(getattr(error, "filename", None))
+                raise StorageError.of(error, action, where) from error
+
+        return cast(Method[P, R], call)
+
+    return decorate
