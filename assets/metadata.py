@@ -126,6 +126,13 @@ def report_metadata(report: Any) -> dict[str, Any]:
     return metadata
 
 
+def warn_of_finding(context: dg.OpExecutionContext, report: Any) -> None:
+    """Say in the log what a report found wrong with what was asked for; its metadata shows it too."""
+    finding = getattr(report, "finding", None)
+    if finding is not None:
+        context.log.warning(finding)
+
+
 def fields_of(report: Any) -> dict[str, Any]:
     """A report's own fields, by name."""
     return {name: getattr(report, name) for name in report.__dataclass_fields__}

@@ -23,7 +23,14 @@ from assets.failures import check_groups, refuse_if_cancelled, told_as_failure
 from assets.health import health_page
 from assets.history import keep_account, keep_failure
 from assets.ingestion import apply_ingest, ingest_landed, plan_ingest
-from assets.metadata import before_and_after, closing_metadata, report_metadata, report_numbers, shape_numbers
+from assets.metadata import (
+    before_and_after,
+    closing_metadata,
+    report_metadata,
+    report_numbers,
+    shape_numbers,
+    warn_of_finding,
+)
 from assets.plans import found_plan, kept_plan, planned
 from assets.resources import PaimonCatalog, Spark
 from assets.step_config import (
@@ -39,12 +46,13 @@ from assets.step_config import (
 )
 from assets.tags import last_period
 from maintenance.errors import NotFoundError, OptionError
-from maintenance.operations.compact import compact
+from maintenance.operations.compact import checked_scope, compact
 from maintenance.operations.compact_report import CompactReport
 from maintenance.operations.create_tag import create_tag
 from maintenance.operations.expire_partitions import expire_partitions
 from maintenance.operations.expire_snapshots import expire_snapshots
 from maintenance.operations.expire_tags import expire_tags
+from maintenance.operations.partition_choice import no_match
 from maintenance.operations.partition_rules import PartitionRules
 from maintenance.operations.period_tags import state_at
 from maintenance.operations.produce_changelog import produce_changelog
@@ -156,6 +164,7 @@ def _told(
     more: Mapping[str, Any] = MappingProxyType({}),
 ) -> Account:
     """Show `report` and `more` metadata on the step's output, and add the report's numbers to the account."""
+    warn_of_finding(context, report)
     context.add_output_metadata({**more, **report_metadata(report)})
     return {**account, step: report_numbers(report)}
 
@@ -174,6 +183,7 @@ def _told_compaction(
     more: Mapping[str, Any] = MappingProxyType({}),
 ) -> Account:
     """As `_told`, with the table before and after; fails if a group failed, which must not look like success."""
+    warn_of_finding(context, report)
     before, after = shape_numbers(report.before), shape_numbers(report.after)
     check_groups(report.groups)
     told = {**more, **report_metadata(report), "before and after": before_and_after(before, after)}
@@ -237,6 +247,7 @@ def compact_op(table: TableConfig) -> dg.OpDefinition:
             kept = {}
             if config.dry_run:
                 kept = kept_plan(context, catalog, opened.file_io, plan_compact(opened, **scope))
+            checked_scope(opened, **scope)  # before Spark is started for nothing
             report = compact(
                 None if config.dry_run else spark.session(),
                 opened,
@@ -274,6 +285,7 @@ def changelog_op(table: TableConfig) -> dg.OpDefinition:
             kept = {}
             if config.dry_run:
                 kept = kept_plan(context, catalog, opened.file_io, plan_changelog(opened, **scope))
+            checked_scope(opened, **scope)  # before Spark is started for nothing
             session = None if config.dry_run else spark.session()
             report = produce_changelog(session, opened, **scope, dry_run=config.dry_run, progress=context.log.info)
             return _told_compaction(context, account, "changelog", report, {**kept, **spark.metadata()})
@@ -299,7 +311,12 @@ def file_index_op(table: TableConfig) -> dg.OpDefinition:
             scope: dict[str, Any] = {"where": config.where, "rebuild": config.rebuild}
             if config.dry_run:
                 plan = plan_file_index(None, opened, **scope)
-                return _told_plan(context, account, kept_plan(context, catalog, opened.file_io, plan))
+                kept = kept_plan(context, catalog, opened.file_io, plan)
+                finding = no_match(opened, config.where) if config.where and not plan.groups else None
+                if finding is not None:
+                    context.log.warning(finding)
+                    kept["finding"] = finding
+                return _told_plan(context, account, kept)
             report = rewrite_file_index(spark.session(), opened, **scope, progress=context.log.info)
             return _told(context, account, "file_index", report, spark.metadata())
 

@@ -25,8 +25,10 @@ from assets.step_config import PartitionCompactConfig
 from maintenance.metadata.partition_path import partition_path
 from maintenance.operations.compact import compact
 from maintenance.operations.compact_report import PLANNED, CompactReport
+from maintenance.operations.partition_choice import missing_partitions, not_found
 from maintenance.operations.partition_states import PartitionState, PartitionStates, partition_states
 from maintenance.operations.produce_changelog import produce_changelog
+from maintenance.table.table import Table
 
 # Dagster refuses partition keys that hold this.
 _FORBIDDEN = "..."
@@ -133,7 +135,7 @@ def _rewritten(
 ) -> dg.MaterializeResult:
     """Run an operation over the partitions of a run; those in which nothing is to be done cost nothing."""
     opened = catalog.get_table(table.identifier).of_run(context.run.run_id).copy(table.compaction.conduct)
-    specs = [spec_of(key) for key in context.partition_keys]
+    specs, absent = _existing(context, opened)
     plan = operation(None, opened, partitions=specs, dry_run=True)
     stale = {group.partition for group in plan.groups if group.outcome == PLANNED}
     context.log.info(f"{len(stale)} of {len(specs)} partitions are stale")
@@ -149,9 +151,28 @@ def _rewritten(
                BEFORE: shape_numbers(report.before)}  # fmt: skip
     keep_account(context.op_execution_context, catalog, table.identifier, report.after, account)
     _record_states(context, partition_states(opened))
-    numbers = {"partitions": len(specs), "partitions rewritten": len(stale), **spark.metadata()}
+    numbers = {"partitions": len(specs), "partitions rewritten": len(stale), **absent, **spark.metadata()}
     version = dg.DataVersion(str(report.compacted_through or 0))
     return dg.MaterializeResult(metadata={**numbers, **report_metadata(report)}, data_version=version)
+
+
+def _existing(context: dg.AssetExecutionContext, table: Table) -> tuple[list[Mapping[str, str]], dict[str, Any]]:
+    """The partitions of the run that the table has, and metadata about those that it has not.
+
+    Others may have been dropped since the keys were mirrored. Raises: NotFoundError: all of them are missing.
+    """
+    specs: list[Mapping[str, str]] = [spec_of(key) for key in context.partition_keys]
+    missing = missing_partitions(table, specs)
+    if not missing:
+        return specs, {}
+    error = not_found(table, missing)
+    if len(missing) == len(specs):
+        raise error
+    context.log.warning(str(error))
+    names = [partition_path(dict(spec)) for spec in missing]
+    return [spec for spec in specs if spec not in missing], {
+        "partitions that do not exist": dg.MetadataValue.json(names)
+    }
 
 
 def _record_states(context: dg.AssetExecutionContext, found: PartitionStates) -> None:

@@ -15,7 +15,14 @@ from assets.config import TableConfig
 from assets.failures import told_as_failure
 from assets.health import health_page
 from assets.history import keep_account
-from assets.metadata import before_and_after, closing_metadata, report_metadata, report_numbers, shape_numbers
+from assets.metadata import (
+    before_and_after,
+    closing_metadata,
+    report_metadata,
+    report_numbers,
+    shape_numbers,
+    warn_of_finding,
+)
 from assets.resources import PaimonCatalog, Spark
 from maintenance.errors import NotFoundError, OptionError
 from maintenance.operations.delete import delete
@@ -60,6 +67,7 @@ def change_rows_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
             table = catalog.get_table(config.table).of_run(context.run_id)
             before = shape_numbers(table_shape(table))
             report = _changed(spark, table, config)
+            warn_of_finding(context, report)
             shape = table_shape(table)
             after = shape_numbers(shape)
             account = {BEFORE: before, report.operation: {**report_numbers(report), "before": before, "after": after}}

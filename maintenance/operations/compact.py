@@ -38,6 +38,7 @@ from maintenance.operations.compact_report import (
 )
 from maintenance.operations.compact_vectors import ChangedVectors, VectorsTask
 from maintenance.operations.interrupted import cleared_if_interrupted, new_stamp
+from maintenance.operations.partition_choice import check_partitions, no_match
 from maintenance.operations.sort_compact import NO_ORDER, plan_sorting, sort_units, sorted_by
 from maintenance.options import own as own_options
 from maintenance.options import table as table_options
@@ -78,7 +79,8 @@ def compact(
         spark: session whose tasks do the work; None = threads of this process.
         full: everything into the highest level, instead of what the universal rules pick.
         partitions: only these; each maps partition columns to value texts, as directories show them.
-        where: only partitions that match, in Spark's SQL dialect; not together with `partitions`.
+        where: only partitions that match, in Spark's SQL dialect; not together with `partitions`. If none does, the
+            report's finding says so.
         partition_idle_time: only partitions whose newest file is older.
         order_strategy, order_by: rewrite the partitions of an append table in an order of their rows: ``order``,
             ``zorder`` or ``hilbert``, over these columns; ``none`` = as they are.
@@ -93,9 +95,42 @@ def compact(
         only: the units of the plan to carry out; rows that wait for real buckets are left alone then. None = all.
         progress: told what goes on, a line at a time.
     Raises: UnsupportedError: the table has an option that is not supported; OptionError, PredicateError: the scope does
-        not fit the table; errors of reading the metadata. What goes wrong in single groups stands in the report.
+        not fit the table; NotFoundError: one of `partitions` does not exist; errors of reading the metadata. What goes
+        wrong in single groups stands in the report.
     """
+    scope, by = checked_scope(
+        table,
+        full=full,
+        partitions=partitions,
+        where=where,
+        partition_idle_time=partition_idle_time,
+        order_strategy=order_strategy,
+        order_by=order_by,
+        skip_expiring=skip_expiring,
+        proof=proof,
+    )
+    told = progress or (lambda _: None)
+    run = _Compaction(spark, table, scope, told, by=by, only=only, proof=proof)
+    report = run.dry() if dry_run else run.run(max_retries, groups_per_commit)
+    return report if report.groups or where is None else replace(report, finding=no_match(table, where))
+
+
+def checked_scope(
+    table: Table,
+    *,
+    full: bool = False,
+    partitions: Sequence[Mapping[str, str]] | None = None,
+    where: str | None = None,
+    partition_idle_time: timedelta | None = None,
+    order_strategy: str = NO_ORDER,
+    order_by: Sequence[str] = (),
+    skip_expiring: bool = True,
+    proof: str | None = None,
+) -> tuple[CompactionScope, SortedBy | None]:
+    """What a compaction looks at, and the order it brings rows into. Arguments and errors as of `compact`."""
     table_options.check_writable(table.options, table.identifier)
+    if proof is not None:
+        ProofSettings.of(proof)
     scope = scope_of(
         table,
         full=full,
@@ -105,9 +140,9 @@ def compact(
         keeps_expiring=not skip_expiring,
     )
     by = sorted_by(table, order_strategy, order_by, scope)
-    told = progress or (lambda _: None)
-    run = _Compaction(spark, table, scope, told, by=by, only=only, proof=proof)
-    return run.dry() if dry_run else run.run(max_retries, groups_per_commit)
+    if partitions is not None:
+        check_partitions(table, partitions)
+    return scope, by
 
 
 def compact_groups(

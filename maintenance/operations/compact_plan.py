@@ -128,7 +128,10 @@ def scope_of(
     idle_time: timedelta | None = None,
     keeps_expiring: bool = False,
 ) -> CompactionScope:
-    """A scope that fits the table. Raises: OptionError: it does not; PredicateError: `where` is no filter of it."""
+    """A scope that fits the table.
+
+    Raises: OptionError: it does not fit; PredicateError: `where` is not a filter of the table.
+    """
     known = table.schema.partition_keys
     predicate = table.predicate(where)
     named = {name for spec in partitions or () for name in spec} | set(

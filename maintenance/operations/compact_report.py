@@ -81,6 +81,7 @@ class CompactReport:
         compacted_through: the newest snapshot whose changes in the scope were all looked at; None before the first
             commit, after a dry run, and when a group failed or was skipped.
         proof: how the rewrites that were committed were proved, and what that took.
+        finding: that the scope's condition matches no partition; None if it does.
     """
 
     table: str
@@ -94,6 +95,7 @@ class CompactReport:
     dry_run: bool = False
     seconds: float = 0.0
     proof: Mapping[str, object] = field(default_factory=dict)
+    finding: str | None = None
 
     def count(self, outcome: str) -> int:
         """Groups with that outcome."""

@@ -30,6 +30,7 @@ from maintenance.operations.row_changes import (
     find_positions,
     positions_of_frame,
     repeated,
+    with_finding,
 )
 from maintenance.options import table as table_options
 from maintenance.predicate.arrow import mask
@@ -48,7 +49,8 @@ def delete(spark: "SparkSession | None", table: Table, where: str | None = None)
     Args:
         spark: its tasks do the work, and it evaluates conditions that are more than `PredicateError` allows, with
             subqueries too; None = this process.
-        where: a condition in Spark's SQL dialect; rows for which it is null stay. None = all rows.
+        where: a condition in Spark's SQL dialect; rows for which it is null stay. None = all rows. If it matches no
+            partition, the report's finding says so.
     Raises: PredicateError; UnsupportedError: the table is to be compacted first, see `keyed_files`; ConflictError:
         other writers kept changing the same files; CommitError.
     """
@@ -57,10 +59,12 @@ def delete(spark: "SparkSession | None", table: Table, where: str | None = None)
     whole = where is None or (predicate is not None and columns_of(predicate) <= set(table.schema.partition_keys))
     forced = table.is_primary_key_table and table_options.DELETE_FORCE_PRODUCE_CHANGELOG.of(table.options)
     if where is None or (whole and not forced):
-        return _truncated(table, predicate)
-    if table.is_primary_key_table and not deletes_in_files(table):
-        return _by_records(spark, table, where, predicate)
-    return repeated(lambda: _attempt(spark, table, where, predicate))
+        report = _truncated(table, predicate)
+    elif table.is_primary_key_table and not deletes_in_files(table):
+        report = _by_records(spark, table, where, predicate)
+    else:
+        report = repeated(lambda: _attempt(spark, table, where, predicate))
+    return with_finding(report, table, where, predicate)
 
 
 def _truncated(table: Table, predicate: Predicate | None) -> RowChangeReport:

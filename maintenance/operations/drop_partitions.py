@@ -14,13 +14,19 @@ from maintenance.commit.overwrite import drop_partitions as commit_drop
 from maintenance.commit.publish import OPERATION_PROPERTY, CommitIdentity
 from maintenance.errors import DataError
 from maintenance.format.manifest import ManifestEntry
+from maintenance.operations.partition_choice import missing_partitions, not_found
 from maintenance.options import table as table_options
 from maintenance.table.table import Table, new_commit_user
 
 
 @dataclass(frozen=True, slots=True)
 class DropPartitionsReport:
-    """What was dropped, or would be. `dropped`: specs, columns to texts; `bytes`, `rows`, `files`: of these."""
+    """What was dropped, or would be.
+
+    Attributes:
+        dropped: specs, columns to texts; `bytes`, `rows`, `files`: of these.
+        missing: specs that were asked for and fit no partition.
+    """
 
     table: str
     dropped: tuple[Mapping[str, str], ...]
@@ -30,16 +36,22 @@ class DropPartitionsReport:
     bytes: int
     dry_run: bool
     seconds: float
+    missing: tuple[Mapping[str, str], ...] = ()
 
 
 def drop_partitions(
-    table: Table, partitions: Sequence[Mapping[str, str]], *, dry_run: bool = False
+    table: Table,
+    partitions: Sequence[Mapping[str, str]],
+    *,
+    ignore_if_not_exists: bool = False,
+    dry_run: bool = False,
 ) -> DropPartitionsReport:
-    """Drop partitions; without any in the table that fits nothing is committed.
+    """Drop partitions.
 
-    Args: `partitions`: columns to text, as directories show them; some of the columns suffice; `dry_run`: report what
-        would go, change nothing.
-    Raises: DataError: none is named, or one of a column that is no partition column; CommitError; UnsupportedError.
+    Args: `partitions`: columns to text, as directories show them; some of the columns suffice; `ignore_if_not_exists`:
+        drop those that there are, which repeats a drop after a crash; `dry_run`: report what would go, change nothing.
+    Raises: DataError: none is named, or one of a column that is not a partition column; NotFoundError: a named one does
+        not exist, then none is dropped; CommitError; UnsupportedError.
     """
     started = time.monotonic()
     table_options.check_writable(table.options, table.identifier)
@@ -47,6 +59,9 @@ def drop_partitions(
         raise DataError("no partition is named", f"table {table.identifier}", "Name some, or truncate the table.")
     replaces = Overwrite(partitions, dynamic=False).replaces(table.commit_target(), ())
     assert replaces is not None
+    missing = missing_partitions(table, partitions)
+    if missing and not ignore_if_not_exists:
+        raise not_found(table, missing)
     going: list[ManifestEntry] = []
 
     def chosen(live: Sequence[ManifestEntry]) -> set[bytes]:
@@ -71,4 +86,5 @@ def drop_partitions(
         sum(entry.file.file_size for entry in going),
         dry_run,
         time.monotonic() - started,
+        tuple(missing),
     )

@@ -23,6 +23,7 @@ from maintenance.format.manifest import ManifestEntry
 from maintenance.format.snapshot import Snapshot
 from maintenance.operations.compact import Progress
 from maintenance.operations.index_files import IndexResult, IndexTask, index_files, stale_entries
+from maintenance.operations.partition_choice import no_match
 from maintenance.operations.probe_file_index import IndexProbe, probe_file_index
 from maintenance.options import table as table_options
 from maintenance.predicate.tree import Predicate, columns_of
@@ -51,6 +52,7 @@ class RewriteFileIndexReport:
         conflicts: data files that another writer replaced meanwhile; what replaced them was looked at anew.
         probe: whether known values are found through the indexes, and what that leaves out; None in a dry run.
         probe_values, probe_skipped_share: the probe's numbers, share of files that indexes alone leave out.
+        finding: that `where` matches no partition; None if it does.
     """
 
     table: str
@@ -69,6 +71,7 @@ class RewriteFileIndexReport:
     probe_values: int = 0
     probe_skipped_share: float = 0.0
     input_bytes: int = 0
+    finding: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +112,8 @@ def rewrite_file_index(
         report, lost = _attempt(spark, table, scope, report, say)
         if not lost:
             report = report if dry_run else _probed(table, report)
+            if where is not None and not report.written_files + report.skipped_files:
+                report = replace(report, finding=no_match(table, where))
             return replace(report, seconds=time.monotonic() - started)
         say(f"{lost} data files were replaced by another writer: looking again")
     raise ConflictError(

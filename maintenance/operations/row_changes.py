@@ -24,6 +24,7 @@ from maintenance.format.data_file import FileSource
 from maintenance.format.deletion_vector import DeletionVector
 from maintenance.format.manifest import ManifestEntry
 from maintenance.format.snapshot import Snapshot
+from maintenance.operations.partition_choice import no_match
 from maintenance.options import table as table_options
 from maintenance.predicate.sql import parse
 from maintenance.predicate.tree import Predicate
@@ -71,6 +72,7 @@ class RowChangeReport:
             were deleted before.
         touched_files: data files that rows were deleted from.
         attempts: how often it was planned.
+        finding: that the condition matches no partition; None if it does.
     """
 
     table: str
@@ -83,6 +85,7 @@ class RowChangeReport:
     touched_files: int = 0
     attempts: int = 1
     seconds: float = 0.0
+    finding: str | None = None
 
     def counted(self, rows: Mapping[str, int]) -> "RowChangeReport":
         """The report with these numbers of rows, by ``update``, ``delete``, ``insert``."""
@@ -266,6 +269,15 @@ def repeated(attempt: Callable[[], RowChangeReport]) -> RowChangeReport:
                 raise
         time.sleep(min(2.0, 0.05 * 2**number) * (1 + random.random()))
     raise AssertionError("unreachable")
+
+
+def with_finding(
+    report: RowChangeReport, table: Table, where: str | None, predicate: Predicate | None
+) -> RowChangeReport:
+    """The report, which says so if no row changed because the condition matches no partition."""
+    if report.snapshot_ids or where is None or predicate is None:
+        return report
+    return replace(report, finding=no_match(table, where))
 
 
 def check_target(table: Table) -> None:

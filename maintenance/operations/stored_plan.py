@@ -15,15 +15,14 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from maintenance.compaction.proof.settings import ProofSettings
 from maintenance.errors import CorruptFileError, NotFoundError, OptionError, OutdatedPlanError
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.paths import partition_text_of
-from maintenance.operations.compact import compact
-from maintenance.operations.compact_plan import Unit, plan_compaction, scope_of
+from maintenance.operations.compact import checked_scope, compact
+from maintenance.operations.compact_plan import Unit, plan_compaction
 from maintenance.operations.compact_report import CompactReport
 from maintenance.operations.expire_snapshots import ExpireSnapshotsReport, expire_snapshots
-from maintenance.operations.sort_compact import NO_ORDER, plan_sorting, sorted_by
+from maintenance.operations.sort_compact import NO_ORDER, plan_sorting
 from maintenance.options import table as table_options
 from maintenance.table.table import Table
 from maintenance.write.context import wall_clock_millis
@@ -126,18 +125,18 @@ def plan_compact(
     skip_expiring: bool = True,
     proof: str | None = None,
 ) -> StoredPlan:
-    """What `compact` would rewrite now, by its own arguments; rows in the postpone bucket are no part of it."""
-    if proof is not None:
-        ProofSettings.of(proof)
-    scope = scope_of(
+    """What `compact` would rewrite now. Arguments and errors as there; rows in the postpone bucket are left out."""
+    scope, by = checked_scope(
         table,
         full=full,
         partitions=partitions,
         where=where,
-        idle_time=partition_idle_time,
-        keeps_expiring=not skip_expiring,
+        partition_idle_time=partition_idle_time,
+        order_strategy=order_strategy,
+        order_by=order_by,
+        skip_expiring=skip_expiring,
+        proof=proof,
     )
-    by = sorted_by(table, order_strategy, order_by, scope)
     plan = (plan_compaction if by is None else plan_sorting)(table, scope, now_millis=wall_clock_millis())
     target = table_options.target_file_size(table.options, has_primary_key=table.is_primary_key_table)
     groups: dict[str, list[Unit]] = {}

@@ -30,6 +30,7 @@ from maintenance.operations.row_changes import (
     new_rows,
     positions_of_frame,
     repeated,
+    with_finding,
 )
 from maintenance.options import table as table_options
 from maintenance.predicate.tree import Predicate
@@ -61,8 +62,10 @@ def update(
     if table.is_primary_key_table:
         check_updates(table, "UPDATE")
         check_moves(table, values)
-        return _by_records(spark, table, values, (where, predicate))
-    return repeated(lambda: _attempt(spark, table, values, (where, predicate)))
+        report = _by_records(spark, table, values, (where, predicate))
+    else:
+        report = repeated(lambda: _attempt(spark, table, values, (where, predicate)))
+    return with_finding(report, table, where, predicate)
 
 
 def _by_records(

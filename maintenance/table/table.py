@@ -408,11 +408,13 @@ class Table:
         overwrite = Overwrite(partitions, dynamic=False)
         return overwrite_or_abort(self.commit_target(), (), self._identity(commit_user, None), overwrite)
 
-    def drop_partitions(self, partitions: Sequence[Mapping[str, str]]) -> tuple[int, ...]:
+    def drop_partitions(
+        self, partitions: Sequence[Mapping[str, str]], *, ignore_if_not_exists: bool = False
+    ) -> tuple[int, ...]:
         """Drop partitions with all their rows: see `operations.drop_partitions`. Returns the snapshot id, if any."""
         from maintenance.operations.drop_partitions import drop_partitions
 
-        snapshot_id = drop_partitions(self, partitions).snapshot_id
+        snapshot_id = drop_partitions(self, partitions, ignore_if_not_exists=ignore_if_not_exists).snapshot_id
         return () if snapshot_id is None else (snapshot_id,)
 
     def delete(self, where: str | None = None, *, spark: "SparkSession | None" = None) -> "RowChangeReport":

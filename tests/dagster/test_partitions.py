@@ -90,6 +90,12 @@ def backfill(
     return job.execute_in_process(instance=instance, asset_selection=[asset], tags=tags, raise_on_error=False)
 
 
+def compact_step(project: Project, instance: dg.DagsterInstance, **config: Any) -> Any:
+    job = build_definitions(project).resolve_job_def("compact_shop_sales")
+    settings = {"ops": {"compact": {"config": config}}}
+    return job.execute_in_process(run_config=settings, instance=instance, raise_on_error=False)
+
+
 def metadata(result: Any) -> Any:
     return result.asset_materializations_for_node("shop__sales__compaction")[0].metadata
 
@@ -216,3 +222,48 @@ def test_a_partition_key_is_its_spec(spec: dict[str, str]) -> None:
 @pytest.mark.parametrize("text", ["not json", "[]", '{"tables": {"a": 1}}', '{"tables": {"a": {"snapshot": "x"}}}'])
 def test_a_cursor_that_makes_no_sense_counts_as_none(text: str) -> None:
     assert Mirror.parse(text) == Mirror()
+
+
+def test_a_misspelt_partition_fails_at_once(project: Project, instance: dg.DagsterInstance, table: Table) -> None:
+    put(table, "2026-08-01", "2026-08-02")
+    result = compact_step(project, instance, partitions=[{"day": "2026-8-02"}])
+    failure = result.failure_data_for_node("compact")
+    assert failure is not None
+    assert failure.user_failure_data is not None
+    assert failure.user_failure_data.description == (
+        "partition day=2026-8-02 does not exist (table shop.sales). Next step: The nearest one is day=2026-08-02. "
+        "The table has 2 partitions: day=2026-08-01, day=2026-08-02."
+    )
+    assert result.retry_attempts_for_node("compact") == 0
+
+
+def test_a_filter_that_matches_no_partition_is_told(
+    project: Project, instance: dg.DagsterInstance, table: Table
+) -> None:
+    put(table, "a", "b")
+    result = compact_step(project, instance, where="day = 'c'", dry_run=True)
+    assert result.success
+    (shown,) = (
+        event.event_specific_data.metadata
+        for event in result.all_events
+        if event.event_type_value == "STEP_OUTPUT" and event.step_key == "compact"
+    )
+    assert shown["finding"].value == "no partition matches day = 'c'. The table has 2 partitions: day=a, day=b."
+
+
+def test_a_backfill_names_the_partitions_that_are_gone(
+    project: Project, instance: dg.DagsterInstance, table: Table
+) -> None:
+    put(table, "a", "b", "c")
+    tick(project, instance)
+    table.drop_partitions([{"day": "b"}])
+    result = backfill(project, instance, "day=a", "day=c")
+    assert result.success
+    assert metadata(result)["partitions"].value == 2
+    assert metadata(result)["partitions that do not exist"].value == ["day=b"]
+    table.drop_partitions([{"day": "a"}])
+    gone = backfill(project, instance, "day=a", "day=b")
+    failure = gone.failure_data_for_node("shop__sales__compaction")
+    assert failure is not None
+    assert failure.user_failure_data is not None
+    assert "partitions day=a, day=b do not exist" in failure.user_failure_data.description
