@@ -1,15 +1,20 @@
 """Real tables in a temporary warehouse, for tests of what works on tables."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from maintenance.catalog import Catalog, Schema, open_catalog
+from maintenance.commit.commit import commit_compact
+from maintenance.commit.publish import CommitIdentity
 from maintenance.format.data_file import DataFileMeta
 from maintenance.format.manifest import ManifestEntry
+from maintenance.format.simple_stats import EMPTY_STATS
 from maintenance.table.table import Table
+from maintenance.write.message import CommitMessage
 
 KEYED = (("id", "INT NOT NULL"), ("v", "STRING"))
 
@@ -96,3 +101,18 @@ def data_files(table: Table) -> set[str]:
             paths = table.paths.all_files_of(entry.partition, entry.bucket, entry.file)
             found.update(path.removeprefix(root) for path in paths)
     return found
+
+
+def without_statistics(warehouse: Path) -> Table:
+    """A table with one file of two rows, whose statistics are rows of no fields, without names of columns."""
+    table = create_table(warehouse)
+    table.write_arrow(keyed({1: "a", 2: "b"}))
+    (entry,) = live(table)
+    bare = replace(entry.file, file_name=f"bare-{entry.file.file_name}", value_stats=EMPTY_STATS, value_stats_cols=None)
+    folder = Path(table.paths.bucket_folder(entry.partition, entry.bucket))
+    (folder / entry.file.file_name).rename(folder / bare.file_name)
+    message = CommitMessage(
+        entry.partition, entry.bucket, entry.total_buckets, compact_before=(entry.file,), compact_after=(bare,)
+    )
+    commit_compact(table.commit_target(), [message], CommitIdentity("test", 1))
+    return table

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from maintenance.errors import CorruptFileError
 from maintenance.format.binary_layout import is_supported
-from maintenance.format.binary_row import parse_row, serialize_row
+from maintenance.format.binary_row import EMPTY_ROW, parse_row, serialize_row
 from maintenance.format.simple_stats import SimpleStats
 from maintenance.format.stats_mode import StatsKind, StatsMode
 from maintenance.types.data_type import DataField, DataType
@@ -128,6 +128,8 @@ def stats_values(stats: SimpleStats, fields: Sequence[DataField]) -> tuple[tuple
     Args: `fields`: the columns the statistics cover, in their order.
     Raises: CorruptFileError: they cover another number of columns.
     """
+    if is_empty(stats):
+        return ((None, None, None),) * len(fields)
     types = [field.type for field in fields]
     lows = parse_row(stats.min_values, types, skip_unsupported=True)
     highs = parse_row(stats.max_values, types, skip_unsupported=True)
@@ -139,6 +141,11 @@ def stats_values(stats: SimpleStats, fields: Sequence[DataField]) -> tuple[tuple
         (None, None, count) if low != low or high != high else (_without_padding(low, part), high, count)
         for part, low, high, count in zip(types, lows, highs, nulls, strict=True)
     )
+
+
+def is_empty(stats: SimpleStats) -> bool:
+    """Whether nothing is known of any column: rows of no fields, as some writers store without naming the columns."""
+    return stats.min_values == stats.max_values == EMPTY_ROW and not stats.null_counts
 
 
 def _without_padding(low: Value, data_type: DataType) -> Value:

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from maintenance.errors import OptionError, SchemaError
 from maintenance.format.schema import TableSchema
 from maintenance.metadata.zone import local_zone
-from maintenance.predicate.tree import Predicate, restrict
+from maintenance.predicate.tree import Predicate, columns_of, restrict
 from maintenance.types.casts.default import default_value
 
 _SUFFIX = ".default-value"
@@ -35,11 +35,11 @@ def read_defaults(schema: TableSchema, options: Mapping[str, str]) -> dict[str, 
 
 
 def stored_predicate(predicate: Predicate | None, schema: TableSchema, options: Mapping[str, str]) -> Predicate | None:
-    """What a filter says about stored values: nothing about columns whose nulls reads fill."""
-    filled = read_defaults(schema, options)
-    if predicate is None or not filled:
-        return predicate
-    return restrict(predicate, frozenset(schema.field_names) - frozenset(filled))
+    """What a filter says about stored values: nothing about columns that reads fill or make."""
+    if predicate is None:
+        return None
+    stored = frozenset(schema.field_names) - frozenset(read_defaults(schema, options))
+    return predicate if columns_of(predicate) <= stored else restrict(predicate, stored)
 
 
 def with_defaults(rows: pa.Table, defaults: Mapping[str, pa.Scalar]) -> pa.Table:

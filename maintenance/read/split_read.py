@@ -10,11 +10,12 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
+from maintenance.errors import MissingFileError
 from maintenance.format.binary_row import parse_row
 from maintenance.format.data_file import DataFileMeta
 from maintenance.format.key import key_reader
 from maintenance.format.schema import TableSchema
-from maintenance.format.system_fields import SEQUENCE_NUMBER, VALUE_KIND, is_system_id
+from maintenance.format.system_fields import ROW_ID, SEQUENCE_NUMBER, VALUE_KIND, is_system_id
 from maintenance.fs.file_io import FileIO
 from maintenance.merge.difference import difference
 from maintenance.merge.engine import MergeEngine
@@ -82,6 +83,29 @@ class SplitRead:
             assert self.fallback is not None
             yield from self.fallback.tables(replace(split, fallback=False))
             return
+        try:
+            yield from self._tables(split)
+        except MissingFileError as error:
+            raise self._named_otherwise(split, error) or error from error.__cause__
+
+    def _named_otherwise(self, split: AnySplit, error: MissingFileError) -> MissingFileError | None:
+        """What to say of a missing file that lies in a folder named by the other rule; None if it does not."""
+        if not isinstance(split, Split):
+            return None
+        legacy = self.paths.legacy_partition_name
+        other = replace(self.paths, legacy_partition_name=not legacy)
+        folders = [paths.bucket_folder(split.partition, split.bucket) for paths in (self.paths, other)]
+        moved = error.where.replace(folders[0], folders[1])
+        if moved == error.where or not self.file_io.exists(moved):
+            return None
+        key, value = table_options.PARTITION_LEGACY_NAME.key, str(not legacy).lower()
+        return MissingFileError(
+            f"a data file is not where '{key}' = '{str(legacy).lower()}' puts it, but at {moved}",
+            error.where,
+            f"Set '{key}' = '{value}', as its writer had it.",
+        )
+
+    def _tables(self, split: AnySplit) -> Iterator[pa.Table]:
         defaults = read_defaults(self.schema, self.options)
         for found in self._rows(split) if isinstance(split, Split) else self._difference(split):
             rows = with_defaults(found, defaults)
@@ -192,7 +216,9 @@ class SplitRead:
             names |= columns_of(self.predicate)
         fields = tuple(field for field in self.schema.fields if field.name in names)
         known = (VALUE_KIND, SEQUENCE_NUMBER) if self.schema.primary_keys else (VALUE_KIND,)
-        tracked = tuple(field for field in self.columns if is_system_id(field.id) and field not in known)
+        # A filter may be about columns of row tracking that are not wanted themselves.
+        filtered = tuple(f for f in (ROW_ID, SEQUENCE_NUMBER) if f.name in names and f not in self.columns)
+        tracked = tuple(f for f in (*self.columns, *filtered) if is_system_id(f.id) and f not in known)
         return (*fields, *tracked) or self.schema.fields[:1]
 
 

@@ -1,12 +1,13 @@
 """The rows of splits: here as Arrow, or as a Spark DataFrame."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from maintenance.errors import PredicateError
 from maintenance.read.split_read import ReadsSplits
 from maintenance.scan.split import AnySplit
 from maintenance.types.data_type import DataField
@@ -31,6 +32,13 @@ def rows_to_spark(spark: "SparkSession", rows: pa.Table, columns: Sequence[DataF
     from maintenance.spark import read as spark_read
 
     return spark_read.rows_to_spark(spark, rows, columns)
+
+
+def check_column(name: str, known: Iterable[str], table: str) -> None:
+    """Raises: PredicateError: the view of this name has no such column."""
+    names = list(known)
+    if name not in names:
+        raise PredicateError(f"there is no column '{name}'", table, f"The columns are {', '.join(names)}.")
 
 
 def read_splits(splits: Sequence[AnySplit], read: ReadsSplits) -> list[pa.Table]:

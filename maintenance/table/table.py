@@ -15,6 +15,7 @@ from maintenance.compaction.levels import run_count
 from maintenance.errors import ConflictError, NotFoundError, OptionError
 from maintenance.format.schema import TableSchema
 from maintenance.format.snapshot import Snapshot
+from maintenance.format.system_fields import ROW_ID, SEQUENCE_NUMBER
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.changelogs import Changelogs
@@ -213,7 +214,8 @@ class Table:
         if where is None:
             return None
         table, _ = self.target()
-        return parse(where, table.schema.fields)
+        tracked = (ROW_ID, SEQUENCE_NUMBER) if table_options.ROW_TRACKING_ENABLED.of(table.options) else ()
+        return parse(where, (*table.schema.fields, *tracked))
 
     def to_arrow(
         self,

@@ -1,9 +1,11 @@
 """Bring a column of a user's data into the natural Arrow type of a table's column, at every level of nesting.
 
-Digits of times behind the declared precision are cut off towards the past, as Java's casts do. TIME keeps milliseconds
+Digits of times behind the declared precision are cut off towards the past, as the casts of SQL engines do; for TIME a
+warning in the log says so, since Java's core would keep milliseconds. TIME holds no finer digits than milliseconds
 whatever its precision, so finer digits that the type declares are refused. Lengths, NOT NULL and zones are checked.
 """
 
+import logging
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +18,7 @@ from maintenance.types.data_type import MAX_LENGTH, DataField, DataType
 from maintenance.types.nested import Path, Rebuild
 from maintenance.types.values import MILLIS_PER_DAY
 
+_LOG = logging.getLogger(__name__)
 _DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 _MILLI_DIGITS = 3
 
@@ -60,7 +63,7 @@ class _Conversion:
         if pa.types.is_timestamp(wanted) and pa.types.is_timestamp(array.type):
             array = _of_timestamp(array, wanted, data_type)
         elif pa.types.is_time(wanted) and pa.types.is_time(array.type):
-            array = _of_time(array, wanted, data_type)
+            array = self._of_time(array, wanted, data_type, path)
         elif array.type != wanted:
             array = array.cast(wanted)
             if data_type.is_timestamp or data_type.root == "TIME":
@@ -86,6 +89,19 @@ class _Conversion:
                 "Shorten it first.",
             )
 
+    def _of_time(self, array: pa.Array, wanted: pa.DataType, data_type: DataType, path: Path) -> pa.Array:
+        precision = data_type.precision or 0
+        if precision > _MILLI_DIGITS:
+            # Fails where finer digits are there.
+            return array.cast(wanted)
+        cut = _floored(array, precision)
+        changed = pc.not_equal(cut, array)
+        if pc.any(changed).as_py():
+            first = array.filter(changed)[0].as_py()
+            fix = f"declare it TIME({_MILLI_DIGITS})" if precision < _MILLI_DIGITS else "Paimon keeps milliseconds"
+            _LOG.warning("%s is %s: digits of %s and others are cut off; %s", self._name(path), data_type, first, fix)
+        return cut.cast(wanted)
+
     def _check_time(self, array: pa.Array, path: Path) -> None:
         """Numbers are taken for milliseconds, and Arrow lets every one pass."""
         bounds = pc.min_max(array.view(pa.int32())).as_py()
@@ -104,14 +120,6 @@ def _of_timestamp(array: pa.Array, wanted: pa.DataType, data_type: DataType) -> 
     if (array.type.tz is None) != (wanted.tz is None):
         raise pa.ArrowInvalid(f"{array.type} against {data_type}: one has a time zone, the other has not")
     return _floored(in_unit(array, wanted.unit).cast(wanted), data_type.precision or 0)
-
-
-def _of_time(array: pa.Array, wanted: pa.DataType, data_type: DataType) -> pa.Array:
-    precision = data_type.precision or 0
-    if precision > _MILLI_DIGITS:
-        # Fails where finer digits are there.
-        return array.cast(wanted)
-    return _floored(array, precision).cast(wanted)
 
 
 def _floored(array: pa.Array, precision: int) -> pa.Array:

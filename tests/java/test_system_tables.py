@@ -8,6 +8,7 @@ import pytest
 from maintenance.catalog import open_catalog
 from tests.java.process import JavaProcess
 from tests.java.samples import Row, Sample, arrow_of, table_of
+from tests.tables import without_statistics
 
 COLUMNS = (
     ("p", "DATE"),
@@ -36,3 +37,13 @@ def test_texts_are_those_of_java(java: JavaProcess, tmp_path: Path, name: str) -
     found = {column: value for column, value in ours.items() if isinstance(value, str)}
     assert found == {column: value for column, value in zip(ours, theirs, strict=False) if column in found}
     assert "12:00:00.5" in found["partition"]
+
+
+@pytest.mark.parametrize("name", ["files", "file_key_ranges"])
+def test_files_without_statistics_look_as_in_java(java: JavaProcess, tmp_path: Path, name: str) -> None:
+    """Some writers store rows of no fields in place of statistics, and do not name the columns."""
+    without_statistics(tmp_path)
+    (ours,) = open_catalog({"warehouse": str(tmp_path)}).get_table(f"db.t${name}").to_arrow().to_pylist()
+    (theirs,) = java.rows(str(tmp_path), f"db.t${name}")
+    found = {column: value for column, value in ours.items() if isinstance(value, str)}
+    assert found == {column: value for column, value in zip(ours, theirs, strict=False) if column in found}

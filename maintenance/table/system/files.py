@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from maintenance.errors import DataError, UnsupportedError
-from maintenance.format.column_stats import stats_values
+from maintenance.format.column_stats import is_empty, stats_values
 from maintenance.format.data_file import DataFileMeta, FileSource, written_fields
 from maintenance.format.schema import TableSchema
 from maintenance.format.system_fields import SYSTEM_FIELDS
@@ -63,6 +63,8 @@ def _statistics(file: DataFileMeta, written: TableSchema, fields: Sequence[DataF
     A column that the file has not is null in all its rows; one that its statistics do not cover is unknown.
     Source: Java `SimpleStatsEvolution`.
     """
+    if file.value_stats_cols is None and is_empty(file.value_stats):
+        return named({}), named({}), named({})
     own = {field.id: field for field in written_fields(file, written)}
     known = dict(zip(_covered(file, written), stats_values(file.value_stats, _covered(file, written)), strict=True))
     rows: dict[str, tuple[Value, Value, int | None]] = {}

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Self
 
 import pyarrow as pa
 
-from maintenance.errors import PredicateError
 from maintenance.predicate.arrow import mask
 from maintenance.predicate.sql import parse
 from maintenance.predicate.tree import Predicate, columns_of
 from maintenance.read.split_read import SplitRead
 from maintenance.scan.plan import ScanPlan
 from maintenance.scan.split import AnySplit
-from maintenance.table.rows import WHOLE_TABLE_MEMORY, read_splits, splits_to_spark
+from maintenance.table.rows import WHOLE_TABLE_MEMORY, check_column, read_splits, splits_to_spark
 from maintenance.types.arrow import arrow_type
 from maintenance.types.data_type import DataField
 
@@ -106,8 +105,7 @@ def wanted_columns(
     by_name = {column.name: column for column in view.fields}
     wanted = list(by_name) if columns is None else list(columns)
     for name in wanted:
-        if name not in by_name:
-            raise PredicateError(f"no column '{name}'", view.identifier, f"Columns are {', '.join(by_name)}.")
+        check_column(name, by_name, view.identifier)
     filtered = frozenset[str]() if predicate is None else columns_of(predicate)
     return tuple(by_name[name] for name in wanted), [name for name in by_name if name in {*wanted, *filtered}]
 

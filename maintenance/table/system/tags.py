@@ -8,6 +8,8 @@ from maintenance.table.system.local_time import local_millis
 from maintenance.table.system.system_table import LOCAL_TIMESTAMP, SystemTable
 from maintenance.table.table import Table
 
+_EPOCH = dt.datetime(1970, 1, 1)
+
 
 def _rows(table: Table) -> list[tuple[object, ...]]:
     return [
@@ -17,7 +19,7 @@ def _rows(table: Table) -> list[tuple[object, ...]]:
             tag.snapshot.schema_id,
             local_millis(tag.snapshot.time_millis),
             tag.snapshot.total_record_count,
-            None if tag.create_time is None else round(tag.create_time.replace(tzinfo=dt.UTC).timestamp() * 1000),
+            None if tag.create_time is None else (tag.create_time - _EPOCH) // dt.timedelta(milliseconds=1),
             None if tag.time_retained is None else iso_duration(tag.time_retained),
         )
         for name, tag in table.tags.all().items()

@@ -10,7 +10,7 @@ import pyarrow as pa
 from maintenance.errors import NotFoundError
 from maintenance.predicate.arrow import mask
 from maintenance.predicate.sql import parse
-from maintenance.table.rows import rows_to_spark
+from maintenance.table.rows import check_column, rows_to_spark
 from maintenance.table.system.audit_log import AUDIT_LOG, BINLOG, AuditLogView
 from maintenance.table.system.registry import SYSTEM_TABLES
 from maintenance.table.system.row_tracking import RowTrackingView
@@ -51,8 +51,13 @@ class MetadataView(ABC):
         where: str | None = None,
         options: Mapping[str, str] | None = None,
     ) -> pa.Table:
-        """The rows; arguments as of `Table.to_arrow`. Nested columns cannot be filtered."""
+        """The rows; arguments as of `Table.to_arrow`. Nested columns cannot be filtered.
+
+        Raises: PredicateError: a column does not exist, or the filter does not fit the columns.
+        """
         rows = self.rows(options or {})
+        for name in columns or ():
+            check_column(name, rows.column_names, self.identifier)
         if where is not None:
             plain = [field for field in fields_of(rows.schema) if not field.type.is_nested]
             rows = rows.filter(mask(parse(where, plain), rows))

@@ -12,7 +12,7 @@ import pytest
 
 from maintenance.commit.commit import commit_compact
 from maintenance.commit.publish import CommitIdentity
-from maintenance.errors import CorruptFileError, SchemaError
+from maintenance.errors import CorruptFileError, PredicateError, SchemaError
 from maintenance.format.data_file import DataFileMeta
 from maintenance.table.table import Table
 from maintenance.write.message import CommitMessage
@@ -106,6 +106,17 @@ def test_row_ids_and_sequence_numbers(table: Table) -> None:
     assert found == [(n, n, 1 if n < ROWS else 9) for n in range(2 * ROWS)]
     alone = read(table, columns=["_ROW_ID", "id"], where="id >= 150")
     assert alone == [(n, n) for n in range(150, 200)]
+
+
+def test_rows_are_found_by_row_id_and_sequence_number(table: Table) -> None:
+    add_columns(table, ROWS, {"b": [0] * ROWS}, sequence=9)
+    assert read(table, columns=["id"], where="_ROW_ID = 3 OR _ROW_ID >= 198") == [(3,), (198,), (199,)]
+    assert read(table, columns=["id", "_ROW_ID"], where="_ROW_ID = 7 AND id = 7") == [(7, 7)]
+    assert read(table, where="_ROW_ID = 7 AND id = 8") == []
+    assert len(read(table, columns=["id"], where="_SEQUENCE_NUMBER > 1")) == ROWS
+    assert read(table, columns=["c", "_ROW_ID"], where="NOT _ROW_ID < 199") == [("old 199", 199)]
+    with pytest.raises(PredicateError, match="_ROW_ID"):
+        table.to_arrow(where="_ROW_ID = 3")
 
 
 def test_system_columns_are_there_only_with_row_tracking(table: Table) -> None:

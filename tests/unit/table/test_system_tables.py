@@ -1,7 +1,7 @@
 """System tables: every one has its columns, and says what the metadata says."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maintenance.catalog import Catalog, Schema, SetOption, open_catalog
-from maintenance.errors import CorruptFileError, NotFoundError, OptionError
+from maintenance.errors import CorruptFileError, NotFoundError, OptionError, PredicateError
 from maintenance.format.snapshot import serialize_snapshot
 from maintenance.operations.compact import compact
 from maintenance.operations.create_tag import create_tag
@@ -18,8 +18,9 @@ from maintenance.table.system.registry import SYSTEM_TABLES
 from maintenance.table.system.tags import iso_duration
 from maintenance.table.system.view import NAMES, SystemTableView
 from maintenance.table.table import Table
-from tests.tables import create_table, keyed, live, live_files, open_warehouse
+from tests.tables import create_table, keyed, live, live_files, open_warehouse, without_statistics
 
+MOMENT = datetime(2026, 8, 1, 12, 30, 15, 123_900, tzinfo=UTC)
 # All system tables of Paimon 2.0 that belong to one table; `ro` is a table of its own kind here.
 PAIMON = {
     "manifests", "snapshots", "options", "schemas", "partitions", "buckets", "audit_log", "files", "tags", "branches",
@@ -243,3 +244,31 @@ def java_hash(text: str) -> int:
     for unit in memoryview(text.encode("utf-16-le")).cast("H"):
         value = (31 * value + unit) % 2**32
     return value ^ (value >> 16)
+
+
+def test_files_without_statistics_show_none(tmp_path: Path) -> None:
+    without_statistics(tmp_path)
+    catalog = open_warehouse(tmp_path)
+    (shown,) = rows(catalog, "files")
+    assert (shown["null_value_counts"], shown["min_value_stats"], shown["max_value_stats"]) == ("{}", "{}", "{}")
+    assert shown["record_count"] == 2
+    (ranges,) = rows(catalog, "file_key_ranges")
+    assert (ranges["min_key"], ranges["max_key"]) == ("[1]", "[2]")
+    assert catalog.get_table("db.t").to_arrow(where="v = 'b'").num_rows == 1, "such a file is read, not left out"
+
+
+@pytest.mark.parametrize("name", ["files", "snapshots", "audit_log"])
+def test_a_column_that_is_not_there_is_named_with_those_that_are(catalog: Catalog, name: str) -> None:
+    view = catalog.get_table(f"db.t${name}")
+    with pytest.raises(
+        PredicateError, match=r"there is no column 'nope' \(db\.t\$.*The columns are .*\b(v|commit_user|level)\b"
+    ):
+        view.to_arrow(columns=["nope"])
+
+
+def test_the_time_of_a_tag_is_cut_to_milliseconds(catalog: Catalog) -> None:
+    create_tag(table_of(catalog), "late", snapshot_id=1, time_retained=timedelta(hours=1), now=MOMENT)
+    (shown,) = rows(catalog, "tags", where="tag_name = 'late'")
+    created = shown["create_time"]
+    assert isinstance(created, datetime)
+    assert created.microsecond == 123_000, "a rounded time would be a millisecond later"

@@ -121,3 +121,17 @@ def test_an_append_table_takes_inserts_only(tmp_path: Path) -> None:
         table.write_arrow(pa.table({"a": [1]}), ["-D"])
     with pytest.raises(DataError, match="'x' is not a row kind"):
         table.write_arrow(pa.table({"a": [1]}), ["x"])
+
+
+def test_digits_that_a_time_loses_are_mentioned(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    values = pa.array([1_000, 1_500, None], pa.time32("ms"))
+    assert column(tmp_path, "TIME(0)", values) == [dt.time(0, 0, 1), dt.time(0, 0, 1), None]
+    assert "column 'c' is TIME(0): digits of 00:00:01.500000 and others are cut off; declare it TIME(3)" in caplog.text
+
+
+@pytest.mark.parametrize("whole", [pa.array([2_000, None], pa.time32("ms")), pa.array([7], pa.time32("s"))])
+def test_nothing_is_mentioned_of_times_that_fit(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, whole: pa.Array
+) -> None:
+    column(tmp_path, "TIME(0)", whole)
+    assert not caplog.records
