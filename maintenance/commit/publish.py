@@ -212,7 +212,7 @@ def _snapshot(
         manifests = merge_manifests(
             manifests,
             ManifestMergeOptions.of(target.options),
-            lambda m: target.manifests.read(m.file_name),
+            target.manifests.read_manifest,
             writer,
             target.schema.id,
             returning=changes.returning,

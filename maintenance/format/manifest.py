@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maintenance.errors import UnsupportedError
+from maintenance.errors import CorruptFileError, UnsupportedError
 from maintenance.format.avro_file import AvroColumns, read_records, record_schema, write_records
 from maintenance.format.data_file import (
     DATA_FILE_FIELDS,
@@ -121,21 +121,47 @@ EVERY_ENTRY = EntrySelection()
 
 
 @dataclass(frozen=True, slots=True)
+class EntryCounts:
+    """How many files a manifest adds and deletes."""
+
+    added: int
+    deleted: int
+
+    def check(self, found: "EntryCounts", where: str) -> None:
+        """Check the counts of a manifest against these, of its list. Raises: CorruptFileError."""
+        if found != self:
+            raise CorruptFileError(f"expected {self}, found {found}", where, _RESTORE)
+
+    def __str__(self) -> str:
+        return f"{self.added} added and {self.deleted} deleted files"
+
+
+@dataclass(frozen=True, slots=True)
 class ManifestColumns:
     """The entries of one manifest, decoded and not yet made.
 
     Attributes:
         frame: one row for each entry; columns `_KIND` to `_TOTAL_BUCKETS`, then those of `FLAT_FILE_FIELDS`.
         entries: instead of the frame, for a manifest of an uncommon shape.
+        file_size: bytes of the manifest.
     """
 
     frame: "pl.DataFrame"
     entries: tuple[ManifestEntry, ...] | None = None
+    file_size: int = 0
 
     @property
     def size(self) -> int:
         """Bytes in memory, about."""
         return int(self.frame.estimated_size()) if self.entries is None else 1024 * len(self.entries)
+
+    @property
+    def counts(self) -> "EntryCounts":
+        """How many files it adds and deletes."""
+        if self.entries is None:
+            return _counts(self.frame)
+        deleted = sum(entry.kind == FileKind.DELETE for entry in self.entries)
+        return EntryCounts(len(self.entries) - deleted, deleted)
 
     def select(self, selection: EntrySelection = EVERY_ENTRY) -> list[ManifestEntry]:
         """The entries wanted, in file order."""
@@ -145,6 +171,12 @@ class ManifestColumns:
         return entries if selection.test is None else list(filter(selection.test, entries))
 
 
+def _counts(frame: "pl.DataFrame") -> EntryCounts:
+    deleted = int((frame.get_column("_KIND") == FileKind.DELETE).sum())
+    return EntryCounts(len(frame) - deleted, deleted)
+
+
+_RESTORE = "Restore the manifest from a copy, or roll back to a snapshot or tag that is intact."
 _HEAD = ("_KIND", "_PARTITION", "_BUCKET", "_TOTAL_BUCKETS")
 
 
@@ -179,25 +211,36 @@ def decode_manifest(data: bytes, where: str) -> ManifestColumns:
     frame = None if columns is None else columns.read()
     flat = None if frame is None else _flat(frame)
     if flat is not None:
-        return ManifestColumns(flat)
-    return ManifestColumns(pl.DataFrame(), tuple(read_records(data, where, entry_of_record)))
+        return ManifestColumns(flat, file_size=len(data))
+    return ManifestColumns(pl.DataFrame(), tuple(read_records(data, where, entry_of_record)), len(data))
 
 
-def select_entries(data: bytes, where: str, selection: EntrySelection) -> list[ManifestEntry]:
+def select_entries(
+    data: bytes, where: str, selection: EntrySelection, counts: EntryCounts | None = None
+) -> list[ManifestEntry]:
     """The wanted entries of a manifest, in file order: of blocks without any, no more than the heads are decoded.
 
-    Raises: as `decode_manifest`.
+    Args: `counts`: of all its entries, where its list says them.
+    Raises: as `decode_manifest`; CorruptFileError: it has other counts.
     """
     columns = AvroColumns.open(data) if selection.names_heads else None
     heads = None if columns is None else columns.read(("_VERSION", *_HEAD))
     if columns is None or heads is None or not _usual(heads):
-        return decode_manifest(data, where).select(selection)
+        return _checked(decode_manifest(data, where), counts, where).select(selection)
+    if counts is not None:
+        counts.check(_counts(heads), where)
     by_head = replace(selection, level=None, test=None)
     rows = _wanted(heads.with_row_index("row"), by_head).get_column("row").to_numpy()
     blocks = np.unique(np.searchsorted(np.cumsum(columns.counts), rows, side="right"))
     frame = columns.read(blocks=blocks.tolist())
     flat = None if frame is None else _flat(frame)
     return decode_manifest(data, where).select(selection) if flat is None else ManifestColumns(flat).select(selection)
+
+
+def _checked(columns: ManifestColumns, counts: EntryCounts | None, where: str) -> ManifestColumns:
+    if counts is not None:
+        counts.check(columns.counts, where)
+    return columns
 
 
 def parse_manifest(data: bytes, where: str) -> list[ManifestEntry]:

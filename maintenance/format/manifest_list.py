@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from maintenance.format.avro_file import read_records, record_schema, write_records
-from maintenance.format.manifest import check_version
+from maintenance.format.manifest import EntryCounts, check_version
 from maintenance.format.simple_stats import STATS_FIELDS, SimpleStats, record_of_stats, stats_of_record
 
 MANIFEST_LIST_VERSION = 2
@@ -36,6 +36,10 @@ class ManifestFileMeta:
     max_level: int | None = None
     min_row_id: int | None = None
     max_row_id: int | None = None
+
+    @property
+    def counts(self) -> EntryCounts:
+        return EntryCounts(self.num_added_files, self.num_deleted_files)
 
 
 _SCHEMA = record_schema(

@@ -10,6 +10,7 @@ from maintenance.format.snapshot import Snapshot, parse_snapshot, serialize_snap
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata import hints
 from maintenance.metadata.hints import EARLIEST, LATEST
+from maintenance.metadata.identity import check_number
 from maintenance.metadata.paths import TablePaths
 
 _PREFIX = "changelog-"
@@ -29,11 +30,14 @@ class Changelogs:
         return sorted(int(text) for text in found if text.isdecimal())
 
     def find(self, snapshot_id: int) -> Snapshot | None:
+        """The changelog of that id, or None. Raises: CorruptFileError: damaged, or the file holds another changelog."""
         path = self.paths.changelog(snapshot_id)
         try:
-            return parse_snapshot(self.file_io.read_settled(path), path)
+            found = parse_snapshot(self.file_io.read_settled(path), path)
         except FileNotFoundError:
             return None
+        check_number("changelog", snapshot_id, found.id, path)
+        return found
 
     def all(self) -> list[Snapshot]:
         """All there are, ascending; those deleted meanwhile are left out."""

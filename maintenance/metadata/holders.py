@@ -1,21 +1,25 @@
 """What must stay on storage: all that a snapshot, a tag or a long-lived changelog of any branch still needs.
 
 Snapshots of a branch count from its earliest on: what lies below the EARLIEST hint was given up by an expiry that did
-not end, and may lack files. Data files are looked for by name: names are unique in a table, and a file that anything
-with its name holds must stay. Each manifest is read once, however many snapshots and tags share it. A long-lived
-changelog holds changes, not a state: its changelog files, or what its delta added where there is no changelog producer.
+not end, and may lack files. While nothing is gone of any of them they count too, for the hint may be wrong. Data files
+are looked for by name: names are unique in a table, and a file that anything with its name holds must stay. Each
+manifest is read once, however many snapshots and tags share it. A long-lived changelog holds changes, not a state: its
+changelog files, or what its delta added where there is no changelog producer.
 Source: metadata sections 8.1, 10.1, 10.2; stricter than Java, which asks only the neighbouring tags of the main branch.
 """
 
-import sys
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from maintenance.errors import CorruptFileError
+from maintenance.format.index_manifest import DeletionVectorRange, IndexManifestEntry
 from maintenance.format.manifest import FileKind, ManifestEntry
+from maintenance.format.manifest_list import ManifestFileMeta
 from maintenance.format.snapshot import Snapshot
 from maintenance.metadata.branches import Branches
+from maintenance.metadata.completeness import check_vectors, is_untouched
+from maintenance.metadata.identity import check_size
 from maintenance.metadata.manifests import Manifests, merge_scan
 from maintenance.metadata.paths import MAIN_BRANCH
 from maintenance.metadata.snapshots import Snapshots
@@ -41,20 +45,39 @@ class Holder:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldState:
+    """A state that a holder needs. `manifests`: of its base list, then of its delta list; `index`: all index files."""
+
+    holder: Holder
+    manifests: tuple[ManifestFileMeta, ...]
+    index: tuple[IndexManifestEntry, ...] = ()
+
+    @property
+    def names(self) -> Iterator[str]:
+        """Names of its metadata and index files."""
+        snapshot = self.holder.snapshot
+        yield from (snapshot.base_manifest_list, snapshot.delta_manifest_list)
+        yield from (meta.file_name for meta in self.manifests)
+        if snapshot.index_manifest is not None:
+            yield snapshot.index_manifest
+            yield from (entry.file_name for entry in self.index)
+
+
+@dataclass(frozen=True, slots=True)
 class Needed:
     """What a set of holders needs.
 
     Attributes:
         metadata: names of manifest lists, manifests, index manifests, index files and statistics.
         changelogs: names of the changelog lists of snapshots and changelogs; a tag does not hold its changelog.
-        states: the manifests of each distinct state, base list before delta list.
-        deltas: manifests of the deltas that are held as changes; what they add is needed.
+        states: the distinct states.
+        deltas: the deltas that are held as changes; what they add is needed.
     """
 
     metadata: frozenset[str]
     changelogs: frozenset[str]
-    states: tuple[tuple[str, ...], ...]
-    deltas: tuple[str, ...] = ()
+    states: tuple[HeldState, ...]
+    deltas: tuple[HeldState, ...] = ()
 
     def holds(self, snapshot: Snapshot) -> bool:
         """Whether a holder is this very state: then it needs all that the snapshot needs."""
@@ -63,32 +86,53 @@ class Needed:
     def data_files(self, manifests: Manifests, candidates: Collection[str]) -> set[str]:
         """Names among the candidates, and of the files beside them, that belong to a file that a holder needs.
 
-        Raises: CorruptFileError: a manifest cannot be read.
+        Raises: CorruptFileError: a manifest cannot be read, or is not what its list says; a deletion vector is of a
+            file that does not live. The message names the holder.
         """
         if not candidates:
             return set()
-
-        def found(name: str) -> list[ManifestEntry]:
-            return [entry for entry in manifests.read(name) if entry.file.file_name in candidates]
-
-        names = list(dict.fromkeys((*(name for state in self.states for name in state), *self.deltas)))
-        with ThreadPoolExecutor(READERS) as pool:
-            entries = {name: kept for name, kept in zip(names, pool.map(found, names), strict=True) if kept}
+        wanted = {*candidates, *(part.data_file_name for state in self.states for part in _vectors(state))}
+        entries = self._entries(manifests, wanted)
         used: set[str] = set()
         for state in self.states:
-            for entry in merge_scan(e for name in state for e in entries.get(name, ())):
+            live = merge_scan(e for meta in state.manifests for e in entries.get(meta.file_name, ()))
+            _check_vectors(state, live, manifests)
+            for entry in live:
                 used.update((entry.file.file_name, *entry.file.extra_files))
-        for name in self.deltas:
-            for entry in entries.get(name, ()):
+        for delta in self.deltas:
+            for entry in (e for meta in delta.manifests for e in entries.get(meta.file_name, ())):
                 if entry.kind == FileKind.ADD:
                     used.update((entry.file.file_name, *entry.file.extra_files))
-        return used
+        return used & set(candidates)
+
+    def _entries(self, manifests: Manifests, wanted: Collection[str]) -> dict[str, list[ManifestEntry]]:
+        """Of each manifest the entries of those files, where it has any."""
+
+        def found(item: tuple[ManifestFileMeta, Holder]) -> list[ManifestEntry]:
+            meta, holder = item
+            try:
+                return [entry for entry in manifests.read_manifest(meta) if entry.file.file_name in wanted]
+            except CorruptFileError as error:
+                raise _unreadable(holder, error) from error
+
+        metas = {m.file_name: (m, state.holder) for state in (*self.states, *self.deltas) for m in state.manifests}
+        with ThreadPoolExecutor(READERS) as pool:
+            read = pool.map(found, metas.values())
+            return {name: kept for name, kept in zip(metas, read, strict=True) if kept}
 
 
-def counting_ids(snapshots: Snapshots) -> list[int]:
-    """Ids of the snapshots from the earliest on, ascending."""
-    earliest = snapshots.earliest_id()
-    return [i for i in snapshots.list_ids() if earliest is not None and i >= earliest]
+def counting_ids(snapshots: Snapshots, manifests: Manifests) -> list[int]:
+    """Ids of the snapshots that count, ascending: from the earliest on, or all where nothing is gone of any below it.
+
+    Raises: CorruptFileError: the file of a snapshot below the earliest is damaged, or holds another snapshot.
+    """
+    earliest, ids = snapshots.earliest_id(), snapshots.list_ids()
+    if earliest is None:
+        return []
+    below = [snapshots.find(i) for i in ids if i < earliest]
+    own = replace(manifests, paths=snapshots.paths)
+    untouched = all(snapshot is not None and is_untouched(own, snapshot) for snapshot in below)
+    return [i for i in ids if untouched or i >= earliest]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +172,7 @@ class Census:
 
 def holders_of(
     branches: Branches,
+    manifests: Manifests,
     branch: str,
     *,
     first_snapshot: int | None = None,
@@ -146,7 +191,7 @@ def holders_of(
         where = "" if name == MAIN_BRANCH else f" of branch {name}"
         snapshots = branches.snapshots(name)
         first = first_snapshot if name == branch and first_snapshot is not None else 0
-        ids = [i for i in counting_ids(snapshots) if i >= first]
+        ids = [i for i in counting_ids(snapshots, manifests) if i >= first]
         with ThreadPoolExecutor(READERS) as pool:
             read = list(pool.map(snapshots.find, ids))
         # One that vanished since was given up by another expiry.
@@ -167,12 +212,6 @@ def holders_of(
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _State:
-    manifests: tuple[str, ...]
-    others: tuple[str, ...]
-
-
 def needed_by(holders: Sequence[Holder], manifests: Manifests) -> Needed:
     """What these holders need.
 
@@ -180,61 +219,85 @@ def needed_by(holders: Sequence[Holder], manifests: Manifests) -> Needed:
     """
     distinct = list({_state_key(h.snapshot): h for h in holders if not h.is_changelog}.values())
     with ThreadPoolExecutor(READERS) as pool:
-        read = list(pool.map(lambda holder: _state_of(holder, manifests), distinct))
-    stored = set(manifests.file_io.list_names(manifests.paths.manifest_folder()))
-    for holder, state in zip(distinct, read, strict=True):
-        for name in state.manifests:
-            if name not in stored:
-                raise _unreadable(holder, CorruptFileError("a manifest is missing", manifests.paths.manifest(name), ""))
+        known: dict[str, ManifestFileMeta] = {}
+        states = [_shared(state, known) for state in pool.map(lambda holder: _state_of(holder, manifests), distinct)]
+    folder = manifests.paths.manifest_folder()
+    stored = {status.name: status.size for status in manifests.file_io.list_files(folder)}
+    for state in states:
+        _check_stored(state, stored, manifests)
     changelogs = (h.snapshot.changelog_manifest_list for h in holders if not h.is_tag)
-    lists = {h.snapshot.delta_manifest_list: h for h in holders if _holds_delta(h)}
-    deltas = {name: _delta_of(holder, manifests) for name, holder in lists.items() if name in stored}
-    delta_manifests = tuple(dict.fromkeys(name for names in deltas.values() for name in names if name in stored))
-    states = [holder for holder in holders if not holder.is_changelog]
+    deltas = [
+        _delta_of(holder, manifests, stored)
+        for holder in {h.snapshot.delta_manifest_list: h for h in holders if _holds_delta(h)}.values()
+        if holder.snapshot.delta_manifest_list in stored
+    ]
+    statistics = (h.snapshot.statistics for h in holders if not h.is_changelog)
+    metadata = {name for state in states for name in state.names}
+    metadata |= {name for name in statistics if name is not None}
+    metadata |= {delta.holder.snapshot.delta_manifest_list for delta in deltas}
+    metadata |= {meta.file_name for delta in deltas for meta in delta.manifests}
     return Needed(
-        frozenset((*_all_names(states, read), *deltas, *delta_manifests)),
-        frozenset(name for name in changelogs if name is not None),
-        tuple(state.manifests for state in read),
-        delta_manifests,
+        frozenset(metadata), frozenset(name for name in changelogs if name is not None), tuple(states), tuple(deltas)
     )
+
+
+def _shared(state: HeldState, known: dict[str, ManifestFileMeta]) -> HeldState:
+    """The state with what is `known` of its manifests: many states name the same ones, and they are kept once."""
+    same = (known.setdefault(meta.file_name, meta) for meta in state.manifests)
+    return replace(state, manifests=tuple(k if k == m else m for k, m in zip(same, state.manifests, strict=True)))
+
+
+def _check_stored(state: HeldState, stored: Mapping[str, int], manifests: Manifests) -> None:
+    """Whether the manifests of a state are there, with the sizes that its lists say. Raises: CorruptFileError."""
+    for meta in state.manifests:
+        path = manifests.paths.manifest(meta.file_name)
+        size = stored.get(meta.file_name)
+        if size is None:
+            raise _unreadable(state.holder, CorruptFileError("a manifest is missing", path, ""))
+        try:
+            check_size(meta.file_size, size, path)
+        except CorruptFileError as error:
+            raise _unreadable(state.holder, error) from error
+
+
+def _vectors(state: HeldState) -> Iterator[DeletionVectorRange]:
+    for entry in state.index:
+        yield from entry.dv_ranges or ()
+
+
+def _check_vectors(state: HeldState, live: Sequence[ManifestEntry], manifests: Manifests) -> None:
+    """As `check_vectors`; the message names the holder."""
+    name = state.holder.snapshot.index_manifest
+    if name is None:
+        return
+    try:
+        check_vectors(state.index, live, manifests.paths.manifest(name))
+    except CorruptFileError as error:
+        raise _unreadable(state.holder, error) from error
 
 
 def _holds_delta(holder: Holder) -> bool:
     return holder.delta and holder.snapshot.changelog_manifest_list is None
 
 
-def _delta_of(holder: Holder, manifests: Manifests) -> list[str]:
+def _delta_of(holder: Holder, manifests: Manifests, stored: Collection[str]) -> HeldState:
     try:
-        return [meta.file_name for meta in manifests.read_list(holder.snapshot.delta_manifest_list)]
+        metas = manifests.delta_manifests(holder.snapshot)
     except CorruptFileError as error:
         raise _unreadable(holder, error) from error
+    return HeldState(holder, tuple(meta for meta in metas if meta.file_name in stored))
 
 
 def _state_key(snapshot: Snapshot) -> tuple[str | None, ...]:
     return snapshot.base_manifest_list, snapshot.delta_manifest_list, snapshot.index_manifest
 
 
-def _all_names(holders: Iterable[Holder], states: Iterable[_State]) -> Iterable[str]:
-    for holder in holders:
-        if holder.snapshot.statistics is not None:
-            yield holder.snapshot.statistics
-    for state in states:
-        yield from state.manifests
-        yield from state.others
-
-
-def _state_of(holder: Holder, manifests: Manifests) -> _State:
-    snapshot = holder.snapshot
-    others = [snapshot.base_manifest_list, snapshot.delta_manifest_list]
+def _state_of(holder: Holder, manifests: Manifests) -> HeldState:
     try:
-        metas = manifests.data_manifests(snapshot)
-        if snapshot.index_manifest is not None:
-            others.append(snapshot.index_manifest)
-            others.extend(entry.file_name for entry in manifests.read_index(snapshot))
+        metas = manifests.data_manifests(holder.snapshot)
+        return HeldState(holder, tuple(metas), tuple(manifests.read_index(holder.snapshot)))
     except CorruptFileError as error:
         raise _unreadable(holder, error) from error
-    # Many states name the same manifests: one string each.
-    return _State(tuple(sys.intern(meta.file_name) for meta in metas), tuple(others))
 
 
 def _unreadable(holder: Holder, error: CorruptFileError) -> CorruptFileError:

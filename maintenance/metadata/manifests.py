@@ -5,7 +5,7 @@ The live files of a snapshot are all ADD entries of its base and delta lists who
 """
 
 import uuid
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -22,6 +22,7 @@ from maintenance.format.index_manifest import (
 )
 from maintenance.format.manifest import (
     EVERY_ENTRY,
+    EntryCounts,
     EntrySelection,
     FileKind,
     ManifestColumns,
@@ -36,16 +37,18 @@ from maintenance.format.partition_stats import partition_stats_of
 from maintenance.format.snapshot import Snapshot
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.cache import metadata_cache
+from maintenance.metadata.identity import check_size, unexpected
 from maintenance.metadata.paths import TablePaths
 from maintenance.types.data_type import DataType
 
 
 @dataclass(frozen=True, slots=True)
 class DeletionFile:
-    """The deletion vector of one data file. `path`: of the index file that holds it."""
+    """The deletion vector of one data file. `path`: of the index file that holds it; `file_size`: its bytes."""
 
     path: str
     range: DeletionVectorRange
+    file_size: int
 
 
 ManifestFilter = Callable[[ManifestFileMeta], bool]
@@ -78,20 +81,28 @@ class Manifests:
                 path,
                 "Roll back to a snapshot or tag that is whole.",
             ) from error
-        if size is not None and size != len(data):
-            raise CorruptFileError(
-                f"a file of {len(data)} bytes where {size} are due",
-                path,
-                "Roll back to a snapshot or tag that is whole.",
-            )
+        check_size(size, len(data), path)
         return data
 
     def read_list(self, name: str, size: int | None = None) -> list[ManifestFileMeta]:
         """The manifests of a list. `size`: bytes of it, where a snapshot says. Raises: CorruptFileError."""
         return parse_manifest_list(self._read(name, size), self.paths.manifest(name))
 
-    def read(self, name: str, selection: EntrySelection = EVERY_ENTRY, size: int | None = None) -> list[ManifestEntry]:
-        """The entries of a manifest that are wanted, in file order. `size`: bytes of it, where a list says."""
+    def read_manifest(self, meta: ManifestFileMeta, selection: EntrySelection = EVERY_ENTRY) -> list[ManifestEntry]:
+        """The entries of a manifest that are wanted, in file order.
+
+        Raises: CorruptFileError: it is missing or damaged, or is not the one that its list names.
+        """
+        return self.read(meta.file_name, selection, meta.file_size, meta.counts)
+
+    def read(
+        self,
+        name: str,
+        selection: EntrySelection = EVERY_ENTRY,
+        size: int | None = None,
+        counts: EntryCounts | None = None,
+    ) -> list[ManifestEntry]:
+        """As `read_manifest`, of a name. `size`, `counts`: of the whole manifest, where a list says them."""
         settings = self.file_io.cache
         path = self.paths.manifest(name)
         version = self.file_io.version(path) if settings.manifest_bytes else None
@@ -100,9 +111,12 @@ class Manifests:
         if columns is None:
             data = self._read(name, size)
             if version is None or len(data) > settings.max_file_bytes:
-                return select_entries(data, path, selection)
+                return select_entries(data, path, selection, counts)
             columns = decode_manifest(data, path)
             kept.put(path, version, columns, columns.size)
+        check_size(size, columns.file_size, path)
+        if counts is not None:
+            counts.check(columns.counts, path)
         return columns.select(selection)
 
     def read_index(self, snapshot: Snapshot) -> list[IndexManifestEntry]:
@@ -130,17 +144,29 @@ class Manifests:
                     raise CorruptFileError(
                         f"data file {part.data_file_name} has two deletion vectors", path, "Roll back to a snapshot."
                     )
-                group[part.data_file_name] = DeletionFile(path, part)
+                group[part.data_file_name] = DeletionFile(path, part, entry.file_size)
         return found
 
     def data_manifests(self, snapshot: Snapshot) -> list[ManifestFileMeta]:
         """Base list, then delta list."""
         base = self.read_list(snapshot.base_manifest_list, snapshot.base_manifest_list_size)
-        return base + self.delta_manifests(snapshot)
+        found = base + self.delta_manifests(snapshot)
+        twice = [name for name, count in Counter(meta.file_name for meta in found).items() if count > 1]
+        if twice:
+            lists = f"{snapshot.base_manifest_list} and {snapshot.delta_manifest_list}"
+            path = self.paths.manifest(snapshot.base_manifest_list)
+            raise unexpected("each manifest once", f"{twice[0]} twice in {lists}", path)
+        return found
 
     def delta_manifests(self, snapshot: Snapshot) -> list[ManifestFileMeta]:
         """The manifests of what the snapshot changed."""
         return self.read_list(snapshot.delta_manifest_list, snapshot.delta_manifest_list_size)
+
+    def changelog_manifests(self, snapshot: Snapshot) -> list[ManifestFileMeta]:
+        """The manifests of the changelog that the snapshot carries."""
+        if snapshot.changelog_manifest_list is None:
+            return []
+        return self.read_list(snapshot.changelog_manifest_list, snapshot.changelog_manifest_list_size)
 
     def entries_of(
         self, manifests: Sequence[ManifestFileMeta], selection: EntrySelection = EVERY_ENTRY
@@ -148,7 +174,7 @@ class Manifests:
         """Entries of manifests in order. A few manifests are decoded ahead, so that storage and cores are kept busy."""
 
         def read(manifest: ManifestFileMeta) -> list[ManifestEntry]:
-            return self.read(manifest.file_name, selection, manifest.file_size)
+            return self.read_manifest(manifest, selection)
 
         if len(manifests) <= 1:
             for manifest in manifests:
@@ -169,10 +195,7 @@ class Manifests:
 
     def changelog_entries(self, snapshot: Snapshot) -> list[ManifestEntry]:
         """The changelog files that the snapshot carries."""
-        if snapshot.changelog_manifest_list is None:
-            return []
-        size = snapshot.changelog_manifest_list_size
-        return list(self.entries_of(self.read_list(snapshot.changelog_manifest_list, size)))
+        return list(self.entries_of(self.changelog_manifests(snapshot)))
 
     def live_entries(
         self,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from maintenance.errors import MissingFileError
 from maintenance.format.schema import TableSchema, parse_schema, serialize_schema
 from maintenance.fs.file_io import FileIO
+from maintenance.metadata.identity import check_number
 
 _PREFIX = "schema-"
 
@@ -22,14 +23,16 @@ class Schemas:
         return sorted(int(text) for text in found if text.isdecimal())
 
     def get(self, schema_id: int) -> TableSchema:
-        """The schema of that id. Raises: MissingFileError."""
+        """The schema of that id. Raises: MissingFileError; CorruptFileError: damaged, or it holds another schema."""
         path = f"{self.folder}/{_PREFIX}{schema_id}"
         try:
-            return parse_schema(self.file_io.read_settled(path), path)
+            schema = parse_schema(self.file_io.read_settled(path), path)
         except FileNotFoundError as error:
             raise MissingFileError(
                 f"schema {schema_id} does not exist", self.folder, "Restore the schema file."
             ) from error
+        check_number("schema", schema_id, schema.id, path)
+        return schema
 
     def latest(self) -> TableSchema | None:
         """The newest schema, None where there is no table."""

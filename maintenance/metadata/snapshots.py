@@ -13,6 +13,7 @@ from maintenance.fs.file_io import FileIO
 from maintenance.metadata import hints
 from maintenance.metadata.cache import metadata_cache, through
 from maintenance.metadata.hints import EARLIEST, LATEST
+from maintenance.metadata.identity import check_number
 from maintenance.metadata.paths import TablePaths
 
 _PREFIX = "snapshot-"
@@ -57,7 +58,7 @@ class Snapshots:
         return self.file_io.exists(self.paths.snapshot(snapshot_id))
 
     def get(self, snapshot_id: int) -> Snapshot:
-        """The snapshot of that id. Raises: NotFoundError, with the ids there are."""
+        """The snapshot of that id. Raises: NotFoundError, with the ids there are; CorruptFileError: as `find`."""
         try:
             return self._read(snapshot_id)
         except FileNotFoundError as error:
@@ -68,7 +69,7 @@ class Snapshots:
             ) from error
 
     def find(self, snapshot_id: int) -> Snapshot | None:
-        """The snapshot of that id, or None."""
+        """The snapshot of that id, or None. Raises: CorruptFileError: damaged, or the file holds another snapshot."""
         try:
             return self._read(snapshot_id)
         except FileNotFoundError:
@@ -78,7 +79,13 @@ class Snapshots:
         path = self.paths.snapshot(snapshot_id)
         kept = metadata_cache(self.file_io.cache).snapshots(self.paths.snapshot_folder())
         version = self.file_io.version(path)
-        return through(kept, path, version, lambda: parse_snapshot(self.file_io.read_settled(path), path), lambda _: 1)
+
+        def read() -> Snapshot:
+            snapshot = parse_snapshot(self.file_io.read_settled(path), path)
+            check_number("snapshot", snapshot_id, snapshot.id, path)
+            return snapshot
+
+        return through(kept, path, version, read, lambda _: 1)
 
     def latest(self) -> Snapshot | None:
         """The newest snapshot; looked up again if an expiry or rollback removes it meanwhile."""

@@ -242,8 +242,7 @@ class _Audit:
         )
 
     def _delta(self, snapshot: Snapshot) -> list[ManifestEntry]:
-        manifests = self.table.manifests
-        return list(manifests.entries_of(manifests.read_list(snapshot.delta_manifest_list)))
+        return self.table.manifests.delta_entries(snapshot)
 
     def _is_new(self, entry: ManifestEntry) -> bool:
         """Whether a file had no changelog before it was compacted."""

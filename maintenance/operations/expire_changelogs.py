@@ -106,8 +106,9 @@ def _plan(table: Table, found: Mapping[int, Snapshot], due: tuple[int, ...]) -> 
         return RemovalPlan(())
     path = table.paths.changelog
     leaving = [Leaving(f"changelog {number}", found[number], path(number), is_changelog=True) for number in due]
-    holders = holders_of(Branches(table.file_io, table.paths), table.branch, without_changelogs=due)
-    return plan_removals(leaving, needed_by(holders, table.manifests), table.manifests)
+    branches, manifests = Branches(table.file_io, table.paths), table.manifests
+    holders = holders_of(branches, manifests, table.branch, without_changelogs=due)
+    return plan_removals(leaving, needed_by(holders, manifests), manifests)
 
 
 def _carry_out(table: Table, changelogs: Changelogs, plan: RemovalPlan, kept: list[int]) -> None:

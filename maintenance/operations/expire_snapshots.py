@@ -90,24 +90,22 @@ def expire_snapshots(
     """
     table_options.check_writable(table.options, table.identifier)
     moment = datetime.now(UTC) if now is None else now
+    following = table.consumers.next_snapshots()
     idle = _idle_consumers(table, moment)
-    if not dry_run:
-        table.consumers.remove(idle)
     retention = Retention.of(
         table.options,
-        {name: following for name, following in table.consumers.next_snapshots().items() if name not in idle},
+        {name: snapshot_id for name, snapshot_id in following.items() if name not in idle},
         moment,
         retain_max=retain_max,
         retain_min=retain_min,
         older_than=older_than,
     )
-    report = _Expiry(table, retention, max_deletes, progress or (lambda _: None)).run(dry_run=dry_run)
+    report = _Expiry(table, retention, max_deletes, progress or (lambda _: None), idle).run(dry_run=dry_run)
     changelogs = expire_changelogs(table, dry_run=dry_run, now=moment)
     return replace(
         report,
         deleted_files=(*report.deleted_files, *changelogs.deleted_files),
         deleted_bytes=report.deleted_bytes + changelogs.deleted_bytes,
-        consumers=tuple(idle),
         changelogs=changelogs.expired,
         notes=(*report.notes, *changelogs.notes),
     )
@@ -141,6 +139,7 @@ class _Expiry:
     retention: Retention
     max_deletes: int | None
     progress: Callable[[str], None]
+    idle: Sequence[str] = ()
     expired: list[int] = field(default_factory=list)
     done: list[Removal] = field(default_factory=list)
     started: float = field(default_factory=time.monotonic)
@@ -179,26 +178,41 @@ class _Expiry:
             snapshot = find(snapshot_id)
             return None if snapshot is None else snapshot.time_millis
 
-        limit = None if self.max_deletes is None else self.max_deletes - len(self.expired)
-        chosen = plan_range(counting_ids(snapshots), time_of, self.retention, limit)
+        ids = counting_ids(snapshots, manifests)
+        # Those that a plan gave up before it was abandoned count again, if nothing of them is gone.
+        gone = [snapshot_id for snapshot_id in self.expired if snapshot_id not in ids]
+        limit = None if self.max_deletes is None else self.max_deletes - len(gone)
+        chosen = plan_range(ids, time_of, self.retention, limit)
         these_and_next = [found for found in map(find, (*chosen.expired, *chosen.kept[:1])) if found is not None]
-        pending = unfinished(branches)
+        pending = unfinished(branches, manifests)
         leaving = [*pending, *leaving_snapshots(snapshots, these_and_next)]
         if not leaving:
-            return _Plan(chosen, (), (), census, ())
+            return _Plan(chosen, (), (), census, tuple(self._below(chosen.kept)))
         first = chosen.kept[0] if chosen.kept else None
         keeps = table_options.keeps_changelogs(self.table.options)
         becoming = [found for found in these_and_next if keeps and found.id in chosen.expired]
-        holders = holders_of(branches, self.table.branch, first_snapshot=first, to_changelogs=becoming)
+        holders = holders_of(branches, manifests, self.table.branch, first_snapshot=first, to_changelogs=becoming)
         plan = plan_removals(leaving, needed_by(holders, manifests), manifests)
         at = len(pending)
-        notes = (*unfinished_notes(pending), *_gaps([found.id for found in these_and_next]), *plan.notes)
+        gaps = _gaps([found.id for found in these_and_next])
+        notes = (*unfinished_notes(pending), *gaps, *self._below(chosen.kept), *plan.notes)
         by_id = {str(snapshot.id): snapshot for snapshot in becoming}
         return _Plan(chosen, plan.removals[:at], plan.removals[at:], census, notes, by_id)
+
+    def _below(self, kept: Sequence[int]) -> list[str]:
+        """A note about snapshots that stay although the EARLIEST hint gives them up."""
+        hint = self.table.snapshots.read_hint(EARLIEST)
+        below = [snapshot_id for snapshot_id in kept if hint is not None and snapshot_id < hint]
+        if not below:
+            return []
+        path = f"{self.table.paths.snapshot_folder()}/{EARLIEST}"
+        found = f"snapshots {below[0]} to {below[-1]} lie below the EARLIEST hint {hint}, and nothing of them is gone"
+        return [f"{found}: they stay. If the hint is wrong, delete {path}: readers start there"]
 
     def _carry_out(self, plan: _Plan) -> bool:
         """Delete, a batch at a time. False if tags or branches changed, so that the rest must be planned again."""
         snapshots = self.table.snapshots
+        self.table.consumers.remove(self.idle)
         if plan.pending and not self._remove(plan, plan.pending):
             return False
         if plan.earliest is not None and not plan.removals and snapshots.read_hint(EARLIEST) is None:
@@ -212,7 +226,7 @@ class _Expiry:
                     self.table.changelogs.keep(plan.becoming[removal.name])
             following = [*ids, *plan.range.kept][start + len(batch)]
             snapshots.write_hint(EARLIEST, max(following, snapshots.earliest_id() or 0))
-            self.expired += ids[start : start + limit]
+            self.expired += [i for i in ids[start : start + limit] if i not in self.expired]
             if not self._remove(plan, batch):
                 return False
         return True
@@ -240,6 +254,7 @@ class _Expiry:
             deleted_files=tuple(deletion.path for deletion in deletions),
             deleted_bytes=sum(deletion.size for deletion in deletions),
             remaining=plan.range.remaining,
+            consumers=tuple(self.idle),
             notes=plan.notes,
             dry_run=dry_run,
             seconds=time.monotonic() - self.started,

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from maintenance.errors import NotFoundError, OptionError
 from maintenance.format.schema import TableSchema, serialize_schema
 from maintenance.format.snapshot import Snapshot, serialize_snapshot
+from maintenance.metadata.completeness import check_complete
 from maintenance.metadata.hints import EARLIEST, LATEST
 from maintenance.metadata.paths import MAIN_BRANCH
 from maintenance.operations.delete_branch import check_branch_exists
@@ -36,7 +37,9 @@ class FastForwardReport:
 def fast_forward(table: Table, branch: str) -> FastForwardReport:
     """Replace the main branch's history by a branch's, from the branch's first snapshot on; the branch stays.
 
-    Raises: NotFoundError: no such branch, or it has no snapshot; OptionError: it is main.
+    Raises: NotFoundError: no such branch, or it has no snapshot; OptionError: it is main; CorruptFileError: a file of
+        the branch's newest state is missing or damaged, or a snapshot, schema or tag of main or the branch cannot be
+        read: nothing has changed then.
     """
     if branch == MAIN_BRANCH:
         raise OptionError("main cannot be fast-forwarded to itself", table.identifier, "Name another branch.")
@@ -50,6 +53,10 @@ def fast_forward(table: Table, branch: str) -> FastForwardReport:
     # All is read before anything changes: what cannot be read must end this while main is still whole.
     schemas = [other.schemas.get(schema_id) for schema_id in other.schemas.list_ids()]
     theirs, ours = other.tags.all(), main.tags.all()
+    check_complete(other.manifests, history[-1])
+    for read, ids in ((main.snapshots.find, main.snapshots.list_ids()), (main.schemas.get, main.schemas.list_ids())):
+        for number in ids:
+            read(number)
     _take_schemas(main, schemas, history[0].schema_id)
     _take_snapshots(main, history)
     for name in (name for name, tag in ours.items() if tag.snapshot.id >= history[0].id and name not in theirs):

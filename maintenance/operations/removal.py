@@ -20,6 +20,7 @@ from maintenance.format.manifest_list import ManifestFileMeta
 from maintenance.format.snapshot import Snapshot
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.holders import Needed
+from maintenance.metadata.identity import BEGINNINGS, check_size
 from maintenance.metadata.manifests import Manifests, merge_scan
 
 T = TypeVar("T")
@@ -82,27 +83,48 @@ class RemovalPlan:
 def plan_removals(leaving: Sequence[Leaving], needed: Needed, manifests: Manifests) -> RemovalPlan:
     """What goes with each, in order; every file exists, and nothing of it is needed.
 
-    Raises: CorruptFileError: what something else needs cannot be read. A file of those that leave may be missing (an
-        earlier run deleted it) or damaged: then what it names stays, and a note says so.
+    Raises: CorruptFileError: what something else needs cannot be read; or a file of those that leave is not what names
+        it says, so that it may be what something else needs. It may be missing (an earlier run deleted it) or hold
+        nothing that is known: then what it names stays, and a note says so.
     """
     stored = {status.name: status.size for status in manifests.file_io.list_files(manifests.paths.manifest_folder())}
     survey = _Survey(manifests, needed, frozenset(stored), [])
-    stages: dict[str, tuple[int, Stage]] = {}
+    going: dict[str, tuple[int, _Going]] = {}
     with ThreadPoolExecutor(_THREADS) as pool:
         for index, found in enumerate(pool.map(survey.of, leaving)):
-            stages |= {path: (index, stage) for path, stage in found}
-    names = {_name(path) for path, (_, stage) in stages.items() if stage == Stage.FILES}
+            going |= {file.path: (index, file) for file in found}
+    names = {_name(path) for path, (_, file) in going.items() if file.stage == Stage.FILES}
     used = needed.data_files(manifests, names)
-    stages = {path: place for path, place in stages.items() if _name(path) not in used or place[1] != Stage.FILES}
+    going = {path: item for path, item in going.items() if _name(path) not in used or item[1].stage != Stage.FILES}
     deletions: list[list[Deletion]] = [[] for _ in leaving]
-    for (path, (index, stage)), size in zip(stages.items(), sizes_of(manifests.file_io, list(stages)), strict=True):
+    for (index, file), size in zip(going.values(), sizes_of(manifests.file_io, list(going)), strict=True):
         if size is not None:
-            deletions[index].append(Deletion(path, size, stage))
+            _check_own(file, size, leaving[index], manifests.file_io)
+            deletions[index].append(Deletion(file.path, size, file.stage))
     removals = [
         Removal(part.name, tuple(sorted(found, key=lambda d: d.stage)))
         for part, found in zip(leaving, deletions, strict=True)
     ]
     return RemovalPlan(tuple(removals), tuple(dict.fromkeys(survey.notes)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Going:
+    """A file that goes if it is there. `size`: its bytes, where what names it says them."""
+
+    path: str
+    stage: Stage
+    size: int | None = None
+
+
+def _check_own(file: _Going, size: int, leaving: Leaving, file_io: FileIO) -> None:
+    """Check a file that is to go against what names it. `size`: its bytes. Raises: CorruptFileError."""
+    try:
+        check_size(file.size, size, file.path)
+    except CorruptFileError as error:
+        # Of metadata that holds nothing known nothing can be lost; whether a data file does is not to be seen.
+        if file.stage == Stage.FILES or _is_some_file(file_io, file.path):
+            raise _of_another(leaving, error) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,86 +136,124 @@ class _Survey:
     stored: frozenset[str]
     notes: list[str]
 
-    def of(self, leaving: Leaving) -> list[tuple[str, Stage]]:
-        if leaving.is_changelog:
-            return [*self._changes(leaving.snapshot), (leaving.record, Stage.RECORD)]
-        if leaving.following is None and self.needed.holds(leaving.snapshot):
-            return [(leaving.record, Stage.RECORD)]
-        found = [(path, Stage.FILES) for path in self._data_files(leaving)]
-        found += self._metadata(leaving.snapshot)
-        if leaving.following is not None:
-            found += self._changelog(leaving.snapshot)
-        return [*found, (leaving.record, Stage.RECORD)]
+    def of(self, leaving: Leaving) -> list[_Going]:
+        """Raises: CorruptFileError: a file of it is intact and not what names it says."""
+        try:
+            return [*self._files(leaving), _Going(leaving.record, Stage.RECORD)]
+        except CorruptFileError as error:
+            raise _of_another(leaving, error) from error
 
-    def _data_files(self, leaving: Leaving) -> Iterator[str]:
+    def _files(self, leaving: Leaving) -> Iterator[_Going]:
+        if leaving.is_changelog:
+            yield from self._changes(leaving.snapshot)
+        elif leaving.following is not None or not self.needed.holds(leaving.snapshot):
+            yield from self._data_files(leaving)
+            yield from self._metadata(leaving.snapshot)
+            if leaving.following is not None:
+                yield from self._changelog(leaving.snapshot)
+
+    def _data_files(self, leaving: Leaving) -> Iterator[_Going]:
         snapshot, following = leaving.snapshot, leaving.following
         if following is None or following.id != snapshot.id + 1:
             # A tag; or a gap, where no delta says what the missing snapshots deleted.
-            lists = (snapshot.base_manifest_list, snapshot.delta_manifest_list)
-            yield from self._paths(merge_scan(self._entries(*lists)))
+            yield from self._going(merge_scan(self._entries([*self._base(snapshot), *self._delta(snapshot)])))
         if following is not None:
-            deleted = (e for e in self._entries(following.delta_manifest_list) if e.kind == FileKind.DELETE)
-            yield from self._paths(deleted)
+            deleted = (e for e in self._entries(self._delta(following)) if e.kind == FileKind.DELETE)
+            yield from self._going(deleted)
 
-    def _changes(self, snapshot: Snapshot) -> Iterator[tuple[str, Stage]]:
+    def _changes(self, snapshot: Snapshot) -> Iterator[_Going]:
         if snapshot.changelog_manifest_list is not None:
             yield from self._changelog(snapshot)
             return
         # What the delta added was kept as changes; what it deleted may have been, by an expiry of Java's.
-        for path in self._paths(self._entries(snapshot.delta_manifest_list)):
-            yield path, Stage.FILES
-        for name in (snapshot.base_manifest_list, snapshot.delta_manifest_list):
-            yield from self._list_and_manifests(name)
+        yield from self._going(self._entries(self._delta(snapshot)))
+        yield from self._lists(snapshot)
 
-    def _changelog(self, snapshot: Snapshot) -> Iterator[tuple[str, Stage]]:
-        name = snapshot.changelog_manifest_list
+    def _changelog(self, snapshot: Snapshot) -> Iterator[_Going]:
+        name, size = snapshot.changelog_manifest_list, snapshot.changelog_manifest_list_size
         if name is None or name in self.needed.changelogs:
             return
-        for path in self._paths(self._entries(name)):
-            yield path, Stage.FILES
-        yield from self._list_and_manifests(name)
+        metas = self._read_list(name, size)
+        yield from self._going(self._entries(metas))
+        yield from self._list_and_manifests(name, size, metas)
 
-    def _metadata(self, snapshot: Snapshot) -> Iterator[tuple[str, Stage]]:
+    def _metadata(self, snapshot: Snapshot) -> Iterator[_Going]:
         paths, needed = self.manifests.paths, self.needed.metadata
-        for name in (snapshot.base_manifest_list, snapshot.delta_manifest_list):
-            yield from self._list_and_manifests(name)
+        yield from self._lists(snapshot)
         if snapshot.statistics is not None and snapshot.statistics not in needed:
-            yield paths.statistics_file(snapshot.statistics), Stage.FILES
+            yield _Going(paths.statistics_file(snapshot.statistics), Stage.FILES)
         if snapshot.index_manifest is None or snapshot.index_manifest in needed:
             return
-        yield paths.manifest(snapshot.index_manifest), Stage.MANIFESTS
+        path = paths.manifest(snapshot.index_manifest)
+        yield _Going(path, Stage.MANIFESTS)
         if snapshot.index_manifest in self.stored:
-            for entry in self._readable(partial(self.manifests.read_index, snapshot)):
+            for entry in self._readable(path, partial(self.manifests.read_index, snapshot)):
                 if entry.file_name not in needed:
-                    yield paths.index_file(entry), Stage.FILES
+                    yield _Going(paths.index_file(entry), Stage.FILES, entry.file_size)
 
-    def _list_and_manifests(self, name: str) -> Iterator[tuple[str, Stage]]:
+    def _lists(self, snapshot: Snapshot) -> Iterator[_Going]:
+        base, delta = snapshot.base_manifest_list, snapshot.delta_manifest_list
+        yield from self._list_and_manifests(base, snapshot.base_manifest_list_size, self._base(snapshot))
+        yield from self._list_and_manifests(delta, snapshot.delta_manifest_list_size, self._delta(snapshot))
+
+    def _list_and_manifests(self, name: str, size: int | None, metas: Iterable[ManifestFileMeta]) -> Iterator[_Going]:
         needed, path = self.needed.metadata, self.manifests.paths.manifest
-        for meta in self._read_list(name):
+        for meta in metas:
             if meta.file_name not in needed:
-                yield path(meta.file_name), Stage.MANIFESTS
+                self._entries([meta])
+                yield _Going(path(meta.file_name), Stage.MANIFESTS, meta.file_size)
         if name not in needed:
-            yield path(name), Stage.LISTS
+            yield _Going(path(name), Stage.LISTS, size)
 
-    def _entries(self, *lists: str) -> Iterator[ManifestEntry]:
-        for name in lists:
-            for meta in self._read_list(name):
-                if meta.file_name in self.stored:
-                    yield from self._readable(partial(self.manifests.read, meta.file_name))
+    def _base(self, snapshot: Snapshot) -> list[ManifestFileMeta]:
+        return self._read_list(snapshot.base_manifest_list, snapshot.base_manifest_list_size)
 
-    def _read_list(self, name: str) -> list[ManifestFileMeta]:
-        return self._readable(partial(self.manifests.read_list, name)) if name in self.stored else []
+    def _delta(self, snapshot: Snapshot) -> list[ManifestFileMeta]:
+        return self._read_list(snapshot.delta_manifest_list, snapshot.delta_manifest_list_size)
 
-    def _readable(self, read: Callable[[], list[T]]) -> list[T]:
+    def _entries(self, metas: Iterable[ManifestFileMeta]) -> list[ManifestEntry]:
+        path = self.manifests.paths.manifest
+        stored = (meta for meta in metas if meta.file_name in self.stored)
+        read = (self._readable(path(m.file_name), partial(self.manifests.read_manifest, m)) for m in stored)
+        return [entry for entries in read for entry in entries]
+
+    def _read_list(self, name: str, size: int | None) -> list[ManifestFileMeta]:
+        if name not in self.stored:
+            return []
+        return self._readable(self.manifests.paths.manifest(name), partial(self.manifests.read_list, name, size))
+
+    def _readable(self, path: str, read: Callable[[], list[T]]) -> list[T]:
+        """What a file holds, nothing where that is nothing known. Raises: CorruptFileError: it may be another's."""
         try:
             return read()
         except (CorruptFileError, UnsupportedError) as error:
+            if isinstance(error, CorruptFileError) and _is_some_file(self.manifests.file_io, path):
+                raise
             self.notes.append(f"what it names stays: {error}")
             return []
 
-    def _paths(self, entries: Iterable[ManifestEntry]) -> Iterator[str]:
+    def _going(self, entries: Iterable[ManifestEntry]) -> Iterator[_Going]:
         for entry in entries:
-            yield from self.manifests.paths.all_files_of(entry.partition, entry.bucket, entry.file)
+            first, *beside = self.manifests.paths.all_files_of(entry.partition, entry.bucket, entry.file)
+            yield _Going(first, Stage.FILES, entry.file.file_size)
+            for path in beside:
+                yield _Going(path, Stage.FILES)
+
+
+def _is_some_file(file_io: FileIO, path: str) -> bool:
+    """Whether a file that cannot be read as what it should be may be an intact one: another's, or of another kind."""
+    try:
+        return file_io.read_range(path, 0, 4).startswith(BEGINNINGS)
+    except FileNotFoundError:
+        return False
+
+
+def _of_another(leaving: Leaving, error: CorruptFileError) -> CorruptFileError:
+    return CorruptFileError(
+        f"{leaving.name} cannot be deleted, so nothing is: {error.found}; the file may be another's, which needs it",
+        error.where,
+        "Restore the file from a copy. If there is none, and nothing needs what it holds, delete it and run again.",
+    )
 
 
 def sizes_of(file_io: FileIO, paths: Sequence[str]) -> list[int | None]:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from maintenance.format.tag import Tag
+from maintenance.metadata.completeness import check_complete
 from maintenance.operations.create_tag import TagReport, create_tag, local_time, snapshot_to_tag
 from maintenance.operations.tag_removal import plan_tag_removal, remove_tags
 from maintenance.options import table as table_options
@@ -31,7 +32,8 @@ def replace_tag(
     """Let a tag hold another snapshot or live another time; arguments as of `create_tag`.
 
     What only the tag used before is deleted, which Java leaves lying. Raises: NotFoundError: no such tag or snapshot;
-    CorruptFileError, UnsupportedError: as `expire_tags`.
+    CorruptFileError: a file that the snapshot needs is missing or damaged, or as `expire_tags`: nothing has changed
+    then; UnsupportedError.
     """
     table_options.check_writable(table.options, table.identifier)
     before = table.tags.get(name)
@@ -40,6 +42,8 @@ def replace_tag(
     retained = default if time_retained is None else time_retained
     tag = Tag(snapshot, None if retained is None else local_time(now), retained)
     if tag != before:
+        check_complete(table.manifests, snapshot)
+        plan_tag_removal(table, {name: before})
         guard = f"{GUARD_PREFIX}{uuid.uuid4()}"
         create_tag(table, guard, snapshot_id=snapshot.id, time_retained=_GUARDED, now=now)
         # The record goes first: if the process dies now, the tag still holds all of it, and nothing is deleted.

@@ -1,9 +1,10 @@
 """Go back to an earlier state: procedures `rollback`, `rollback_to_timestamp`. Source: metadata section 10.3, Java
 `RollbackHelper`.
 
-The snapshots after the one to stay go, newest first, so that a process that dies leaves an earlier state of the table,
-never a part of one; the same call finishes the work. Then long-lived changelogs and tags of later snapshots go. As with
-Paimon no data and no manifest is deleted, and schemas stay: what only the lost snapshots used belongs to nobody then.
+First all that the state to stay needs must be there. The snapshots after it go, newest first, so that a process that
+dies leaves an earlier state of the table, never a part of one; the same call finishes the work. Then long-lived
+changelogs and tags of later snapshots go. As with Paimon no data and no manifest is deleted, and schemas stay: what
+only the lost snapshots used belongs to nobody then.
 
 Of an expired snapshot that a tag holds the file is written first. It counts as the earliest once the others are gone.
 """
@@ -13,7 +14,9 @@ from dataclasses import dataclass
 from maintenance.errors import ConflictError, NotFoundError, OptionError, WriteError
 from maintenance.format.snapshot import Snapshot, serialize_snapshot
 from maintenance.metadata.changelogs import Changelogs
+from maintenance.metadata.completeness import check_complete
 from maintenance.metadata.hints import EARLIEST, LATEST
+from maintenance.metadata.identity import check_own, unexpected
 from maintenance.options import table as table_options
 from maintenance.table.table import Table
 
@@ -35,8 +38,9 @@ def rollback_to(
 
     Args: exactly one of `snapshot_id`: also of an expired snapshot that a tag holds; `tag`: its name;
         `timestamp_millis`: the last snapshot at that time or before, milliseconds since 1970-01-01 UTC.
-    Raises: OptionError: not exactly one is given; NotFoundError: no such snapshot; ConflictError: another writer
-        committed meanwhile: run again.
+    Raises: OptionError: not exactly one is given; NotFoundError: no such snapshot; CorruptFileError: a file that the
+        snapshot needs is missing or damaged, or a file that is to go holds another's content: nothing has changed then;
+        ConflictError: another writer committed meanwhile: run again.
     """
     if sum(part is not None for part in (snapshot_id, tag, timestamp_millis)) != 1:
         raise OptionError("a rollback to no state or to several", table.identifier, "Name a snapshot, tag or time.")
@@ -52,6 +56,8 @@ def rollback_to(
         raise NotFoundError("there is no snapshot to go back from", table.identifier, "Write to the table first.")
     # Before anything goes: a tag that cannot be read must end this while the table is still whole.
     gone = tuple(name for name, held in table.tags.all().items() if held.snapshot.id > target.id)
+    check_complete(table.manifests, target)
+    _check_replaced(table, target)
     truncate_history(table, target)
     for name in gone:
         table.tags.remove(name)
@@ -76,6 +82,23 @@ def _by_id(table: Table, snapshot_id: int) -> Snapshot:
         table.identifier,
         f"Use one of {earliest} to {table.snapshots.latest_id()}, or a tag: {', '.join(table.tags.names()) or 'none'}.",
     )
+
+
+def _check_replaced(table: Table, last: Snapshot) -> None:
+    """Check what is there of the snapshot to stay, and of those after it. Raises: CorruptFileError."""
+    there = table.snapshots.find(last.id)
+    if there is not None and _state(there) != _state(last):
+        path = table.paths.snapshot(last.id)
+        raise unexpected(f"snapshot {last.id} as the tag holds it", "another one", path)
+    places = [("snapshot", number, table.paths.snapshot(number)) for number in table.snapshots.list_ids()]
+    places += [("changelog", number, table.paths.changelog(number)) for number in table.changelogs.list_ids()]
+    for kind, number, path in places:
+        if number > last.id and table.file_io.exists(path):
+            check_own(table.file_io.read_bytes(path), kind, number, path)
+
+
+def _state(snapshot: Snapshot) -> tuple[str | None, ...]:
+    return snapshot.base_manifest_list, snapshot.delta_manifest_list, snapshot.index_manifest
 
 
 def truncate_history(table: Table, last: Snapshot) -> None:

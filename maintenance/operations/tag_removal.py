@@ -40,12 +40,12 @@ def plan_tag_removal(table: Table, due: Mapping[str, Tag]) -> TagRemovalPlan:
     """What goes with these tags and with what an earlier run left."""
     branches = Branches(table.file_io, table.paths)
     census = Census.of(branches)
-    leaving = unfinished(branches)
+    leaving = unfinished(branches, table.manifests)
     notes = unfinished_notes(leaving)
     leaving += [Leaving(f"tag {name}", tag.snapshot, table.paths.tag(name)) for name, tag in due.items()]
     if not leaving:
         return TagRemovalPlan((), census, ())
-    holders = holders_of(branches, table.branch, without_tags=due)
+    holders = holders_of(branches, table.manifests, table.branch, without_tags=due)
     plan = plan_removals(leaving, needed_by(holders, table.manifests), table.manifests)
     return TagRemovalPlan(plan.removals, census, (*notes, *plan.notes))
 

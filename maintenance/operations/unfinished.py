@@ -1,8 +1,9 @@
 """Work that an expiry which died has left: it is part of the next one.
 
-Snapshots below the EARLIEST hint were given up, and retired tags are no tags any more; both may have lost files
-already, so nothing can read them. Each expiry, of snapshots or of tags, finishes both kinds in all branches before it
-begins anything new: what one kind leaves is found only while the manifests that the other shares with it are there.
+Snapshots below the EARLIEST hint of which something is gone were given up, and retired tags are no tags any more; both
+may have lost files already, so nothing can read them. Each expiry, of snapshots or of tags, finishes both kinds in all
+branches before it begins anything new: what one kind leaves is found only while the manifests that the other shares
+with it are there.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,16 +11,18 @@ from itertools import pairwise
 
 from maintenance.format.snapshot import Snapshot
 from maintenance.metadata.branches import Branches
+from maintenance.metadata.holders import counting_ids
+from maintenance.metadata.manifests import Manifests
 from maintenance.metadata.snapshots import Snapshots
 from maintenance.operations.removal import Leaving
 
 
-def unfinished(branches: Branches) -> list[Leaving]:
+def unfinished(branches: Branches, manifests: Manifests) -> list[Leaving]:
     """What is left to do in all branches, of each branch in the order of the ids."""
     found: list[Leaving] = []
     for branch in branches.names():
         snapshots = branches.snapshots(branch)
-        found += leaving_snapshots(snapshots, list(_given_up(snapshots)))
+        found += leaving_snapshots(snapshots, list(_given_up(snapshots, manifests)))
         for path, tag in branches.tags(branch).retired().items():
             found.append(Leaving(f"tag of snapshot {tag.snapshot.id}", tag.snapshot, path))
     return found
@@ -39,11 +42,11 @@ def unfinished_notes(pending: Sequence[Leaving]) -> list[str]:
     return [f"finished what an earlier run had left: {', '.join([*left, *tags])}"] if pending else []
 
 
-def _given_up(snapshots: Snapshots) -> Iterator[Snapshot]:
-    """The snapshots below the earliest, and the earliest."""
-    earliest = snapshots.earliest_id()
+def _given_up(snapshots: Snapshots, manifests: Manifests) -> Iterator[Snapshot]:
+    """The snapshots below the first that counts, and that one."""
+    first = min(counting_ids(snapshots, manifests), default=None)
     for snapshot_id in snapshots.list_ids():
-        if earliest is not None and snapshot_id <= earliest:
+        if first is not None and snapshot_id <= first:
             snapshot = snapshots.find(snapshot_id)
             if snapshot is not None:
                 yield snapshot

@@ -8,6 +8,7 @@ Source: seed 000 (schema evolution), Java `SchemaEvolutionUtil`, `ApplyDeletionV
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -24,6 +25,7 @@ from maintenance.format.deletion_vector import DeletionVector
 from maintenance.format.schema import TableSchema
 from maintenance.format.system_fields import ROW_ID, SEQUENCE_NUMBER, SYSTEM_FIELDS, VALUE_KIND
 from maintenance.fs.file_io import FileIO
+from maintenance.metadata.identity import check_size
 from maintenance.metadata.manifests import DeletionFile
 from maintenance.metadata.zone import local_zone
 from maintenance.predicate.arrow import expression
@@ -100,7 +102,7 @@ class DataFileReader:
         rows = self._rows(self._vector())
         if rows is not None and not len(rows):
             return rows
-        with self.context.file_io.open_input(self.path) as source:
+        with self._opened() as source:
             reader = open_data_file(source, self.path, self._options)
             found = reader.positions(Wanted(self._filter(), rows))
         found = np.arange(self.file.row_count) if found is None else found
@@ -111,7 +113,7 @@ class DataFileReader:
         vector = self._vector()
         live = self._live(vector)
         if live is not None:
-            with self.context.file_io.open_input(self.path) as source:
+            with self._opened() as source:
                 table = open_data_file(source, self.path, self._options).read(self.file_fields())
             self._check_rows(table.num_rows, None)
             return self._live_rows(table, live, 0)
@@ -119,7 +121,7 @@ class DataFileReader:
         if rows is not None and not len(rows):
             return self.context.arrow_schema.empty_table()
         wanted = Wanted(self._filter(), rows)
-        with self.context.file_io.open_input(self.path) as source:
+        with self._opened() as source:
             reader = open_data_file(source, self.path, self._options)
             positions, table = self._positions(reader, wanted), reader.read(self.file_fields(), wanted)
             self._check_rows(table.num_rows, positions)
@@ -136,7 +138,7 @@ class DataFileReader:
         if rows is not None and not len(rows):
             return
         wanted = Wanted(self._filter(), rows)
-        with self.context.file_io.open_input(self.path) as source:
+        with self._opened() as source:
             reader = open_data_file(source, self.path, self._options)
             positions, start = self._positions(reader, wanted), 0
             for table in reader.batches(self.file_fields(), batch_rows, wanted):
@@ -144,6 +146,13 @@ class DataFileReader:
                 yield self._rows_of(table, None if positions is None else positions[start:end], rows)
                 start = end
             self._check_rows(start, positions)
+
+    @contextmanager
+    def _opened(self) -> Iterator[pa.NativeFile]:
+        """The file. Raises: CorruptFileError: it has another size than its manifest says; NotFoundError."""
+        with self.context.file_io.open_input(self.path) as source:
+            check_size(self.file.file_size, source.size(), self.path)
+            yield source
 
     def _live(self, vector: DeletionVector | None) -> np.ndarray | None:
         """Which rows of the file live, where a deletion vector is all there is to ask, and leaves some everywhere.
@@ -158,7 +167,7 @@ class DataFileReader:
 
     def _live_batches(self, batch_rows: int, live: np.ndarray) -> Iterator[pa.Table]:
         start = 0
-        with self.context.file_io.open_input(self.path) as source:
+        with self._opened() as source:
             reader = open_data_file(source, self.path, self._options)
             for table in reader.batches(self.file_fields(), batch_rows):
                 self._check_more(start + table.num_rows)

@@ -3,6 +3,7 @@
 from maintenance.errors import CorruptFileError
 from maintenance.format.deletion_vector import DeletionVector, bytes_to_read, vector_of_range
 from maintenance.fs.file_io import FileIO
+from maintenance.metadata.identity import check_size
 from maintenance.metadata.manifests import DeletionFile
 
 
@@ -12,6 +13,9 @@ def read_vector(file_io: FileIO, deletion: DeletionFile, row_count: int) -> Dele
     Raises: CorruptFileError: the index file is missing or damaged, or the vector is that of another file.
     """
     part = deletion.range
+    found = file_io.size(deletion.path)
+    if found is not None:
+        check_size(deletion.file_size, found, deletion.path)
     try:
         data = file_io.read_range(deletion.path, max(0, part.offset), bytes_to_read(max(0, part.length)))
     except FileNotFoundError as error:

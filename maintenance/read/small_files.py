@@ -78,7 +78,10 @@ def _together(group: Sequence[DataFileReader]) -> pa.Table | None:
 
 def _decoded_together(group: Sequence[DataFileReader], names: Sequence[str]) -> pa.Table | None:
     try:
-        found = read_together([reader.context.file_io.read_bytes(reader.path) for reader in group], names)
+        contents = [reader.context.file_io.read_bytes(reader.path) for reader in group]
+        if any(len(data) != reader.file.file_size for data, reader in zip(contents, group, strict=True)):
+            return None
+        found = read_together(contents, names)
     except OSError:
         return None
     return found if found is not None and found.num_rows == sum(reader.file.row_count for reader in group) else None
@@ -88,6 +91,8 @@ def _decoded_one_by_one(group: Sequence[DataFileReader], names: Sequence[str]) -
     tables: list[pa.Table] = []
     for reader in group:
         with reader.context.file_io.open_input(reader.path) as source:
+            if source.size() != reader.file.file_size:
+                return None
             found = read_stored(source, names, reader.path)
         if found.num_rows != reader.file.row_count or (tables and found.schema != tables[0].schema):
             return None

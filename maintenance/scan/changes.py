@@ -49,10 +49,8 @@ def plan_changes(source: ScanSource, changes: Changes, predicate: Predicate | No
 def _added(source: ScanSource, changes: Changes, predicate: Predicate | None) -> Iterable[ManifestEntry]:
     selection, keep_manifest = entry_filter(source, predicate, all_levels=True)
     for snapshot in changes.snapshots:
-        name = snapshot.changelog_manifest_list if changes.changelog else snapshot.delta_manifest_list
-        if name is None:
-            continue
-        manifests = [meta for meta in source.manifests.read_list(name) if keep_manifest(meta)]
+        read = source.manifests.changelog_manifests if changes.changelog else source.manifests.delta_manifests
+        manifests = [meta for meta in read(snapshot) if keep_manifest(meta)]
         for entry in source.manifests.entries_of(manifests, selection):
             if entry.kind != FileKind.ADD:
                 raise CorruptFileError(

@@ -16,6 +16,7 @@ from maintenance.errors import CorruptFileError
 from maintenance.format.deletion_vector import DeletionVector, parse_index_file, serialize_index_file
 from maintenance.format.index_manifest import DELETION_VECTORS_INDEX, IndexManifestEntry
 from maintenance.format.manifest import FileKind
+from maintenance.metadata.identity import check_size
 from maintenance.options import table as table_options
 from maintenance.write.context import WriteContext
 from maintenance.write.message import VectorsChange
@@ -88,11 +89,13 @@ class BucketVectors:
     def _read(self, entry: IndexManifestEntry) -> dict[str, DeletionVector]:
         path = self.context.paths.index_file(entry)
         try:
-            return parse_index_file(self.context.file_io.read_bytes(path), entry.dv_ranges or (), path)
+            data = self.context.file_io.read_bytes(path)
         except FileNotFoundError as error:
             raise CorruptFileError(
                 "an index file with deletion vectors is missing", path, "Roll back to a snapshot that is whole."
             ) from error
+        check_size(entry.file_size, len(data), path)
+        return parse_index_file(data, entry.dv_ranges or (), path)
 
     def _written(self, vectors: Mapping[str, DeletionVector]) -> tuple[IndexManifestEntry, ...]:
         written: list[IndexManifestEntry] = []

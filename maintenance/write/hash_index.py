@@ -18,6 +18,7 @@ from maintenance.format.binary_row import row_hashes
 from maintenance.format.hash_index import parse_hash_index, serialize_hash_index
 from maintenance.format.index_manifest import HASH_INDEX, IndexManifestEntry
 from maintenance.format.manifest import FileKind
+from maintenance.metadata.identity import check_size
 from maintenance.write.context import WriteContext
 from maintenance.write.partitions import by_partition
 
@@ -34,9 +35,11 @@ def read_hashes(context: WriteContext, entry: IndexManifestEntry) -> np.ndarray:
     """The hashes of an index file. Raises: CorruptFileError: it is missing or damaged."""
     path = context.paths.index_file(entry)
     try:
-        return parse_hash_index(context.file_io.read_bytes(path), path)
+        data = context.file_io.read_bytes(path)
     except FileNotFoundError as error:
         raise CorruptFileError("a HASH index file is missing", path, "Roll back to a snapshot or tag.") from error
+    check_size(entry.file_size, len(data), path)
+    return parse_hash_index(data, path)
 
 
 class BucketAssigner:

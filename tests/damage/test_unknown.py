@@ -35,7 +35,7 @@ def table(tmp_path: Path) -> Table:
         (lambda form: form.update(id="1"), CorruptFileError, "id is '1'"),
         (lambda form: form.update(baseManifestList=7), CorruptFileError, "baseManifestList"),
         (lambda form: form.pop("schemaId"), CorruptFileError, "schemaId is missing"),
-        (lambda form: form.update(deltaManifestListSize=3), CorruptFileError, "where 3 are due"),
+        (lambda form: form.update(deltaManifestListSize=3), CorruptFileError, "expected 3 bytes, found"),
         (lambda form: form.update(timeMillis=True), CorruptFileError, "timeMillis"),
         (lambda form: form.update(timeMillis=2**60), CorruptFileError, "timeMillis"),
         (lambda form: form.update(totalRecordCount=2**70), CorruptFileError, "totalRecordCount"),

@@ -136,7 +136,7 @@ def test_a_failing_rewrite_leaves_no_file(tmp_path: Path) -> None:
     before = files_on_disk(table)
     report = compact(None, table, full=True)
     assert [group.outcome for group in report.groups] == ["failed"]
-    assert "not parquet" in report.groups[0].message
+    assert "bytes, found 11" in report.groups[0].message
     assert report.snapshot_ids == ()
     assert files_on_disk(table) == before
     victim.write_bytes(content)

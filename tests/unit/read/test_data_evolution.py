@@ -62,23 +62,32 @@ def path_of(table: Table, file: DataFileMeta) -> str:
 
 
 def add_columns(
-    table: Table, first_row_id: int, columns: Mapping[str, Sequence[Any]], sequence: int, group: int = 30
+    table: Table,
+    first_row_id: int,
+    columns: Mapping[str, Sequence[Any]],
+    sequence: int,
+    group: int = 30,
+    *,
+    row_count: int | None = None,
 ) -> DataFileMeta:
-    """A further file of the rows from `first_row_id` on. `group`: rows of a row group."""
+    """A further file of the rows from `first_row_id` on. `group`: rows of a row group; `row_count`: as the metadata
+    says, None = that of the file."""
     old = next(file for file in live_files(table) if file.first_row_id == first_row_id)
     name = f"data-{uuid.uuid4()}-0.parquet"
     types = {"id": pa.int32(), "b": pa.int32(), "c": pa.string()}
     data = pa.table({key: pa.array(values, types[key]) for key, values in columns.items()})
+    path = path_of(table, replace(old, file_name=name))
+    pq.write_table(data, path, row_group_size=group)
     file = replace(
         old,
         file_name=name,
-        row_count=data.num_rows,
+        file_size=Path(path).stat().st_size,
+        row_count=data.num_rows if row_count is None else row_count,
         write_cols=tuple(columns),
         value_stats_cols=(),
         value_stats=old.key_stats,
         max_sequence_number=sequence,
     )
-    pq.write_table(data, path_of(table, file), row_group_size=group)
     change(table, [], [file])
     return file
 
@@ -143,9 +152,15 @@ def test_files_that_do_not_fit_together(table: Table) -> None:
 
 
 def test_a_file_that_ends_early(table: Table) -> None:
-    file = add_columns(table, 0, {"c": ["new"] * ROWS}, sequence=7)
-    pq.write_table(pa.table({"c": ["new"] * 60}), path_of(table, file))
+    add_columns(table, 0, {"c": ["new"] * 60}, sequence=7, row_count=ROWS)
     with pytest.raises(CorruptFileError, match="has 60 rows where its manifest says 100"):
+        read(table)
+
+
+def test_a_file_of_another_size(table: Table) -> None:
+    file = add_columns(table, 0, {"c": ["new"] * ROWS}, sequence=7)
+    pq.write_table(pa.table({"c": ["other"] * ROWS}), path_of(table, file))
+    with pytest.raises(CorruptFileError, match=f"expected {file.file_size} bytes, found"):
         read(table)
 
 

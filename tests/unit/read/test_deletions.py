@@ -48,7 +48,8 @@ def reader(table: Table, where: str | None, *, row_ids: bool = False) -> DataFil
     context = ReadContext(table.file_io, {table.schema.id: table.schema}, fields, keyed=False)
     path = table.paths.data_file(entry.partition, entry.bucket, entry.file)
     predicate = None if where is None else parse(where, table.schema.fields)
-    file = replace(entry.file, first_row_id=1000) if row_ids else entry.file
+    # The fixture wrote the file again.
+    file = replace(entry.file, file_size=Path(path).stat().st_size, first_row_id=1000 if row_ids else None)
     return DataFileReader(context, path, file, {}, predicate, deletions[entry.file.file_name])
 
 

@@ -1,0 +1,88 @@
+"""Whether all that a state needs is there: asked before other states are given up for it.
+
+Looks at every list, manifest, index manifest and schema of the state, and at the size of each index and data file, by
+listing their folders. What the files hold is not read.
+"""
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from maintenance.errors import CorruptFileError, NotFoundError
+from maintenance.format.index_manifest import IndexManifestEntry
+from maintenance.format.manifest import FileKind, ManifestEntry
+from maintenance.format.snapshot import Snapshot
+from maintenance.metadata.identity import RESTORE, check_size, unexpected
+from maintenance.metadata.manifests import Manifests
+from maintenance.metadata.schemas import Schemas
+
+_THREADS = 8
+# Path and bytes; None where nothing says how many.
+_File = tuple[str, int | None]
+
+
+def check_complete(manifests: Manifests, snapshot: Snapshot) -> None:
+    """Check that a state can be read: all its files are there, with the sizes that name them.
+
+    Raises: CorruptFileError: a file is missing, damaged, or holds another one's content; NotFoundError: a schema is
+        missing.
+    """
+    live = manifests.live_entries(snapshot)
+    index = manifests.read_index(snapshot)
+    if snapshot.index_manifest is not None:
+        check_vectors(index, live, manifests.paths.manifest(snapshot.index_manifest))
+    schemas = Schemas(manifests.file_io, manifests.paths.schema_folder())
+    for schema_id in {snapshot.schema_id, *(entry.file.schema_id for entry in live)}:
+        schemas.get(schema_id)
+    _check_stored(manifests, [*_data_files(manifests, live), *_index_files(manifests, snapshot, index)])
+
+
+def is_untouched(manifests: Manifests, snapshot: Snapshot) -> bool:
+    """Whether nothing is gone of a snapshot: neither of its state nor of its changelog."""
+    try:
+        check_complete(manifests, snapshot)
+        added = (entry for entry in manifests.changelog_entries(snapshot) if entry.kind == FileKind.ADD)
+        _check_stored(manifests, list(_data_files(manifests, added)))
+    except (CorruptFileError, NotFoundError):
+        return False
+    return True
+
+
+def check_vectors(index: Sequence[IndexManifestEntry], live: Sequence[ManifestEntry], path: str) -> None:
+    """Check that each deletion vector is of a file that lives: else the index manifest is another state's.
+
+    Args: `live`: at least the files that have vectors; `path`: of the index manifest. Raises: CorruptFileError.
+    """
+    rows = {(entry.partition, entry.bucket, entry.file.file_name): entry.file.row_count for entry in live}
+    for entry in index:
+        for part in entry.dv_ranges or ():
+            count = rows.get((entry.partition, entry.bucket, part.data_file_name))
+            if count is None or (part.cardinality or 0) > count:
+                why = "does not live" if count is None else f"has {count} rows"
+                raise unexpected("deletion vectors of live files", f"one of {part.data_file_name}, which {why}", path)
+
+
+def _data_files(manifests: Manifests, entries: Sequence[ManifestEntry] | Iterator[ManifestEntry]) -> Iterator[_File]:
+    for entry in entries:
+        path, *beside = manifests.paths.all_files_of(entry.partition, entry.bucket, entry.file)
+        yield path, entry.file.file_size
+        yield from ((other, None) for other in beside)
+
+
+def _index_files(manifests: Manifests, snapshot: Snapshot, index: Sequence[IndexManifestEntry]) -> Iterator[_File]:
+    yield from ((manifests.paths.index_file(entry), entry.file_size) for entry in index)
+    if snapshot.statistics is not None:
+        yield manifests.paths.statistics_file(snapshot.statistics), None
+
+
+def _check_stored(manifests: Manifests, files: Sequence[_File]) -> None:
+    """Raises: CorruptFileError: a file is missing, or has another size."""
+    folders = list(dict.fromkeys(path.rpartition("/")[0] for path, _ in files))
+    with ThreadPoolExecutor(_THREADS) as pool:
+        listed = pool.map(manifests.file_io.list_files, folders)
+        stored = {
+            f"{folder}/{file.name}": file.size for folder, found in zip(folders, listed, strict=True) for file in found
+        }
+    for path, size in files:
+        if path not in stored:
+            raise CorruptFileError("a file that the state needs is missing", path, RESTORE)
+        check_size(size, stored[path], path)
