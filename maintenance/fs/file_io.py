@@ -138,6 +138,11 @@ class FileIO:
         if local:
             local_disk.flush(local, local_path(root) if is_local(root) else "")
 
+    @reported("flush")
+    def flush_folders(self, folders: Iterable[str]) -> None:
+        """Make deletions in folders safe from a power cut. A folder that does not exist needs nothing."""
+        local_disk.flush_folders([local_path(folder) for folder in folders if is_local(folder)])
+
     @reported("write", missing_is_fault=True)
     def publish(self, path: str, data: bytes) -> bool:
         """Create a file atomically, safe from a power cut. Returns False, and writes nothing, if its name is taken.

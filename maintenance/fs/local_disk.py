@@ -100,6 +100,17 @@ def flush_folder(folder: str) -> None:
         os.close(descriptor)
 
 
+def flush_folders(folders: Iterable[str]) -> None:
+    """Make the names in folders safe; those that do not exist are passed over."""
+
+    def flush_one(folder: str) -> None:
+        with suppress(FileNotFoundError):
+            flush_folder(folder)
+
+    with ThreadPoolExecutor(_THREADS) as pool:
+        list(pool.map(flush_one, dict.fromkeys(folders)))
+
+
 def make_folders(folder: str) -> None:
     """Make a folder with those above it; new ones are flushed into their parents."""
     missing = []

@@ -64,6 +64,8 @@ def fast_forward(table: Table, branch: str) -> FastForwardReport:
     for name, tag in theirs.items():
         main.tags.replace(name, tag)
     _drop_schemas(main, schemas, history[0].schema_id)
+    paths = main.paths
+    main.file_io.flush_folders((paths.snapshot_folder(), paths.tag_folder(), paths.schema_folder()))
     return FastForwardReport(main.identifier, branch, previous, history[-1].id)
 
 

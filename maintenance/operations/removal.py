@@ -263,12 +263,17 @@ def sizes_of(file_io: FileIO, paths: Sequence[str]) -> list[int | None]:
 
 
 def remove(file_io: FileIO, removals: Iterable[Removal]) -> None:
-    """Delete what a plan says, stage by stage; records one by one, in order."""
+    """Delete what a plan says, stage by stage; records one by one, in order.
+
+    A record that is gone names nothing any more, so what it named must be gone for good before.
+    """
     deletions = [deletion for removal in removals for deletion in removal.deletions]
     with ThreadPoolExecutor(_THREADS) as pool:
         for stage in (Stage.FILES, Stage.MANIFESTS, Stage.LISTS):
             paths = [deletion.path for deletion in deletions if deletion.stage == stage]
             list(pool.map(file_io.delete_quietly, (paths[i : i + _CHUNK] for i in range(0, len(paths), _CHUNK))))
+    named = [deletion.path for deletion in deletions if deletion.stage != Stage.RECORD]
+    file_io.flush_folders({path.rpartition("/")[0] for path in named})
     file_io.delete_quietly(deletion.path for deletion in deletions if deletion.stage == Stage.RECORD)
 
 

@@ -61,6 +61,8 @@ def rollback_to(
     truncate_history(table, target)
     for name in gone:
         table.tags.remove(name)
+    paths = table.paths
+    table.file_io.flush_folders((paths.snapshot_folder(), paths.changelog_folder(), paths.tag_folder()))
     latest = table.snapshots.latest_id()
     if latest != target.id:
         raise ConflictError(

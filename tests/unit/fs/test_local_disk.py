@@ -54,3 +54,4 @@ def test_flushing(tmp_path: Path) -> None:
     local_disk.flush([], str(tmp_path))
     with pytest.raises(FileNotFoundError):
         local_disk.flush([str(tmp_path / "gone")], str(tmp_path))
+    local_disk.flush_folders([str(tmp_path / "t"), str(tmp_path / "gone")])
