@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from maintenance.commit.conflicts import Conflict
 from maintenance.commit.manifest_merge import ManifestMergeOptions, merge_manifests
 from maintenance.commit.waits import Waits
-from maintenance.errors import BucketNumberError, CommitError, ConflictError, WriteError
+from maintenance.errors import BucketNumberError, CommitError, ConflictError, StorageError, WriteError, storage_fix
 from maintenance.format.avro_codec import codec_of
 from maintenance.format.data_format import FileSettings
 from maintenance.format.index_manifest import IndexManifestEntry
@@ -129,8 +129,9 @@ def publish(
     except BaseException as error:
         written.discard_unless_published(error)
         if isinstance(error, OSError) and not written.asked:
-            fix = "Make room on the disk or repair it, then run again."
-            raise WriteError(f"the commit cannot be prepared: {error}", f"table {target.name}", fix) from error
+            reason = f"{error.found}, {error.where}" if isinstance(error, StorageError) else str(error)
+            where = f"table {target.name}"
+            raise WriteError(f"the commit cannot be prepared: {reason}", where, storage_fix(error)) from error
         raise
     written.discard()
     raise waits.gave_up(f"table {target.name}")
