@@ -15,6 +15,8 @@ from maintenance.monitor.census import take_census
 from maintenance.monitor.chain import SNAPSHOT_CHAIN_INTACT, snapshot_chain_intact
 from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.retention import RETENTION_BLOCKERS, retention_blockers
+from maintenance.monitor.second_compactor import COMPACTS_ALONE, compacts_alone
+from maintenance.monitor.vectors import DELETION_VECTORS_INTACT, deletion_vectors_intact
 from maintenance.monitor.visibility import ROWS_VISIBLE
 from maintenance.monitor.writers import NO_BUCKET_OVERLAP, SINGLE_COMPACTOR, WRITERS_ARE_WRITE_ONLY, judge_writers
 from maintenance.options.option import duration
@@ -26,6 +28,8 @@ DESCRIPTIONS = {
     SINGLE_COMPACTOR: "No two jobs compact the same buckets by turns.",
     NO_BUCKET_OVERLAP: "No two writers write the same buckets by turns.",
     WRITERS_ARE_WRITE_ONLY: "No writer compacts what it writes while others commit, too.",
+    COMPACTS_ALONE: "Nobody else compacts the table that we compact.",
+    DELETION_VECTORS_INTACT: "No deleted rows have come back.",
     SNAPSHOT_CHAIN_INTACT: "No snapshot is missing, miscounted or committed twice.",
     FRESHNESS: "Somebody committed lately.",
     ROWS_VISIBLE: "Batch reads see every committed row, or will soon.",
@@ -35,14 +39,24 @@ DESCRIPTIONS = {
     RETENTION_BLOCKERS: "No consumer or tag holds snapshots back for too long.",
 }
 # What endangers the table, or makes reads of it wrong; the rest costs time or space.
-_SEVERE = (SINGLE_COMPACTOR, NO_BUCKET_OVERLAP, WRITERS_ARE_WRITE_ONLY, SNAPSHOT_CHAIN_INTACT, ROWS_VISIBLE)
+_SEVERE = (
+    SINGLE_COMPACTOR,
+    NO_BUCKET_OVERLAP,
+    WRITERS_ARE_WRITE_ONLY,
+    DELETION_VECTORS_INTACT,
+    SNAPSHOT_CHAIN_INTACT,
+    ROWS_VISIBLE,
+)
 
 
 def judge(config: TableConfig, table: Table, now: datetime) -> tuple[Judgement, ...]:
     """Every judgement over a table, from its metadata alone. `now`: with a time zone."""
     held = duration(config.checks.max_held) if config.checks.max_held else None
+    census = take_census(table, limit=COMMITS_LOOKED_AT)
     return (
-        *judge_writers(table, take_census(table, limit=COMMITS_LOOKED_AT)),
+        *judge_writers(table, census),
+        compacts_alone(table.copy(config.compaction.conduct), census, automatic=config.compaction.automatic),
+        deletion_vectors_intact(table),
         snapshot_chain_intact(table),
         *judge_backlog(table, config.checks.limits, now),
         retention_blockers(table, now, max_age=held),
@@ -89,7 +103,8 @@ def table_checks(config: TableConfig) -> dg.AssetChecksDefinition:
 
 
 def _severity(judgement: Judgement) -> dg.AssetCheckSeverity:
-    return dg.AssetCheckSeverity.ERROR if judgement.check in _SEVERE else dg.AssetCheckSeverity.WARN
+    severe = judgement.severe or judgement.check in _SEVERE
+    return dg.AssetCheckSeverity.ERROR if severe else dg.AssetCheckSeverity.WARN
 
 
 def _told(judgement: Judgement) -> str:

@@ -44,6 +44,10 @@ def kept_plan(
         "planned files": plan.files,
         "planned bytes": plan.bytes,
     }
+    for warning in plan.warnings:
+        context.log.warning(warning)
+    if plan.warnings:
+        metadata["warnings"] = dg.MetadataValue.md("\n".join(f"- {warning}" for warning in plan.warnings))
     seconds = _estimate(catalog, plan)
     if seconds is not None:
         metadata["estimated seconds"] = round(seconds, 1)

@@ -14,7 +14,7 @@ from maintenance.errors import PaimonError
 from maintenance.monitor.backlog import BacklogLimits
 from maintenance.monitor.triggers import Triggers
 from maintenance.options.option import duration
-from maintenance.options.own import COMPACTION_PROOF
+from maintenance.options.own import BESIDE_OTHER_COMPACTORS, COMPACTION_PROOF
 from maintenance.options.table import COMPACTION_MIN_FILE_NUM, NUM_SORTED_RUN_COMPACTION_TRIGGER
 from maintenance.types.data_type import parse_type
 
@@ -142,6 +142,12 @@ class CompactionPolicy(Entry):
         description="How what a compaction writes is proved before its commit; absent: as the table's options say.",
     )
 
+    beside_other_compactors: bool | None = Field(
+        default=None,
+        description="Compact a table with deletion vectors although another engine has compacted it, which may bring"
+        " deleted rows back; absent: as the table's options say.",
+    )
+
     @property
     def triggers(self) -> Triggers:
         return Triggers(self.trigger, self.level0_files, self.small_files, self.deleted_share, self.changelog_lag)
@@ -154,7 +160,11 @@ class CompactionPolicy(Entry):
     @property
     def conduct(self) -> dict[str, str]:
         """How all that merges files is carried out, as table options; what the policy leaves open is not there."""
-        return {} if self.proof is None else {COMPACTION_PROOF.key: self.proof}
+        beside = self.beside_other_compactors
+        return {
+            **({} if self.proof is None else {COMPACTION_PROOF.key: self.proof}),
+            **({} if beside is None else {BESIDE_OTHER_COMPACTORS.key: str(beside).lower()}),
+        }
 
 
 class RetentionPolicy(Entry):

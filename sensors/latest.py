@@ -4,13 +4,15 @@ A table's LATEST file is a hint that may be torn, stale or missing; the engine c
 The cursor holds, for each table, the snapshot that was last judged: a table without a new snapshot is not looked at
 again. A table that cannot be read keeps its place in the cursor, so that it is judged once it can be read; so does one
 that a run is just maintaining, since that run may compact it itself, one whose last runs failed, until their pause is
-over, and one for which this tick has no request left.
+over, one to whose other writers our compaction gives way, until that pause is over, and one for which
+this tick has no request left.
 """
 
 import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Any
 
 import dagster as dg
@@ -18,20 +20,26 @@ from dagster import DagsterInstance
 
 from assets import keys
 from assets.config import TableConfig
+from assets.judgements import COMMITS_LOOKED_AT
 from assets.metadata import commit_materialization
 from assets.resources import PaimonCatalog
 from maintenance.commit.publish import RUN_PROPERTY
 from maintenance.errors import NotFoundError
 from maintenance.format.snapshot import Snapshot
+from maintenance.monitor.census import take_census
+from maintenance.monitor.second_compactor import pause_beside
 from maintenance.monitor.triggers import judge
 from maintenance.operations.compact_database import COMPACT_DATABASE
+from maintenance.table.compactors import refusal
 from maintenance.table.shape import table_shape
+from maintenance.table.table import Table
 from sensors.turns import Trouble, Turn, Turns, pause
 
 INTERVAL_SECONDS = 30
 # A tick asks for no more runs than this, so that it stays quick; the rest follows tick by tick.
 _REQUESTS = 100
 _RUNS_LOOKED_AT = 10
+_FAILED = "its last compactions failed, the next one waits"
 _UNFINISHED = (
     dg.DagsterRunStatus.QUEUED,
     dg.DagsterRunStatus.NOT_STARTED,
@@ -45,6 +53,7 @@ class Sighting:
     """A table at its newest snapshot.
 
     Attributes:
+        waits: why its compaction is put off although it is due.
         committed: that snapshot, where the sensor is to report it.
         full: the partitions that are to be merged fully, empty = all; None: by the table's rules.
     """
@@ -55,6 +64,7 @@ class Sighting:
     time_millis: int = 0
     committed: Snapshot | None = None
     full: tuple[Mapping[str, str], ...] | None = None
+    waits: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +104,7 @@ def look(catalog: PaimonCatalog, config: TableConfig, judged: int | None) -> Sig
     An id below `judged` is new too: after a rollback, or when the table was created again.
     """
     try:
-        table = catalog.get_table(config.identifier)
+        table = catalog.get_table(config.identifier).copy(config.compaction.conduct)
     except NotFoundError:
         return None  # described in tables.yaml, but not ingested into yet
     snapshot_id = table.snapshots.latest_id()
@@ -104,10 +114,19 @@ def look(catalog: PaimonCatalog, config: TableConfig, judged: int | None) -> Sig
     snapshot = table.snapshots.get(need.snapshot_id or snapshot_id)
     # What our own runs commit, these runs report, with more to tell.
     others = config.is_external and RUN_PROPERTY not in (snapshot.properties or {})
-    wanted = need.due and config.compaction.automatic
     reason = need.reason if config.compaction.automatic else f"{need.reason}, and its compaction is not automatic"
-    seen = Sighting(snapshot.id, wanted, reason, snapshot.time_millis, snapshot if others else None)
-    return replace(seen, full=need.partitions) if need.full else seen
+    seen = Sighting(snapshot.id, False, reason, snapshot.time_millis, snapshot if others else None)
+    seen = replace(seen, full=need.partitions) if need.full else seen
+    return _beside_others(table, seen) if need.due and config.compaction.automatic else seen
+
+
+def _beside_others(table: Table, seen: Sighting) -> Sighting:
+    """A table that needs compaction: it is due, unless another engine compacts it, and waits for those who may."""
+    refused = refusal(table)
+    if refused is not None:
+        return replace(seen, reason=f"{seen.reason}, but {refused.found}")
+    pause = pause_beside(table, take_census(table, limit=COMMITS_LOOKED_AT), datetime.now(UTC))
+    return replace(seen, due=True, waits="" if pause is None else pause.reason)
 
 
 def in_progress(instance: DagsterInstance, tables: Sequence[TableConfig]) -> set[str]:
@@ -156,7 +175,8 @@ def latest_sensor(tables: Sequence[TableConfig], jobs: Sequence[dg.JobDefinition
         for table, error in turn.errors.items():
             context.log.error(f"{table} cannot be read; it will be looked at again: {error}")
         wanted = due(turn.found)
-        paused = {table for table in wanted if pausing(context.instance, table, now)}
+        paused = {table: sighting.waits for table, sighting in wanted.items() if sighting.waits}
+        paused |= {table: _FAILED for table in wanted if pausing(context.instance, table, now)}
         chosen = [table for table in wanted if table not in paused][:_REQUESTS]
         left = wanted.keys() - set(chosen)
         sightings = {table: sighting for table, sighting in turn.found.items() if table not in left}
@@ -194,10 +214,10 @@ def _config(sighting: Sighting) -> dict[str, Any]:
     return {"ops": {"compact": {"config": {"full": True, "partitions": [dict(spec) for spec in sighting.full]}}}}
 
 
-def _silence(turn: Turn[Sighting], busy: set[str], paused: set[str]) -> str:
+def _silence(turn: Turn[Sighting], busy: set[str], paused: Mapping[str, str]) -> str:
     reasons = [f"{table}: {sighting.reason}" for table, sighting in turn.found.items() if table not in paused]
     reasons += [f"{table}: a run is at work on it" for table in sorted(busy)]
-    reasons += [f"{table}: its last compactions failed, the next one waits" for table in sorted(paused)]
+    reasons += [f"{table}: {paused[table]}" for table in sorted(paused)]
     return "; ".join(reasons[:_REQUESTS]) or "No table has a new snapshot."
 
 

@@ -39,6 +39,14 @@ def delete_rows(table: Table, positions: Mapping[str, Iterable[int]], *, wide: b
     return [table.paths.index_file(entry) for entry in entries]
 
 
+def copied(table: Table, entry: IndexManifestEntry) -> IndexManifestEntry:
+    """An index file with the same vectors under a new name, as another writer would write it."""
+    copy = replace(entry, file_name=f"index-{uuid.uuid4()}-0")
+    content = table.file_io.read_bytes(table.paths.index_file(entry))
+    table.file_io.write_bytes(table.paths.index_file(copy), content)
+    return copy
+
+
 def set_index(table: Table, entries: Iterable[IndexManifestEntry]) -> None:
     """Make these the index state of the latest snapshot."""
     snapshot = table.latest_snapshot()

@@ -27,12 +27,21 @@ from maintenance.metadata.snapshots import Snapshots
 from maintenance.options import table as table_options
 
 BATCH_IDENTIFIER = 2**63 - 1
+_OWN_PROPERTIES = "paimon-maintenance."
+# The property that every snapshot of this engine has: what others commit is told from it.
+ENGINE_PROPERTY = _OWN_PROPERTIES + "engine"
+ENGINE = "python"
 # The property of a snapshot that says which of this project's operations made it; its users change with every run.
 OPERATION_PROPERTY = "paimon-maintenance.operation"
 # The operation whose COMPACT snapshots merge nothing.
 REWRITE_FILE_INDEX = "rewrite_file_index"
 # The property that says which run, for example of Dagster, committed a snapshot: from there its log can be found.
 RUN_PROPERTY = "paimon-maintenance.run"
+
+
+def is_ours(snapshot: Snapshot) -> bool:
+    """Whether this engine committed a snapshot, rather than Paimon's own or another one."""
+    return any(key.startswith(_OWN_PROPERTIES) for key in snapshot.properties or ())
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ project's own operations say in their properties which operation made them, and 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from maintenance.commit.publish import OPERATION_PROPERTY
+from maintenance.commit.publish import OPERATION_PROPERTY, is_ours
 from maintenance.format.manifest import FileKind, ManifestEntry
 from maintenance.format.snapshot import CommitKind, Snapshot
 from maintenance.metadata.paths import partition_text_of
@@ -25,6 +25,7 @@ class Commit:
     Attributes:
         writer: the commit user, or the operation of this project.
         places: (partition text, bucket) that got or lost files.
+        ours: whether this engine made it. schema_id: the table's newest schema then.
     """
 
     snapshot_id: int
@@ -35,6 +36,8 @@ class Commit:
     places: frozenset[Place]
     added_files: int
     deleted_files: int
+    ours: bool = False
+    schema_id: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +102,8 @@ def _commit(table: Table, snapshot: Snapshot) -> Commit:
         _places(table, entries),
         sum(entry.kind == FileKind.ADD for entry in entries),
         sum(entry.kind == FileKind.DELETE for entry in entries),
+        is_ours(snapshot),
+        snapshot.schema_id,
     )
 
 

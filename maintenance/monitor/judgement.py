@@ -14,6 +14,7 @@ class Judgement:
         passed: whether all is well.
         summary: a sentence for people; of a failed check it names who, where and since when.
         fix: what to do, with the option that does it; empty where all is well.
+        severe: rows are in danger; of checks that always mean that it need not be said.
         details: numbers and names for plots and tables: int, float, str, or a list of rows (mappings of those).
     """
 
@@ -22,3 +23,4 @@ class Judgement:
     summary: str
     fix: str = ""
     details: Mapping[str, Any] = field(default_factory=dict)
+    severe: bool = False

@@ -7,7 +7,6 @@ stay. A task that fails does not undo the finished ones. Rows that wait in the p
 first. Source: seed 002 (dedicated compaction), Java `CompactProcedure`.
 """
 
-import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -37,6 +36,7 @@ from maintenance.operations.compact_report import (
     Ledger,
 )
 from maintenance.operations.compact_vectors import ChangedVectors, VectorsTask
+from maintenance.operations.giving_way import rival, seconds_to_wait
 from maintenance.operations.interrupted import cleared_if_interrupted, new_stamp
 from maintenance.operations.partition_choice import check_partitions, no_match
 from maintenance.operations.sort_compact import NO_ORDER, plan_sorting, sort_units, sorted_by
@@ -44,6 +44,7 @@ from maintenance.options import own as own_options
 from maintenance.options import table as table_options
 from maintenance.read.data_file import ReadContext
 from maintenance.spark.tasks import TaskError, run_tasks
+from maintenance.table.compactors import refuse_beside_others, warnings_of
 from maintenance.table.shape import table_shape
 from maintenance.table.table import Table, new_commit_user
 from maintenance.write.context import WriteContext, wall_clock_millis
@@ -70,6 +71,7 @@ def compact(
     max_retries: int = 5,
     skip_expiring: bool = True,
     proof: str | None = None,
+    beside_other_compactors: bool | None = None,
     only: Callable[[Unit], bool] | None = None,
     progress: Progress | None = None,
 ) -> CompactReport:
@@ -92,11 +94,14 @@ def compact(
             unless option `compaction.skip-expired-partitions` is ``false``.
         proof: how each rewrite is proved before it is committed, see `ProofMode`; None = as the table's option
             `paimon-maintenance.compaction.proof` says.
+        beside_other_compactors: compact a table with deletion vectors although another engine has compacted it, see
+            `compactors.refusal`; None = as the table's option `paimon-maintenance.compaction.beside-other-compactors`
+            says.
         only: the units of the plan to carry out; rows that wait for real buckets are left alone then. None = all.
         progress: told what goes on, a line at a time.
     Raises: UnsupportedError: the table has an option that is not supported; OptionError, PredicateError: the scope does
-        not fit the table; NotFoundError: one of `partitions` does not exist; errors of reading the metadata. What goes
-        wrong in single groups stands in the report.
+        not fit the table, or another engine compacts it; NotFoundError: one of `partitions` does not exist; errors of
+        reading the metadata. What goes wrong in single groups stands in the report.
     """
     scope, by = checked_scope(
         table,
@@ -109,7 +114,13 @@ def compact(
         skip_expiring=skip_expiring,
         proof=proof,
     )
+    if beside_other_compactors is not None:
+        table = table.copy({own_options.BESIDE_OTHER_COMPACTORS.key: str(beside_other_compactors).lower()})
     told = progress or (lambda _: None)
+    for warning in warnings_of(table):
+        told(warning)
+    if not dry_run:
+        refuse_beside_others(table)
     run = _Compaction(spark, table, scope, told, by=by, only=only, proof=proof)
     report = run.dry() if dry_run else run.run(max_retries, groups_per_commit)
     return report if report.groups or where is None else replace(report, finding=no_match(table, where))
@@ -159,6 +170,7 @@ def compact_groups(
     Args: `scope`: the groups; `identity`: whose COMPACT snapshot it is.
     Returns: what became of the groups. Raises: as `compact`.
     """
+    refuse_beside_others(table)
     run = _Compaction(spark, table, scope, progress, identity=identity)
     run.work(max_retries, None)
     return run.ledger
@@ -217,17 +229,25 @@ class _Compaction:
                 lost |= self._attempt(batch, retried=attempt > 0)
             if not lost:
                 break
-            self._progress(f"{len(lost)} groups were changed by another writer: they are planned anew")
             if attempt == max_retries:
+                self._progress(f"{len(lost)} groups were changed by another writer again: they are given up")
                 self.ledger.give_up(lost)
                 break
-            _pause(attempt)
+            self._give_way(plan.snapshot, lost, attempt)
             self.ledger.plan_again(lost)
             plan = self._plan(replace(self._scope, groups=frozenset(lost)))
             for group in lost:
                 if group not in {(unit.partition, unit.bucket) for unit in plan.units}:
                     self.ledger.idle(group, "another writer did the work")
         return first.snapshot
+
+    def _give_way(self, planned_on: Snapshot | None, lost: Mapping[Group, str], attempt: int) -> None:
+        """Wait before groups are planned again, longer each time, and longest beside writers of another engine."""
+        other = rival(self._table, planned_on, lost)
+        seconds = seconds_to_wait(attempt, beside_others=other is not None)
+        who = "another writer" if other is None else f"'{other}', a writer of another engine"
+        self._progress(f"{len(lost)} groups were changed by {who}: they are planned anew in {seconds:.1f} s")
+        time.sleep(seconds)
 
     def _plan(self, scope: CompactionScope) -> CompactionPlan:
         planned = plan_compaction if self._by is None else plan_sorting
@@ -331,7 +351,8 @@ class _Compaction:
             lost = self._distributed(plan, retried=attempt > 0)
             if not lost:
                 return
-            _pause(attempt)
+            if attempt < max_retries:
+                self._give_way(plan.snapshot, lost, attempt)
         self.ledger.give_up(lost)
 
     def _distributed(self, plan: PostponedPlan, *, retried: bool) -> Mapping[Group, str]:
@@ -451,11 +472,6 @@ def _batches(plan: CompactionPlan, groups: int | None) -> Iterator[CompactionPla
     for start in range(0, len(by_group), size):
         chosen = list(by_group.values())[start : start + size]
         yield replace(plan, units=tuple(unit for units in chosen for unit in units))
-
-
-def _pause(attempt: int) -> None:
-    """Wait before groups are planned anew, longer each time."""
-    time.sleep(min(5.0, 0.1 * 2**attempt) * (1 + random.random()))
 
 
 def _totals(units: Sequence[Unit]) -> tuple[int, int]:

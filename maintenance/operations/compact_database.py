@@ -129,9 +129,9 @@ def plan_compact_database(
     due = [plan for plan in plans.values() if plan.groups]
     groups = tuple(replace(group, name=f"{plan.table} {group.name}") for plan in due for group in plan.groups)
     now = datetime.now(UTC).timestamp()
-    return StoredPlan(
-        COMPACT_DATABASE, MANY, None, now, groups, {"plans": [asdict(plan) for plan in due], UNPLANNED: failed}
-    )
+    arguments = {"plans": [asdict(plan) for plan in due], UNPLANNED: failed}
+    warnings = tuple(warning for plan in due for warning in plan.warnings)
+    return StoredPlan(COMPACT_DATABASE, MANY, None, now, groups, arguments, warnings)
 
 
 def apply_compact_database(

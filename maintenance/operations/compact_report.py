@@ -18,6 +18,7 @@ from maintenance.format.data_file import DataFileMeta
 from maintenance.format.snapshot import Snapshot
 from maintenance.metadata.paths import partition_text_of
 from maintenance.operations.compact_plan import Group, Unit
+from maintenance.table.compactors import warnings_of
 from maintenance.table.shape import TableShape
 from maintenance.table.table import Table
 from maintenance.types.row_kind import KIND_TEXTS
@@ -82,6 +83,7 @@ class CompactReport:
             commit, after a dry run, and when a group failed or was skipped.
         proof: how the rewrites that were committed were proved, and what that took.
         finding: that the scope's condition matches no partition; None if it does.
+        warnings: what is to be known about compacting this table.
     """
 
     table: str
@@ -96,6 +98,7 @@ class CompactReport:
     seconds: float = 0.0
     proof: Mapping[str, object] = field(default_factory=dict)
     finding: str | None = None
+    warnings: tuple[str, ...] = ()
 
     def count(self, outcome: str) -> int:
         """Groups with that outcome."""
@@ -212,6 +215,7 @@ class Ledger:
             dry_run=dry_run,
             seconds=time.monotonic() - self._started,
             proof=together(proofs).told if proofs else {},
+            warnings=warnings_of(self._table),
         )
 
     def _add(self, group: Group, unit: GroupResult) -> None:

@@ -30,6 +30,7 @@ def produce_changelog(
     dry_run: bool = False,
     max_retries: int = 5,
     proof: str | None = None,
+    beside_other_compactors: bool | None = None,
     only: Callable[[Unit], bool] | None = None,
     progress: Progress | None = None,
 ) -> CompactReport:
@@ -47,6 +48,7 @@ def produce_changelog(
         dry_run=dry_run,
         max_retries=max_retries,
         proof=proof,
+        beside_other_compactors=beside_other_compactors,
         only=only,
         progress=progress,
     )

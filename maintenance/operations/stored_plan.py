@@ -24,6 +24,7 @@ from maintenance.operations.compact_report import CompactReport
 from maintenance.operations.expire_snapshots import ExpireSnapshotsReport, expire_snapshots
 from maintenance.operations.sort_compact import NO_ORDER, plan_sorting
 from maintenance.options import table as table_options
+from maintenance.table.compactors import warnings_of
 from maintenance.table.table import Table
 from maintenance.write.context import wall_clock_millis
 
@@ -58,7 +59,13 @@ class PlannedGroup:
 
 @dataclass(frozen=True, slots=True)
 class StoredPlan:
-    """What an operation would do to a table. `made_at`: seconds since 1970; `arguments`: of the operation."""
+    """What an operation would do to a table.
+
+    Attributes:
+        made_at: seconds since 1970.
+        arguments: of the operation.
+        warnings: what to know before the plan is carried out.
+    """
 
     operation: str
     table: str
@@ -66,6 +73,7 @@ class StoredPlan:
     made_at: float
     groups: tuple[PlannedGroup, ...]
     arguments: Mapping[str, Any] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
@@ -94,7 +102,7 @@ class StoredPlan:
     def of_dict(cls, found: Mapping[str, Any]) -> "StoredPlan":
         """A plan out of the fields that it was written as. Raises: ValueError, TypeError, KeyError: they are others."""
         groups = tuple(PlannedGroup(**{**g, "files": tuple(g["files"])}) for g in found["groups"])
-        return cls(**{**found, "groups": groups})
+        return cls(**{**found, "groups": groups, "warnings": tuple(found.get("warnings", ()))})
 
     @classmethod
     def load(cls, file_io: FileIO, warehouse: str, plan_id: str) -> "StoredPlan":
@@ -156,6 +164,7 @@ def plan_compact(
             "order_by": list(order_by),
             "proof": proof,
         },
+        warnings_of(table),
     )
 
 

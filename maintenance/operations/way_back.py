@@ -72,6 +72,10 @@ def way_back(file_io: FileIO, location: str, error: PaimonError, *, branch: str 
     latest = table.snapshots.latest_id()
     if latest is None:
         return None
+    # An error may also name a file that the newest state no longer needs, such as one whose deletion vector is left.
+    needed = table.needed_by(latest)
+    if not table.broken.isdisjoint(needed):
+        table = replace(table, broken=table.broken & needed)
     found = next((state for state in table.candidates() if table.is_whole(state)), None)
     if found is None:
         return None
@@ -150,8 +154,16 @@ class _Damaged:
         return snapshot is None or f"snapshot-{snapshot_id}" in self.broken or self._has_broken(snapshot)
 
     def _has_broken(self, snapshot: Snapshot) -> bool:
-        needed = _quietly(lambda: set(_needed(Manifests(self.file_io, self.paths), snapshot)))
+        needed = self._needed(snapshot)
         return needed is None or not needed.isdisjoint(self.broken)
+
+    def needed_by(self, snapshot_id: int) -> frozenset[str]:
+        """Names of the files that a snapshot needs, as far as it can be read."""
+        snapshot = self._snapshot(snapshot_id)
+        return frozenset(() if snapshot is None else self._needed(snapshot) or ())
+
+    def _needed(self, snapshot: Snapshot) -> set[str] | None:
+        return _quietly(lambda: set(_needed(Manifests(self.file_io, self.paths), snapshot)))
 
     def _snapshot(self, snapshot_id: int) -> Snapshot | None:
         found = _quietly(lambda: self.snapshots.get(snapshot_id))

@@ -1,5 +1,6 @@
 """Options of this project's own, beside Paimon's. A table may carry them: Paimon's readers and writers ignore them."""
 
-from maintenance.options.option import Option, one_of
+from maintenance.options.option import Option, boolean, one_of
 
 COMPACTION_PROOF = Option("paimon-maintenance.compaction.proof", one_of("auto", "full", "sampled", "off"), "auto")
+BESIDE_OTHER_COMPACTORS = Option("paimon-maintenance.compaction.beside-other-compactors", boolean, default=False)

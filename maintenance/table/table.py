@@ -10,7 +10,14 @@ import pyarrow as pa
 from maintenance.bucket.postpone import is_postponed
 from maintenance.commit.commit import already_committed, append_or_abort
 from maintenance.commit.overwrite import Overwrite, overwrite_or_abort
-from maintenance.commit.publish import BATCH_IDENTIFIER, RUN_PROPERTY, CommitIdentity, CommitTarget
+from maintenance.commit.publish import (
+    BATCH_IDENTIFIER,
+    ENGINE,
+    ENGINE_PROPERTY,
+    RUN_PROPERTY,
+    CommitIdentity,
+    CommitTarget,
+)
 from maintenance.compaction.levels import run_count
 from maintenance.errors import ConflictError, NotFoundError, OptionError
 from maintenance.format.schema import TableSchema
@@ -256,7 +263,7 @@ class Table:
         return WriteContext(self.identifier, self.file_io, self.paths, self.schema, self.options)
 
     def commit_target(self) -> CommitTarget:
-        properties = {} if self.run is None else {RUN_PROPERTY: self.run}
+        properties = {ENGINE_PROPERTY: ENGINE, **({} if self.run is None else {RUN_PROPERTY: self.run})}
         return CommitTarget(self.identifier, self.file_io, self.paths, self.schema, self.options, properties)
 
     def of_run(self, run: str) -> "Table":

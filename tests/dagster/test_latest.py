@@ -1,6 +1,7 @@
 """The sensor on real tables: when it asks for compaction, when it is silent, and what it does with broken hints."""
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from maintenance.table.table import Table
 from sensors.latest import Cursor, Sighting, due, in_progress, pausing
 from sensors.turns import Trouble
 from tests.dagster.conftest import evaluate
+from tests.foreign_commits import foreign_compaction, foreign_write, store
 
 
 @pytest.fixture
@@ -254,3 +256,47 @@ def test_rows_that_no_read_returns_are_compacted_at_once_and_told_of(
     assert not tick(project, instance).run_requests
     radar = evaluate(project, instance, "check_radar", radar.cursor)
     assert all(event.passed for event in radar.asset_events)
+
+
+def endangered(project: Project, **conduct: bool) -> tuple[Project, Table]:
+    """A table with deletion vectors that its writers compact, and so does the sensor."""
+    options = {"bucket": "1", "write-only": "false", "deletion-vectors.enabled": "true"}
+    policy = CompactionPolicy(**conduct)
+    config = project.tables[0].model_copy(update={"options": options, "compaction": policy})
+    project = project.model_copy(update={"tables": (config,)})
+    return project, PaimonCatalog(warehouse=project.warehouse).get_or_create(config)
+
+
+def order(number: int) -> pa.Table:
+    return pa.table({"id": pa.array([number], pa.int64()), "status": ["a"]})
+
+
+def test_no_compaction_is_asked_for_that_would_refuse(project: Project, instance: dg.DagsterInstance) -> None:
+    project, table = endangered(project)
+    foreign_write(table, order(1))
+    foreign_compaction(table)
+    foreign_write(table, order(2))
+    data = tick(project, instance)
+    assert not data.run_requests
+    assert "is compacted by another engine as well" in (data.skip_message or "")
+    radar = evaluate(project, instance, "check_radar")
+    failed = {event.check_name: event for event in radar.asset_events if not event.passed}
+    assert failed["compacts_alone"].severity == dg.AssetCheckSeverity.ERROR
+    assert "a matter of correctness, not of speed" in (failed["compacts_alone"].description or "")
+    allowed, _ = endangered(project, beside_other_compactors=True)
+    assert [request.job_name for request in tick(allowed, instance).run_requests] == ["compact_shop_orders"]
+
+
+def test_compaction_gives_way_to_the_writers_of_another_engine(project: Project, instance: dg.DagsterInstance) -> None:
+    project, table = endangered(project, beside_other_compactors=True)
+    foreign_write(table, order(1))
+    compact(None, table, beside_other_compactors=True)
+    foreign_write(table, order(2), "flink-job")
+    data = tick(project, instance)
+    assert not data.run_requests
+    assert "'flink-job' works on the same buckets, our compaction gives way until" in (data.skip_message or "")
+    assert Cursor.parse(data.cursor).judged == {}, "it is looked at again"
+    snapshot = table.snapshots.get(2)
+    store(table, replace(snapshot, time_millis=snapshot.time_millis - 121_000))
+    (request,) = tick(project, instance, data.cursor).run_requests
+    assert request.run_key.startswith("shop.orders@3-")

@@ -8,6 +8,7 @@ import pytest
 from maintenance.catalog import open_catalog
 from maintenance.operations.compact import compact
 from maintenance.operations.fsck import fsck
+from maintenance.options.own import BESIDE_OTHER_COMPACTORS
 from maintenance.table.table import Table
 from tests.golden.case import extract
 
@@ -32,6 +33,8 @@ def rows(table: Table, snapshot_id: int | None = None) -> list[Row]:
 def test_we_go_on(tmp_path: Path, case: str, name: str) -> None:
     table = open_catalog({"warehouse": str(extract(case, tmp_path))}).get_table(f"db.{name}")
     assert isinstance(table, Table)
+    # Paimon has compacted these tables as well; whoever wrote them is gone.
+    table = table.copy({BESIDE_OTHER_COMPACTORS.key: "true"})
     key = table.schema.field_names.index("k")
     text = next(field.name for field in table.schema.fields if field.type.is_string)
     at = table.schema.field_names.index(text)

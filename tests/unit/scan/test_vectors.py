@@ -16,8 +16,9 @@ from maintenance.operations.fsck import fsck
 from maintenance.operations.produce_changelog import produce_changelog
 from maintenance.operations.rollback_to import rollback_to
 from maintenance.operations.stored_plan import plan_compact
+from maintenance.operations.way_back import way_back
 from maintenance.table.table import Table
-from tests.deletion_vectors import ENABLED, delete_rows, set_index
+from tests.deletion_vectors import ENABLED, copied, delete_rows, set_index
 from tests.tables import create_table, live
 
 FIELDS = (("day", "INT NOT NULL"), ("id", "INT NOT NULL"), ("v", "INT"))
@@ -53,7 +54,7 @@ def damaged(tmp_path: Path) -> tuple[Table, str]:
     latest = table.latest_snapshot()
     assert latest is not None
     others = [e for e in table.manifests.read_index(latest) if e.partition != stale.partition]
-    set_index(table, [*others, stale])
+    set_index(table, [*others, copied(table, stale)])
     put(table, 4, range(20, 30))
     assert table.snapshots.list_ids() == [*range(1, 8)]
     assert stale.dv_ranges is not None
@@ -100,6 +101,16 @@ def test_what_is_whole_is_read_and_compacted(damaged: tuple[Table, str]) -> None
     assert len(rows(table)) == 200
     compact(None, table, full=True)
     assert fsck(table.file_io, table.location, deep=True).healthy
+
+
+def test_the_way_back_leads_before_the_damage(damaged: tuple[Table, str]) -> None:
+    """The state before it needs the old data file no more than the newest one does."""
+    table, _ = damaged
+    with pytest.raises(CorruptFileError) as caught:
+        table.to_arrow()
+    back = way_back(table.file_io, table.location, caught.value)
+    assert back is not None
+    assert back.snapshot_id == 5
 
 
 def test_an_origin_that_has_expired_is_not_guessed_at(damaged: tuple[Table, str]) -> None:

@@ -1,0 +1,152 @@
+"""Do deletions stay? A deletion vector belongs to a live file, and never loses rows while its file lives.
+
+Where two jobs compact one table, a job that keeps vectors in memory may publish those of files that the other one has
+replaced, and drop those that the other one has written. Then deleted rows are back. The state may look whole again
+after the next commit, so each of the newest snapshots is compared with the one before it. An overwrite of a bucket ends
+what was wrong with it; nothing else does but a rollback.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+
+from maintenance.format.manifest import FileKind, ManifestEntry
+from maintenance.format.snapshot import CommitKind, Snapshot
+from maintenance.metadata.paths import partition_text_of
+from maintenance.monitor.judgement import Judgement
+from maintenance.options import table as table_options
+from maintenance.scan.vectors import dead_vectors, origin_of
+from maintenance.table.table import Table
+
+DELETION_VECTORS_INTACT = "deletion_vectors_intact"
+_SHOWN = 5
+
+Group = tuple[bytes, int]
+Name = tuple[bytes, int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Vectors:
+    """Those of one snapshot: how many rows each deletes, None where the index does not say."""
+
+    rows: Mapping[Name, int | None]
+
+    @classmethod
+    def of(cls, table: Table, snapshot: Snapshot) -> "_Vectors":
+        found = table.manifests.deletion_vectors(snapshot)
+        return cls(
+            {(*group, name): file.range.cardinality for group, files in found.items() for name, file in files.items()}
+        )
+
+    def fewer_than(self, before: "_Vectors") -> Iterator[Name]:
+        """The files whose vectors deleted more rows before."""
+        for name, rows in before.rows.items():
+            now = self.rows.get(name, 0)
+            if now is not None and (rows or 1) > now:
+                yield name
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """What a snapshot did to deletion vectors of one bucket. `dead`: they name dead files; else they lost rows."""
+
+    snapshot: Snapshot
+    group: Group
+    files: tuple[str, ...]
+    dead: bool
+
+    @property
+    def told(self) -> str:
+        by = f"snapshot {self.snapshot.id} by '{self.snapshot.commit_user}'"
+        more = f" and {len(self.files) - 1} more" if len(self.files) > 1 else ""
+        if self.dead:
+            return f"{by} has a deletion vector of {self.files[0]}{more}, which is not part of the table any more"
+        return f"{by} drops deletions of rows in {self.files[0]}{more}"
+
+
+def deletion_vectors_intact(table: Table, *, limit: int = 100) -> Judgement:
+    """No deleted rows have come back. `limit`: snapshots that are compared with the one before."""
+    snapshot = table.latest_snapshot()
+    if snapshot is None or not table_options.DELETION_VECTORS_ENABLED.of(table.options):
+        return Judgement(DELETION_VECTORS_INTACT, True, "the table has no deletion vectors")
+    snapshots = list(islice(table.snapshots.newest_first(), limit + 1))[::-1]
+    found = [*_inherited(table, snapshot, snapshots[0].id), *_History(table).damages(snapshots)]
+    details = {"snapshots": len(snapshots), "damaged buckets": len({damage.group for damage in found})}
+    if not found:
+        return Judgement(DELETION_VECTORS_INTACT, True, "every deletion vector is of a live file", details=details)
+    first = found[0]
+    rows = [{"bucket": _place(table, damage.group), "what": damage.told} for damage in found[:_SHOWN]]
+    return Judgement(
+        DELETION_VECTORS_INTACT,
+        False,
+        f"{first.told}: in {_place(table, first.group)} deleted rows are back",
+        f"Roll back to a state before snapshot {first.snapshot.id}, or overwrite the bucket with rows that are right."
+        " Then let one job alone compact the table: set 'write-only' = 'true', and start its writers again.",
+        {**details, "commit user": first.snapshot.commit_user, "damages": rows},
+    )
+
+
+def _inherited(table: Table, snapshot: Snapshot, oldest: int) -> list[Damage]:
+    """Dead vectors of the latest snapshot that are older than the history looked at."""
+    if snapshot.index_manifest is None:
+        return []
+    dead = dead_vectors(table.manifests, snapshot, table.manifests.live_entries(snapshot))
+    if not dead:
+        return []
+    origin = origin_of(table.manifests, snapshot, dead)
+    if origin.exact and origin.snapshot.id > oldest:
+        return []
+    group = (dead[0].partition, dead[0].bucket)
+    return [Damage(origin.snapshot, group, tuple(vector.file_name for vector in dead), dead=True)]
+
+
+@dataclass(slots=True)
+class _History:
+    """Walks over snapshots. `gone`: files that were removed since the first; `open`: damages not ended yet."""
+
+    table: Table
+    gone: set[Name] = field(default_factory=set)
+    open: dict[Group, Damage] = field(default_factory=dict)
+
+    def damages(self, snapshots: Sequence[Snapshot]) -> list[Damage]:
+        """What is wrong after the last of them. `snapshots`: neighbours, oldest first."""
+        before, vectors = snapshots[0], _Vectors.of(self.table, snapshots[0])
+        for snapshot in snapshots[1:]:
+            delta = self.table.manifests.delta_entries(snapshot)
+            removed = set(_names(delta, FileKind.DELETE)) - set(_names(delta, FileKind.ADD))
+            self.gone = (self.gone | removed) - set(_names(delta, FileKind.ADD))
+            same = snapshot.index_manifest == before.index_manifest
+            now = vectors if same else _Vectors.of(self.table, snapshot)
+            self._compare(snapshot, vectors, now)
+            if snapshot.commit_kind == CommitKind.OVERWRITE:
+                self._end(removed, now)
+            before, vectors = snapshot, now
+        return sorted(self.open.values(), key=lambda damage: damage.snapshot.id)
+
+    def _compare(self, snapshot: Snapshot, before: _Vectors, now: _Vectors) -> None:
+        self._note(snapshot, (name for name in now.rows if name in self.gone), dead=True)
+        # An overwrite may bring an older state back on purpose.
+        if now is not before and snapshot.commit_kind != CommitKind.OVERWRITE:
+            self._note(snapshot, (name for name in now.fewer_than(before) if name not in self.gone), dead=False)
+
+    def _note(self, snapshot: Snapshot, names: Iterable[Name], *, dead: bool) -> None:
+        groups: dict[Group, list[str]] = {}
+        for partition, bucket, file_name in names:
+            groups.setdefault((partition, bucket), []).append(file_name)
+        for group, files in groups.items():
+            self.open.setdefault(group, Damage(snapshot, group, tuple(files), dead))
+
+    def _end(self, removed: Iterable[Name], now: _Vectors) -> None:
+        """Buckets that an overwrite has replaced whole have no vectors left."""
+        left = {(partition, bucket) for partition, bucket, _ in now.rows}
+        for partition, bucket, _ in removed:
+            if (partition, bucket) not in left:
+                self.open.pop((partition, bucket), None)
+
+
+def _names(entries: Iterable[ManifestEntry], kind: FileKind) -> Iterator[Name]:
+    return ((entry.partition, entry.bucket, entry.file.file_name) for entry in entries if entry.kind == kind)
+
+
+def _place(table: Table, group: Group) -> str:
+    return f"{partition_text_of(table.paths.spec_of(group[0]))} bucket {group[1]}"

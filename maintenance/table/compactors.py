@@ -1,0 +1,76 @@
+"""Who else compacts a table, and what that endangers.
+
+Paimon's own writers compact what they write, unless the table is `write-only`. Beside a compaction of ours one of the
+two loses each race. Mostly that costs work: the loser's compaction was in vain, and a Flink job restarts. With a
+primary key and deletion vectors it costs rows: such a writer keeps the vectors of its buckets in memory, and publishes
+them without looking at what the other one has committed.
+Source: Java `BucketedDvMaintainer`, `IndexManifestFileHandler`.
+"""
+
+from itertools import islice
+
+from maintenance.bucket.postpone import is_postponed
+from maintenance.commit.publish import is_ours
+from maintenance.errors import OptionError
+from maintenance.format.snapshot import CommitKind, Snapshot
+from maintenance.options import table as table_options
+from maintenance.options.own import BESIDE_OTHER_COMPACTORS
+from maintenance.table.table import Table
+
+_LOOKED_BACK = 500
+
+
+def writers_compact(table: Table) -> bool:
+    """Whether Paimon's own writers compact the table beside writing it."""
+    return not table_options.WRITE_ONLY.of(table.options) and not is_postponed(table.options)
+
+
+def endangers_deletions(table: Table) -> bool:
+    """Whether deleted rows may come back where a writer compacts beside us."""
+    vectors = table.is_primary_key_table and table_options.DELETION_VECTORS_ENABLED.of(table.options)
+    return vectors and writers_compact(table)
+
+
+def warnings_of(table: Table) -> tuple[str, ...]:
+    """What must be said before this table is compacted here; nothing of most tables."""
+    if not endangers_deletions(table):
+        return ()
+    risk = (
+        f"Table {table.identifier} has deletion vectors and is not 'write-only'. A Flink or Spark writer then compacts,"
+        " too, and deleted rows may come back where both compact a bucket: this is a matter of correctness, not of"
+        " speed. Set 'write-only' = 'true', and start the writers again."
+    )
+    refused = refusal(table)
+    return (risk,) if refused is None else (risk, f"The compaction refuses to run: {refused}")
+
+
+def other_compaction(table: Table) -> Snapshot | None:
+    """The newest compaction that another engine committed, among the newest snapshots."""
+    for snapshot in islice(table.snapshots.newest_first(), _LOOKED_BACK):
+        if snapshot.commit_kind == CommitKind.COMPACT and not is_ours(snapshot):
+            return snapshot
+    return None
+
+
+def refusal(table: Table) -> OptionError | None:
+    """Why the table may not be compacted here: another engine does it, so deleted rows would return. None: it may."""
+    if not endangers_deletions(table) or BESIDE_OTHER_COMPACTORS.of(table.options):
+        return None
+    other = other_compaction(table)
+    if other is None:
+        return None
+    return OptionError(
+        f"the table has deletion vectors, is not 'write-only', and is compacted by another engine as well: snapshot"
+        f" {other.id} by commit user '{other.commit_user}' is a compaction of its own. Where both compact a bucket,"
+        " deleted rows come back",
+        f"compaction of {table.identifier}",
+        "Set 'write-only' = 'true', and start the writers again. If that compaction has ended for good, set"
+        f" '{BESIDE_OTHER_COMPACTORS.key}' = 'true' instead ('compaction.beside_other_compactors' in tables.yaml).",
+    )
+
+
+def refuse_beside_others(table: Table) -> None:
+    """Raises: OptionError: as `refusal` says."""
+    error = refusal(table)
+    if error is not None:
+        raise error

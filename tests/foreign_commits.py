@@ -1,0 +1,43 @@
+"""Commits as another engine makes them: without the properties that this one gives its own."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from maintenance.format.snapshot import Snapshot, serialize_snapshot
+from maintenance.operations.compact import compact
+from maintenance.table.table import Table
+
+
+def as_foreign(table: Table, snapshot_id: int, user: str) -> None:
+    """Make a snapshot one of another engine."""
+    snapshot = table.snapshots.get(snapshot_id)
+    store(table, replace(snapshot, commit_user=user, properties=None))
+
+
+def foreign_compaction(table: Table, user: str = "flink", *, full: bool = True) -> tuple[int, ...]:
+    """Another engine compacts the table. Returns its snapshots."""
+    ids = compact(None, table, full=full, beside_other_compactors=True).snapshot_ids
+    for snapshot_id in ids:
+        as_foreign(table, snapshot_id, user)
+    return ids
+
+
+def foreign_write(table: Table, rows: object, user: str = "flink") -> tuple[int, ...]:
+    """Another engine writes rows, without compacting them."""
+    writer = table.copy({"write-only": "true"})
+    ids = writer.write_arrow(rows, commit_user=user)  # type: ignore[arg-type]
+    for snapshot_id in ids:
+        as_foreign(table, snapshot_id, user)
+    return ids
+
+
+def store(table: Table, *snapshots: Snapshot) -> None:
+    """Write snapshots again."""
+    for snapshot in snapshots:
+        table.file_io.overwrite(table.paths.snapshot(snapshot.id), serialize_snapshot(snapshot))
+
+
+def drop(table: Table, snapshot_ids: Iterable[int]) -> None:
+    """Snapshots that have expired, without their files."""
+    for snapshot_id in snapshot_ids:
+        table.file_io.delete_quietly([table.paths.snapshot(snapshot_id)])
