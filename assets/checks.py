@@ -10,13 +10,14 @@ from assets.failures import told_as_failure
 from assets.resources import PaimonCatalog, Spark
 from assets.step_config import AuditConfig, FsckConfig
 from maintenance.operations.audit_changelog import AuditReport, audit_changelog
-from maintenance.operations.faults import FaultKind
+from maintenance.operations.faults import Fault, FaultKind
 from maintenance.operations.fsck import FsckReport, fsck
 
 CHANGELOG_HOLDS = "changelog_holds"
 FSCK = "fsck"
 _FAULTS_SHOWN = 1000
-_HARMLESS = (FaultKind.HINT, FaultKind.STRAY, FaultKind.UNSUPPORTED)
+# Faults with which this project reads and writes the table all the same, apart from what it does not support.
+_WARNINGS = (FaultKind.HINT, FaultKind.STRAY, FaultKind.UNSUPPORTED)
 
 
 def changelog_check(table: TableConfig) -> dg.AssetChecksDefinition:
@@ -93,13 +94,14 @@ def fsck_check(table: TableConfig) -> dg.AssetChecksDefinition:
 
 
 def _severity(report: FsckReport) -> dg.AssetCheckSeverity:
-    harmless = all(fault.kind in _HARMLESS for fault in report.faults)
-    return dg.AssetCheckSeverity.WARN if harmless else dg.AssetCheckSeverity.ERROR
+    warnings = all(fault.kind in _WARNINGS for fault in report.faults)
+    return dg.AssetCheckSeverity.WARN if warnings else dg.AssetCheckSeverity.ERROR
 
 
 def _fsck_told(report: FsckReport) -> str:
     if report.healthy:
-        return f"{report.states} states and {report.data_files} data files are whole."
+        notes = f" Harmless findings: {len(report.notes)}." if report.notes else ""
+        return f"{report.states} states and {report.data_files} data files are whole.{notes}"
     first = report.faults[0]
     return f"{len(report.faults)} faults, the first: {first.object}: {first.detail}. Next step: {first.fix}"
 
@@ -114,10 +116,11 @@ def _fsck_metadata(report: FsckReport) -> dict[str, Any]:
         "data files read": report.read_files,
         "seconds": round(report.seconds, 3),
     }
-    if report.faults:
-        rows = [
-            dg.TableRecord({"kind": f.kind.value, "object": f.object, "detail": f.detail, "fix": f.fix})
-            for f in report.faults[:_FAULTS_SHOWN]
-        ]
-        found["table of faults"] = dg.MetadataValue.table(rows)
+    for name, faults in (("table of faults", report.faults), ("harmless findings", report.notes)):
+        if faults:
+            found[name] = dg.MetadataValue.table([_record(fault) for fault in faults[:_FAULTS_SHOWN]])
     return found
+
+
+def _record(fault: Fault) -> dg.TableRecord:
+    return dg.TableRecord({"kind": fault.kind.value, "object": fault.object, "detail": fault.detail, "fix": fault.fix})

@@ -18,7 +18,7 @@ class FaultKind(StrEnum):
         DAMAGED: a file's bytes are not what its format says.
         MISMATCH: two files contradict each other: sizes, numbers of rows, deletion vectors of files that do not live.
         UNSUPPORTED: of a newer Paimon, or a feature this program lacks: it was not examined.
-        HINT: a hint lies; readers find their way without it.
+        HINT: a hint lies; this project's readers find their way without it.
         STRAY: a file that has no place where it lies.
     """
 
@@ -32,12 +32,18 @@ class FaultKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One fault. `object`: path of the file; `detail`: what is wrong, and what needs the file; `fix`: what to do."""
+    """One finding.
+
+    Attributes:
+        object: path of the file; `detail`: what is wrong, and what needs the file; `fix`: what to do.
+        harmless: no reader, writer or expiry is hindered by it, of Paimon's own ones neither.
+    """
 
     kind: FaultKind
     object: str
     detail: str
     fix: str
+    harmless: bool = False
 
 
 RESTORE = "Restore the file from a copy, or roll back to a snapshot or tag that does not need it."
@@ -51,6 +57,10 @@ class Faults:
 
     def add(self, kind: FaultKind, path: str, detail: str, fix: str = RESTORE) -> None:
         self.found[Fault(kind, path, detail, fix)] = None
+
+    def note(self, kind: FaultKind, path: str, detail: str, fix: str) -> None:
+        """Add a finding that is harmless."""
+        self.found[Fault(kind, path, detail, fix, harmless=True)] = None
 
     def attempt(self, path: str, needed_by: str, read: Callable[[], T]) -> T | None:
         """What `read` gives; None if it fails, which is a fault of the file. `needed_by`: for the detail."""

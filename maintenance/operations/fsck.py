@@ -38,6 +38,7 @@ class FsckReport:
     Attributes:
         location: root of the table.
         faults: in the order they were found; `healthy` if there are none.
+        notes: what is harmless: hints that readers pass over, what an expiry that did not end has left.
         states: snapshots, tags and changelogs that could be read, over all branches.
         data_files: that lie where they should; `read_files`: of those, read to their last row.
     """
@@ -50,15 +51,17 @@ class FsckReport:
     data_files: int
     read_files: int
     seconds: float
+    notes: tuple[Fault, ...] = ()
 
     @property
     def healthy(self) -> bool:
         return not self.faults
 
     def to_arrow(self) -> pa.Table:
-        """The faults as a table: kind, object, detail, fix."""
+        """The faults, then the notes, as a table: kind, object, detail, fix."""
+        found = (*self.faults, *self.notes)
         return pa.Table.from_pylist(
-            [{"kind": f.kind.value, "object": f.object, "detail": f.detail, "fix": f.fix} for f in self.faults], _SCHEMA
+            [{"kind": f.kind.value, "object": f.object, "detail": f.detail, "fix": f.fix} for f in found], _SCHEMA
         )
 
 
@@ -92,13 +95,14 @@ def fsck(
         read = _read_all(file_io, walk, spark)
     return FsckReport(
         location=root,
-        faults=tuple(faults.found),
+        faults=tuple(fault for fault in faults.found if not fault.harmless),
         states=len(records.states),
         manifests=walk.manifests_read,
         index_files=walk.index_files_read,
         data_files=len(walk.found),
         read_files=read,
         seconds=time.monotonic() - started,
+        notes=tuple(fault for fault in faults.found if fault.harmless),
     )
 
 

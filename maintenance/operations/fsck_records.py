@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from maintenance.format.schema import TableSchema
+from maintenance.format.schema import TableSchema, parse_schema
 from maintenance.format.snapshot import Snapshot, parse_snapshot
 from maintenance.format.tag import parse_tag
 from maintenance.fs.file_io import FileIO
@@ -11,13 +11,14 @@ from maintenance.metadata.branches import Branches
 from maintenance.metadata.consumers import Consumers
 from maintenance.metadata.hints import EARLIEST, LATEST
 from maintenance.metadata.paths import MAIN_BRANCH, TablePaths
-from maintenance.metadata.schemas import Schemas
 from maintenance.metadata.snapshots import Snapshots
 from maintenance.operations.faults import RESTORE, FaultKind, Faults
 
-_HARMLESS = "Nothing: readers list the folder, and the next commit or expiry writes the hint anew."
+_HARMLESS = "Nothing: readers list the folder, and the next commit or expiry writes the hint again."
+_MISLEADING = "Delete the hint: Paimon's own readers believe it, and find no such file."
 _HINTS = (LATEST, EARLIEST)
 _UNFINISHED = "Run the expiry again: it finishes what was begun."
+_BELOW = f"{_UNFINISHED} If the EARLIEST hint is wrong, delete it."
 _NOT_OURS = "Delete it if no program needs it: Paimon's own readers may fail over it."
 
 
@@ -80,10 +81,9 @@ class _Branch:
 
     def schemas(self) -> dict[int, TableSchema]:
         folder = self.paths.schema_folder()
-        schemas = Schemas(self.file_io, folder)
         found: dict[int, TableSchema] = {}
         for number, path in self._numbered(folder, "schema-").items():
-            schema = self.faults.attempt(path, f"the table{self._where}", lambda n=number: schemas.get(n))  # type: ignore[misc]
+            schema = self.faults.attempt(path, f"the table{self._where}", self._schema_parser(path))
             if schema is not None:
                 self._check_number(path, number, schema.id)
                 found[number] = schema
@@ -110,9 +110,7 @@ class _Branch:
         states = []
         for number, path in files.items():
             if number < given_up:
-                self.faults.add(
-                    FaultKind.STRAY, path, f"an expiry that did not end gave it up{self._where}", _UNFINISHED
-                )
+                self.faults.note(FaultKind.STRAY, path, f"an expiry that did not end gave it up{self._where}", _BELOW)
                 continue
             snapshot = self.faults.attempt(path, f"snapshot {number}{self._where}", self._parser(path))
             if snapshot is not None:
@@ -131,7 +129,7 @@ class _Branch:
         for name in self.file_io.list_names(folder):
             path = f"{folder}/{name}"
             if name.startswith("retired-"):
-                self.faults.add(FaultKind.STRAY, path, "an expiry of tags did not end", _UNFINISHED)
+                self.faults.note(FaultKind.STRAY, path, "an expiry of tags did not end", _UNFINISHED)
             if not name.startswith("tag-"):
                 continue
             text = f"tag '{name.removeprefix('tag-')}'"
@@ -184,6 +182,9 @@ class _Branch:
             )
         return State(f"{name}{self._where}", self.paths.branch, path, snapshot, newest=newest)
 
+    def _schema_parser(self, path: str) -> Callable[[], TableSchema]:
+        return lambda: parse_schema(self.file_io.read_settled(path), path)
+
     def _parser(self, path: str) -> Callable[[], Snapshot]:
         return lambda: parse_snapshot(self.file_io.read_settled(path), path)
 
@@ -209,10 +210,15 @@ class _Branch:
                 continue
             hint = self._number_in(path)
             if hint is None:
-                self.faults.add(FaultKind.HINT, path, "it holds no number", _HARMLESS)
+                self.faults.note(FaultKind.HINT, path, "it holds no number", _HARMLESS)
             elif hint not in numbers or (name == LATEST and [hint] != right):
                 wanted = right[0] if right else "none"
-                self.faults.add(FaultKind.HINT, path, f"it says {hint}, right is {wanted}", _HARMLESS)
+                detail = f"it says {hint}, right is {wanted}"
+                if name == LATEST and hint > max(numbers, default=0):
+                    # Java takes a hint for the latest where no file follows it, and does not look whether it is there.
+                    self.faults.add(FaultKind.HINT, path, detail, _MISLEADING)
+                else:
+                    self.faults.note(FaultKind.HINT, path, detail, _HARMLESS)
 
     def _number_in(self, path: str) -> int | None:
         try:

@@ -63,6 +63,12 @@ def test_a_whole_table_passes_and_a_damaged_one_is_told(project: Project, instan
     _, (found,) = examine(project, instance)
     assert found.passed
     assert found.metadata["data files"].value == 2
+    (Path(table.location) / "snapshot" / "EARLIEST").write_text("?")
+    _, (found,) = examine(project, instance)
+    assert found.passed
+    assert "Harmless findings: 1" in found.description
+    (row,) = found.metadata["harmless findings"].records
+    assert row.data["kind"] == "hint"
     file = next(Path(table.location).glob("bucket-0/data-*"))
     file.unlink()
     _, (found,) = examine(project, instance)
