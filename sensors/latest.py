@@ -23,7 +23,7 @@ from assets.config import TableConfig
 from assets.judgements import COMMITS_LOOKED_AT
 from assets.metadata import commit_materialization
 from assets.resources import PaimonCatalog
-from maintenance.commit.publish import RUN_PROPERTY
+from maintenance.commit.identity import RUN_PROPERTY
 from maintenance.errors import NotFoundError
 from maintenance.format.snapshot import Snapshot
 from maintenance.monitor.census import take_census

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from maintenance.catalog import Catalog, Schema, open_catalog
 from maintenance.commit.commit import commit_compact
-from maintenance.commit.publish import CommitIdentity
+from maintenance.commit.identity import CommitIdentity
 from maintenance.format.data_file import DataFileMeta
 from maintenance.format.manifest import ManifestEntry
 from maintenance.format.simple_stats import EMPTY_STATS

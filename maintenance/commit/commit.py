@@ -13,19 +13,11 @@ from dataclasses import dataclass
 
 from maintenance.bucket.postpone import POSTPONE_BUCKET, is_postponed
 from maintenance.commit.conflicts import Conflict, Group, bucket_mismatch, find_conflict
+from maintenance.commit.identity import BATCH_IDENTIFIER, CommitIdentity
 from maintenance.commit.order import OrderedFiles
-from maintenance.commit.publish import (
-    BATCH_IDENTIFIER,
-    Changes,
-    Check,
-    CommitIdentity,
-    CommitTarget,
-    Plan,
-    conflict_error,
-    publish,
-)
+from maintenance.commit.publish import Changes, Check, CommitTarget, Plan, conflict_error, publish
 from maintenance.commit.vectors import check_vectors, vectors_after
-from maintenance.errors import CommitError, ConflictError, NotFoundError
+from maintenance.errors import CommitError, ConflictError, DataError, NotFoundError
 from maintenance.format.data_file import DataFileMeta
 from maintenance.format.index_manifest import IndexManifestEntry
 from maintenance.format.key import key_reader
@@ -110,7 +102,7 @@ def _append(
         snapshot, conflict, _ = publish(target, changes, identity, check, prepare)
         if snapshot is None:
             raise conflict_error(target, conflict)
-    except (CommitError, ConflictError):
+    except (CommitError, ConflictError, DataError):
         files.discard()
         raise
     files.published()
@@ -236,7 +228,7 @@ def _aborting(target: CommitTarget, messages: Sequence[CommitMessage]) -> Iterat
     """Delete the files of messages when it is certain that nothing was published."""
     try:
         yield
-    except (CommitError, ConflictError):
+    except (CommitError, ConflictError, DataError):
         # After any other error the snapshot may be there and need its files.
         abort(target, messages)
         raise

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from maintenance.bucket.postpone import is_postponed
 from maintenance.commit.commit import abort, check_replaced, entries_of_messages, publish_or_abort
 from maintenance.commit.conflicts import Conflict
-from maintenance.commit.publish import Changes, CommitIdentity, CommitTarget, publish
+from maintenance.commit.identity import CommitIdentity
+from maintenance.commit.publish import Changes, CommitTarget, publish
 from maintenance.errors import DataError, UnsupportedError
 from maintenance.format.index_manifest import IndexManifestEntry
 from maintenance.format.key import key_reader

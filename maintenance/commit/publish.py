@@ -9,9 +9,18 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from maintenance.commit.conflicts import Conflict
+from maintenance.commit.identity import CommitIdentity
 from maintenance.commit.manifest_merge import ManifestMergeOptions, merge_manifests
 from maintenance.commit.waits import Waits
-from maintenance.errors import BucketNumberError, CommitError, ConflictError, StorageError, WriteError, storage_fix
+from maintenance.errors import (
+    BucketNumberError,
+    CommitError,
+    ConflictError,
+    DataError,
+    StorageError,
+    WriteError,
+    storage_fix,
+)
 from maintenance.format.avro_codec import codec_of
 from maintenance.format.data_format import FileSettings
 from maintenance.format.index_manifest import IndexManifestEntry
@@ -25,23 +34,6 @@ from maintenance.metadata.paths import TablePaths
 from maintenance.metadata.schemas import Schemas
 from maintenance.metadata.snapshots import Snapshots
 from maintenance.options import table as table_options
-
-BATCH_IDENTIFIER = 2**63 - 1
-_OWN_PROPERTIES = "paimon-maintenance."
-# The property that every snapshot of this engine has: what others commit is told from it.
-ENGINE_PROPERTY = _OWN_PROPERTIES + "engine"
-ENGINE = "python"
-# The property of a snapshot that says which of this project's operations made it; its users change with every run.
-OPERATION_PROPERTY = "paimon-maintenance.operation"
-# The operation whose COMPACT snapshots merge nothing.
-REWRITE_FILE_INDEX = "rewrite_file_index"
-# The property that says which run, for example of Dagster, committed a snapshot: from there its log can be found.
-RUN_PROPERTY = "paimon-maintenance.run"
-
-
-def is_ours(snapshot: Snapshot) -> bool:
-    """Whether this engine committed a snapshot, rather than Paimon's own or another one."""
-    return any(key.startswith(_OWN_PROPERTIES) for key in snapshot.properties or ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +58,6 @@ class CommitTarget:
     def latest_schema_id(self) -> int:
         ids = Schemas(self.file_io, self.paths.schema_folder()).list_ids()
         return ids[-1] if ids else self.schema.id
-
-
-@dataclass(frozen=True, slots=True)
-class CommitIdentity:
-    """Who commits, and which of its commits it is. `identifier`: `BATCH_IDENTIFIER` for one that is never replayed."""
-
-    user: str
-    identifier: int = BATCH_IDENTIFIER
-    watermark: int | None = None
-    properties: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +184,7 @@ class _Written:
 
     def discard_unless_published(self, error: BaseException) -> None:
         """Delete what was written, unless the snapshot may be there and need it. `error`: what ended the commit."""
-        if not self.asked or isinstance(error, CommitError):
+        if not self.asked or isinstance(error, (CommitError, DataError)):
             self.discard()
 
 

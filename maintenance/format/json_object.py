@@ -1,10 +1,12 @@
 """JSON metadata files: one object each, laid out as Java's writer does it."""
 
 import json
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
-from maintenance.errors import CorruptFileError, DataError
+from maintenance.errors import CorruptFileError, DataError, PaimonError
+
+T = TypeVar("T")
 
 # The last millisecond of the year 9999, beyond which Python has no dates.
 MAX_MILLIS = 253_402_300_799_999
@@ -34,6 +36,19 @@ def serialize_object(form: Mapping[str, Any]) -> bytes:
         raise DataError(
             f"a text is not valid Unicode: …{shown!r}", "metadata file", "Correct the name, option or comment."
         ) from error
+
+
+def read_back(value: T, data: bytes, parse: Callable[[bytes, str], T], what: str) -> bytes:
+    """The bytes of a value, once it is certain that reading them gives the value. Raises: DataError: it does not."""
+    try:
+        found = parse(data, "not written yet")
+    except PaimonError as error:
+        reason = error.found
+    else:
+        if found == value:
+            return data
+        reason = "it would be another one"
+    raise DataError(f"{what} could not be read back: {reason}", "metadata file", "Correct what was given to it.")
 
 
 def in_range(value: Any, limit: int = _MAX_LONG) -> int:

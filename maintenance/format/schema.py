@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from maintenance.errors import CorruptFileError, SchemaError, UnsupportedError
-from maintenance.format.json_object import MAX_MILLIS, in_range, missing_key, parse_object, serialize_object
+from maintenance.format.json_object import MAX_MILLIS, in_range, missing_key, parse_object, read_back, serialize_object
 from maintenance.types.data_type import DataField, field_of_json, json_of_field
 
 SCHEMA_VERSION = 3
@@ -153,7 +153,10 @@ def _option_text(key: str, value: Any) -> str:
 
 
 def serialize_schema(schema: TableSchema) -> bytes:
-    """The bytes of a schema file; a comment that is not set is left out, since Java reads null as the text "null"."""
+    """The bytes of a schema file; a comment that is not set is left out, since Java reads null as the text "null".
+
+    Raises: DataError: reading them would not give the schema.
+    """
     form: dict[str, Any] = {
         "version": schema.version,
         "id": schema.id,
@@ -166,4 +169,4 @@ def serialize_schema(schema: TableSchema) -> bytes:
     if schema.comment is not None:
         form["comment"] = schema.comment
     form["timeMillis"] = schema.time_millis
-    return serialize_object(form)
+    return read_back(schema, serialize_object(form), parse_schema, "the schema")

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from maintenance.errors import CorruptFileError, UnsupportedError
-from maintenance.format.json_object import MAX_MILLIS, in_range, missing_key, parse_object, serialize_object
+from maintenance.format.json_object import MAX_MILLIS, in_range, missing_key, parse_object, read_back, serialize_object
 
 SNAPSHOT_VERSION = 3
 
@@ -141,5 +141,5 @@ def json_of_snapshot(snapshot: Snapshot) -> dict[str, Any]:
 
 
 def serialize_snapshot(snapshot: Snapshot) -> bytes:
-    """The bytes of a snapshot file."""
-    return serialize_object(json_of_snapshot(snapshot))
+    """The bytes of a snapshot file. Raises: DataError: reading them would not give the snapshot."""
+    return read_back(snapshot, serialize_object(json_of_snapshot(snapshot)), parse_snapshot, "the snapshot")

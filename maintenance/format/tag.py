@@ -1,11 +1,11 @@
 """Tag files: a snapshot kept under a name. Source: metadata section 10.2, Java `Tag`."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from maintenance.errors import CorruptFileError
-from maintenance.format.json_object import parse_object, serialize_object
+from maintenance.format.json_object import parse_object, read_back, serialize_object
 from maintenance.format.snapshot import Snapshot, json_of_snapshot, snapshot_of_json
 from maintenance.options.option import duration
 
@@ -41,14 +41,18 @@ def parse_tag(data: bytes, where: str) -> Tag:
 
 
 def serialize_tag(tag: Tag) -> bytes:
-    """The bytes of a tag file."""
+    """The bytes of a tag file. Raises: DataError: reading them would not give the tag."""
     form = json_of_snapshot(tag.snapshot)
     if tag.create_time is not None:
         form[_CREATE_TIME] = _time_parts(tag.create_time)
     if tag.time_retained is not None:
         # A float loses no microsecond below 285 years; Java prints nine decimals and reads any number of them.
         form[_TIME_RETAINED] = tag.time_retained.total_seconds()
-    return serialize_object(form)
+
+    def parse(data: bytes, where: str) -> Tag:
+        return replace(parse_tag(data, where), time_retained=tag.time_retained)
+
+    return read_back(tag, serialize_object(form), parse, "the tag")
 
 
 def _create_time(value: Any) -> datetime | None:

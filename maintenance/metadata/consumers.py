@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from maintenance.errors import CorruptFileError
+from maintenance.errors import CorruptFileError, OptionError
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.paths import TablePaths
 from maintenance.names import TEMPORARY_BYTES, check_new_name, new_name_fault
@@ -45,7 +45,11 @@ class Consumers:
         return {name: following for name, following in found if following is not None}
 
     def record(self, consumer: str, next_snapshot: int) -> None:
-        """Note how far a consumer is. Raises: OptionError: no consumer can have that name."""
+        """Note how far a consumer is. Raises: OptionError: no consumer can have that name, or be that far."""
+        if not 0 < next_snapshot < 2**63:
+            raise OptionError(
+                f"snapshot {next_snapshot} for a consumer", self.paths.consumer_folder(), "Use an id of a snapshot."
+            )
         path = self.paths.consumer(consumer)
         around = len(_PREFIX) + TEMPORARY_BYTES
         # Others may have named a consumer that is there already.

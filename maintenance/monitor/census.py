@@ -7,7 +7,7 @@ project's own operations say in their properties which operation made them, and 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from maintenance.commit.publish import OPERATION_PROPERTY, is_ours
+from maintenance.commit.identity import OPERATION_PROPERTY, is_ours
 from maintenance.format.manifest import FileKind, ManifestEntry
 from maintenance.format.snapshot import CommitKind, Snapshot
 from maintenance.metadata.paths import partition_text_of

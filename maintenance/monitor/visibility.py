@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any
 
 from maintenance.bucket.postpone import is_postponed
-from maintenance.commit.publish import OPERATION_PROPERTY, REWRITE_FILE_INDEX
+from maintenance.commit.identity import OPERATION_PROPERTY, REWRITE_FILE_INDEX
 from maintenance.format.manifest import FileKind, ManifestEntry
 from maintenance.format.snapshot import CommitKind, Snapshot
 from maintenance.metadata.paths import partition_text_of

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from maintenance.bucket.postpone import POSTPONE_BUCKET
 from maintenance.commit.commit import abort, commit_compact
-from maintenance.commit.publish import OPERATION_PROPERTY, CommitIdentity
+from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
 from maintenance.compaction.append import AppendCompaction, AppendCompactionTask, proved_append
 from maintenance.compaction.order.orders import SortedBy
 from maintenance.compaction.plan import BucketCompaction

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
 from maintenance.commit.overwrite import Overwrite, overwrite_or_abort
-from maintenance.commit.publish import OPERATION_PROPERTY, CommitIdentity
 from maintenance.operations.keyed_files import check_compacted, deletes_in_files, rewritten_files
 from maintenance.operations.record_changes import DELETED, newest, write_records
 from maintenance.operations.row_changes import (

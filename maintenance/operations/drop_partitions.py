@@ -9,9 +9,9 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
 from maintenance.commit.overwrite import Overwrite
 from maintenance.commit.overwrite import drop_partitions as commit_drop
-from maintenance.commit.publish import OPERATION_PROPERTY, CommitIdentity
 from maintenance.errors import DataError
 from maintenance.format.manifest import ManifestEntry
 from maintenance.operations.partition_choice import missing_partitions, not_found

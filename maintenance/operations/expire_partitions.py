@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
+from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
 from maintenance.commit.overwrite import drop_partitions
-from maintenance.commit.publish import OPERATION_PROPERTY, CommitIdentity
 from maintenance.format.manifest import ManifestEntry
 from maintenance.operations.create_tag import local_time
 from maintenance.operations.partition_rules import PartitionRules, rules_or_error

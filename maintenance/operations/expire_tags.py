@@ -95,5 +95,5 @@ def is_due(tag: Tag, now: datetime, older_than: datetime | None, changed: dateti
     created = tag.create_time if retained is not None and tag.create_time is not None else changed
     if created is None:
         return False
-    too_old = retained is not None and now > created + retained
+    too_old = retained is not None and now - created > retained
     return too_old or (older_than is not None and created < older_than)

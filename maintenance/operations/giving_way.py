@@ -7,7 +7,7 @@ would lose its own work, and a Flink job would restart, each time that we win: t
 import random
 from collections.abc import Collection
 
-from maintenance.commit.publish import is_ours
+from maintenance.commit.identity import is_ours
 from maintenance.format.snapshot import Snapshot
 from maintenance.operations.compact_plan import Group
 from maintenance.table.table import Table

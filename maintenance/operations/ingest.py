@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from maintenance.commit.commit import abort, already_committed
+from maintenance.commit.identity import numbered
 from maintenance.commit.overwrite import Overwrite
-from maintenance.commit.publish import BATCH_IDENTIFIER, CommitIdentity, CommitTarget
+from maintenance.commit.publish import CommitTarget
 from maintenance.operations.inline_compaction import (
     InlineCompaction,
     Progress,
@@ -86,8 +87,7 @@ def ingest(
     """
     started = time.monotonic()
     table_options.check_writable(table.options, table.identifier)
-    identifier = BATCH_IDENTIFIER if commit_identifier is None else commit_identifier
-    identity = CommitIdentity(commit_user, identifier, watermark)
+    identity = numbered(commit_user, commit_identifier, watermark)
     target = table.commit_target()
     if already_committed(target, identity):
         late = finish_replayed(spark, table, identity, progress)

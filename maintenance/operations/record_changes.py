@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maintenance.commit.commit import abort
-from maintenance.commit.publish import OPERATION_PROPERTY, CommitIdentity
+from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
 from maintenance.errors import UnsupportedError
 from maintenance.operations.inline_compaction import append_rows
 from maintenance.options import table as table_options

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from maintenance.commit.commit import commit_compact
-from maintenance.commit.publish import OPERATION_PROPERTY, REWRITE_FILE_INDEX, CommitIdentity
+from maintenance.commit.identity import OPERATION_PROPERTY, REWRITE_FILE_INDEX, CommitIdentity
 from maintenance.errors import ConflictError, CorruptFileError, PredicateError
 from maintenance.format.data_file import DataFileMeta
 from maintenance.format.file_index.kinds import column_indexes

@@ -17,7 +17,7 @@ import pyarrow as pa
 from pyroaring import BitMap, FrozenBitMap
 
 from maintenance.commit.commit import abort, commit_rows
-from maintenance.commit.publish import OPERATION_PROPERTY, CommitIdentity
+from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
 from maintenance.compaction.append import AppendCompaction, AppendCompactionTask, rewrite_append
 from maintenance.errors import ConflictError, OptionError, PredicateError, UnsupportedError
 from maintenance.format.data_file import FileSource

@@ -22,8 +22,8 @@ from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
 from maintenance.bucket.postpone import is_postponed, waits
 from maintenance.commit.commit import abort, already_committed
+from maintenance.commit.identity import CommitIdentity, numbered
 from maintenance.commit.overwrite import Overwrite
-from maintenance.commit.publish import BATCH_IDENTIFIER, CommitIdentity
 from maintenance.errors import OptionError, SchemaError, UnsupportedError
 from maintenance.metadata.partition_path import partition_spec
 from maintenance.metadata.zone import local_zone
@@ -67,14 +67,14 @@ class _Settings:
     @classmethod
     def of(cls, given: Mapping[str, str], table: Table, *, overwrite: bool) -> "_Settings":
         number = _parsed("commit-identifier", integer, given)
-        user = given.get("commit-user") or new_commit_user(table.options)
+        user = given.get("commit-user", new_commit_user(table.options))
         fixed = {
             field.name: _value(given[_PARTITION + field.name.lower()], field, table)
             for field in table.schema.partition_fields
             if _PARTITION + field.name.lower() in given
         }
         return cls(
-            CommitIdentity(user, BATCH_IDENTIFIER if number is None else number),
+            numbered(user, number),
             given.get("row-kind-column"),
             _replaced(given, fixed, table) if overwrite else None,
             fixed,

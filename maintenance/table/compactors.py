@@ -10,7 +10,7 @@ Source: Java `BucketedDvMaintainer`, `IndexManifestFileHandler`.
 from itertools import islice
 
 from maintenance.bucket.postpone import is_postponed
-from maintenance.commit.publish import is_ours
+from maintenance.commit.identity import is_ours
 from maintenance.errors import OptionError
 from maintenance.format.snapshot import CommitKind, Snapshot
 from maintenance.options import table as table_options

@@ -9,15 +9,16 @@ import pyarrow as pa
 
 from maintenance.bucket.postpone import is_postponed
 from maintenance.commit.commit import already_committed, append_or_abort
-from maintenance.commit.overwrite import Overwrite, overwrite_or_abort
-from maintenance.commit.publish import (
-    BATCH_IDENTIFIER,
+from maintenance.commit.identity import (
     ENGINE,
     ENGINE_PROPERTY,
     RUN_PROPERTY,
     CommitIdentity,
-    CommitTarget,
+    check_properties,
+    numbered,
 )
+from maintenance.commit.overwrite import Overwrite, overwrite_or_abort
+from maintenance.commit.publish import CommitTarget
 from maintenance.compaction.levels import run_count
 from maintenance.errors import ConflictError, NotFoundError, OptionError
 from maintenance.format.schema import TableSchema
@@ -267,7 +268,8 @@ class Table:
         return CommitTarget(self.identifier, self.file_io, self.paths, self.schema, self.options, properties)
 
     def of_run(self, run: str) -> "Table":
-        """This table; what is committed through it names the run in its snapshot's properties."""
+        """This table; what is committed through it names the run in its snapshot's properties. Raises: OptionError."""
+        check_properties({RUN_PROPERTY: run})
         return replace(self, run=run)
 
     def write_state(self, user: str) -> WriteState:
@@ -454,9 +456,7 @@ class Table:
         return merge_into(spark, self, source, on, clauses)
 
     def _identity(self, user: str | None, identifier: int | None) -> CommitIdentity:
-        return CommitIdentity(
-            user or new_commit_user(self.options), BATCH_IDENTIFIER if identifier is None else identifier
-        )
+        return numbered(new_commit_user(self.options) if user is None else user, identifier)
 
 
 def _table(data: pa.Table | pa.RecordBatch) -> pa.Table:

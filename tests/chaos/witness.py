@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from maintenance.bucket.postpone import POSTPONE_BUCKET
-from maintenance.commit.publish import BATCH_IDENTIFIER, RUN_PROPERTY
+from maintenance.commit.identity import BATCH_IDENTIFIER, RUN_PROPERTY
 from maintenance.format.manifest import FileKind
 from maintenance.table.table import Table
 from tests.chaos.faults import Faults

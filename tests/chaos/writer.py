@@ -3,8 +3,8 @@
 import time
 from collections.abc import Sequence
 
+from maintenance.commit.identity import CommitIdentity
 from maintenance.commit.overwrite import Overwrite
-from maintenance.commit.publish import CommitIdentity
 from maintenance.table.table import Table
 from maintenance.types.row_kind import kinds_of_texts
 from maintenance.write.rows import conform

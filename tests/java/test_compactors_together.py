@@ -9,7 +9,7 @@ from threading import Event
 import pyarrow as pa
 import pytest
 
-from maintenance.commit.publish import OPERATION_PROPERTY
+from maintenance.commit.identity import OPERATION_PROPERTY
 from maintenance.operations.compact import compact
 from maintenance.operations.compact_report import CompactReport
 from tests.java.process import JavaError, JavaProcess

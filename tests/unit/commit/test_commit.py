@@ -8,7 +8,7 @@ import pytest
 
 from maintenance.catalog import RemoveOption, SetOption
 from maintenance.commit.commit import abort, already_committed, commit_append, commit_compact
-from maintenance.commit.publish import BATCH_IDENTIFIER, CommitIdentity
+from maintenance.commit.identity import BATCH_IDENTIFIER, CommitIdentity
 from maintenance.compaction.rewrite import CompactionResult, CompactionTask, rewrite_bucket
 from maintenance.errors import CommitError, ConflictError
 from maintenance.format.snapshot import CommitKind, Snapshot

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import maintenance.commit.newest as newest
 import maintenance.commit.order as order
 from maintenance.commit.commit import abort, append_or_abort
-from maintenance.commit.publish import CommitIdentity
+from maintenance.commit.identity import CommitIdentity
 from maintenance.errors import CommitError, ConflictError
 from maintenance.format.data_file import DataFileMeta
 from maintenance.fs.file_io import FileIO

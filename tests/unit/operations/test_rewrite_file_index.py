@@ -10,7 +10,7 @@ import pytest
 
 from maintenance.catalog.schema_change import RemoveOption, RenameColumn, SetOption, UpdateColumnType
 from maintenance.commit.commit import commit_compact
-from maintenance.commit.publish import CommitIdentity
+from maintenance.commit.identity import CommitIdentity
 from maintenance.errors import CorruptFileError, PredicateError
 from maintenance.format.file_index.container import parse_container
 from maintenance.operations.compact import compact

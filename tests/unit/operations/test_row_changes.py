@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from maintenance.commit.commit import commit_rows
-from maintenance.commit.publish import CommitIdentity
+from maintenance.commit.identity import CommitIdentity
 from maintenance.errors import ConflictError, DataError, OptionError, PredicateError, UnsupportedError
 from maintenance.format.snapshot import CommitKind
 from maintenance.fs.file_io import FileIO

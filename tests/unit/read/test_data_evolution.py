@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from maintenance.commit.commit import commit_compact
-from maintenance.commit.publish import CommitIdentity
+from maintenance.commit.identity import CommitIdentity
 from maintenance.errors import CorruptFileError, PredicateError, SchemaError
 from maintenance.format.data_file import DataFileMeta
 from maintenance.table.table import Table

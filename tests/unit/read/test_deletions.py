@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maintenance.commit.commit import commit_compact
-from maintenance.commit.publish import CommitIdentity
+from maintenance.commit.identity import CommitIdentity
 from maintenance.errors import CorruptFileError
 from maintenance.format.data_file import DataFileMeta
 from maintenance.format.index_manifest import DELETION_VECTORS_INDEX, DeletionVectorRange

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from maintenance.bucket.fixed import assign_buckets
 from maintenance.commit.commit import commit_append
-from maintenance.commit.publish import CommitIdentity
+from maintenance.commit.identity import CommitIdentity
 from maintenance.errors import DataError
 from maintenance.format.key import key_reader
 from maintenance.table.table import Table

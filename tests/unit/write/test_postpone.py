@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from maintenance.bucket.postpone import PostponeOptions
 from maintenance.commit.commit import commit_compact
-from maintenance.commit.publish import CommitIdentity
+from maintenance.commit.identity import CommitIdentity
 from maintenance.compaction.postpone import PostponeTask, distribute, in_order, leaving
 from maintenance.errors import DataError, OptionError
 from maintenance.operations.compact import compact
