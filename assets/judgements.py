@@ -10,9 +10,10 @@ from assets import keys
 from assets.config import TableConfig
 from assets.failures import told_as_failure
 from assets.resources import PaimonCatalog
-from maintenance.monitor.backlog import CHANGELOG_LAG, FRESHNESS, LEVEL0_BACKLOG, SMALL_FILES, judge_backlog
+from maintenance.monitor.backlog import CHANGELOG_LAG, LEVEL0_BACKLOG, SMALL_FILES, judge_backlog
 from maintenance.monitor.census import take_census
 from maintenance.monitor.chain import SNAPSHOT_CHAIN_INTACT, snapshot_chain_intact
+from maintenance.monitor.freshness import FRESHNESS
 from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.retention import RETENTION_BLOCKERS, retention_blockers
 from maintenance.monitor.second_compactor import COMPACTS_ALONE, compacts_alone
@@ -31,7 +32,7 @@ DESCRIPTIONS = {
     COMPACTS_ALONE: "Nobody else compacts the table that we compact.",
     DELETION_VECTORS_INTACT: "No deleted rows have come back.",
     SNAPSHOT_CHAIN_INTACT: "No snapshot is missing, miscounted or committed twice.",
-    FRESHNESS: "Somebody committed lately.",
+    FRESHNESS: "A writer brought rows lately.",
     ROWS_VISIBLE: "Batch reads see every committed row, or will soon.",
     LEVEL0_BACKLOG: "No bucket has too many files that only a merge makes readable.",
     SMALL_FILES: "Most files have a decent size.",

@@ -1,4 +1,4 @@
-"""How far is maintenance behind? Level 0, small files, changelogs, and the age of the newest snapshot."""
+"""How far is maintenance behind? Level 0, small files, changelogs, and the age of the newest rows."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from maintenance.format.manifest import FileKind, ManifestEntry
 from maintenance.format.snapshot import CommitKind, Snapshot
 from maintenance.metadata.paths import partition_text_of
+from maintenance.monitor.freshness import freshness
 from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.visibility import rows_visible
 from maintenance.options import table as table_options
@@ -16,7 +17,7 @@ from maintenance.table.table import Table
 
 CHANGES_LATER = ("lookup", "full-compaction")
 """Changelog producers by which a compaction makes the changelog."""
-FRESHNESS, LEVEL0_BACKLOG, SMALL_FILES, CHANGELOG_LAG = "freshness", "level0_backlog", "small_files", "changelog_lag"
+LEVEL0_BACKLOG, SMALL_FILES, CHANGELOG_LAG = "level0_backlog", "small_files", "changelog_lag"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +25,10 @@ class BacklogLimits:
     """When a backlog is too large.
 
     Attributes:
-        max_age: of the newest snapshot; None = any.
+        max_age: of the newest rows; None = any.
         max_level0_files: in one bucket; None = twice the compaction trigger.
-        max_small_share: share of files below the small-file size, once there are `min_files` of them.
+        max_small_share: share of files below the small-file size, once there are `min_files` files, or a bucket has
+            twice as many small ones as its compaction trigger.
         max_changelog_lag: commits whose changes are not in a changelog yet.
         max_invisible: how long batch reads may miss committed rows of a table that is compacted, see `rows_visible`.
     """
@@ -44,24 +46,12 @@ def judge_backlog(table: Table, limits: BacklogLimits, now: datetime) -> tuple[J
     snapshot = table.latest_snapshot()
     entries = [] if snapshot is None else table.manifests.live_entries(snapshot)
     return (
-        freshness(snapshot, limits, now),
+        freshness(table, limits.max_age, now),
         rows_visible(table, entries, now, tolerated=limits.max_invisible),
         level0_backlog(table, entries, limits),
         small_files(table, entries, limits),
         changelog_lag(table, limits),
     )
-
-
-def freshness(snapshot: Snapshot | None, limits: BacklogLimits, now: datetime) -> Judgement:
-    """Somebody committed lately."""
-    if snapshot is None:
-        passed = limits.max_age is None
-        return Judgement(FRESHNESS, passed, "the table has no snapshot yet", "" if passed else _WRITE)
-    age = now - datetime.fromtimestamp(snapshot.time_millis / 1000, now.tzinfo)
-    details = {"snapshot": snapshot.id, "age_seconds": age.total_seconds()}
-    said = f"the newest snapshot, {snapshot.id} by '{snapshot.commit_user}', is {_rounded(age)} old"
-    passed = limits.max_age is None or age <= limits.max_age
-    return Judgement(FRESHNESS, passed, said, "" if passed else _WRITE, details)
 
 
 def level0_backlog(table: Table, entries: Sequence[ManifestEntry], limits: BacklogLimits) -> Judgement:
@@ -86,23 +76,30 @@ def level0_backlog(table: Table, entries: Sequence[ManifestEntry], limits: Backl
 
 
 def small_files(table: Table, entries: Sequence[ManifestEntry], limits: BacklogLimits) -> Judgement:
-    """Most files have a decent size."""
+    """Most files have a decent size. Few files are judged only where one bucket has many of them."""
     small_size = small_file_size(table)
-    small = sum(entry.file.file_size < small_size for entry in entries)
+    counts = Counter((e.partition, e.bucket) for e in entries if e.file.file_size < small_size)
+    small = counts.total()
     share = small / len(entries) if entries else 0.0
     details = {"files": len(entries), "small_files": small, "small_share": share}
     said = f"{small} of {len(entries)} files are smaller than {small_size >> 20} MiB"
-    passed = len(entries) < limits.min_files or share <= limits.max_small_share
-    if passed:
+    judged = len(entries) >= limits.min_files or max(counts.values(), default=0) >= 2 * _trigger(table)
+    if not judged or share <= limits.max_small_share:
         return Judgement(SMALL_FILES, True, said, "", details)
-    most = Counter((e.partition, e.bucket) for e in entries if e.file.file_size < small_size).most_common(_SHOWN)
-    worst = [{"bucket": _place(table, place), "small files": count} for place, count in most]
+    worst = [{"bucket": _place(table, place), "small files": count} for place, count in counts.most_common(_SHOWN)]
     said += f", most of them in {worst[0]['bucket']}: {worst[0]['small files']}"
     fix = (
         "Compact the table, fully where buckets have many; fewer, larger commits or fewer buckets ('bucket') make"
         " larger files, and 'target-file-size' says what counts as small."
     )
     return Judgement(SMALL_FILES, False, said, fix, {**details, "worst buckets": worst})
+
+
+def _trigger(table: Table) -> int:
+    """How many files of a bucket the table's own options take together."""
+    if table.is_primary_key_table:
+        return table_options.NUM_SORTED_RUN_COMPACTION_TRIGGER.of(table.options)
+    return table_options.COMPACTION_MIN_FILE_NUM.of(table.options)
 
 
 def small_file_size(table: Table) -> int:
@@ -153,8 +150,3 @@ def _adds_files(table: Table, snapshot: Snapshot) -> bool:
 
 
 _SHOWN = 5
-_WRITE = "Look at the job that writes the table."
-
-
-def _rounded(age: timedelta) -> str:
-    return str(timedelta(seconds=round(age.total_seconds())))

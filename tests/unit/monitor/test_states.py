@@ -65,16 +65,62 @@ def test_level_0_and_small_files(tmp_path: Path) -> None:
     assert backlog(written(tmp_path / "b", 10), BacklogLimits())["level0_backlog"].passed, "twice the trigger is 10"
 
 
+def test_small_files_of_one_bucket_need_not_be_many(tmp_path: Path) -> None:
+    for keys, folder in ((("id",), "keyed"), ((), "append")):
+        table = create_table(tmp_path / folder, primary_keys=keys)
+        for number in range(9):
+            table.write_arrow(keyed({number: "a"}))
+        assert backlog(table, BacklogLimits())["small_files"].passed, "the trigger is 5"
+        table.write_arrow(keyed({9: "a"}))
+        found = backlog(table, BacklogLimits())["small_files"]
+        assert not found.passed
+        assert found.summary.startswith("10 of 10 files are smaller than")
+        compact(None, table, full=True)
+        assert backlog(table, BacklogLimits())["small_files"].passed
+    spread = create_table(tmp_path / "spread", options={"bucket": "40"})
+    spread.write_arrow(keyed({number: "a" for number in range(400)}))
+    assert backlog(spread, BacklogLimits())["small_files"].passed, "40 of 40, and no compaction makes them fewer"
+
+
 def test_freshness(tmp_path: Path) -> None:
     table = written(tmp_path)
     limits = BacklogLimits(max_age=timedelta(hours=1))
     assert backlog(table, limits)["freshness"].passed
     late = backlog(table, limits, timedelta(hours=2))["freshness"]
     assert not late.passed
-    assert "by 'etl', is 2:00:0" in late.summary
+    assert "the newest rows are 2:00:0" in late.summary
+    assert "snapshot 3 by 'etl'" in late.summary
     assert backlog(table, BacklogLimits(), timedelta(days=99))["freshness"].passed
     empty = create_table(tmp_path, name="db.empty")
     assert not backlog(empty, limits)["freshness"].passed
+
+
+def test_only_rows_of_writers_make_a_table_fresh(tmp_path: Path) -> None:
+    table = written(tmp_path, 2)
+    compact(None, table, full=True)
+    table.write_arrow(keyed({}), commit_user="idle", commit_identifier=1)
+    table.truncate()
+    snapshot = table.latest_snapshot()
+    assert snapshot is not None
+    assert snapshot.id > 2, "there are later snapshots, none of them with rows"
+    found = backlog(table, BacklogLimits(max_age=timedelta(hours=1)), timedelta(hours=2))["freshness"]
+    assert not found.passed
+    assert (found.details["writer"], found.details["snapshot"]) == ("etl", 2)
+    assert "snapshot 2 by 'etl'" in found.summary
+    table.overwrite_arrow(keyed({7: "x"}), commit_user="nightly")
+    assert backlog(table, BacklogLimits())["freshness"].details["writer"] == "nightly"
+
+
+def test_a_writer_whose_snapshots_have_expired_is_older_than_what_is_left(tmp_path: Path) -> None:
+    table = written(tmp_path, 2)
+    compact(None, table, full=True)
+    expire_snapshots(table.copy({"snapshot.time-retained": "0 s"}), retain_min=1, retain_max=1)
+    limits = BacklogLimits(max_age=timedelta(hours=1))
+    assert backlog(table, limits)["freshness"].passed
+    late = backlog(table, limits, timedelta(hours=2))["freshness"]
+    assert not late.passed
+    assert "the newest rows are more than 2:00:0" in late.summary
+    assert "no snapshot since 3 brought any" in late.summary
 
 
 def test_changelog_lag(tmp_path: Path) -> None:

@@ -1,0 +1,107 @@
+"""Can the table be read? Whatever could not be read while a table was judged, and data files that are gone or cut off.
+
+Data files, and the index files beside them, are looked up in the listings of their folders, not opened. The folders with the newest files are listed each
+time, the others a part at a time, so that a table with many buckets costs no more than one with few.
+"""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from maintenance.errors import PaimonError
+from maintenance.format.snapshot import Snapshot
+from maintenance.monitor.judgement import Judgement
+from maintenance.table.table import Table
+
+READABLE = "readable"
+_FOLDERS = 32
+_TURN_SECONDS = 300
+_ALWAYS = 2**63 - 1
+_READERS = 4
+_SHOWN = 100
+_RESTORE = "Restore the file from a copy, or roll back to a snapshot or tag that does not need it; fsck names all faults."
+_REACH = "See whether the warehouse can be reached with the credentials of this process, and whether the file is there."
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFault:
+    """Something that could not be read. `where`: a path, or what the error says of the place; may be empty."""
+
+    found: str
+    where: str
+    fix: str
+
+    @classmethod
+    def of(cls, error: Exception) -> "ReadFault":
+        if isinstance(error, PaimonError):
+            return cls(error.found, error.where, error.fix)
+        path = str(error.filename) if isinstance(error, OSError) and error.filename else ""
+        return cls(f"{type(error).__name__}: {error}", path, _REACH)
+
+    def __str__(self) -> str:
+        return f"{self.found} ({self.where})" if self.where and self.where not in self.found else self.found
+
+
+def readable(faults: Sequence[ReadFault], details: Mapping[str, Any] | None = None) -> Judgement:
+    """Everything that judging the table needs could be read. `faults`: what could not, the most important first."""
+    numbers = dict(details or {})
+    if not faults:
+        return Judgement(READABLE, True, "metadata and data files are there", details=numbers)
+    first, *others = faults
+    rows = [{"fault": fault.found, "where": fault.where, "next step": fault.fix} for fault in faults[:_SHOWN]]
+    more = f"; and {len(others)} more" if others else ""
+    return Judgement(READABLE, False, f"{first}{more}", first.fix, {**numbers, "faults": rows})
+
+
+def lost_files(table: Table, snapshot: Snapshot, now: datetime) -> list[ReadFault]:
+    """Files of the snapshot's data that are missing or have another size than its metadata says.
+
+    Args: `now`: decides which part of many folders is listed.
+    """
+    folders: dict[str, _Folder] = {}
+    for entry in table.manifests.live_entries(snapshot):
+        path = table.paths.data_file(entry.partition, entry.bucket, entry.file)
+        folder = folders.setdefault(path.rpartition("/")[0], _Folder())
+        folder.expected[path.rpartition("/")[2]] = entry.file.file_size
+        folder.newest = max(folder.newest, entry.file.creation_time or 0)
+    for index in table.manifests.read_index(snapshot):
+        path, _, name = table.paths.index_file(index).rpartition("/")
+        folder = folders.setdefault(path, _Folder())
+        folder.expected[name] = index.file_size
+        folder.newest = _ALWAYS
+    chosen = _chosen(folders, int(now.timestamp()) // _TURN_SECONDS)
+    with ThreadPoolExecutor(_READERS) as pool:
+        listings = list(pool.map(table.file_io.list_files, chosen))
+    faults = []
+    for path, listing in zip(chosen, listings, strict=True):
+        sizes = {status.name: status.size for status in listing}
+        for name, size in folders[path].expected.items():
+            fault = _fault(f"{path}/{name}", sizes.get(name), size)
+            faults += [fault] if fault else []
+    return faults
+
+
+@dataclass(slots=True)
+class _Folder:
+    """What must be in a folder: sizes in bytes by name. `newest`: when the newest of the files was made, in ms."""
+
+    expected: dict[str, int] = field(default_factory=dict)
+    newest: int = 0
+
+
+def _fault(path: str, size: int | None, expected: int) -> ReadFault | None:
+    if size is None:
+        return ReadFault("a file of the current snapshot is missing", path, _RESTORE)
+    if size != expected:
+        return ReadFault(f"a file has {size} bytes, the metadata says {expected}", path, _RESTORE)
+    return None
+
+
+def _chosen(folders: Mapping[str, _Folder], turn: int) -> list[str]:
+    """The folders with the newest files, and a part of the others that moves on with each turn."""
+    ordered = sorted(folders, key=lambda path: (-folders[path].newest, path))
+    first, others = ordered[:_FOLDERS], sorted(ordered[_FOLDERS:])
+    start = turn * _FOLDERS % len(others) if others else 0
+    return [*first, *(others + others)[start : start + min(_FOLDERS, len(others))]]
