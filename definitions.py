@@ -39,12 +39,13 @@ LOGGERS = {"console": dg.colored_console_logger, "progress": progress_logger}
 def build_definitions(project: Project) -> dg.Definitions:
     """Assets, checks, jobs, schedules and sensors for the tables of `project` and those that its patterns find."""
     catalog = PaimonCatalog(warehouse=project.warehouse, options=project.catalog, history=project.history)
-    project = discover(project, catalog)
+    described, discovered = project, discover(project, catalog)
+    project = discovered.project
     zone = ZoneInfo(project.expiry.time_zone)
     tables = [TableSteps.of(table, zone) for table in project.tables]
     compact_jobs = [compact_job(steps, LOGGERS) for steps in tables]
     expire = expire_job(tables, LOGGERS)
-    fleet_jobs = [fleet_job()] if project.tables else []
+    fleet = fleet_job()
     tag_jobs, tag_times = tag_schedules(project.tables, zone)
     partitioned = [table for table in project.tables if table.partition_keys]
     audited = [table for table in project.tables if table.has_changelog]
@@ -56,7 +57,7 @@ def build_definitions(project: Project) -> dg.Definitions:
             *(compaction_asset(table) for table in partitioned),
             *(changelog_asset(table) for table in partitioned if table.writes_changelog),
             *(tags_asset(table, zone) for table in project.tables if table.tag.cron),
-            *([fleet_asset(project.tables)] if project.tables else []),
+            fleet_asset(described, project.tables),
         ],
         asset_checks=[
             *(table_checks(table) for table in project.tables),
@@ -72,17 +73,17 @@ def build_definitions(project: Project) -> dg.Definitions:
             expire,
             *([compact_many_job(project.tables, LOGGERS)] if project.tables else []),
             *tag_jobs,
-            *fleet_jobs,
+            fleet,
             *([change_rows_job(project.tables, LOGGERS)] if project.tables else []),
         ],
         schedules=[
             daily_expiry(expire, project.expiry),
             *tag_times,
-            *(fleet_schedule(job, project.fleet) for job in fleet_jobs),
+            fleet_schedule(fleet, project.fleet),
         ],
         sensors=[
             latest_sensor(project.tables, compact_jobs),
-            radar_sensor(project.tables),
+            radar_sensor(described, project.tables, discovered.doubtful),
             partition_sensor(partitioned),
             alert_sensor(project),
         ],

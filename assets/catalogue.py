@@ -27,6 +27,9 @@ def kinds(table: TableConfig) -> set[str]:
 def description(table: TableConfig) -> str:
     """What people said of the table, then its shape, then its jobs, as Markdown."""
     said = table.description or (table.found.comment if table.found else None) or ""
+    if is_absent(table):
+        absent = "**Not found in the warehouse**, or not readable, when the definitions were loaded."
+        return "\n\n".join(filter(None, [said, absent]))
     parts = [f"Written by {'others' if table.is_external else 'the batches that land'}"]
     if table.primary_keys:
         parts.append(f"primary key {_listed(table.primary_keys)}")
@@ -42,11 +45,18 @@ def description(table: TableConfig) -> str:
 
 def tags(table: TableConfig) -> dict[str, str]:
     """What the catalogue can be filtered by."""
+    if is_absent(table):
+        return {}
     found = {"paimon/written-by": "others" if table.is_external else "landing"}
     found["paimon/type"] = "primary-key" if table.primary_keys else "append"
     if table.primary_keys:
         found["paimon/merge-engine"] = table.options.get(_ENGINE, _DEFAULT_ENGINE)
     return found
+
+
+def is_absent(table: TableConfig) -> bool:
+    """Whether nothing is known of a table: it is not created here, and was not found, or could not be read."""
+    return table.found is None and not table.columns
 
 
 def standing_metadata(table: TableConfig) -> dict[str, Any]:

@@ -6,6 +6,7 @@ entry wins, and the table's own entry over all of them, setting by setting.
 """
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -36,6 +37,8 @@ from maintenance.types.data_type import DataField
 
 FOLDER = Path(__file__).resolve().parent.parent
 LOCAL_MASTER = "local[*]"
+# A scheme and what is absolute in it: file:/data and file:///data, s3://bucket.
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 # The jobs that use Spark, by their tag paimon/action; a run from an asset's page counts as maintain or compact.
 SPARK_ACTIONS = ("maintain", "ingest", "compact", "change_rows", "audit", "fsck")
 
@@ -73,6 +76,11 @@ class TablePattern(TableSettings):
 
     pattern: str = Field(pattern=r"^[\w*?\[\]!-]+\.[\w*?\[\]!-]+$", description="database.table with *, ? or [abc].")
     without: tuple[str, ...] = Field(default=(), description="Patterns of tables that this entry is not about.")
+
+    @property
+    def database(self) -> str:
+        """The part of the pattern that databases match."""
+        return self.pattern.partition(".")[0]
 
     def matches(self, identifier: str) -> bool:
         """Whether this entry is about the table; upper and lower case differ."""
@@ -261,7 +269,7 @@ def rooted(project: Project, folder: Path) -> Project:
 
 
 def _from(folder: Path, path: str) -> str:
-    return path if "://" in path else str(folder.resolve() / path)
+    return path if _URI.match(path) else str(folder.resolve() / path)
 
 
 def parse_project(path: Path) -> Project:

@@ -6,11 +6,13 @@ described column by column, the schema says which steps apply to it.
 
 import re
 from concurrent.futures import ThreadPoolExecutor
-from fnmatch import fnmatchcase
+from dataclasses import dataclass
 
 import dagster as dg
 
-from assets.config import FoundTable, Project, TableConfig
+from assets.config import FoundTable, Project, TableConfig, TablePattern
+from assets.findings import Finding
+from assets.holdings import Holdings, catalog_findings, read_holdings, with_databases_of
 from assets.resources import PaimonCatalog
 from maintenance.errors import NotFoundError, PaimonError
 
@@ -18,48 +20,70 @@ _READERS = 32
 _NAME = re.compile(r"\w+\.\w+", re.ASCII)
 
 
-def discover(project: Project, catalog: PaimonCatalog) -> Project:
-    """The project with every table it is about, each with what the patterns and its schema say of it.
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """What the catalog was found to hold.
 
-    A table that cannot be read stays as it is described, with a warning: it must not hide the others. Raises: what goes
-    wrong when the catalog is listed.
+    Attributes:
+        project: with every table it is about, each with what the patterns and its schema say of it.
+        findings: what tables.yaml names and the catalog does not hold.
     """
-    whole = project.with_patterns(_found(project, catalog))
+
+    project: Project
+    findings: tuple[Finding, ...]
+
+    @property
+    def doubtful(self) -> tuple[TablePattern, ...]:
+        """The patterns that match nothing."""
+        places = {finding.place[1] for finding in self.findings if finding.place[0] == "patterns"}
+        return tuple(pattern for number, pattern in enumerate(self.project.patterns) if number in places)
+
+
+def discover(project: Project, catalog: PaimonCatalog) -> Discovery:
+    """Look for the tables of a project. What is missing or cannot be read is logged as a warning.
+
+    A table that cannot be read stays as it is described: it must not hide the others. Raises: what goes wrong when the
+    catalog is listed.
+    """
+    holdings = read_holdings(catalog, [pattern.database for pattern in project.patterns])
+    whole = project.with_patterns(_fit_for_dagster(holdings))
     with ThreadPoolExecutor(_READERS) as pool:
-        tables = tuple(pool.map(lambda table: _known(table, catalog), whole.tables))
-    return whole.model_copy(update={"tables": tables})
+        known = list(pool.map(lambda table: _known(table, catalog), whole.tables))
+    missing = [table.identifier for table, there in known if not there]
+    findings = catalog_findings(whole, with_databases_of(holdings, catalog, missing), missing)
+    for finding in findings:
+        dg.get_dagster_logger().warning(f"tables.yaml, {finding.path}: {finding.found} {finding.fix}")
+    return Discovery(whole.model_copy(update={"tables": tuple(table for table, _ in known)}), tuple(findings))
 
 
-def _found(project: Project, catalog: PaimonCatalog) -> list[str]:
-    wanted = [pattern.pattern.partition(".")[0] for pattern in project.patterns]
-    if not wanted:
-        return []
-    opened = catalog.open()
-    databases = [name for name in opened.list_databases() if any(fnmatchcase(name, part) for part in wanted)]
-    names = [f"{database}.{table}" for database in databases for table in opened.list_tables(database)]
+def _fit_for_dagster(holdings: Holdings) -> list[str]:
+    names = holdings.names()
     odd = [name for name in names if not _NAME.fullmatch(name)]
     if odd:
         dg.get_dagster_logger().warning(f"Left out, since only letters, digits and _ make names in Dagster: {odd}")
     return [name for name in names if _NAME.fullmatch(name)]
 
 
-def _known(described: TableConfig, catalog: PaimonCatalog) -> TableConfig:
-    """The table with what its page shows, and its keys and options where it is not created by this project."""
+def _known(described: TableConfig, catalog: PaimonCatalog) -> tuple[TableConfig, bool]:
+    """The table with what its page shows, and its keys and options where it is not created by this project.
+
+    Returns: the table; whether it exists.
+    """
     try:
         table = catalog.get_table(described.identifier)
     except NotFoundError:
-        return described  # it will be there with a later reload
+        return described, False  # it will be there with a later reload
     except PaimonError as error:
         dg.get_dagster_logger().warning(f"{described.identifier} cannot be read: {error}")
-        return described
+        return described, True
     schema = table.schema
     found = FoundTable(table.location, tuple(schema.fields), schema.comment or None)
     if described.columns:
-        return described.model_copy(update={"found": found})
+        return described.model_copy(update={"found": found}), True
     facts = {
         "found": found,
         "primary_keys": tuple(schema.primary_keys),
         "partition_keys": tuple(schema.partition_keys),
         "options": {**described.options, **schema.options},
     }
-    return described.model_copy(update=facts)
+    return described.model_copy(update=facts), True

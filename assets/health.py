@@ -8,29 +8,31 @@ from typing import Any
 import dagster as dg
 
 from assets import keys
-from assets.config import TableConfig
-from assets.judgements import judge
+from assets.config import Project, TableConfig
+from assets.configuration import check_spec, configuration
+from assets.due import NOTHING_DUE, is_watched, location_of
+from assets.judgements import check_result
+from assets.judging import look_at
 from assets.resources import PaimonCatalog
-from maintenance.errors import NotFoundError
 from maintenance.monitor.judgement import Judgement
+from maintenance.monitor.readable import READABLE
 from maintenance.operations.history import read_history
 from maintenance.table.shape import TableShape, table_shape
-from maintenance.table.table import Table
 
-FLEET = dg.AssetKey(["maintenance", "fleet"])
-ALL_WELL = "all_tables_are_well"
+ALL_HEALTHY = "all_tables_healthy"
 _READERS = 8
 _RUNS_SHOWN = 10
 
 
 def health_page(
-    context: dg.OpExecutionContext, catalog: PaimonCatalog, config: TableConfig, table: Table, shape: TableShape
+    context: dg.OpExecutionContext, catalog: PaimonCatalog, config: TableConfig, shape: TableShape
 ) -> dict[str, Any]:
     """The page as metadata; nothing, and a warning, if it cannot be made: the run's work is done all the same."""
     try:
         history = catalog.history_of(config.identifier)
         past = [] if history is None else read_history(catalog.open(), history, config.identifier)
-        found = judge(config, table, datetime.now(UTC))
+        watched = is_watched(context.instance, location_of(context.run))
+        found = look_at(catalog, config, datetime.now(UTC), watched=watched)
         return {"health": dg.MetadataValue.md(page(config.identifier, shape, found, past))}
     except Exception as error:  # noqa: BLE001 - a page must not fail the run that it describes
         context.log.warning(f"The health of {config.identifier} could not be told: {error}")
@@ -41,7 +43,7 @@ def page(identifier: str, shape: TableShape, judgements: Sequence[Judgement], pa
     """A table's health as Markdown. `past`: rows of the history, newest first."""
     lines = [f"# {identifier}", "", _verdict(judgements), "", "| check | state | what was found |", "|---|---|---|"]
     for judgement in sorted(judgements, key=lambda judgement: judgement.passed):
-        state = "well" if judgement.passed else "**failed**"
+        state = "passed" if judgement.passed else "**failed**"
         told = f"{judgement.summary}. {judgement.fix}" if judgement.fix else judgement.summary
         lines.append(f"| {judgement.check} | {state} | {_cell(told)} |")
     lines += [
@@ -65,64 +67,91 @@ def page(identifier: str, shape: TableShape, judgements: Sequence[Judgement], pa
 
 def _verdict(judgements: Sequence[Judgement]) -> str:
     failed = [judgement.check for judgement in judgements if not judgement.passed]
-    return f"**{len(failed)} of {len(judgements)} checks fail:** {', '.join(failed)}." if failed else "All is well."
+    if failed:
+        return f"**{len(failed)} of {len(judgements)} checks fail:** {', '.join(failed)}."
+    due = next((judgement for judgement in judgements if _is_due(judgement)), None)
+    return f"**Every check passes;** {due.summary}." if due else "Healthy: every check passes, and nothing is due."
+
+
+def _is_due(judgement: Judgement) -> bool:
+    return judgement.check == NOTHING_DUE and bool(judgement.details["due"])
 
 
 def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
 
 
-def fleet_asset(tables: Sequence[TableConfig]) -> dg.AssetsDefinition:
-    """How all tables stand, on one page; its check fails if one of them is not well, or cannot be read."""
+def fleet_asset(project: Project, tables: Sequence[TableConfig]) -> dg.AssetsDefinition:
+    """The health of all tables on one page; its check fails if one of them is not healthy, or cannot be read.
+
+    Args: `project`: as tables.yaml describes it; `tables`: those that were found in the catalog, too.
+    """
 
     @dg.asset(
-        key=FLEET,
-        description="How all tables stand, the worst first.",
+        key=keys.FLEET,
+        description="Health of all tables, worst first.",
         deps=[keys.asset_key(table.identifier) for table in tables],
-        check_specs=[dg.AssetCheckSpec(ALL_WELL, asset=FLEET, description="Every table can be read and is well.")],
+        check_specs=[
+            dg.AssetCheckSpec(ALL_HEALTHY, asset=keys.FLEET, description="Every table can be read and is healthy."),
+            check_spec(),
+        ],
         kinds={"paimon"},
         group_name="maintenance",
     )
     def fleet(context: dg.AssetExecutionContext, catalog: PaimonCatalog) -> dg.MaterializeResult:
+        watched = is_watched(context.instance, location_of(context.run))
         with ThreadPoolExecutor(_READERS) as pool:
-            rows = list(pool.map(lambda table: _row(catalog, table), tables))
-        rows.sort(key=lambda row: (row["state"] == "well", row["table"]))
-        ill = [row["table"] for row in rows if row["state"] not in ("well", "not there yet")]
-        heading = ("table", "state", "files", "MiB", "sorted runs", "snapshots", "what fails")
+            rows = list(pool.map(lambda table: _row(catalog, table, watched=watched), tables))
+        rows.sort(key=lambda row: (_ORDER.index(row["state"]), row["table"]))
+        ill = [row["table"] for row in rows if row["state"] in (_UNREADABLE, _UNHEALTHY)]
+        heading = ("table", "state", "files", "MiB", "sorted runs", "snapshots", "problems")
         lines = ["| " + " | ".join(heading) + " |", "|" + "---|" * len(heading)]
         lines += ["| " + " | ".join(_cell(str(row.get(name, ""))) for name in heading) + " |" for row in rows]
         metadata = {
             "fleet": dg.MetadataValue.md("\n".join(lines)),
             "tables": len(rows),
-            "tables that are not well": len(ill),
+            "unhealthy tables": len(ill),
             "files": sum(row.get("files", 0) for row in rows),
             "bytes": sum(row.get("bytes", 0) for row in rows),
         }
-        told = f"{len(ill)} of {len(rows)} tables are not well: {', '.join(ill)}" if ill else "All tables are well."
+        said = f"{len(ill)} of {len(rows)} tables are unhealthy: {', '.join(ill)}" if ill else "All tables are healthy."
         return dg.MaterializeResult(
             metadata=metadata,
-            check_results=[dg.AssetCheckResult(passed=not ill, check_name=ALL_WELL, description=told)],
+            check_results=[
+                dg.AssetCheckResult(passed=not ill, check_name=ALL_HEALTHY, description=said),
+                check_result(keys.FLEET, configuration(project, catalog, project.patterns).judgement),
+            ],
         )
 
     return fleet
 
 
-def _row(catalog: PaimonCatalog, config: TableConfig) -> dict[str, Any]:
+_UNREADABLE, _UNHEALTHY, _DUE, _HEALTHY = "cannot be read", "unhealthy", "compaction due", "healthy"
+_ABSENT = "not created yet"
+_ORDER = (_UNREADABLE, _UNHEALTHY, _DUE, _ABSENT, _HEALTHY)
+
+
+def _row(catalog: PaimonCatalog, config: TableConfig, *, watched: bool) -> dict[str, Any]:
+    """A table on the page over all of them."""
+    found = look_at(catalog, config, datetime.now(UTC), watched=watched)
+    if not found:
+        return {"table": config.identifier, "state": _ABSENT}
+    failed = [judgement for judgement in found if not judgement.passed]
+    broken = next((judgement for judgement in failed if judgement.check == READABLE), None)
+    if broken is not None:
+        return {"table": config.identifier, "state": _UNREADABLE, "problems": broken.summary}
     try:
-        table = catalog.get_table(config.identifier)
-        shape = table_shape(table)
-        failed = [found.check for found in judge(config, table, datetime.now(UTC)) if not found.passed]
-    except NotFoundError:
-        return {"table": config.identifier, "state": "not there yet"}
-    except Exception as error:  # noqa: BLE001 - one broken table must not hide the others
-        return {"table": config.identifier, "state": "cannot be read", "what fails": str(error)}
+        shape = table_shape(catalog.get_table(config.identifier))
+    except Exception as error:  # noqa: BLE001 - it could be read a moment ago; the others must be shown all the same
+        return {"table": config.identifier, "state": _UNREADABLE, "problems": str(error)}
+    due = [judgement.summary for judgement in found if judgement.passed and _is_due(judgement)]
     return {
         "table": config.identifier,
-        "state": "not well" if failed else "well",
+        "state": _UNHEALTHY if failed else _DUE if due else _HEALTHY,
         "files": shape.files,
         "bytes": shape.bytes,
         "MiB": round(shape.bytes / 2**20, 1),
         "sorted runs": shape.sorted_runs_max,
         "snapshots": shape.snapshots,
-        "what fails": ", ".join(failed),
+        "problems": ", ".join(judgement.check for judgement in failed) or "; ".join(due),
     }

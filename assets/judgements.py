@@ -1,6 +1,6 @@
 """The judgements over a table as Dagster's asset checks: run from the UI, or reported by a sensor without a run."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -8,24 +8,24 @@ import dagster as dg
 
 from assets import keys
 from assets.config import TableConfig
+from assets.configuration import CONFIGURATION
+from assets.due import NOTHING_DUE, is_watched, location_of
 from assets.failures import told_as_failure
+from assets.judging import look_at
 from assets.resources import PaimonCatalog
-from maintenance.monitor.backlog import CHANGELOG_LAG, LEVEL0_BACKLOG, SMALL_FILES, judge_backlog
-from maintenance.monitor.census import take_census
-from maintenance.monitor.chain import SNAPSHOT_CHAIN_INTACT, snapshot_chain_intact
+from maintenance.monitor.backlog import CHANGELOG_LAG, LEVEL0_BACKLOG, SMALL_FILES
+from maintenance.monitor.chain import SNAPSHOT_CHAIN_INTACT
 from maintenance.monitor.freshness import FRESHNESS
 from maintenance.monitor.judgement import Judgement
-from maintenance.monitor.retention import RETENTION_BLOCKERS, retention_blockers
-from maintenance.monitor.second_compactor import COMPACTS_ALONE, compacts_alone
-from maintenance.monitor.vectors import DELETION_VECTORS_INTACT, deletion_vectors_intact
+from maintenance.monitor.readable import READABLE
+from maintenance.monitor.retention import RETENTION_BLOCKERS
+from maintenance.monitor.second_compactor import COMPACTS_ALONE
+from maintenance.monitor.vectors import DELETION_VECTORS_INTACT
 from maintenance.monitor.visibility import ROWS_VISIBLE
-from maintenance.monitor.writers import NO_BUCKET_OVERLAP, SINGLE_COMPACTOR, WRITERS_ARE_WRITE_ONLY, judge_writers
-from maintenance.options.option import duration
-from maintenance.table.table import Table
-
-COMMITS_LOOKED_AT = 100
+from maintenance.monitor.writers import NO_BUCKET_OVERLAP, SINGLE_COMPACTOR, WRITERS_ARE_WRITE_ONLY
 
 DESCRIPTIONS = {
+    READABLE: "Metadata can be read, and the files that it names are there.",
     SINGLE_COMPACTOR: "No two jobs compact the same buckets by turns.",
     NO_BUCKET_OVERLAP: "No two writers write the same buckets by turns.",
     WRITERS_ARE_WRITE_ONLY: "No writer compacts what it writes while others commit, too.",
@@ -38,9 +38,12 @@ DESCRIPTIONS = {
     SMALL_FILES: "Most files have a decent size.",
     CHANGELOG_LAG: "Changes come into the changelog soon.",
     RETENTION_BLOCKERS: "No consumer or tag holds snapshots back for too long.",
+    NOTHING_DUE: "No compaction is due that nobody will start.",
 }
 # What endangers the table, or makes reads of it wrong; the rest costs time or space.
 _SEVERE = (
+    READABLE,
+    CONFIGURATION,
     SINGLE_COMPACTOR,
     NO_BUCKET_OVERLAP,
     WRITERS_ARE_WRITE_ONLY,
@@ -50,24 +53,22 @@ _SEVERE = (
 )
 
 
-def judge(config: TableConfig, table: Table, now: datetime) -> tuple[Judgement, ...]:
-    """Every judgement over a table, from its metadata alone. `now`: with a time zone."""
-    held = duration(config.checks.max_held) if config.checks.max_held else None
-    census = take_census(table, limit=COMMITS_LOOKED_AT)
-    return (
-        *judge_writers(table, census),
-        compacts_alone(table.copy(config.compaction.conduct), census, automatic=config.compaction.automatic),
-        deletion_vectors_intact(table),
-        snapshot_chain_intact(table),
-        *judge_backlog(table, config.checks.limits, now),
-        retention_blockers(table, now, max_age=held),
+def evaluation(asset: dg.AssetKey, judgement: Judgement) -> dg.AssetCheckEvaluation:
+    """A judgement as an event that needs no run."""
+    return dg.AssetCheckEvaluation(
+        asset_key=asset,
+        check_name=judgement.check,
+        passed=judgement.passed,
+        severity=_severity(judgement),
+        description=_told(judgement),
+        metadata=_metadata(judgement),
     )
 
 
-def evaluation(identifier: str, judgement: Judgement) -> dg.AssetCheckEvaluation:
-    """A judgement as an event that needs no run."""
-    return dg.AssetCheckEvaluation(
-        asset_key=keys.asset_key(identifier),
+def check_result(asset: dg.AssetKey, judgement: Judgement) -> dg.AssetCheckResult:
+    """A judgement as the result of a check in a run."""
+    return dg.AssetCheckResult(
+        asset_key=asset,
         check_name=judgement.check,
         passed=judgement.passed,
         severity=_severity(judgement),
@@ -87,20 +88,26 @@ def table_checks(config: TableConfig) -> dg.AssetChecksDefinition:
     )
     def checks(context: dg.AssetCheckExecutionContext, catalog: PaimonCatalog) -> Iterator[dg.AssetCheckResult]:
         with told_as_failure(context, lambda: catalog.place_of(config.identifier)):
-            table = catalog.get_table(config.identifier)
+            watched = is_watched(context.instance, location_of(context.run))
+            found = look_at(catalog, config, datetime.now(UTC), watched=watched)
+            if not found:
+                catalog.get_table(config.identifier)  # which says that it does not exist
             wanted = {check.name for check in context.selected_asset_check_keys}
-            for judgement in judge(config, table, datetime.now(UTC)):
+            for judgement in found:
                 if judgement.check in wanted:
-                    yield dg.AssetCheckResult(
-                        asset_key=key,
-                        check_name=judgement.check,
-                        passed=judgement.passed,
-                        severity=_severity(judgement),
-                        description=_told(judgement),
-                        metadata=_metadata(judgement),
-                    )
+                    yield check_result(key, judgement)
+            left = sorted(wanted - {judgement.check for judgement in found})
+            if left:
+                raise _not_judged(left, found)
 
     return checks
+
+
+def _not_judged(checks: Sequence[str], found: Sequence[Judgement]) -> dg.Failure:
+    """The failure of a run that could not judge these checks, since the table cannot be read."""
+    reason = next(judgement for judgement in found if judgement.check == READABLE)
+    description = f"{', '.join(checks)} cannot be judged: {reason.summary}. Next step: {reason.fix}"
+    return dg.Failure(description, metadata={"next step": reason.fix}, allow_retries=False)
 
 
 def _severity(judgement: Judgement) -> dg.AssetCheckSeverity:
@@ -109,7 +116,8 @@ def _severity(judgement: Judgement) -> dg.AssetCheckSeverity:
 
 
 def _told(judgement: Judgement) -> str:
-    return f"{judgement.summary}. {judgement.fix}" if judgement.fix else judgement.summary
+    end = "" if judgement.summary.endswith((".", "?")) else "."
+    return f"{judgement.summary}{end} {judgement.fix}" if judgement.fix else judgement.summary
 
 
 def _metadata(judgement: Judgement) -> dict[str, Any]:

@@ -2,6 +2,9 @@
 
 import dagster as dg
 
+LATEST_SENSOR = "latest_snapshots"
+FLEET = dg.AssetKey(["maintenance", "fleet"])
+
 
 def asset_key(identifier: str) -> dg.AssetKey:
     """The asset of a table: ``demo.flights`` -> ``demo/flights``."""

@@ -477,7 +477,7 @@ def describe_op(table: TableConfig) -> dg.OpDefinition:
             shape = table_shape(opened)
             keep_account(context, catalog, table.identifier, shape, account)
             version = dg.DataVersion(str(shape.snapshot_id or 0))
-            page = health_page(context, catalog, table, opened, shape)
+            page = health_page(context, catalog, table, shape)
             metadata = {**closing_metadata(opened, shape, account), **columns_metadata(table, opened.schema), **page}
             return dg.Output(account, metadata=metadata, data_version=version)
 
@@ -503,7 +503,7 @@ def record_op(table: TableConfig) -> dg.OpDefinition:
                     metadata={
                         **closing_metadata(opened, shape, account),
                         **columns_metadata(table, opened.schema),
-                        **health_page(context, catalog, table, opened, shape),
+                        **health_page(context, catalog, table, shape),
                     },
                     tags={"dagster/data_version": str(shape.snapshot_id or 0)},
                 )

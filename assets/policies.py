@@ -103,7 +103,7 @@ class ChecksPolicy(Entry):
 
     max_age: DurationText | None = Field(default=None, description="Of the newest rows; absent: no limit.")
     max_level0_files: int | None = Field(default=None, ge=1, description="In one bucket; absent: twice the trigger.")
-    max_small_share: float = Field(default=0.8, ge=0, le=1, description="Of all files, once there are 50.")
+    max_small_share: float = Field(default=0.8, ge=0, le=1, description="Of all files, once there are many.")
     max_changelog_lag: int = Field(default=20, ge=0, description="Commits that no changelog has yet.")
     max_invisible: DurationText = Field(
         default="15 min",

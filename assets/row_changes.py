@@ -85,7 +85,7 @@ def change_rows_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
                     description=f"After {report.operation} of rows where {config.where}.",
                     metadata={
                         **closing_metadata(table, shape, account),
-                        **health_page(context, catalog, known[config.table], table, shape),
+                        **health_page(context, catalog, known[config.table], shape),
                     },
                     tags={"dagster/data_version": str(shape.snapshot_id or 0)},
                 )

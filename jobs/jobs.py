@@ -12,7 +12,6 @@ import dagster as dg
 from assets import keys
 from assets.checks import CHANGELOG_HOLDS, FSCK
 from assets.config import TableConfig
-from assets.health import FLEET
 from assets.row_changes import CHANGE_ROWS, change_rows_op
 from assets.tables import TableSteps, chain
 
@@ -83,11 +82,11 @@ def fsck_job(table: TableConfig) -> Any:
 
 
 def fleet_job() -> Any:
-    """Tell how all tables stand."""
+    """Write the page over all tables."""
     return dg.define_asset_job(
         "fleet_summary",
-        selection=dg.AssetSelection.assets(FLEET),
-        description="How all tables stand, on one page; reads metadata alone.",
+        selection=dg.AssetSelection.assets(keys.FLEET),
+        description="Health of all tables, on one page; reads metadata alone.",
         tags={"paimon/action": "fleet"},
         executor_def=dg.in_process_executor,
     )

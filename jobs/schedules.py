@@ -19,11 +19,11 @@ def daily_expiry(job: dg.JobDefinition, expiry: Expiry) -> dg.ScheduleDefinition
 
 
 def fleet_schedule(job: Any, fleet: Fleet) -> dg.ScheduleDefinition:
-    """Write the page over all tables anew."""
+    """Write the page over all tables."""
     return dg.ScheduleDefinition(
         name="fleet_summary",
         job=job,
         cron_schedule=fleet.cron,
         execution_timezone=fleet.time_zone,
-        description=f"How all tables stand, in {fleet.time_zone}.",
+        description=f"Health of all tables, in {fleet.time_zone}.",
     )

@@ -7,17 +7,21 @@ no fault yet. What a target does not take it is sent again at the next tick, and
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import dagster as dg
 from dagster import AssetCheckKey, DagsterInstance, DagsterRunStatus, RunsFilter
 from dagster._core.scheduler.instigation import InstigatorState, InstigatorStatus, SensorInstigatorData
-from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecordStatus
+from dagster._core.storage.asset_check_execution_record import (
+    AssetCheckExecutionRecord,
+    AssetCheckExecutionRecordStatus,
+)
 
 from assets import keys
 from assets.checks import CHANGELOG_HOLDS, FSCK
 from assets.config import Project, TableConfig
+from assets.configuration import CONFIGURATION
 from assets.judgements import DESCRIPTIONS
 from assets.targets.alert import Alert
 from assets.targets.target import Target
@@ -25,7 +29,7 @@ from sensors.routes import Routes, Told, parse_told, told_text
 
 NAME = "alerts"
 INTERVAL_SECONDS = 30
-_WATCHED = ("latest_snapshots", "check_radar", "partition_mirror")
+_WATCHED = (keys.LATEST_SENSOR, "check_radar", "partition_mirror")
 _SILENT_SECONDS = 900.0
 _RUNS_LOOKED_AT = 100
 _STEPS_LOOKED_AT = 1000
@@ -36,6 +40,7 @@ _CHECKS = {
     CHANGELOG_HOLDS: "The changelog does not lead from one state to the next.",
 }
 _ENDED = (DagsterRunStatus.FAILURE, DagsterRunStatus.SUCCESS)
+_SETTLED = (AssetCheckExecutionRecordStatus.SUCCEEDED, AssetCheckExecutionRecordStatus.FAILED)
 Faults = dict[str, Alert]
 
 
@@ -92,25 +97,43 @@ def _reason(instance: DagsterInstance, run: dg.DagsterRun) -> tuple[str, str]:
 
 
 def check_faults(instance: DagsterInstance, tables: Sequence[TableConfig], url: str) -> Faults:
-    """Checks of the tables that failed when last looked at."""
-    names = {
-        AssetCheckKey(keys.asset_key(table.identifier), check): (table.identifier, check)
+    """Checks of the tables, and of the configuration, that failed when they last came to a result.
+
+    A check that is just running, or whose run died before it had a result, is as it was before.
+    """
+    whose: dict[AssetCheckKey, str | None] = {
+        AssetCheckKey(keys.asset_key(table.identifier), check): table.identifier
         for table in tables
         for check in _CHECKS
     }
+    whose[AssetCheckKey(keys.FLEET, CONFIGURATION)] = None
     found: Faults = {}
-    records = instance.event_log_storage.get_latest_asset_check_execution_by_key(list(names))
-    for key, record in records.items():
-        if record.status != AssetCheckExecutionRecordStatus.FAILED:
+    for key, record in instance.event_log_storage.get_latest_asset_check_execution_by_key(list(whose)).items():
+        settled = record if record.status in _SETTLED else _before(instance, key)
+        if settled is None or settled.status != AssetCheckExecutionRecordStatus.FAILED:
             continue
-        table, check = names[key]
-        entry = record.event.dagster_event if record.event else None
-        said = entry.asset_check_evaluation_data.description if entry else None
-        link = f"{url}/assets/{'/'.join(key.asset_key.path)}?view=checks&checkDetail={check}"
-        fault = f"check:{table}:{check}"
-        subject = f"Check {check} of {table}"
-        found[fault] = Alert(fault, "failed", subject, said or _CHECKS[check], "", link, (table,))
+        alert = _check_alert(key, settled, whose[key], url)
+        found[alert.fault] = alert
     return found
+
+
+def _before(instance: DagsterInstance, check: AssetCheckKey) -> AssetCheckExecutionRecord | None:
+    """The newest result of a check whose newest execution has none."""
+    history = instance.event_log_storage.get_asset_check_execution_history(check, limit=1, status=set(_SETTLED))
+    return history[0] if history else None
+
+
+def _check_alert(key: AssetCheckKey, record: AssetCheckExecutionRecord, table: str | None, url: str) -> Alert:
+    event = record.event.dagster_event if record.event else None
+    evaluated = event.asset_check_evaluation_data if event else None
+    fix = evaluated.metadata.get("next step") if evaluated else None
+    step = str(fix.value) if fix else ""
+    said = (evaluated.description if evaluated else None) or _CHECKS.get(key.name, "")
+    link = f"{url}/assets/{'/'.join(key.asset_key.path)}?view=checks&checkDetail={key.name}"
+    subject = f"Check {key.name} of {table}" if table else f"Check {key.name} of tables.yaml"
+    summary = said.removesuffix(step).rstrip() if step else said
+    fault = f"check:{table}:{key.name}" if table else f"check:{key.name}"
+    return Alert(fault, "failed", subject, summary, step, link, (table,) if table else ())
 
 
 def sensor_faults(instance: DagsterInstance, url: str, now: float) -> Faults:
@@ -176,11 +199,17 @@ def tell(
     known = routes.all()
     for fault, before in told.items():
         if fault not in now:
-            over = Alert(fault, "recovered", before.subject, "All is well again.", "", url, before.tables)
+            over = Alert(fault, "recovered", before.subject, _over(before, now.values()), "", url, before.tables)
             left = tuple(i for i in before.heard if i in known and not took(over, known[i]))
             if left:
                 after[fault] = replace(before, heard=left)
     return after, list(said), troubles
+
+
+def _over(before: Told, open_faults: Iterable[Alert]) -> str:
+    """What is said of a fault that is gone: that it is, and not that everything is, where something is left."""
+    left = [alert.subject for alert in open_faults if set(alert.tables) & set(before.tables)]
+    return f"This problem is over. Still open: {', '.join(left)}." if left else "This problem is over."
 
 
 def alert_sensor(project: Project) -> dg.SensorDefinition:

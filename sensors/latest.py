@@ -33,7 +33,7 @@ from maintenance.operations.compact_database import COMPACT_DATABASE
 from maintenance.table.compactors import refusal
 from maintenance.table.shape import table_shape
 from maintenance.table.table import Table
-from sensors.turns import Trouble, Turn, Turns, pause
+from sensors.turns import Trouble, Turn, Turns, pause, unread
 
 INTERVAL_SECONDS = 30
 # A tick asks for no more runs than this, so that it stays quick; the rest follows tick by tick.
@@ -160,7 +160,7 @@ def latest_sensor(tables: Sequence[TableConfig], jobs: Sequence[dg.JobDefinition
     """The sensor for all tables; `jobs`: their compaction jobs."""
 
     @dg.sensor(
-        name="latest_snapshots",
+        name=keys.LATEST_SENSOR,
         jobs=jobs,
         minimum_interval_seconds=INTERVAL_SECONDS,
         description="Requests compaction where a new snapshot needs it; reports the commits of others to their assets.",
@@ -185,14 +185,13 @@ def latest_sensor(tables: Sequence[TableConfig], jobs: Sequence[dg.JobDefinition
             for table in tables
             if (seen := sightings.get(table.identifier)) and seen.committed is not None
         ]
-        if turn.errors and not chosen and not events:
-            raise dg.DagsterError(_told(turn.errors)) from next(iter(turn.errors.values()))
         judged = {**cursor.judged, **{table: sighting.snapshot_id for table, sighting in sightings.items()}}
+        troubles = {name: trouble for name, trouble in cursor.troubles.items() if name in busy} | dict(turn.troubles)
         return dg.SensorResult(
             run_requests=[_request(table, wanted[table]) for table in chosen],
             asset_events=events,
             skip_reason=None if chosen else _silence(turn, busy, paused),
-            cursor=Cursor(turn.first, judged, turn.troubles).serialize(),
+            cursor=Cursor(turn.first, judged, troubles).serialize(),
         )
 
     return latest_snapshots
@@ -218,9 +217,5 @@ def _silence(turn: Turn[Sighting], busy: set[str], paused: Mapping[str, str]) ->
     reasons = [f"{table}: {sighting.reason}" for table, sighting in turn.found.items() if table not in paused]
     reasons += [f"{table}: a run is at work on it" for table in sorted(busy)]
     reasons += [f"{table}: {paused[table]}" for table in sorted(paused)]
-    return "; ".join(reasons[:_REQUESTS]) or "No table has a new snapshot."
-
-
-def _told(errors: Mapping[str, Exception]) -> str:
-    listed = "; ".join(f"{table}: {error}" for table, error in errors.items())
-    return f"Cannot read {len(errors)} of the tables. {listed}"
+    reasons = [*filter(None, [unread(turn.errors)]), *reasons[:_REQUESTS]]
+    return "; ".join(reasons) or "No table has a new snapshot."

@@ -19,7 +19,7 @@ from assets.partitions import key_of, partitions_of, recorded_digest, state_meta
 from assets.resources import PaimonCatalog
 from maintenance.errors import NotFoundError
 from maintenance.operations.partition_states import PartitionState, PartitionStates, partition_states
-from sensors.turns import Trouble, Turns
+from sensors.turns import Trouble, Turns, unread
 
 INTERVAL_SECONDS = 30
 _EVENTS = 1000
@@ -198,15 +198,12 @@ def partition_sensor(tables: Sequence[TableConfig]) -> dg.SensorDefinition:
             requests += telling.requests(states)
             known[table.identifier] = telling.tell(found, states, known[table.identifier])
             events, room = events + telling.events, telling.room
-        if turn.errors and not turn.found:
-            told = "; ".join(f"{name}: {error}" for name, error in turn.errors.items())
-            text = f"Cannot read {len(turn.errors)} of the tables. {told}"
-            raise dg.DagsterError(text) from next(iter(turn.errors.values()))
         return dg.SensorResult(
             asset_events=events,
             dynamic_partitions_requests=requests,
             cursor=Mirror(turn.first, known, turn.troubles).serialize(),
-            skip_reason=f"{len(turn.found)} tables have changed; {len(events)} times a partition was found up to date.",
+            skip_reason=f"{len(turn.found)} tables have changed; {len(events)} times a partition was found up to date. "
+            + unread(turn.errors),
         )
 
     return partition_mirror

@@ -1,111 +1,158 @@
 """Looks at what was committed since the last tick and reports the tables' checks, without a run.
 
 The cursor holds, for each table, the snapshot last judged and the checks that failed then. A table is judged again when
-it has another snapshot, and now and then, since time alone turns a check (its age, a holder's age). Tables are read
-side by side and in turn: a tick that comes near the time limit leaves the rest to the next one, which begins with them.
+its newest snapshot is another file, and now and then, since time alone turns a check (its age, a holder's age). One
+that cannot be read has a check that says so, and is looked at again after a while, twice as long each time. Tables are
+read side by side and in turn: a tick that comes near its time limit leaves the rest to the next one, which begins with
+them. Where the warehouse itself cannot be reached, that alone is reported.
 """
 
 import json
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from typing import Any
 
 import dagster as dg
 
-from assets.config import TableConfig
-from assets.judgements import evaluation, judge
+from assets import keys
+from assets.config import Project, TableConfig, TablePattern
+from assets.configuration import configuration
+from assets.due import is_watched
+from assets.judgements import evaluation
+from assets.judging import look_at
 from assets.resources import PaimonCatalog
-from maintenance.errors import NotFoundError
 from maintenance.monitor.judgement import Judgement
-from sensors.turns import Trouble, Turns
+from maintenance.monitor.readable import READABLE
+from sensors.turns import AGAIN_SECONDS, Turns, pause
 
 INTERVAL_SECONDS = 30
-# How often a table without a new snapshot is judged all the same.
-_AGAIN_SECONDS = 300
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What is remembered of a table. `at`: seconds since 1970; `failing`: names of checks."""
+    """What is remembered of a table, or of the configuration.
 
-    snapshot: int
-    at: float
+    Attributes:
+        state: the newest snapshot: its id, and what changes when its file does; of the configuration what was said.
+        at: when it was judged, seconds since 1970.
+        failing: names of checks.
+        unreadable: how many times in a row it could not be read.
+    """
+
+    state: str = ""
+    at: float = 0.0
     failing: tuple[str, ...] = ()
+    unreadable: int = 0
+
+    @classmethod
+    def of(cls, found: Mapping[str, Any]) -> "Judged":
+        return cls(str(found["state"]), float(found["at"]), tuple(found["failing"]), int(found["unreadable"]))
 
 
 @dataclass(frozen=True, slots=True)
 class Radar:
     """The cursor. `first`: the table that the next tick begins with."""
 
-    first: str
-    tables: Mapping[str, Judged]
-    troubles: Mapping[str, Trouble] = field(default_factory=dict)
+    first: str = ""
+    tables: Mapping[str, Judged] = field(default_factory=dict)
+    configuration: Judged = Judged()
 
     @classmethod
     def parse(cls, text: str | None) -> "Radar":
-        """The cursor of a text; one that makes no sense counts as none: every table is judged anew."""
+        """The cursor of a text; one that makes no sense counts as none: every table is judged again."""
         try:
             found = json.loads(text or "{}")
-            tables = {
-                name: Judged(int(of["snapshot"]), float(of["at"]), tuple(of["failing"]))
-                for name, of in found.get("tables", {}).items()
-            }
-            troubles = {n: Trouble(int(of["times"]), float(of["again"])) for n, of in found.get("troubles", {}).items()}
-            return cls(str(found.get("first", "")), tables, troubles)
+            tables = {str(name): Judged.of(of) for name, of in found.get("tables", {}).items()}
+            whole = Judged.of(found["configuration"]) if "configuration" in found else Judged()
+            return cls(str(found.get("first", "")), tables, whole)
         except (ValueError, TypeError, KeyError, AttributeError):
-            return cls("", {})
+            return cls()
 
     def serialize(self) -> str:
-        tables = {name: asdict(judged) for name, judged in self.tables.items()}
-        troubles = {name: asdict(trouble) for name, trouble in self.troubles.items()}
-        return json.dumps({"first": self.first, "tables": tables, "troubles": troubles}, sort_keys=True)
+        return json.dumps(asdict(self), sort_keys=True)
 
 
-def look(
-    catalog: PaimonCatalog, config: TableConfig, before: Judged | None
-) -> tuple[Judged, tuple[Judgement, ...]] | None:
-    """The table judged, or None where there is nothing to judge again."""
-    try:
-        table = catalog.get_table(config.identifier)
-    except NotFoundError:
-        return None  # described in tables.yaml, but not there yet
-    snapshot = table.snapshots.latest_id() or 0
-    now = datetime.now(UTC)
-    if before is not None and before.snapshot == snapshot and now.timestamp() - before.at < _AGAIN_SECONDS:
-        return None
-    judgements = judge(config, table, now)
-    failing = tuple(sorted(judgement.check for judgement in judgements if not judgement.passed))
-    return Judged(snapshot, now.timestamp(), failing), judgements
+@dataclass(frozen=True, slots=True)
+class Looking:
+    """One tick's look at tables. `watched`: the sensor is on that starts compactions; `now`: with a time zone."""
+
+    catalog: PaimonCatalog
+    now: datetime
+    watched: bool
+
+    def at(self, config: TableConfig, before: Judged) -> tuple[Judged, tuple[Judgement, ...]] | None:
+        """The table judged, or None where there is nothing to judge again."""
+        state = self._state_of(config)
+        wait = pause(before.unreadable, AGAIN_SECONDS) if before.unreadable else AGAIN_SECONDS
+        if state == before.state and self.now.timestamp() - before.at < wait:
+            return None
+        found = look_at(self.catalog, config, self.now, watched=self.watched)
+        if not found:
+            return None  # described in tables.yaml, but not there yet
+        unreadable = before.unreadable + 1 if READABLE in _failing(found) else 0
+        return Judged(state, self.now.timestamp(), _failing(found), unreadable), found
+
+    def _state_of(self, config: TableConfig) -> str:
+        """The newest snapshot, without reading it; empty if there is none, or it cannot be told."""
+        try:
+            table = self.catalog.get_table(config.identifier)
+            latest = table.snapshots.latest_id()
+            return "" if latest is None else f"{latest} {table.file_io.version(table.paths.snapshot(latest))}"
+        except Exception:  # noqa: BLE001 - the judgement says what is wrong
+            return ""
 
 
-def radar_sensor(tables: Sequence[TableConfig]) -> dg.SensorDefinition:
-    """The sensor for all tables."""
+def _failing(judgements: Iterable[Judgement]) -> tuple[str, ...]:
+    return tuple(sorted(judgement.check for judgement in judgements if not judgement.passed))
+
+
+def radar_sensor(
+    project: Project, tables: Sequence[TableConfig], doubtful: Sequence[TablePattern] = ()
+) -> dg.SensorDefinition:
+    """The sensor for all tables.
+
+    Args:
+        project: as tables.yaml describes it.
+        tables: those of it, and those that were found in the catalog.
+        doubtful: patterns that matched nothing when the definitions were loaded.
+    """
 
     @dg.sensor(
         name="check_radar",
         asset_selection=dg.AssetSelection.all_asset_checks(),
         minimum_interval_seconds=INTERVAL_SECONDS,
         default_status=dg.DefaultSensorStatus.RUNNING,
-        description="Judges each new snapshot: conflicting writers, gaps, backlogs. Reports checks, starts no run.",
+        description="Judges each new snapshot: damage, conflicting writers, backlogs. Reports checks, starts no run.",
     )
     def check_radar(context: dg.SensorEvaluationContext, catalog: PaimonCatalog) -> dg.SensorResult:
         radar = Radar.parse(context.cursor)
-        turn = Turns(lambda table: look(catalog, table, radar.tables.get(table.identifier)), time.time(),
-                     troubles=radar.troubles).take(tables, radar.first)  # fmt: skip
-        known = {**radar.tables, **{name: judged for name, (judged, _) in turn.found.items()}}
-        events = [evaluation(name, judgement) for name, (_, found) in turn.found.items() for judgement in found]
-        for table, error in turn.errors.items():
-            context.log.error(f"{table} cannot be read; it will be looked at again: {error}")
-        if turn.errors and not events:
-            told = "; ".join(f"{table}: {error}" for table, error in turn.errors.items())
-            text = f"Cannot read {len(turn.errors)} of the tables. {told}"
-            raise dg.DagsterError(text) from next(iter(turn.errors.values()))
+        now = datetime.now(UTC)
+        looking = Looking(catalog, now, is_watched(context.instance, context.code_location_origin))
+        whole = configuration(project, catalog, doubtful)
+        events, judged = _news(whole.judgement, radar.configuration, now)
+        turns = Turns(lambda table: looking.at(table, radar.tables.get(table.identifier, Judged())), now.timestamp())
+        turn = turns.take(tables if whole.reachable else (), radar.first)
+        before = {table.identifier: radar.tables.get(table.identifier) for table in tables}
+        known = {name: of for name, of in before.items() if of} | {name: of for name, (of, _) in turn.found.items()}
+        for name, (_, found) in turn.found.items():
+            events += [evaluation(keys.asset_key(name), judgement) for judgement in found]
+        for name, error in turn.errors.items():
+            context.log.error(f"{name} could not be judged: {error}")
         failing = [f"{name}: {', '.join(of.failing)}" for name, of in known.items() if of.failing]
+        failing += [f"{name}: {error}" for name, error in turn.errors.items()]
+        failing += [] if whole.judgement.passed else [whole.judgement.summary]
         return dg.SensorResult(
             asset_events=events,
-            cursor=Radar(turn.first, known, turn.troubles).serialize(),
-            skip_reason=f"{len(events)} checks reported. " + ("; ".join(failing) or "All is well."),
+            cursor=Radar(turn.first if whole.reachable else radar.first, known, judged).serialize(),
+            skip_reason=f"{len(events)} checks reported. " + ("; ".join(failing) or "No open problems."),
         )
 
     return check_radar
+
+
+def _news(found: Judgement, before: Judged, now: datetime) -> tuple[list[dg.AssetCheckEvaluation], Judged]:
+    """The judgement over the configuration as an event, unless it is what was reported a short while ago."""
+    if found.summary == before.state and now.timestamp() - before.at < AGAIN_SECONDS:
+        return [], before
+    return [evaluation(keys.FLEET, found)], Judged(found.summary, now.timestamp(), _failing([found]))

@@ -1,7 +1,8 @@
 """Looks at many tables within one tick: side by side, in turn, within a time limit.
 
 A tick that comes near its limit leaves the rest to the next one, which begins with them. A table that cannot be read
-is left alone for a while, twice as long each time, so that it neither slows the others nor fills the log.
+is left alone for a while, twice as long each time, so that it neither slows the others nor fills the log; a repair is
+noticed within five minutes.
 """
 
 import time
@@ -17,6 +18,8 @@ _READERS = 8
 _CHUNK = 8 * _READERS
 _FIRST_PAUSE = 30.0
 _LONGEST_PAUSE = 3600.0
+# A table that cannot be read is looked at again at the least so often.
+AGAIN_SECONDS = 300.0
 Found = TypeVar("Found")
 
 
@@ -99,9 +102,18 @@ def in_turn(tables: Sequence[TableConfig], first: str) -> list[TableConfig]:
 def after(trouble: Trouble | None, now: float) -> Trouble:
     """What is remembered once a table could not be read (again)."""
     times = trouble.times + 1 if trouble else 1
-    return Trouble(times, now + pause(times))
+    return Trouble(times, now + pause(times, AGAIN_SECONDS))
 
 
-def pause(times: int) -> float:
-    """Seconds to wait after so many failures in a row, at least one."""
-    return float(min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** min(times - 1, 20)))
+def unread(errors: Mapping[str, Exception]) -> str:
+    """The tables that could not be read, for a tick's page; empty if there are none.
+
+    A tick does not fail over them: it would lose its cursor, and with it what it knows of them and of all the others.
+    """
+    listed = "; ".join(f"{table}: {error}" for table, error in errors.items())
+    return f"Cannot read {len(errors)} of the tables: {listed}" if errors else ""
+
+
+def pause(times: int, longest: float = _LONGEST_PAUSE) -> float:
+    """Seconds to wait after this many failures in a row, at least one."""
+    return float(min(longest, _FIRST_PAUSE * 2 ** min(times - 1, 20)))

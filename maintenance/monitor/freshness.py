@@ -1,10 +1,11 @@
 """When did somebody last write rows?
 
-Compactions, statistics and commits without rows say nothing about that: a table whose writer has died is still compacted.
+Compactions, statistics and commits without rows say nothing about that: a table whose writer died is still compacted.
 """
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from maintenance.format.manifest import FileKind
 from maintenance.format.snapshot import CommitKind, Snapshot
@@ -38,7 +39,7 @@ def freshness(table: Table, max_age: timedelta | None, now: datetime) -> Judgeme
         said = f"the newest rows are {_rounded(age)} old: snapshot {snapshot.id} by '{snapshot.commit_user}'"
     else:
         said = f"the newest rows are more than {_rounded(age)} old: no snapshot since {snapshot.id} brought any"
-    details = {"snapshot": snapshot.id, "age_seconds": age.total_seconds()}
+    details: dict[str, Any] = {"snapshot": snapshot.id, "age_seconds": age.total_seconds()}
     if last.known:
         details["writer"] = snapshot.commit_user
     return Judgement(FRESHNESS, passed, said, "" if passed else _FIX, details)

@@ -1,7 +1,7 @@
 """Can the table be read? Whatever could not be read while a table was judged, and data files that are gone or cut off.
 
-Data files, and the index files beside them, are looked up in the listings of their folders, not opened. The folders with the newest files are listed each
-time, the others a part at a time, so that a table with many buckets costs no more than one with few.
+Data files and index files are looked up in the listings of their folders, not opened. The folders with the newest files
+are listed each time, the others a part at a time, so that a table with many buckets costs no more than one with few.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,9 @@ _TURN_SECONDS = 300
 _ALWAYS = 2**63 - 1
 _READERS = 4
 _SHOWN = 100
-_RESTORE = "Restore the file from a copy, or roll back to a snapshot or tag that does not need it; fsck names all faults."
+_RESTORE = (
+    "Restore the file from a copy, or roll back to a snapshot or tag that does not need it; fsck names all faults."
+)
 _REACH = "See whether the warehouse can be reached with the credentials of this process, and whether the file is there."
 
 

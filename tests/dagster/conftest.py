@@ -3,6 +3,7 @@
 import http.server
 import json
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +13,14 @@ import dagster as dg
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from dagster._core.definitions.run_request import InstigatorType
+from dagster._core.remote_origin import (
+    ManagedGrpcPythonEnvCodeLocationOrigin,
+    RemoteInstigatorOrigin,
+    RemoteRepositoryOrigin,
+)
+from dagster._core.scheduler.instigation import InstigatorState, InstigatorStatus, SensorInstigatorData
+from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
 
 from assets.config import Project, load_project
 from assets.resources import PaimonCatalog
@@ -114,6 +123,20 @@ def receiver() -> Iterator[tuple[str, type[Receiver]]]:
 def second() -> Iterator[tuple[str, type[Receiver]]]:
     with receiving() as found:
         yield found
+
+
+def state_of(name: str, ticked: float, location: str = "here") -> InstigatorState:
+    """A sensor of a code location that is on. `ticked`: when it last did, seconds since 1970."""
+    target = LoadableTargetOrigin(python_file="definitions.py")
+    origin = RemoteRepositoryOrigin(ManagedGrpcPythonEnvCodeLocationOrigin(target, location), "__repository__")
+    data = SensorInstigatorData(last_tick_timestamp=ticked, min_interval=30)
+    running = InstigatorStatus.RUNNING
+    return InstigatorState(RemoteInstigatorOrigin(origin, name), InstigatorType.SENSOR, running, data)
+
+
+def switch_on(instance: dg.DagsterInstance, sensor: str) -> None:
+    """Switch a sensor on, as a person does in the UI."""
+    instance.add_instigator_state(state_of(sensor, time.time()))
 
 
 def evaluate(project: Project, instance: dg.DagsterInstance, sensor: str, cursor: str | None = None) -> Any:

@@ -8,14 +8,7 @@ import dagster as dg
 import pyarrow as pa
 import pytest
 import yaml
-from dagster._core.definitions.run_request import InstigatorType
-from dagster._core.remote_origin import (
-    ManagedGrpcPythonEnvCodeLocationOrigin,
-    RemoteInstigatorOrigin,
-    RemoteRepositoryOrigin,
-)
-from dagster._core.scheduler.instigation import InstigatorState, InstigatorStatus, SensorInstigatorData
-from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
+from dagster._core.scheduler.instigation import InstigatorStatus
 
 from assets.config import Project, load_project
 from assets.policies import Alerts
@@ -26,7 +19,7 @@ from definitions import build_definitions
 from sensors.alerts import sensor_faults, tell
 from sensors.routes import Routes, parse_told, told_text
 from sensors.targets.__main__ import main
-from tests.dagster.conftest import Receiver, evaluate
+from tests.dagster.conftest import Receiver, evaluate, state_of
 
 Sink = tuple[str, type[Receiver]]
 
@@ -134,14 +127,6 @@ def test_the_expiry_of_all_tables_is_told_to_those_whose_steps_failed(
     assert subjects(second) == [("Run of expire", "failed")]
     assert second[1].received[0]["tables"] == ["shop.visits"]
     assert subjects(receiver) == []
-
-
-def state_of(name: str, ticked: float) -> InstigatorState:
-    target = LoadableTargetOrigin(python_file="definitions.py")
-    location = ManagedGrpcPythonEnvCodeLocationOrigin(target, "here")
-    origin = RemoteInstigatorOrigin(RemoteRepositoryOrigin(location, "__repository__"), name)
-    data = SensorInstigatorData(last_tick_timestamp=ticked, min_interval=30)
-    return InstigatorState(origin, InstigatorType.SENSOR, InstigatorStatus.RUNNING, data)
 
 
 def test_a_sensor_that_has_died_is_told(instance: dg.DagsterInstance) -> None:

@@ -8,6 +8,7 @@ import dagster as dg
 import pytest
 from dagster.components.testing import create_defs_folder_sandbox
 
+from assets import keys
 from assets.config import Project
 from assets.resources import PaimonCatalog
 from components import PaimonTables
@@ -75,7 +76,7 @@ def test_scaffolding_writes_a_component_that_loads() -> None:
         with sandbox.load_component_and_build_defs(defs_path=path) as (component, definitions):
             assert isinstance(component, PaimonTables)
             assert component.project(path).expiry.time_zone == "Europe/Berlin"
-            assert definitions.resolve_all_asset_keys() == []
+            assert definitions.resolve_all_asset_keys() == [keys.FLEET]
 
 
 def test_what_scaffolding_suggests_loads_once_it_is_asked_for() -> None:

@@ -51,7 +51,7 @@ def project(tmp_path: Path) -> Project:
 
 
 def test_a_pattern_finds_tables_and_the_nearest_setting_wins(project: Project, catalog: PaimonCatalog) -> None:
-    tables = {table.identifier: table for table in discover(project, catalog).tables}
+    tables = {table.identifier: table for table in discover(project, catalog).project.tables}
     assert tables.keys() == {"sales.orders", "sales.refunds"}
     orders, refunds = tables["sales.orders"], tables["sales.refunds"]
     assert (orders.retention.keep_at_least, orders.retention.time_retained) == (5, "2 d")
@@ -62,7 +62,7 @@ def test_a_pattern_finds_tables_and_the_nearest_setting_wins(project: Project, c
 
 
 def test_the_schema_says_which_steps_apply(project: Project, catalog: PaimonCatalog) -> None:
-    refunds = discover(project, catalog).tables[1]
+    refunds = discover(project, catalog).project.tables[1]
     assert refunds.writes_changelog
     assert (refunds.primary_keys, refunds.partition_keys) == (("id", "day"), ("day",))
 
@@ -76,7 +76,7 @@ def test_a_new_table_is_there_after_a_reload(project: Project, catalog: PaimonCa
 
 def test_a_broken_table_hides_no_other(project: Project, catalog: PaimonCatalog) -> None:
     (Path(catalog.get_table("sales.refunds").location) / "schema" / "schema-0").write_text("{")
-    tables = {table.identifier: table for table in discover(project, catalog).tables}
+    tables = {table.identifier: table for table in discover(project, catalog).project.tables}
     assert tables["sales.orders"].writes_changelog
     assert not tables["sales.refunds"].writes_changelog
     dg.Definitions.validate_loadable(build_definitions(project))

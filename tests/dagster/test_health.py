@@ -7,7 +7,7 @@ import dagster as dg
 import pyarrow as pa
 
 from assets.config import Project
-from assets.health import FLEET
+from assets.keys import FLEET
 from assets.resources import PaimonCatalog
 from definitions import build_definitions
 
@@ -22,21 +22,22 @@ def test_the_fleet_shows_every_table_the_worst_first(project: Project, instance:
     catalog.get_or_create(project.tables[0])
     result = fleet(project, instance)
     assert result.success
-    (check,) = result.get_asset_check_evaluations()
-    assert check.passed, "a table that was never created yet is no fault"
+    check, configuration = result.get_asset_check_evaluations()
+    assert configuration.passed
+    assert check.passed, "a table that is created here may still be missing"
     visits = catalog.get_or_create(project.tables[1])
     visits.write_arrow(pa.table({"page": ["a"], "seconds": pa.array([1], pa.int32())}))
     (Path(visits.location) / "snapshot" / "snapshot-1").write_text("{")
     result = fleet(project, instance)
-    (check,) = result.get_asset_check_evaluations()
+    check, _ = result.get_asset_check_evaluations()
     assert not check.passed
-    assert check.description == "1 of 2 tables are not well: shop.visits"
+    assert check.description == "1 of 2 tables are unhealthy: shop.visits"
     event = instance.get_latest_materialization_event(FLEET)
     assert event is not None
     assert event.asset_materialization is not None
     page = str(event.asset_materialization.metadata["fleet"].value).split("\n")
     assert page[2].startswith("| shop.visits | cannot be read |")
-    assert page[3].startswith("| shop.orders | well | 0 |")
+    assert page[3].startswith("| shop.orders | healthy | 0 |")
 
 
 def test_a_run_closes_with_the_tables_health(project: Project, instance: dg.DagsterInstance) -> None:
@@ -50,6 +51,6 @@ def test_a_run_closes_with_the_tables_health(project: Project, instance: dg.Dags
     assert event is not None
     assert event.asset_materialization is not None
     page = str(event.asset_materialization.metadata["health"].value)
-    assert page.startswith("# shop.visits\n\nAll is well.")
-    assert "| freshness | well |" in page
+    assert page.startswith("# shop.visits\n\nHealthy: every check passes, and nothing is due.")
+    assert "| freshness | passed |" in page
     assert "| expire_snapshots | succeeded |" in page

@@ -106,19 +106,41 @@ def test_a_torn_stale_or_missing_hint_changes_nothing(
     assert request.run_key.startswith("shop.orders@3-")
 
 
-def test_a_table_that_cannot_be_read_keeps_its_place_and_shows_in_the_tick(
+def test_a_table_that_cannot_be_read_keeps_its_place_and_waits(
     project: Project, instance: dg.DagsterInstance, catalog: PaimonCatalog
 ) -> None:
     table = commit_orders(catalog, 3)
     snapshot = Path(table.location) / "snapshot" / "snapshot-3"
     whole = snapshot.read_bytes()
     snapshot.write_bytes(whole[: len(whole) // 2])
-    cursor = Cursor(judged={"shop.orders": 2}).serialize()
-    with pytest.raises(dg.DagsterError, match=r"Cannot read 1 of the tables\. shop\.orders: .*snapshot-3"):
-        tick(project, instance, cursor)
+    first = tick(project, instance, Cursor(judged={"shop.orders": 2}).serialize())
+    assert "Cannot read 1 of the tables: shop.orders:" in first.skip_message
+    assert "snapshot-3" in first.skip_message
+    cursor = Cursor.parse(first.cursor)
+    assert (cursor.judged, cursor.troubles["shop.orders"].times) == ({"shop.orders": 2}, 1)
+    waiting = tick(project, instance, first.cursor)
+    assert Cursor.parse(waiting.cursor) == cursor, "it is left alone for a while"
+    again = tick(project, instance, later(first.cursor))
+    assert Cursor.parse(again.cursor).troubles["shop.orders"].times == 2
     snapshot.write_bytes(whole)
-    (request,) = tick(project, instance, cursor).run_requests
+    (request,) = tick(project, instance, later(again.cursor)).run_requests
     assert request.run_key.startswith("shop.orders@3-")
+
+
+def later(cursor: str) -> str:
+    """The cursor once the pauses in it are over."""
+    found = Cursor.parse(cursor)
+    return replace(found, troubles={name: Trouble(of.times, 0.0) for name, of in found.troubles.items()}).serialize()
+
+
+def test_a_pause_outlasts_a_run_that_is_at_work(
+    project: Project, instance: dg.DagsterInstance, catalog: PaimonCatalog
+) -> None:
+    commit_orders(catalog, 1)
+    cursor = Cursor(troubles={"shop.orders": Trouble(4, 10.0)})
+    definition = build_definitions(project).resolve_job_def("compact_shop_orders")
+    instance.create_run_for_job(definition, status=dg.DagsterRunStatus.STARTED, tags=definition.run_tags)
+    assert Cursor.parse(tick(project, instance, cursor.serialize()).cursor).troubles == cursor.troubles
 
 
 def test_a_broken_table_does_not_hide_another(

@@ -22,8 +22,8 @@ from assets.targets.webhook import Webhook, slack_blocks
 from definitions import build_definitions
 from maintenance.errors import OptionError
 from maintenance.table.table import Table
-from sensors.radar import Radar
-from tests.dagster.conftest import Receiver, evaluate
+from sensors.radar import Judged, Radar
+from tests.dagster.conftest import Receiver, evaluate, switch_on
 
 
 class Mailbox:
@@ -68,12 +68,13 @@ def test_fighting_writers_are_named_within_a_tick(
     first = evaluate(project, instance, "check_radar")
     assert set(reported(first, "shop.orders")) == set(DESCRIPTIONS)
     assert all(event.passed for event in first.asset_events)
+    assert keys.FLEET in {event.asset_key for event in first.asset_events}
     write(orders, "spark-job", 1)
     write(orders, "flink-job", 2)
     data = evaluate(project, instance, "check_radar", first.cursor)
     found = reported(data, "shop.orders")
     failed = {name for name, event in found.items() if not event.passed}
-    assert failed == {"no_bucket_overlap"}
+    assert failed == {"no_bucket_overlap", "nothing_due"}
     told = found["no_bucket_overlap"].description or ""
     assert "'flink-job' (snapshots 1 and 3)" in told
     assert "'spark-job' (snapshot 2)" in told
@@ -84,19 +85,11 @@ def test_fighting_writers_are_named_within_a_tick(
     assert not Path(project.warehouse, "shop.db", "visits").exists(), "a table that is not there is no fault"
 
 
-def test_a_broken_table_does_not_blind_the_radar(project: Project, instance: dg.DagsterInstance, orders: Table) -> None:
-    PaimonCatalog(warehouse=project.warehouse).get_or_create(project.tables[1])
-    write(orders, "a", 1)
-    Path(orders.paths.snapshot(1)).write_text("{}")
-    data = evaluate(project, instance, "check_radar")
-    assert {event.asset_key for event in data.asset_events} == {keys.asset_key("shop.visits")}
-    assert set(Radar.parse(data.cursor).tables) == {"shop.visits"}, "the other one is looked at again"
-
-
 @pytest.mark.parametrize("text", ["", "no json", "[]", '{"tables": {"a": {}}}', '{"tables": 3}'])
 def test_a_torn_cursor_counts_as_none(text: str) -> None:
-    assert Radar.parse(text) == Radar("", {})
-    radar = Radar.parse('{"first": "b", "tables": {"b": {"snapshot": 3, "at": 1.5, "failing": ["x"]}}}')
+    assert Radar.parse(text) == Radar()
+    judged = Judged("3 x", 1.5, ("freshness",), 2)
+    radar = Radar("b", {"b": judged}, judged)
     assert Radar.parse(radar.serialize()) == radar
 
 
@@ -118,6 +111,7 @@ def test_people_are_told_once_and_when_it_is_over(
     url, handler = receiver
     alerts = Alerts(url="http://dagster:3000", targets=(Webhook(kind="webhook", url=url),))
     project = project.model_copy(update={"alerts": alerts})
+    switch_on(instance, keys.LATEST_SENSOR)
     for number, writer in enumerate(["a", "b", "a"]):
         write(orders, writer, number)
     radar = evaluate(project, instance, "check_radar")

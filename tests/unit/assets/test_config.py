@@ -44,9 +44,18 @@ def test_paths_are_the_projects_and_options_are_text(tmp_path: Path) -> None:
     assert project.spark.options == {"spark.ui.enabled": "false", "spark.executor.cores": "2"}
 
 
-def test_a_uri_stays_as_it_is(tmp_path: Path) -> None:
-    text = GOOD.replace("warehouse: lake", "warehouse: s3://lake/warehouse")
-    assert load_project(written(text, tmp_path), tmp_path).warehouse == "s3://lake/warehouse"
+@pytest.mark.parametrize("uri", ["s3://lake/warehouse", "file:///data/lake", "file:/data/lake", "/data/lake"])
+def test_a_uri_or_an_absolute_path_stays_as_it_is(uri: str, tmp_path: Path) -> None:
+    text = GOOD.replace("warehouse: lake", f"warehouse: {uri}").replace("path: landing/t", f"path: {uri}")
+    project = load_project(written(text, tmp_path), tmp_path)
+    assert project.warehouse == uri
+    assert project.tables[0].landing is not None
+    assert project.tables[0].landing.path == uri
+
+
+def test_a_relative_path_may_hold_a_colon(tmp_path: Path) -> None:
+    project = load_project(written(GOOD.replace("warehouse: lake", "warehouse: 2026/a:b"), tmp_path), tmp_path)
+    assert project.warehouse == str(tmp_path / "2026/a:b")
 
 
 def test_a_project_is_frozen(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What cannot be read is named with its file: metadata, data files, deletion vectors; also where there are many folders."""
+"""What cannot be read is named with its file: metadata, data files, deletion vectors; in many folders, too."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -39,7 +39,7 @@ def test_a_file_that_is_cut_off_and_one_that_is_gone(tmp_path: Path) -> None:
 
 def test_deletion_vectors_are_looked_for(tmp_path: Path) -> None:
     table = create_table(tmp_path, primary_keys=(), options={"deletion-vectors.enabled": "true"})
-    table.write_arrow(keyed({number: "a" for number in range(9)}))
+    table.write_arrow(keyed(dict.fromkeys(range(9), "a")))
     table.delete("id < 3")
     assert lost(table) == []
     (vectors,) = (Path(table.location) / "index").iterdir()
@@ -49,7 +49,7 @@ def test_deletion_vectors_are_looked_for(tmp_path: Path) -> None:
 
 def test_every_folder_of_many_is_looked_at_in_time(tmp_path: Path) -> None:
     table = create_table(tmp_path, options={"bucket": "150"})
-    table.write_arrow(keyed({number: "a" for number in range(3000)}))
+    table.write_arrow(keyed(dict.fromkeys(range(3000), "a")))
     files = paths(table)
     assert len({path.parent for path in files}) == 150
     for path in files:

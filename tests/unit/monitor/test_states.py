@@ -78,7 +78,7 @@ def test_small_files_of_one_bucket_need_not_be_many(tmp_path: Path) -> None:
         compact(None, table, full=True)
         assert backlog(table, BacklogLimits())["small_files"].passed
     spread = create_table(tmp_path / "spread", options={"bucket": "40"})
-    spread.write_arrow(keyed({number: "a" for number in range(400)}))
+    spread.write_arrow(keyed(dict.fromkeys(range(400), "a")))
     assert backlog(spread, BacklogLimits())["small_files"].passed, "40 of 40, and no compaction makes them fewer"
 
 

@@ -1,0 +1,87 @@
+"""Healthy means that nothing is due: a table over its trigger is red where nobody starts the compaction."""
+
+from typing import Any
+
+import dagster as dg
+import pyarrow as pa
+import pytest
+
+from assets import keys
+from assets.config import Project
+from assets.due import NOTHING_DUE, is_watched
+from assets.policies import CompactionPolicy
+from assets.resources import PaimonCatalog
+from definitions import build_definitions
+from tests.dagster.conftest import evaluate, state_of, switch_on
+from tests.dagster.test_radar import reported
+
+
+@pytest.fixture
+def visits(project: Project) -> Project:
+    """The project, with five small files in shop.visits: as many as make a compaction due."""
+    table = PaimonCatalog(warehouse=project.warehouse).get_or_create(project.tables[1])
+    for number in range(5):
+        table.write_arrow(pa.table({"page": ["a"], "seconds": pa.array([number], pa.int32())}))
+    return project
+
+
+def fleet(project: Project, instance: dg.DagsterInstance) -> tuple[Any, list[str]]:
+    """The check of the page over all tables, and the lines of its table."""
+    job = build_definitions(project).resolve_job_def("fleet_summary")
+    check, _ = job.execute_in_process(instance=instance).get_asset_check_evaluations()
+    event = instance.get_latest_materialization_event(keys.FLEET)
+    assert event is not None
+    assert event.asset_materialization is not None
+    return check, str(event.asset_materialization.metadata["fleet"].value).split("\n")[2:]
+
+
+def test_a_table_over_its_trigger_is_not_healthy_while_the_sensor_is_off(
+    visits: Project, instance: dg.DagsterInstance
+) -> None:
+    found = reported(evaluate(visits, instance, "check_radar"), "shop.visits")
+    assert {name for name, event in found.items() if not event.passed} == {NOTHING_DUE}
+    told = str(found[NOTHING_DUE].description)
+    assert "a bucket has 5 files, the trigger is 5, and the sensor latest_snapshots is off" in told
+    assert "compact_shop_visits" in told
+    check, rows = fleet(visits, instance)
+    assert not check.passed
+    assert rows[0].startswith("| shop.visits | unhealthy |")
+
+
+def test_it_is_not_called_healthy_either_while_the_sensor_is_on(visits: Project, instance: dg.DagsterInstance) -> None:
+    switch_on(instance, keys.LATEST_SENSOR)
+    found = reported(evaluate(visits, instance, "check_radar"), "shop.visits")
+    assert found[NOTHING_DUE].passed
+    assert "the sensor latest_snapshots starts it" in str(found[NOTHING_DUE].description)
+    check, rows = fleet(visits, instance)
+    assert check.passed
+    assert rows[0].startswith("| shop.visits | compaction due |")
+
+
+def test_a_compaction_that_only_people_start_is_due_whatever_the_sensor(
+    visits: Project, instance: dg.DagsterInstance
+) -> None:
+    switch_on(instance, keys.LATEST_SENSOR)
+    manual = visits.tables[1].model_copy(update={"compaction": CompactionPolicy(automatic=False)})
+    project = visits.model_copy(update={"tables": (visits.tables[0], manual)})
+    found = reported(evaluate(project, instance, "check_radar"), "shop.visits")[NOTHING_DUE]
+    assert not found.passed
+    assert "'automatic' of its compaction is false" in str(found.description)
+
+
+def test_a_backlog_that_another_check_reports_is_reported_once(visits: Project, instance: dg.DagsterInstance) -> None:
+    table = PaimonCatalog(warehouse=visits.warehouse).get_table("shop.visits")
+    for number in range(35):
+        table.write_arrow(pa.table({"page": ["a"], "seconds": pa.array([number], pa.int32())}))
+    found = reported(evaluate(visits, instance, "check_radar"), "shop.visits")
+    assert {name for name, event in found.items() if not event.passed} == {"small_files"}
+    assert str(found["small_files"].description).startswith("40 of 40 files are smaller than")
+    assert "small_files reports it" in str(found[NOTHING_DUE].description)
+
+
+def test_the_sensor_of_another_code_location_does_not_count(instance: dg.DagsterInstance) -> None:
+    here = state_of(keys.LATEST_SENSOR, 0.0).origin.repository_origin.code_location_origin
+    assert not is_watched(instance, None)
+    instance.add_instigator_state(state_of(keys.LATEST_SENSOR, 0.0, "elsewhere"))
+    assert is_watched(instance, None)
+    assert not is_watched(instance, here)

@@ -1,0 +1,223 @@
+"""Tables that cannot be read have a red check of their own, people are told once, and once again after the repair."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import dagster as dg
+import pyarrow as pa
+import pytest
+from dagster._core.definitions.asset_checks.asset_check_evaluation import AssetCheckEvaluationPlanned
+from dagster._core.events import DagsterEvent
+from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecordStatus
+
+from assets import keys
+from assets.config import Project, load_project
+from assets.judgements import DESCRIPTIONS
+from assets.policies import Alerts
+from assets.resources import PaimonCatalog
+from assets.targets.webhook import Webhook
+from definitions import build_definitions
+from maintenance.monitor.readable import READABLE
+from maintenance.operations.create_tag import create_tag
+from maintenance.table.table import Table
+from sensors.partitions import Mirror
+from sensors.radar import Radar
+from tests.dagster.conftest import Receiver, evaluate
+from tests.dagster.test_radar import reported
+
+Sink = tuple[str, type[Receiver]]
+
+
+@pytest.fixture
+def orders(project: Project) -> Table:
+    table = PaimonCatalog(warehouse=project.warehouse).get_or_create(project.tables[0])
+    for number in range(2):
+        rows = pa.table({"id": pa.array([number], pa.int64()), "status": ["new"]})
+        table.write_arrow(rows, commit_user="till", commit_identifier=number)
+    create_tag(table, "kept")
+    return table
+
+
+def cut(path: Path) -> Path:
+    path.write_bytes(path.read_bytes()[:30])
+    return path
+
+
+def gone(path: Path) -> Path:
+    path.unlink()
+    return path
+
+
+def first_of(table: Table, folder: str, start: str) -> Path:
+    return min((Path(table.location) / folder).glob(f"{start}*"))
+
+
+def manifest(table: Table, number: int) -> Path:
+    return Path(table.paths.manifest(table.manifests.data_manifests(table.snapshots.get(2))[number].file_name))
+
+
+def manifest_list(table: Table) -> Path:
+    return Path(table.paths.manifest(table.snapshots.get(2).base_manifest_list))
+
+
+def consumer(table: Table) -> Path:
+    path = Path(table.location) / "consumer" / "consumer-job"
+    path.parent.mkdir()
+    path.write_text("{}")
+    return path
+
+
+# What is damaged, and a check that nobody can judge without it; None: all others can be judged.
+DAMAGES: dict[str, tuple[Callable[[Table], Path], str | None]] = {
+    "newest snapshot": (lambda table: cut(Path(table.paths.snapshot(2))), "freshness"),
+    "older snapshot": (lambda table: cut(Path(table.paths.snapshot(1))), "snapshot_chain_intact"),
+    "tag": (lambda table: cut(Path(table.paths.tag("kept"))), "retention_blockers"),
+    "consumer": (consumer, "retention_blockers"),
+    "manifest": (lambda table: gone(manifest(table, 0)), "freshness"),
+    "manifest list": (lambda table: cut(manifest_list(table)), "freshness"),
+    "data file": (lambda table: cut(first_of(table, "bucket-0", "data-")), None),
+    "missing data file": (lambda table: gone(first_of(table, "bucket-0", "data-")), None),
+    "schema": (lambda table: cut(Path(table.paths.schema(0))), "freshness"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_what_is_damaged_is_named_at_once(
+    damage: str, project: Project, instance: dg.DagsterInstance, orders: Table
+) -> None:
+    before = evaluate(project, instance, "check_radar")
+    assert reported(before, "shop.orders").keys() == DESCRIPTIONS.keys()
+    assert all(event.passed for event in before.asset_events)
+    broken, blinded = DAMAGES[damage]
+    path = broken(orders)
+    found = reported(evaluate(project, instance, "check_radar", later(before.cursor)), "shop.orders")
+    assert not found[READABLE].passed
+    assert path.name in str(found[READABLE].description)
+    assert found[READABLE].metadata["next step"].value
+    assert blinded not in found
+    if blinded == "retention_blockers":
+        assert found.keys() == DESCRIPTIONS.keys() - {"retention_blockers"}, "the rest is judged all the same"
+    assert all(event.passed for name, event in found.items() if name != READABLE)
+
+
+def later(cursor: str) -> str:
+    """The cursor of a radar a good while later."""
+    radar = Radar.parse(cursor)
+    return replace(radar, tables={name: replace(of, at=of.at - 3600) for name, of in radar.tables.items()}).serialize()
+
+
+def test_one_alert_and_one_recovery_however_long_it_takes(
+    project: Project, instance: dg.DagsterInstance, orders: Table, receiver: Sink
+) -> None:
+    targets = (Webhook(kind="webhook", url=receiver[0]),)
+    project = project.model_copy(update={"alerts": Alerts(url="http://dagster", targets=targets)})
+    radar, told = evaluate(project, instance, "check_radar").cursor, None
+    path = Path(orders.paths.snapshot(2))
+    whole = path.read_bytes()
+    cut(path)
+    for tick in range(6):
+        # Some ticks fall into the pauses: nothing is looked at, and nobody hears that it is over.
+        data = evaluate(project, instance, "check_radar", radar if tick % 2 == 0 else later(radar))
+        radar = data.cursor
+        assert "shop.orders: readable" in data.skip_message
+        for sensor in ("latest_snapshots", "partition_mirror"):
+            evaluate(project, instance, sensor)
+        told = evaluate(project, instance, "alerts", told).cursor
+        assert [alert["state"] for alert in receiver[1].received] == ["failed"]
+    assert Radar.parse(radar).tables["shop.orders"].unreadable > 1
+    (alert,) = receiver[1].received
+    assert (alert["fault"], alert["tables"]) == ("check:shop.orders:readable", ["shop.orders"])
+    assert str(path) in alert["summary"]
+    assert alert["fix"]
+    assert alert["fix"] not in alert["summary"]
+    path.write_bytes(whole)
+    radar = evaluate(project, instance, "check_radar", radar).cursor
+    told = evaluate(project, instance, "alerts", told).cursor
+    evaluate(project, instance, "check_radar", later(radar))
+    evaluate(project, instance, "alerts", told)
+    states = [alert["state"] for alert in receiver[1].received if "readable" in alert["fault"]]
+    assert states == ["failed", "recovered"]
+
+
+def test_a_recovery_says_what_is_still_open(
+    project: Project, instance: dg.DagsterInstance, orders: Table, receiver: Sink
+) -> None:
+    targets = (Webhook(kind="webhook", url=receiver[0]),)
+    project = project.model_copy(update={"alerts": Alerts(targets=targets)})
+    key = keys.asset_key("shop.orders")
+    for check in ("freshness", READABLE):
+        instance.report_runless_asset_event(dg.AssetCheckEvaluation(asset_key=key, check_name=check, passed=False))
+    told = evaluate(project, instance, "alerts").cursor
+    instance.report_runless_asset_event(dg.AssetCheckEvaluation(asset_key=key, check_name="freshness", passed=True))
+    evaluate(project, instance, "alerts", told)
+    over = receiver[1].received[-1]
+    assert (over["subject"], over["state"]) == ("Check freshness of shop.orders", "recovered")
+    assert over["summary"] == "This problem is over. Still open: Check readable of shop.orders."
+
+
+def test_a_check_that_is_running_is_no_recovery(
+    project: Project, instance: dg.DagsterInstance, orders: Table, receiver: Sink
+) -> None:
+    targets = (Webhook(kind="webhook", url=receiver[0]),)
+    project = project.model_copy(update={"alerts": Alerts(targets=targets)})
+    cut(Path(orders.paths.snapshot(2)))
+    evaluate(project, instance, "check_radar")
+    told = evaluate(project, instance, "alerts").cursor
+    job = build_definitions(project).resolve_implicit_global_asset_job_def()
+    run = instance.create_run_for_job(job)
+    planned = AssetCheckEvaluationPlanned(
+        asset_key=keys.asset_key("shop.orders"), check_name=READABLE, partitions_subset=None
+    )
+    kind = dg.DagsterEventType.ASSET_CHECK_EVALUATION_PLANNED.value
+    event = DagsterEvent(kind, run.job_name, message="checks begin", event_specific_data=planned)
+    instance.report_dagster_event(event, run.run_id)
+    latest = instance.event_log_storage.get_latest_asset_check_execution_by_key([planned.asset_check_key])
+    assert [record.status for record in latest.values()] == [AssetCheckExecutionRecordStatus.PLANNED]
+    evaluate(project, instance, "alerts", told)
+    assert [alert["state"] for alert in receiver[1].received] == ["failed"]
+
+
+def test_checks_run_from_the_page_say_why_they_cannot_be_judged(
+    project: Project, instance: dg.DagsterInstance, orders: Table
+) -> None:
+    path = cut(Path(orders.paths.snapshot(2)))
+    job = build_definitions(project).resolve_implicit_global_asset_job_def()
+    checks = {dg.AssetCheckKey(keys.asset_key("shop.orders"), name) for name in (READABLE, "freshness")}
+    result = job.get_subset(asset_check_selection=checks).execute_in_process(instance=instance, raise_on_error=False)
+    (evaluated,) = result.get_asset_check_evaluations()
+    assert (evaluated.check_name, evaluated.passed) == (READABLE, False)
+    (failure,) = [event for event in result.all_events if event.is_step_failure]
+    told = failure.step_failure_data.user_failure_data
+    assert told is not None
+    assert str(told.description).startswith("freshness cannot be judged: ")
+    assert str(path) in str(told.description)
+
+
+@pytest.mark.parametrize("sensor", ["latest_snapshots", "partition_mirror"])
+def test_no_sensor_fails_over_a_table(
+    sensor: str, tmp_path: Path, instance: dg.DagsterInstance, receiver: Sink
+) -> None:
+    path = tmp_path / "tables.yaml"
+    columns = "{id: INT NOT NULL, day: STRING NOT NULL}"
+    table = f"{{identifier: db.t, columns: {columns}, partition_keys: [day], options: {{bucket: -1}}}}"
+    path.write_text(f"warehouse: lake\ntables: [{table}]\n")
+    project = load_project(path, tmp_path)
+    opened = PaimonCatalog(warehouse=project.warehouse).get_or_create(project.tables[0])
+    opened.write_arrow(pa.table({"id": pa.array([1], pa.int32()), "day": ["a"]}))
+    cut(Path(opened.paths.snapshot(1)))
+    data = evaluate(project, instance, sensor)
+    assert "Cannot read 1 of the tables: db.t: " in data.skip_message
+    assert Mirror.parse(data.cursor).troubles["db.t"].times == 1
+
+
+def test_a_table_that_others_dropped_is_red(project: Project, instance: dg.DagsterInstance) -> None:
+    described = project.model_copy(update={"tables": (project.tables[0].model_copy(update={"columns": {}}),)})
+    catalog = PaimonCatalog(warehouse=project.warehouse)
+    catalog.get_or_create(project.tables[0])
+    before = evaluate(described, instance, "check_radar")
+    catalog.open().drop_table("shop.orders")
+    found = reported(evaluate(described, instance, "check_radar", later(before.cursor)), "shop.orders")
+    assert list(found) == [READABLE]
+    assert "table 'shop.orders' does not exist" in str(found[READABLE].description)
+    assert "reload the code location" in str(found[READABLE].description)
