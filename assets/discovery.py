@@ -14,7 +14,7 @@ from assets.config import FoundTable, Project, TableConfig, TablePattern
 from assets.findings import Finding
 from assets.holdings import Holdings, catalog_findings, read_holdings, with_databases_of
 from assets.resources import PaimonCatalog
-from maintenance.errors import NotFoundError, PaimonError
+from maintenance.errors import ErrorClass, NotFoundError, PaimonError
 
 _READERS = 32
 _NAME = re.compile(r"\w+\.\w+", re.ASCII)
@@ -71,9 +71,9 @@ def _known(described: TableConfig, catalog: PaimonCatalog) -> tuple[TableConfig,
     """
     try:
         table = catalog.get_table(described.identifier)
-    except NotFoundError:
-        return described, False  # it will be there with a later reload
     except PaimonError as error:
+        if isinstance(error, NotFoundError) and error.error_class == ErrorClass.USER:
+            return described, False  # it will be there with a later reload
         dg.get_dagster_logger().warning(f"{described.identifier} cannot be read: {error}")
         return described, True
     schema = table.schema

@@ -12,7 +12,7 @@ from assets.config import TableConfig
 from assets.due import nothing_due
 from assets.holdings import no_table, read_holdings
 from assets.resources import PaimonCatalog
-from maintenance.errors import NotFoundError
+from maintenance.errors import ErrorClass, NotFoundError
 from maintenance.monitor.backlog import CHANGELOG_LAG, LEVEL0_BACKLOG, SMALL_FILES, judge_backlog
 from maintenance.monitor.census import take_census
 from maintenance.monitor.chain import snapshot_chain_intact
@@ -49,9 +49,9 @@ def look_at(catalog: PaimonCatalog, config: TableConfig, now: datetime, *, watch
 def _look_at(catalog: PaimonCatalog, config: TableConfig, now: datetime, *, watched: bool) -> tuple[Judgement, ...]:
     try:
         return judge(config, catalog.get_table(config.identifier), now, watched=watched)
-    except NotFoundError:
-        return () if config.columns else (_absent(catalog, config.identifier),)
     except Exception as error:  # noqa: BLE001 - whatever it is, the table cannot be read
+        if isinstance(error, NotFoundError) and error.error_class == ErrorClass.USER:
+            return () if config.columns else (_absent(catalog, config.identifier),)
         return (readable([ReadFault.of(error)]),)
 
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from maintenance.errors import PaimonError
 from maintenance.format.snapshot import Snapshot
 from maintenance.monitor.judgement import Judgement
+from maintenance.spark.errors import told
 from maintenance.table.table import Table
 
 READABLE = "readable"
@@ -24,7 +24,6 @@ _SHOWN = 100
 _RESTORE = (
     "Restore the file from a copy, or roll back to a snapshot or tag that does not need it; fsck names all faults."
 )
-_REACH = "See whether the warehouse can be reached with the credentials of this process, and whether the file is there."
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +36,9 @@ class ReadFault:
 
     @classmethod
     def of(cls, error: Exception) -> "ReadFault":
-        if isinstance(error, PaimonError):
-            return cls(error.found, error.where, error.fix)
         path = str(error.filename) if isinstance(error, OSError) and error.filename else ""
-        return cls(f"{type(error).__name__}: {error}", path, _REACH)
+        found = told(error, path)
+        return cls(found.found, found.where, found.fix)
 
     def __str__(self) -> str:
         return f"{self.found} ({self.where})" if self.where and self.where not in self.found else self.found

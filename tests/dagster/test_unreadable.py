@@ -1,6 +1,5 @@
 """Tables that cannot be read have a red check of their own, people are told once, and once again after the repair."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,13 +12,11 @@ from dagster._core.storage.asset_check_execution_record import AssetCheckExecuti
 
 from assets import keys
 from assets.config import Project, load_project
-from assets.judgements import DESCRIPTIONS
 from assets.policies import Alerts
 from assets.resources import PaimonCatalog
 from assets.targets.webhook import Webhook
 from definitions import build_definitions
 from maintenance.monitor.readable import READABLE
-from maintenance.operations.create_tag import create_tag
 from maintenance.table.table import Table
 from sensors.partitions import Mirror
 from sensors.radar import Radar
@@ -35,70 +32,12 @@ def orders(project: Project) -> Table:
     for number in range(2):
         rows = pa.table({"id": pa.array([number], pa.int64()), "status": ["new"]})
         table.write_arrow(rows, commit_user="till", commit_identifier=number)
-    create_tag(table, "kept")
     return table
 
 
 def cut(path: Path) -> Path:
     path.write_bytes(path.read_bytes()[:30])
     return path
-
-
-def gone(path: Path) -> Path:
-    path.unlink()
-    return path
-
-
-def first_of(table: Table, folder: str, start: str) -> Path:
-    return min((Path(table.location) / folder).glob(f"{start}*"))
-
-
-def manifest(table: Table, number: int) -> Path:
-    return Path(table.paths.manifest(table.manifests.data_manifests(table.snapshots.get(2))[number].file_name))
-
-
-def manifest_list(table: Table) -> Path:
-    return Path(table.paths.manifest(table.snapshots.get(2).base_manifest_list))
-
-
-def consumer(table: Table) -> Path:
-    path = Path(table.location) / "consumer" / "consumer-job"
-    path.parent.mkdir()
-    path.write_text("{}")
-    return path
-
-
-# What is damaged, and a check that nobody can judge without it; None: all others can be judged.
-DAMAGES: dict[str, tuple[Callable[[Table], Path], str | None]] = {
-    "newest snapshot": (lambda table: cut(Path(table.paths.snapshot(2))), "freshness"),
-    "older snapshot": (lambda table: cut(Path(table.paths.snapshot(1))), "snapshot_chain_intact"),
-    "tag": (lambda table: cut(Path(table.paths.tag("kept"))), "retention_blockers"),
-    "consumer": (consumer, "retention_blockers"),
-    "manifest": (lambda table: gone(manifest(table, 0)), "freshness"),
-    "manifest list": (lambda table: cut(manifest_list(table)), "freshness"),
-    "data file": (lambda table: cut(first_of(table, "bucket-0", "data-")), None),
-    "missing data file": (lambda table: gone(first_of(table, "bucket-0", "data-")), None),
-    "schema": (lambda table: cut(Path(table.paths.schema(0))), "freshness"),
-}
-
-
-@pytest.mark.parametrize("damage", DAMAGES)
-def test_what_is_damaged_is_named_at_once(
-    damage: str, project: Project, instance: dg.DagsterInstance, orders: Table
-) -> None:
-    before = evaluate(project, instance, "check_radar")
-    assert reported(before, "shop.orders").keys() == DESCRIPTIONS.keys()
-    assert all(event.passed for event in before.asset_events)
-    broken, blinded = DAMAGES[damage]
-    path = broken(orders)
-    found = reported(evaluate(project, instance, "check_radar", later(before.cursor)), "shop.orders")
-    assert not found[READABLE].passed
-    assert path.name in str(found[READABLE].description)
-    assert found[READABLE].metadata["next step"].value
-    assert blinded not in found
-    if blinded == "retention_blockers":
-        assert found.keys() == DESCRIPTIONS.keys() - {"retention_blockers"}, "the rest is judged all the same"
-    assert all(event.passed for name, event in found.items() if name != READABLE)
 
 
 def later(cursor: str) -> str:
