@@ -20,7 +20,7 @@ from dagster import DagsterInstance
 
 from assets import keys
 from assets.config import TableConfig
-from assets.judgements import COMMITS_LOOKED_AT
+from assets.judging import COMMITS_LOOKED_AT
 from assets.metadata import commit_materialization
 from assets.resources import PaimonCatalog
 from maintenance.commit.identity import RUN_PROPERTY
