@@ -8,17 +8,18 @@ from maintenance.operations.compact import compact
 from maintenance.table.table import Table
 
 
-def as_foreign(table: Table, snapshot_id: int, user: str) -> None:
-    """Make a snapshot one of another engine."""
+def as_foreign(table: Table, snapshot_id: int, user: str, identifier: int | None = None) -> None:
+    """Make a snapshot one of another engine. `identifier`: of its commit; None = as it is, of a batch job."""
     snapshot = table.snapshots.get(snapshot_id)
-    store(table, replace(snapshot, commit_user=user, properties=None))
+    identifier = snapshot.commit_identifier if identifier is None else identifier
+    store(table, replace(snapshot, commit_user=user, commit_identifier=identifier, properties=None))
 
 
-def foreign_compaction(table: Table, user: str = "flink", *, full: bool = True) -> tuple[int, ...]:
-    """Another engine compacts the table. Returns its snapshots."""
-    ids = compact(None, table, full=full, beside_other_compactors=True).snapshot_ids
+def foreign_compaction(table: Table, user: str = "flink", *, identifier: int | None = None) -> tuple[int, ...]:
+    """Another engine compacts the table fully. Returns its snapshots. `identifier`: as of `as_foreign`."""
+    ids = compact(None, table, full=True, beside_other_compactors=True).snapshot_ids
     for snapshot_id in ids:
-        as_foreign(table, snapshot_id, user)
+        as_foreign(table, snapshot_id, user, identifier)
     return ids
 
 

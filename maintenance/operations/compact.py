@@ -170,7 +170,7 @@ def compact_groups(
     Args: `scope`: the groups; `identity`: whose COMPACT snapshot it is.
     Returns: what became of the groups. Raises: as `compact`.
     """
-    refuse_beside_others(table)
+    refuse_beside_others(table, inline=True)
     run = _Compaction(spark, table, scope, progress, identity=identity)
     run.work(max_retries, None)
     return run.ledger

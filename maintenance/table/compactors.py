@@ -10,7 +10,7 @@ Source: Java `BucketedDvMaintainer`, `IndexManifestFileHandler`.
 from itertools import islice
 
 from maintenance.bucket.postpone import is_postponed
-from maintenance.commit.identity import is_ours
+from maintenance.commit.identity import BATCH_IDENTIFIER, is_ours
 from maintenance.errors import OptionError
 from maintenance.format.snapshot import CommitKind, Snapshot
 from maintenance.options import table as table_options
@@ -44,19 +44,26 @@ def warnings_of(table: Table) -> tuple[str, ...]:
     return (risk,) if refused is None else (risk, f"The compaction refuses to run: {refused}")
 
 
-def other_compaction(table: Table) -> Snapshot | None:
-    """The newest compaction that another engine committed, among the newest snapshots."""
+def other_compaction(table: Table, *, by_streams: bool = False) -> Snapshot | None:
+    """The newest compaction that another engine committed, among the newest snapshots.
+
+    `by_streams`: only of writers that go on after a commit. A batch job is over with its commit, and keeps nothing.
+    """
     for snapshot in islice(table.snapshots.newest_first(), _LOOKED_BACK):
-        if snapshot.commit_kind == CommitKind.COMPACT and not is_ours(snapshot):
+        ended = by_streams and snapshot.commit_identifier == BATCH_IDENTIFIER
+        if snapshot.commit_kind == CommitKind.COMPACT and not is_ours(snapshot) and not ended:
             return snapshot
     return None
 
 
-def refusal(table: Table) -> OptionError | None:
-    """Why the table may not be compacted here: another engine does it, so deleted rows would return. None: it may."""
+def refusal(table: Table, *, inline: bool = False) -> OptionError | None:
+    """Why the table may not be compacted here: another engine does it, so deleted rows would return. None: it may.
+
+    `inline`: by a writer beside writing. It takes turns with batch jobs that do the same; with streams it cannot.
+    """
     if not endangers_deletions(table) or BESIDE_OTHER_COMPACTORS.of(table.options):
         return None
-    other = other_compaction(table)
+    other = other_compaction(table, by_streams=inline)
     if other is None:
         return None
     return OptionError(
@@ -69,8 +76,8 @@ def refusal(table: Table) -> OptionError | None:
     )
 
 
-def refuse_beside_others(table: Table) -> None:
+def refuse_beside_others(table: Table, *, inline: bool = False) -> None:
     """Raises: OptionError: as `refusal` says."""
-    error = refusal(table)
+    error = refusal(table, inline=inline)
     if error is not None:
         raise error

@@ -117,11 +117,19 @@ def test_what_we_compacted_beside_writing_is_no_strangers_work(tmp_path: Path) -
     assert state(table) == {1: "b"}
 
 
-def test_compaction_beside_writing_refuses_too(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_compaction_beside_writing_refuses_where_a_stream_compacts(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     table = endangered(tmp_path)
     table.write_arrow(keyed({2: "ours"}))
+    assert table.snapshots.latest_id() == 5, "a batch job is over with its commit, so writers may take turns"
+    foreign_write(table, keyed({3: "c"}), "flink-job")
+    assert foreign_compaction(table, "flink-job", identifier=7) == (7,)
+    before = table.snapshots.latest_id()
+    table.write_arrow(keyed({2: "ours again"}))
     assert "is compacted by another engine as well" in caplog.text
-    assert table.snapshots.latest_id() == 4, "the rows are there, nothing was compacted"
+    assert "by commit user 'flink-job'" in caplog.text
+    assert table.snapshots.latest_id() == (before or 0) + 1, "the rows are there, nothing was compacted"
 
 
 def test_indexes_may_be_built_all_the_same(tmp_path: Path) -> None:
