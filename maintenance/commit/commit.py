@@ -179,9 +179,29 @@ def _checked(messages: Sequence[CommitMessage]) -> "Check":
     """The check of changes that replace files, and vectors of files."""
 
     def check(target: CommitTarget, changes: Changes, latest: Snapshot | None) -> Conflict | None:
-        return check_replaced(target, changes, latest) or check_vectors(target.manifests, messages, latest)
+        return (
+            check_replaced(target, changes, latest)
+            or check_vectors(target.manifests, messages, latest)
+            or _check_moved(target, messages, latest)
+        )
 
     return check
+
+
+def _check_moved(target: CommitTarget, messages: Sequence[CommitMessage], latest: Snapshot | None) -> Conflict | None:
+    """Rows that leave the postpone bucket are older than all that was written straight into their bucket since."""
+    highest = {(message.partition, message.bucket): message.highest for message in messages}
+    partitions = {partition for (partition, _), number in highest.items() if number is not None}
+    if not partitions or latest is None:
+        return None
+    moved = set()
+    for entry in target.manifests.live_entries(latest, EntrySelection(partitions.__contains__)):
+        limit = highest.get((entry.partition, entry.bucket))
+        if limit is not None and entry.file.max_sequence_number > limit:
+            moved.add((entry.partition, entry.bucket))
+    if not moved:
+        return None
+    return Conflict("another writer has written straight into the bucket in the meantime", frozenset(moved))
 
 
 def commit_rows(target: CommitTarget, messages: Sequence[CommitMessage], identity: CommitIdentity) -> int:

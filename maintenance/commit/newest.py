@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
-from maintenance.errors import CorruptFileError
+from maintenance.errors import CorruptFileError, NotFoundError
 from maintenance.format.manifest import EntrySelection, FileKind, ManifestEntry
 from maintenance.format.snapshot import Snapshot
 from maintenance.metadata.manifests import Manifests
@@ -77,7 +77,7 @@ class Newest:
             for snapshot in [*found[1:], latest]:
                 if snapshot is not None:
                     entries += self.manifests.entries_of(self.manifests.delta_manifests(snapshot), wanted)
-        except CorruptFileError:
+        except (CorruptFileError, NotFoundError):
             # An expiry has deleted the changes in the meantime.
             return None
         return [entry for entry in entries if entry.kind == FileKind.ADD]

@@ -1,9 +1,15 @@
 """Give rows that wait in the postpone bucket of a partition their real buckets.
 
-The rows are taken writer by writer in the order they came and written as any writer of a table with fixed buckets does
-it: numbered on from what each bucket holds, sorted, merged, as new files of level 0. Commits decide what is newer: rows
-of an earlier one come first. Source: data section 8.4, Java `PostponeUtils`, whose compactions keep the order within a
-writer and leave that of writers to chance.
+The rows are taken in the order in which they were committed and written as any writer of a table with fixed buckets
+does it: numbered on from what each bucket holds, sorted, merged, as new files of level 0.
+
+Some rows may have been written straight into the buckets after rows that wait. Then the order of the commits is kept:
+rows that wait are numbered on from what is older than they are, and files that are newer are written again with higher
+numbers (`DirectFiles`), unless theirs are high enough. So what waited never comes back over what was written after it,
+and deletes nothing of it. All this is one commit. Rows are buffered and merged only up to the next such file.
+
+Source: data section 8.4, Java `PostponeUtils`, whose compactions keep the order within a writer, and number rows that
+waited behind all others.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,9 +22,10 @@ from maintenance.bucket.postpone import POSTPONE_BUCKET, writer_of
 from maintenance.compaction.proof.findings import Findings
 from maintenance.compaction.proof.postponed import Moved, PostponeProof
 from maintenance.compaction.proof.quarantine import refuse
-from maintenance.compaction.proof.settings import ProofMode, ProofResult, ProofSettings
+from maintenance.compaction.proof.renumbered import RenumberProof, not_ascending
+from maintenance.compaction.proof.settings import ProofMode, ProofResult, ProofSettings, together
 from maintenance.errors import ProofError
-from maintenance.format.data_file import DataFileMeta
+from maintenance.format.data_file import DataFileMeta, FileSource
 from maintenance.format.system_fields import SEQUENCE_NUMBER
 from maintenance.options import table as table_options
 from maintenance.read.data_file import DataFileReader, ReadContext
@@ -28,10 +35,23 @@ from maintenance.write.buckets import buckets_of
 from maintenance.write.context import WriteContext
 from maintenance.write.message import CommitMessage
 from maintenance.write.postpone import with_buckets
+from maintenance.write.renumber import RenumberTask, renumber
 from maintenance.write.state import WriteState
 from maintenance.write.table_write import TableWrite
 
 _BATCH_ROWS = 1 << 17
+
+
+@dataclass(frozen=True, slots=True)
+class DirectFiles:
+    """Files of one commit that were written straight into a bucket, after rows that wait.
+
+    `after`: how many of the waiting files are older; one or more.
+    """
+
+    bucket: int
+    after: int
+    files: tuple[DataFileMeta, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +61,9 @@ class PostponeCompaction:
     Attributes:
         total_buckets: real ones that the partition has, or gets now.
         files: in the order of their rows.
-        sequences: largest sequence number in each real bucket.
+        sequences: largest sequence number in each real bucket, of what is older than all these files.
+        direct: what is newer than some of them, in the order of its commits.
+        highest: largest sequence number in each real bucket.
         share, shares: this unit takes the buckets whose number, divided by `shares`, leaves `share`.
     """
 
@@ -49,8 +71,15 @@ class PostponeCompaction:
     total_buckets: int
     files: tuple[DataFileMeta, ...]
     sequences: Mapping[int, int]
+    direct: tuple[DirectFiles, ...] = ()
+    highest: Mapping[int, int] = field(default_factory=dict)
     share: int = 0
     shares: int = 1
+
+    @property
+    def input_files(self) -> tuple[DataFileMeta, ...]:
+        """All files that may be read."""
+        return (*self.files, *(file for direct in self.direct for file in direct.files))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +106,15 @@ class PostponeTask:
 
 @dataclass(frozen=True, slots=True)
 class Distributed:
-    """What a unit wrote. `messages`: of the real buckets alone: that the waiting files go is said once."""
+    """What a unit wrote.
+
+    Attributes: `messages`: of the real buckets alone: that the waiting files go is said once; `rows`: of the waiting
+        files that were given a bucket.
+    """
 
     messages: list[CommitMessage]
     proof: ProofResult
+    rows: int
 
 
 def leaving(unit: PostponeCompaction) -> CommitMessage:
@@ -107,32 +141,142 @@ def distribute(task: PostponeTask) -> Distributed:
 
     Raises: ProofError: what was written is not what waited; it is in quarantine.
     """
-    plan = task.compaction
-    context = _at_one_moment(with_buckets(task.write, plan.total_buckets))
-    state = WriteState({(plan.partition, bucket): last for bucket, last in plan.sequences.items()})
-    proof = None
-    if task.proof.mode != ProofMode.OFF:
-        moved = Moved(plan.partition, plan.files, plan.sequences, plan.share, plan.shares)
-        proof = PostponeProof(task.proof, context, moved)
-    writer = TableWrite(context, state, None if proof is None else proof.bucket)
-    messages: list[CommitMessage] = []
+    move = _Move(task)
     try:
-        for file in plan.files:
+        return move.run()
+    except Findings as findings:
+        error = refused(task, move.messages, findings)
+        # What no message names.
+        move.abort()
+        raise error from None
+    except BaseException:
+        move.abort()
+        raise
+
+
+class _Move:
+    """A unit at work."""
+
+    def __init__(self, task: PostponeTask) -> None:
+        self._task, self._plan = task, task.compaction
+        self._context = _at_one_moment(with_buckets(task.write, self._plan.total_buckets))
+        self._last = dict(self._plan.sequences)
+        self._writers: list[TableWrite] = []
+        self._proofs: list[ProofResult] = []
+        self._rows = 0
+        # What was written to each bucket, in the order in which it must be read.
+        self._written: dict[int, list[Sequence[DataFileMeta]]] = {}
+        self._changelog: dict[int, list[DataFileMeta]] = {}
+        self._replaced: dict[int, list[DataFileMeta]] = {}
+        self._renumbered: list[tuple[int, DataFileMeta]] = []
+
+    def run(self) -> Distributed:
+        start = 0
+        for direct in self._mine():
+            self._distribute(self._plan.files[start : direct.after])
+            start = max(start, direct.after)
+            self._raise(direct)
+        self._distribute(self._plan.files[start:])
+        # Numbers that are the user's sequence say nothing of the order of commits.
+        if self._proving and not table_options.SEQUENCE_AUTO_PADDING.of(self._context.options):
+            wrong = [*not_ascending(self._written, self._plan.sequences)]
+            if wrong:
+                raise Findings(wrong, Digest(), Digest())
+        return Distributed(self.messages, together(self._proofs), self._rows)
+
+    @property
+    def _proving(self) -> bool:
+        return self._task.proof.mode != ProofMode.OFF
+
+    def _mine(self) -> list[DirectFiles]:
+        """Files to come after some of the rows of this unit, in the order of their commits."""
+        plan = self._plan
+        return sorted(
+            (direct for direct in plan.direct if direct.bucket % plan.shares == plan.share), key=lambda d: d.after
+        )
+
+    def _distribute(self, files: Sequence[DataFileMeta]) -> None:
+        """Write the rows of waiting files, numbered on from what the buckets hold so far."""
+        if not files:
+            return
+        plan, context, task = self._plan, self._context, self._task
+        proof = None
+        if self._proving:
+            moved = Moved(plan.partition, files, dict(self._last), plan.share, plan.shares)
+            proof = PostponeProof(task.proof, context, moved)
+        state = WriteState({(plan.partition, bucket): last for bucket, last in self._last.items()})
+        writer = TableWrite(context, state, None if proof is None else proof.bucket)
+        self._writers.append(writer)
+        for file in files:
             for records in task.reader(POSTPONE_BUCKET, file).batches(_BATCH_ROWS):
                 buckets = buckets_of(records, context)
                 if proof is not None:
                     proof.reads(file, records, buckets)
+                self._rows += int(np.count_nonzero(buckets % plan.shares == plan.share))
                 _write(writer, records.drop_columns([SEQUENCE_NUMBER.name]), buckets, plan)
         messages = [_as_compaction(message) for message in writer.finish()]
-        return Distributed(messages, ProofResult() if proof is None else proof.check(messages, task.reader))
-    except Findings as findings:
-        error = refused(task, messages, findings)
-        # What no message names.
-        writer.abort()
-        raise error from None
-    except BaseException:
-        writer.abort()
-        raise
+        for message in messages:
+            self._take(message.bucket, message.compact_after)
+            self._changelog.setdefault(message.bucket, []).extend(message.compact_changelog)
+        if proof is not None:
+            self._proofs.append(proof.check(messages, task.reader))
+
+    def _take(self, bucket: int, files: Sequence[DataFileMeta]) -> None:
+        self._written.setdefault(bucket, []).append(files)
+        self._last[bucket] = max([self._last.get(bucket, -1), *(file.max_sequence_number for file in files)])
+
+    def _raise(self, direct: DirectFiles) -> None:
+        """Let files come after all that their bucket has got so far."""
+        bucket, last = direct.bucket, self._last.get(direct.bucket, -1)
+        shift = last + 1 - min(file.min_sequence_number for file in direct.files)
+        if shift <= 0:
+            self._take(bucket, direct.files)
+            return
+        done = [self._renumber(bucket, file, shift) for file in direct.files]
+        self._replaced.setdefault(bucket, []).extend(direct.files)
+        self._take(bucket, [file for _, made in done for file in made])
+        for proof, made in done:
+            if proof is not None:
+                self._proofs.append(proof.check(made, lambda file: self._task.reader(bucket, file)))
+
+    def _renumber(
+        self, bucket: int, file: DataFileMeta, shift: int
+    ) -> tuple[RenumberProof | None, Sequence[DataFileMeta]]:
+        task, source = self._task, FileSource.COMPACT
+        again = RenumberTask(self._context, task.read, self._plan.partition, bucket, file, shift, source)
+        proof = RenumberProof(task.proof, self._context, file, shift) if self._proving else None
+        made = renumber(again) if proof is None else renumber(again, proof.witness, proof.reads)
+        self._renumbered += [(bucket, new) for new in made]
+        return proof, made
+
+    @property
+    def messages(self) -> list[CommitMessage]:
+        """What was written so far: one for each bucket."""
+        plan, kept = self._plan, {file.file_name for direct in self._plan.direct for file in direct.files}
+        found = []
+        for bucket, parts in sorted(self._written.items()):
+            new = tuple(file for part in parts for file in part if file.file_name not in kept)
+            if new:
+                found.append(
+                    CommitMessage(
+                        plan.partition,
+                        bucket,
+                        plan.total_buckets,
+                        compact_before=tuple(self._replaced.get(bucket, ())),
+                        compact_after=new,
+                        compact_changelog=tuple(self._changelog.get(bucket, ())),
+                        highest=plan.highest.get(bucket, -1),
+                    )
+                )
+        return found
+
+    def abort(self) -> None:
+        """Delete what was written."""
+        for writer in self._writers:
+            writer.abort()
+        paths = self._task.write.paths
+        for bucket, file in self._renumbered:
+            self._task.write.file_io.delete_quietly(paths.all_files_of(self._plan.partition, bucket, file))
 
 
 def check_shares(tasks: Sequence[PostponeTask], done: Sequence[Distributed]) -> None:
@@ -143,7 +287,7 @@ def check_shares(tasks: Sequence[PostponeTask], done: Sequence[Distributed]) -> 
     if any(found.proof.mode == ProofMode.OFF for found in done):
         return
     due = sum(file.row_count for file in tasks[0].compaction.files)
-    taken = sum(found.proof.rows_in for found in done)
+    taken = sum(found.rows for found in done)
     if taken != due:
         digest = total(found.proof.digest for found in done)
         wrong = [f"{taken} rows were given a bucket, and {due} wait"]
@@ -174,11 +318,8 @@ def _write(writer: TableWrite, rows: pa.Table, buckets: np.ndarray, plan: Postpo
 
 
 def _as_compaction(message: CommitMessage) -> CommitMessage:
-    """What was written, as part of a COMPACT snapshot."""
+    """What was written, as part of a COMPACT snapshot. Its files are of a compaction: older than what waits by then."""
+    files = tuple(replace(file, file_source=FileSource.COMPACT) for file in message.new_files)
     return replace(
-        message,
-        new_files=(),
-        changelog_files=(),
-        compact_after=message.new_files,
-        compact_changelog=message.changelog_files,
+        message, new_files=(), changelog_files=(), compact_after=files, compact_changelog=message.changelog_files
     )

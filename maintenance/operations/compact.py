@@ -358,7 +358,7 @@ class _Compaction:
     def _distributed(self, plan: PostponedPlan, *, retried: bool) -> Mapping[Group, str]:
         """Returns the postpone buckets whose partitions another writer changed meanwhile."""
         write = self._table.write_context()
-        read = self._read_context([file for unit in plan.units for file in unit.files], write)
+        read = self._read_context([file for unit in plan.units for file in unit.input_files], write)
         base = None if plan.snapshot is None else plan.snapshot.id
         tasks = [PostponeTask(write, read, unit, self.proof, base) for unit in plan.units]
         self._progress(f"rows of {len(tasks)} partitions wait for their buckets")

@@ -25,6 +25,7 @@ from maintenance.format.manifest import EntrySelection, ManifestEntry
 from maintenance.format.snapshot import Snapshot
 from maintenance.metadata.manifests import DeletionFile
 from maintenance.metadata.paths import matches_spec
+from maintenance.operations.arrivals import held_back
 from maintenance.operations.partition_rules import PartitionRules
 from maintenance.options import table as table_options
 from maintenance.predicate.tree import Predicate, columns_of
@@ -161,11 +162,13 @@ def plan_compaction(table: Table, scope: CompactionScope, *, now_millis: int) ->
     units: list[Unit] = []
     idle: dict[Group, int] = {}
     entries, skipped = scoped_entries(table, snapshot, scope, now_millis)
+    held = held_back(table, snapshot, entries) if table.is_primary_key_table else {}
+    skipped = {**skipped, **held}
     deletions: Deletions = {}
     if entries and table_options.DELETION_VECTORS_ENABLED.of(table.options):
         deletions = live_deletions(table.manifests, snapshot, entries)
     for group, members in by_bucket(entries).items():
-        if group[1] == POSTPONE_BUCKET:
+        if group[1] == POSTPONE_BUCKET or group in held:
             continue
         found = (
             _plan_bucket(table, group, members, deletions.get(group, {}), scope=scope, now_millis=now_millis)

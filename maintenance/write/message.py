@@ -35,6 +35,8 @@ class CommitMessage:
         new_index_files: HASH files that take the place of the bucket's; they go with `new_files`.
         compact_before, compact_after, compact_changelog: of a compaction; they make the COMPACT snapshot.
         vectors: what happens to deletion vectors, None for nothing.
+        highest: of rows that leave the postpone bucket, the largest sequence number in this bucket when they were
+            numbered: no later rows may have come to it since. None = it does not matter.
     """
 
     partition: bytes
@@ -47,6 +49,7 @@ class CommitMessage:
     compact_after: tuple[DataFileMeta, ...] = ()
     compact_changelog: tuple[DataFileMeta, ...] = ()
     vectors: VectorsChange | None = None
+    highest: int | None = None
 
     @property
     def is_empty(self) -> bool:

@@ -52,10 +52,13 @@ class RenumberTask:
     changelog: bool = False
 
 
-def renumber(task: RenumberTask, witness: Witness | None = None) -> tuple[DataFileMeta, ...]:
+def renumber(
+    task: RenumberTask, witness: Witness | None = None, reads: Callable[[pa.Table], None] = lambda _rows: None
+) -> tuple[DataFileMeta, ...]:
     """Write the file again. Returns the new one, or several where its rows have outgrown the target size.
 
-    On an error nothing of what was written stays. `witness`: is told the rows of the new files.
+    On an error nothing of what was written stays. `witness`: is told the rows of the new files; `reads`: those of the
+    old one.
     """
     write, file = task.write, task.file
     place = FilePlace(task.partition, task.bucket, file.level, task.source, task.changelog)
@@ -64,6 +67,7 @@ def renumber(task: RenumberTask, witness: Witness | None = None) -> tuple[DataFi
     writer = RollingFileWriter(write, place, FileNames.of(write), witness=witness)
     try:
         for rows in reader.batches(DEFAULT_BATCH_ROWS):
+            reads(rows)
             writer.write(shifted(rows, task.shift))
         return writer.close()
     except BaseException:

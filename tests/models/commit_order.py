@@ -5,6 +5,9 @@ Tables have the columns `id`, `a`, `b`. A commit is a list of records (kind, id,
 
 from collections.abc import Iterable, Sequence
 
+import pyarrow as pa
+from hypothesis import strategies as st
+
 Record = tuple[str, int, int | None, int | None]
 Row = tuple[int | None, int | None]
 
@@ -24,6 +27,30 @@ ENGINES: dict[str, dict[str, str]] = {
     "sequence.field": {"sequence.field": "a"},
 }
 DELETES = ("deduplicate", "partial-update, deletes")
+FIELDS = (("id", "INT NOT NULL"), ("a", "INT"), ("b", "INT"))
+
+
+def arrow(records: Sequence[Record]) -> pa.Table:
+    """Records as rows to write, without their kinds."""
+    columns = list(zip(*records, strict=True))[1:]
+    return pa.table([pa.array(column, pa.int32()) for column in columns], names=["id", "a", "b"])
+
+
+def by_key(rows: pa.Table) -> dict[int, Row]:
+    """Rows that were read; each key once."""
+    found = rows.to_pylist()
+    known = {row["id"]: (row["a"], row["b"]) for row in found}
+    assert len(known) == len(found), f"a key is there twice: {found}"
+    return known
+
+
+@st.composite
+def batches(draw: st.DrawFn, engine: str) -> list[Record]:
+    """The records of a commit. Deletions have no values: a removed row would begin again with them."""
+    kinds = st.sampled_from(["+I", "+I", "-D"]) if engine in DELETES else st.just("+I")
+    values = st.one_of(st.none(), st.integers(0, 3))
+    records = draw(st.lists(st.tuples(kinds, st.integers(0, 3), values, values), min_size=1, max_size=6))
+    return [(kind, key, None, None) if kind == "-D" else (kind, key, a, b) for kind, key, a, b in records]
 
 
 def fold(engine: str, commits: Iterable[Sequence[Record]]) -> dict[int, Row]:

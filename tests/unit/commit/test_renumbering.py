@@ -6,7 +6,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -31,10 +30,9 @@ from maintenance.write.rolling import RollingFileWriter
 from maintenance.write.rows import conform
 from maintenance.write.state import WriteState
 from maintenance.write.table_write import write_rows
-from tests.models.commit_order import DELETES, ENGINES, Record, Row, fold
+from tests.models.commit_order import ENGINES, FIELDS, Record, Row, arrow, batches, by_key, fold
 from tests.tables import create_table, data_files, files_on_disk, get_table, live, live_files
 
-FIELDS = (("id", "INT NOT NULL"), ("a", "INT"), ("b", "INT"))
 LAYOUTS: dict[str, dict[str, str]] = {
     "one bucket": {},
     "dynamic buckets": {"bucket": "-1"},
@@ -48,16 +46,8 @@ LAYOUTS: dict[str, dict[str, str]] = {
 }
 
 
-def arrow(records: Sequence[Record]) -> pa.Table:
-    columns = list(zip(*records, strict=True))[1:]
-    return pa.table([pa.array(column, pa.int32()) for column in columns], names=["id", "a", "b"])
-
-
 def rows(table: Table) -> dict[int, Row]:
-    found = table.to_arrow().to_pylist()
-    by_key = {row["id"]: (row["a"], row["b"]) for row in found}
-    assert len(by_key) == len(found), f"a key is there twice: {found}"
-    return by_key
+    return by_key(table.to_arrow())
 
 
 def write(table: Table, records: Sequence[Record]) -> None:
@@ -308,13 +298,6 @@ def test_updates_and_deletions_too(tmp_path: Path) -> None:
 
 
 # Interleavings of writers: each writes its files, and commits them at some later time; compactions come in between.
-KEYS, VALUES = st.integers(0, 3), st.one_of(st.none(), st.integers(0, 3))
-
-
-@st.composite
-def records(draw: st.DrawFn, *, deletes: bool) -> list[Record]:
-    kinds = st.sampled_from(["+I", "+I", "-D"]) if deletes else st.just("+I")
-    return draw(st.lists(st.tuples(kinds, KEYS, VALUES, VALUES), min_size=1, max_size=6))
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -331,7 +314,7 @@ def test_the_state_is_that_of_the_commits_in_their_order(engine: str, layout: st
         states: dict[int, dict[int, Row]] = {}
         for step in data.draw(st.lists(st.sampled_from(["write", "write", "commit", "compact"]), max_size=10)):
             if step == "write":
-                waiting.append(Prepared.of(table, data.draw(records(deletes=engine in DELETES))))
+                waiting.append(Prepared.of(table, data.draw(batches(engine))))
             elif step == "compact":
                 compact(None, table, full=data.draw(st.booleans()))
             elif waiting:

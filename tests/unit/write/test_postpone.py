@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from maintenance.bucket.postpone import PostponeOptions
 from maintenance.commit.commit import commit_compact
@@ -135,51 +133,6 @@ def test_a_lost_race_for_the_rows_that_wait(tmp_path: Path) -> None:
     assert state(table) == {i: str(min(i, 5)) for i in range(20)}
     assert waiting(table) == 0
     assert files_on_disk(table) == data_files(table)
-
-
-STEPS = st.lists(
-    st.one_of(
-        st.tuples(st.just("write"), st.dictionaries(st.integers(0, 8), st.sampled_from("abc"), min_size=1)),
-        st.tuples(st.just("batch"), st.dictionaries(st.integers(0, 8), st.sampled_from("xyz"), min_size=1)),
-        st.tuples(st.just("delete"), st.dictionaries(st.integers(0, 8), st.none(), min_size=1)),
-        st.tuples(st.just("compact"), st.booleans()),
-    ),
-    max_size=8,
-)
-
-
-@settings(max_examples=15, deadline=None)
-@given(steps=STEPS)
-def test_any_history_is_that_of_a_dict(
-    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, object]]
-) -> None:
-    table = create_table(tmp_path_factory.mktemp("t"), options=WAITING)
-    direct = table.copy({"postpone.batch-write-fixed-bucket": "true"})
-    seen: dict[int, str | None] = {}
-    waits: list[tuple[str, dict[int, str | None]]] = []
-
-    def apply(kind: str, rows: dict[int, str | None]) -> None:
-        if kind == "delete":
-            for key in rows:
-                seen.pop(key, None)
-        else:
-            seen.update(rows)
-
-    for step, what in steps:
-        if isinstance(what, dict):
-            kinds = ["-D"] * len(what) if step == "delete" else None
-            (direct if step == "batch" else table).write_arrow(keyed(what), kinds)
-            if step == "batch":
-                apply(step, what)
-            else:
-                waits.append((step, what))
-        else:
-            compact(None, table, full=bool(what))
-            for each in waits:
-                apply(*each)
-            waits.clear()
-            assert not compact(None, table, full=bool(what)).snapshot_ids, "nothing is left to do"
-        assert state(table) == seen
 
 
 def test_large_partitions_are_distributed_in_shares(tmp_path: Path) -> None:
