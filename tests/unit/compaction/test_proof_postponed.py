@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import maintenance.compaction.postpone as postpone
 import maintenance.operations.compact_postponed as compact_postponed
 import maintenance.write.bucket_writer as bucket_writer
+import maintenance.write.renumber as renumbering
 from maintenance.compaction.postpone import PostponeCompaction
 from maintenance.merge.engine import MergeEngine
 from maintenance.merge.ordered import KeyGroups
@@ -438,3 +439,63 @@ def test_no_fault_reaches_a_snapshot(options: Any, batch: list[Any], fault: str,
             assert content(table) == content(twin) or any(unproved)
     finally:
         shutil.rmtree(folder)
+
+
+# Files that were written straight into buckets after rows that wait are written again with higher numbers.
+
+
+def with_direct(folder: Path, options: dict[str, str] | None = None) -> Table:
+    table = waiting(folder, options)
+    table.copy({"postpone.batch-write-fixed-bucket": "true"}).write_arrow(rows(range(0, 40, 3), 9))
+    return table
+
+
+RENUMBERED: dict[str, Change] = {
+    "loses a row": lambda given: given.slice(1),
+    "doubles a row": lambda given: pa.concat_tables([given.slice(0, 1), given]),
+    "has another value": lambda given: with_column(given, "a", given.column("s")),
+    "has other numbers": lambda given: renumbering.shifted(given, 1),
+    "swaps numbers": lambda given: with_column(
+        given, "_SEQUENCE_NUMBER", given.column("_SEQUENCE_NUMBER").take(pa.array(range(given.num_rows))[::-1])
+    ),
+}
+
+
+@pytest.mark.parametrize("wrong", RENUMBERED)
+@pytest.mark.parametrize("engine", ["deduplicate", "aggregation"])
+def test_a_file_that_is_not_the_same_with_higher_numbers_is_found(
+    engine: str, wrong: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = with_direct(tmp_path, ENGINES[engine])
+    right = renumbering.shifted
+    monkeypatch.setattr(renumbering, "shifted", lambda given, shift: RENUMBERED[wrong](right(given, shift)))
+    monkeypatch.setitem(RENUMBERED, "has other numbers", lambda given: right(given, 1))
+    told = refused(table)
+    assert any("not the same with higher sequence numbers" in each for each in told["wrong"])
+
+
+def test_a_file_that_is_not_read_whole_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = with_direct(tmp_path)
+    right, direct = DataFileReader.batches, {entry.file.file_name for entry in live(table) if entry.bucket >= 0}
+
+    def wrong(self: DataFileReader, batch_rows: int) -> Iterator[pa.Table]:
+        for batch in right(self, batch_rows):
+            yield batch.slice(1) if self.file.file_name in direct else batch
+
+    monkeypatch.setattr(DataFileReader, "batches", wrong)
+    assert any("were read, and it holds" in each for each in refused(table)["wrong"])
+
+
+@pytest.mark.parametrize("mode", ["auto", "full", "sampled"])
+def test_an_order_that_is_not_that_of_the_commits_is_found(
+    mode: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = with_direct(tmp_path)
+    monkeypatch.setattr(postpone._Move, "_raise", lambda self, direct: self._take(direct.bucket, direct.files))
+    assert any(
+        "is not higher than those of rows committed before" in each for each in refused(table, proof=mode)["wrong"]
+    )
+    monkeypatch.undo()
+    assert not compact(None, table, proof=mode).failed
+    found = {row["id"]: row["b"] for row in table.to_arrow().to_pylist()}
+    assert found == {key: f"{2 if key % 3 else 9} of {key}" for key in range(40)}

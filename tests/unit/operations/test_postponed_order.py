@@ -9,24 +9,28 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import maintenance.compaction.postpone as postpone
 import maintenance.operations.compact_postponed as compact_postponed
 from maintenance.catalog import SetOption
 from maintenance.commit.publish import CommitIdentity
 from maintenance.compaction.postpone import PostponeCompaction
 from maintenance.format.data_file import FileSource
+from maintenance.format.manifest import FileKind, ManifestEntry
 from maintenance.fs.file_io import FileIO
-from maintenance.operations.arrivals import MOVE_FIRST
+from maintenance.operations.arrivals import MOVE_FIRST, Arrivals
 from maintenance.operations.compact import compact
 from maintenance.operations.expire_snapshots import expire_snapshots
 from maintenance.operations.fsck import fsck
 from maintenance.operations.rewrite_file_index import rewrite_file_index
 from maintenance.table.table import Table
 from maintenance.types.row_kind import kinds_of_texts
-from maintenance.write.context import WriteContext
+from maintenance.write.context import WriteContext, wall_clock_millis
+from maintenance.write.message import CommitMessage
 from maintenance.write.rows import conform
 from maintenance.write.table_write import write_rows
 from tests.models.commit_order import ENGINES, FIELDS, Record, Row, arrow, batches, by_key, fold
 from tests.tables import create_table, data_files, files_on_disk, get_table, live, open_warehouse
+from tests.unit.compaction.files import data_file
 
 POSTPONED = {"bucket": "-2", "postpone.default-bucket-num": "2"}
 
@@ -189,6 +193,39 @@ def test_what_comes_to_wait_while_others_move_is_newer_than_they_are(tmp_path: P
     expire(table)
     compact(None, table)
     assert rows(table)[1] == (2, 2)
+
+
+def test_what_another_engine_moved_is_older_than_what_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Paimon's files of level 0 do not say that a compaction wrote them; its snapshot does."""
+    right = postpone._as_compaction
+
+    def as_paimon_does(message: CommitMessage) -> CommitMessage:
+        found = right(message)
+        later = {"file_source": FileSource.APPEND, "creation_time": wall_clock_millis() + 60_000}
+        return replace(found, compact_after=tuple(replace(file, **later) for file in found.compact_after))
+
+    monkeypatch.setattr(postpone, "_as_compaction", as_paimon_does)
+    table = postponed(tmp_path)
+    direct(table, *OLD)
+    wait(table, ("+I", 1, 1, 1))
+    compact(None, overtaken(table, lambda: wait(table, ("+I", 1, 2, 2))))
+    assert {entry.file.file_source for entry in live(table)} == {FileSource.APPEND}
+    expire(table)
+    compact(None, table)
+    assert rows(table)[1] == (2, 2)
+
+
+def test_where_nothing_tells_what_waits_is_older() -> None:
+    file = data_file("direct.parquet", created=5)
+    entry = ManifestEntry(FileKind.ADD, b"", 0, 1, file)
+    expired, known = Arrivals(), Arrivals({"direct.parquet": 7})
+    assert expired.came_after(entry, (0, 5))
+    assert not expired.came_after(entry, (0, 6))
+    assert not expired.came_after(entry, (1, 0)), "its snapshot has expired, the other one has not"
+    assert known.came_after(entry, (0, 6))
+    assert not known.came_after(entry, (8, 0))
+    assert not expired.came_after(replace(entry, file=replace(file, level=1)), (0, 1))
+    assert not expired.came_after(replace(entry, file=replace(file, file_source=FileSource.COMPACT)), (0, 1))
 
 
 def test_a_file_counts_from_its_commit_not_from_its_beginning(tmp_path: Path) -> None:
