@@ -162,12 +162,20 @@ class _Written:
         """Publish a snapshot once all that it names is safe. False if it lost; what only it needed is deleted then."""
         self._flush()
         self.asked = True
-        published = self.target.snapshots.publish(snapshot)
+        published = self._is_next(snapshot) and self.target.snapshots.publish(snapshot)
         self.asked = False
         if not published:
             self.target.file_io.discard(self.writer.written[self.kept :])
             del self.writer.written[self.kept :]
         return published
+
+    def _is_next(self, snapshot: Snapshot) -> bool:
+        """Whether the snapshot that it follows is still there; the latest one always is.
+
+        If it has expired or was rolled back while this one was prepared, its number may be free, and be below the
+        latest one.
+        """
+        return snapshot.id == 1 or self.target.snapshots.exists(snapshot.id - 1)
 
     def _flush(self) -> None:
         paths, changes = self.target.paths, self.changes

@@ -1,7 +1,7 @@
 """Commits: what a snapshot says, replays, lost races, groups that lose to another writer."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,9 @@ from maintenance.format.snapshot import CommitKind, Snapshot
 from maintenance.fs.file_io import FileIO
 from maintenance.operations.compact import compact
 from maintenance.operations.compact_plan import CompactionScope, plan_compaction
+from maintenance.operations.expire_snapshots import expire_snapshots
 from maintenance.operations.rewrite_file_index import rewrite_file_index
+from maintenance.operations.rollback_to import rollback_to
 from maintenance.read.data_file import ReadContext
 from maintenance.table.table import Table
 from maintenance.write.message import CommitMessage
@@ -172,6 +174,39 @@ class Outrun(FileIO):
     def publish(self, path: str, data: bytes) -> bool:
         self.rival()
         return FileIO.publish(self, path, data)
+
+
+@dataclass(frozen=True, slots=True)
+class Slow(FileIO):
+    """Storage on which others are busy while a commit writes its manifests."""
+
+    meanwhile: list[Callable[[], object]] = field(default_factory=list)
+
+    def write_bytes(self, path: str, data: bytes) -> None:
+        FileIO.write_bytes(self, path, data)
+        if self.meanwhile and "/manifest/manifest-list-" in path:
+            self.meanwhile.pop()()
+
+
+@pytest.mark.parametrize("how", ["expired", "rolled back"])
+def test_a_snapshot_follows_the_latest_one_even_if_its_number_is_free(tmp_path: Path, how: str) -> None:
+    """Its base has expired, and the snapshot that took its number too: there it would never be seen."""
+    table = create_table(tmp_path)
+    table.write_arrow(keyed({1: "a"}))
+    table.write_arrow(keyed({2: "b"}))
+
+    def meanwhile() -> None:
+        if how == "rolled back":
+            rollback_to(table, snapshot_id=1)
+            return
+        for _ in range(3):
+            table.write_arrow(keyed({1: "rival"}))
+        expire_snapshots(table.copy({"snapshot.time-retained": "0 s"}), retain_min=1, retain_max=1)
+
+    slow = replace(table, file_io=Slow(meanwhile=[meanwhile]))
+    (made,) = slow.write_arrow(keyed({2: "mine"}))
+    assert made == table.snapshots.latest_id() == (2 if how == "rolled back" else 6)
+    assert state(table) == {1: "a" if how == "rolled back" else "rival", 2: "mine"}
 
 
 def outrun(table: Table, rival: Callable[[], object]) -> Table:
