@@ -1,7 +1,6 @@
 """Of two commits at a time the later one is the newer one, whoever has read the table first."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,21 +15,16 @@ from maintenance.commit.commit import abort, append_or_abort
 from maintenance.commit.identity import CommitIdentity
 from maintenance.errors import CommitError, ConflictError
 from maintenance.format.data_file import DataFileMeta
-from maintenance.fs.file_io import FileIO
 from maintenance.operations.compact import compact
 from maintenance.operations.expire_snapshots import expire_snapshots
 from maintenance.operations.fsck import fsck
 from maintenance.operations.rollback_to import rollback_to
 from maintenance.spark.data_writer import PaimonWriter
 from maintenance.table.table import Table
-from maintenance.types.row_kind import kinds_of_texts
-from maintenance.write.message import CommitMessage
 from maintenance.write.renumber import in_threads
 from maintenance.write.rolling import RollingFileWriter
-from maintenance.write.rows import conform
-from maintenance.write.state import WriteState
-from maintenance.write.table_write import write_rows
 from tests.models.commit_order import ENGINES, FIELDS, Record, Row, arrow, batches, by_key, fold
+from tests.races import Prepared, overtaken
 from tests.tables import create_table, data_files, files_on_disk, get_table, live, live_files
 
 LAYOUTS: dict[str, dict[str, str]] = {
@@ -52,43 +46,6 @@ def rows(table: Table) -> dict[int, Row]:
 
 def write(table: Table, records: Sequence[Record]) -> None:
     table.write_arrow(arrow(records), [kind for kind, *_ in records])
-
-
-@dataclass
-class Prepared:
-    """A writer that has written its files and is about to commit."""
-
-    table: Table
-    records: Sequence[Record]
-    state: WriteState
-    messages: Sequence[CommitMessage]
-
-    @classmethod
-    def of(cls, table: Table, records: Sequence[Record]) -> "Prepared":
-        context, state = table.write_context(), table.write_state("a")
-        kinds = kinds_of_texts([kind for kind, *_ in records])
-        return cls(table, records, state, write_rows(context, state, conform(arrow(records), kinds, context)))
-
-    def commit(self) -> tuple[int, ...]:
-        return self.table.commit_written(self.messages, CommitIdentity("a"), state=self.state)
-
-
-@dataclass(frozen=True, slots=True)
-class Outrun(FileIO):
-    """Storage on which others publish right before the snapshots of whoever has it."""
-
-    rivals: Iterator[Callable[[], object]] = field(default_factory=lambda: iter(()))
-
-    def publish(self, path: str, data: bytes) -> bool:
-        for rival in self.rivals:
-            rival()
-            break
-        return FileIO.publish(self, path, data)
-
-
-def outrun(table: Table, *rivals: Callable[[], object]) -> Table:
-    options = {**table.dynamic_options, "commit.min-retry-wait": "1 ms"}
-    return replace(table, file_io=Outrun(rivals=iter(rivals)), dynamic_options=options)
 
 
 def check(table: Table, expected: dict[int, Row]) -> None:
@@ -128,7 +85,7 @@ def test_who_is_outrun_when_publishing_comes_later(tmp_path: Path, engine: str, 
     table = create_table(tmp_path, FIELDS, options={**ENGINES[engine], **LAYOUTS[layout]})
     write(table, [*FIRST, *THEIRS[:3]])
     more: list[Record] = [*THEIRS, ("+I", 1, 7, None)]
-    write(outrun(table, lambda: write(table, THEIRS), lambda: write(table, more)), MINE)
+    write(overtaken(table, lambda: write(table, THEIRS), lambda: write(table, more)), MINE)
     commits: list[list[Record]] = [FIRST, THEIRS[:3], THEIRS, more, MINE]
     check(get_table(tmp_path), fold(engine, commits))
 
@@ -173,7 +130,7 @@ def test_a_large_commit_makes_room_for_further_ones(tmp_path: Path) -> None:
     table = create_table(tmp_path, FIELDS)
     rivals = [lambda n=n: write(table, [("+I", 1, n, n)]) for n in range(4)]
     written: list[DataFileMeta] = []
-    slow = Prepared.of(outrun(table, *rivals), MINE)
+    slow = Prepared.of(overtaken(table, *rivals), MINE)
 
     def run(function: Callable[[Any], Any], tasks: Sequence[Any]) -> list[Any]:
         written.extend(task.file for task in tasks)
@@ -191,14 +148,14 @@ def test_what_is_overtaken_again_is_written_again(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(order, "_MORE_BITS", 1)
     table = create_table(tmp_path, FIELDS, options={"changelog-producer": "input"})
     many: list[Record] = [("+I", 1, n, n) for n in range(9)]
-    write(outrun(table, *[lambda: write(table, many)] * 3), MINE)
+    write(overtaken(table, *[lambda: write(table, many)] * 3), MINE)
     check(table, fold("deduplicate", [many, MINE]))
 
 
 def test_a_changelog_of_input_has_the_numbers_of_its_rows(tmp_path: Path) -> None:
     table = create_table(tmp_path, FIELDS, options={"changelog-producer": "input", "target-file-size": "1 b"})
     mine: list[Record] = [("+I", 1, 2, 2), ("+U", 1, 3, 3), ("+I", 2, 4, 4)]
-    write(outrun(table, lambda: write(table, THEIRS)), mine)
+    write(overtaken(table, lambda: write(table, THEIRS)), mine)
     last = table.latest_snapshot()
     assert last is not None
     changes = [entry.file for entry in table.manifests.changelog_entries(last)]
@@ -279,7 +236,7 @@ def test_a_failure_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_nothing_is_deleted_while_the_outcome_is_unknown(tmp_path: Path) -> None:
     table = create_table(tmp_path, FIELDS)
-    broken = outrun(table, lambda: write(table, THEIRS), lambda: 1 / 0)
+    broken = overtaken(table, lambda: write(table, THEIRS), lambda: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         write(broken, MINE)
     assert len(files_on_disk(table) - data_files(table)) == 2, "the file as it was written, and the one that follows it"
@@ -291,9 +248,9 @@ def test_updates_and_deletions_too(tmp_path: Path) -> None:
     table = create_table(tmp_path, FIELDS)
     write(table, [("+I", key, 0, 0) for key in range(4)])
     theirs: list[Record] = [("+I", key, 5, 5) for key in (0, 1, 1, 1, 2, 2)]
-    outrun(table, lambda: write(table, theirs)).update({"a": 7}, "id = 1")
+    overtaken(table, lambda: write(table, theirs)).update({"a": 7}, "id = 1")
     assert rows(table)[1] == (7, 0)
-    outrun(table, lambda: write(table, theirs)).delete("id = 2")
+    overtaken(table, lambda: write(table, theirs)).delete("id = 2")
     assert rows(table) == {0: (5, 5), 1: (5, 5), 3: (0, 0)}
 
 

@@ -1,6 +1,6 @@
 """Rows that wait for their bucket keep their place among those that are written straight into it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,23 +12,19 @@ from hypothesis import strategies as st
 import maintenance.compaction.postpone as postpone
 import maintenance.operations.compact_postponed as compact_postponed
 from maintenance.catalog import SetOption
-from maintenance.commit.publish import CommitIdentity
 from maintenance.compaction.postpone import PostponeCompaction
 from maintenance.format.data_file import FileSource
 from maintenance.format.manifest import FileKind, ManifestEntry
-from maintenance.fs.file_io import FileIO
 from maintenance.operations.arrivals import MOVE_FIRST, Arrivals
 from maintenance.operations.compact import compact
 from maintenance.operations.expire_snapshots import expire_snapshots
 from maintenance.operations.fsck import fsck
 from maintenance.operations.rewrite_file_index import rewrite_file_index
 from maintenance.table.table import Table
-from maintenance.types.row_kind import kinds_of_texts
-from maintenance.write.context import WriteContext, wall_clock_millis
+from maintenance.write.context import wall_clock_millis
 from maintenance.write.message import CommitMessage
-from maintenance.write.rows import conform
-from maintenance.write.table_write import write_rows
 from tests.models.commit_order import ENGINES, FIELDS, Record, Row, arrow, batches, by_key, fold
+from tests.races import Prepared, overtaken
 from tests.tables import create_table, data_files, files_on_disk, get_table, live, open_warehouse
 from tests.unit.compaction.files import data_file
 
@@ -138,23 +134,6 @@ def test_rows_that_still_wait_when_a_table_gets_fixed_buckets(tmp_path: Path) ->
     assert rows(table) == {0: (0, 0), 1: (0, 0), 3: (0, 0)}
 
 
-@dataclass(frozen=True, slots=True)
-class Overtaken(FileIO):
-    """Storage on which others publish right before the snapshots of whoever has it, once."""
-
-    rivals: list[Callable[[], object]] = field(default_factory=list)
-
-    def publish(self, path: str, data: bytes) -> bool:
-        if self.rivals:
-            self.rivals.pop(0)()
-        return FileIO.publish(self, path, data)
-
-
-def overtaken(table: Table, *rivals: Callable[[], object]) -> Table:
-    options = {**table.dynamic_options, "commit.min-retry-wait": "1 ms"}
-    return replace(table, file_io=Overtaken(rivals=list(rivals)), dynamic_options=options)
-
-
 def test_what_is_written_while_rows_move_is_newer(tmp_path: Path) -> None:
     table = postponed(tmp_path)
     direct(table, *OLD)
@@ -174,11 +153,9 @@ def test_what_is_committed_after_the_move_is_newer(tmp_path: Path) -> None:
     table = postponed(tmp_path)
     direct(table, *OLD)
     wait(table, *[("+I", 1, n, n) for n in range(9)])
-    records: list[Record] = [("+I", 1, 77, 77)]
-    context, state = table.write_context(), table.write_state("slow")
-    messages = write_rows(context, state, conform(arrow(records), kinds_of_texts(["+I"]), context))
+    slow = Prepared.of(table, [("+I", 1, 77, 77)])
     compact(None, table)
-    table.commit_written(messages, CommitIdentity("slow"), state=state)
+    slow.commit()
     assert rows(table)[1] == (77, 77)
     compact(None, table, full=True)
     assert rows(table)[1] == (77, 77)
@@ -234,12 +211,9 @@ def test_a_file_counts_from_its_commit_not_from_its_beginning(tmp_path: Path) ->
         table = create_table(tmp_path, FIELDS, options=POSTPONED, name=f"db.{first}")
         direct(table, *OLD)
         late = table if first == "direct" else table.copy({"postpone.batch-write-fixed-bucket": "false"})
-        context: WriteContext = late.write_context()
-        state = late.write_state("slow")
-        given = conform(arrow([("+I", 1, 77, 77)]), kinds_of_texts(["+I"]), context)
-        messages = write_rows(context, state, given)
+        slow = Prepared.of(late, [("+I", 1, 77, 77)])
         (wait if first == "direct" else direct)(table, ("+I", 1, 1, 1))
-        late.commit_written(messages, CommitIdentity("slow"), state=state)
+        slow.commit()
         direct(table, ("+I", 0, 9, 9))
         expire(table)
         compact(None, table)
