@@ -1,5 +1,5 @@
 # make demo   the whole pipeline on real data, then a report     make test        the tests
-# make ui     Dagster's web server and daemon                    make test-slow   the long tests: crashes of whole runs, clusters
+# make ui     Dagster's web server and daemon                    make test-slow   the long tests: crashes, clusters, Flink
 .DEFAULT_GOAL := help
 .PHONY: help demo ui test test-slow soak lint benchmarks lock clean install-run install-test
 
@@ -46,6 +46,7 @@ test: install-test
 test-slow: install-test
 	@scripts/install pypaimon
 	@scripts/fetch-paimon-core
+	@scripts/fetch-flink
 	@scripts/chromium >/dev/null || { echo "No Chromium: the tests in a browser are skipped." >&2; [ "$$CI" != true ]; }
 	@echo "Screenshots of the tests in a browser: $${BROWSER_ARTIFACTS:-.artifacts/browser}"
 	@$(JAVA) && export JAVA_HOME && $(PYTEST) -m slow $(ARGS)

@@ -14,14 +14,28 @@ class JavaError(Exception):
 
 
 class JavaProcess:
-    """Calls methods of `Oracle` in the Java process; attributes are its methods."""
+    """Calls methods of `Oracle` in the Java process; attributes are its methods.
 
-    def __init__(self) -> None:
+    Args: `server`: what answers there; gets the connection and `arguments`.
+    """
+
+    def __init__(self, server: Callable[..., None] | None = None, *arguments: Any) -> None:
         context = multiprocessing.get_context("spawn")
         self._connection, theirs = context.Pipe()
-        self._process = context.Process(target=serve, args=(theirs,), daemon=True)
+        self._process = context.Process(target=server or serve, args=(theirs, *arguments), daemon=True)
         self._process.start()
         theirs.close()
+
+    @property
+    def pid(self) -> int:
+        assert self._process.pid is not None
+        return self._process.pid
+
+    def kill(self) -> None:
+        """End the process as a crash would."""
+        self._process.kill()
+        self._process.join()
+        self._connection.close()
 
     def __getattr__(self, method: str) -> Callable[..., Any]:
         if method.startswith("_"):
@@ -48,18 +62,22 @@ class JavaProcess:
 
 def serve(connection: Connection) -> None:
     """Answer calls until the other side hangs up. Runs in the Java process."""
-    import jpype
-
     from tests.java.core import start
     from tests.java.oracle import Oracle
 
-    oracle = Oracle(start())
+    answer(connection, Oracle(start()))
+
+
+def answer(connection: Connection, target: Any) -> None:
+    """Answer calls of methods of `target` until the other side hangs up."""
+    import jpype
+
     while True:
         try:
             method, args, kwargs = connection.recv()
         except EOFError:
             return
         try:
-            connection.send((True, getattr(oracle, method)(*args, **kwargs)))
+            connection.send((True, getattr(target, method)(*args, **kwargs)))
         except (jpype.JException, TypeError, AttributeError, KeyError) as error:
             connection.send((False, f"{type(error).__name__}: {error}"))
