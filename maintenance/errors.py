@@ -104,6 +104,12 @@ class MissingFileError(NotFoundError):
     error_class = ErrorClass.DAMAGE
 
 
+class ExpiredError(PaimonError):
+    """A snapshot or tag was expired by somebody while it was read. Nothing is damaged: others can be read."""
+
+    error_class = ErrorClass.CONFLICT
+
+
 class AlreadyExistsError(PaimonError):
     """A database, table, tag or file that was to be created exists."""
 

@@ -17,6 +17,7 @@ from maintenance.errors import (
     CommitError,
     ConflictError,
     DataError,
+    ExpiredError,
     StorageError,
     WriteError,
     storage_fix,
@@ -105,18 +106,22 @@ def publish(
     written = _Written(target, _manifest_writer(target))
     try:
         for attempt in waits.attempts():
-            latest = target.snapshots.latest()
-            planned = changes(latest) if callable(changes) else changes
-            conflict = check(target, planned, latest)
-            if conflict is not None:
-                written.discard()
-                return None, conflict, attempt
-            planned = prepare(planned, latest)
-            written.take(planned)
-            # A lost race means others commit quickly: then only the first attempt spends time on merging manifests.
-            snapshot = _snapshot(target, planned, identity, latest, written, merge=attempt == 1)
-            if written.publish(snapshot):
-                return snapshot, None, attempt
+            try:
+                latest = target.snapshots.latest()
+                planned = changes(latest) if callable(changes) else changes
+                conflict = check(target, planned, latest)
+                if conflict is not None:
+                    written.discard()
+                    return None, conflict, attempt
+                planned = prepare(planned, latest)
+                written.take(planned)
+                # A lost race means others commit quickly: then only the first attempt spends time on merging manifests.
+                snapshot = _snapshot(target, planned, identity, latest, written, merge=attempt == 1)
+                if written.publish(snapshot):
+                    return snapshot, None, attempt
+            except ExpiredError:
+                # The newest snapshot expired while it was read, so there is a newer one.
+                written.retreat()
     except BaseException as error:
         written.discard_unless_published(error)
         if isinstance(error, OSError) and not written.asked:
@@ -165,8 +170,7 @@ class _Written:
         published = self._is_next(snapshot) and self.target.snapshots.publish(snapshot)
         self.asked = False
         if not published:
-            self.target.file_io.discard(self.writer.written[self.kept :])
-            del self.writer.written[self.kept :]
+            self.retreat()
         return published
 
     def _is_next(self, snapshot: Snapshot) -> bool:
@@ -176,6 +180,11 @@ class _Written:
         latest one.
         """
         return snapshot.id == 1 or self.target.snapshots.exists(snapshot.id - 1)
+
+    def retreat(self) -> None:
+        """Delete what only the last attempt needed."""
+        self.target.file_io.discard(self.writer.written[self.kept :])
+        del self.writer.written[self.kept :]
 
     def _flush(self) -> None:
         paths, changes = self.target.paths, self.changes

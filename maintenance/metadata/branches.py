@@ -6,6 +6,7 @@ Source: metadata section 10.7, Java `BranchManager`.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from maintenance.errors import MissingFileError
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.changelogs import Changelogs
 from maintenance.metadata.paths import MAIN_BRANCH, TablePaths
@@ -45,7 +46,12 @@ class Branches:
         return Changelogs(self.file_io, replace(self.paths, branch=branch))
 
     def options(self, branch: str) -> Mapping[str, str]:
-        """Table options of a branch, of its newest schema."""
+        """Table options of a branch, of its newest schema; none if it was deleted meanwhile."""
         schemas = Schemas(self.file_io, replace(self.paths, branch=branch).schema_folder())
-        ids = schemas.list_ids()
-        return schemas.get(ids[-1]).options if ids else {}
+        try:
+            latest = schemas.latest()
+        except MissingFileError:
+            if branch in self.names():
+                raise
+            return {}
+        return {} if latest is None else latest.options

@@ -7,7 +7,7 @@ listing their folders. What the files hold is not read.
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from maintenance.errors import CorruptFileError, NotFoundError
+from maintenance.errors import CorruptFileError, ExpiredError, MissingFileError
 from maintenance.format.index_manifest import IndexManifestEntry
 from maintenance.format.manifest import FileKind, ManifestEntry
 from maintenance.format.snapshot import Snapshot
@@ -23,8 +23,8 @@ _File = tuple[str, int | None]
 def check_complete(manifests: Manifests, snapshot: Snapshot) -> None:
     """Check that a state can be read: all its files are there, with the sizes that name them.
 
-    Raises: CorruptFileError: a file is missing, damaged, or holds another one's content; NotFoundError: a schema is
-        missing.
+    Raises: CorruptFileError: a file is missing, damaged, or holds another one's content; MissingFileError: a schema is
+        missing; ExpiredError: the snapshot is gone by now.
     """
     live = manifests.live_entries(snapshot)
     index = manifests.read_index(snapshot)
@@ -42,7 +42,7 @@ def is_untouched(manifests: Manifests, snapshot: Snapshot) -> bool:
         check_complete(manifests, snapshot)
         added = (entry for entry in manifests.changelog_entries(snapshot) if entry.kind == FileKind.ADD)
         _check_stored(manifests, list(_data_files(manifests, added)))
-    except (CorruptFileError, NotFoundError):
+    except (CorruptFileError, MissingFileError, ExpiredError):
         return False
     return True
 

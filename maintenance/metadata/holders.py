@@ -10,6 +10,7 @@ Source: metadata sections 8.1, 10.1, 10.2; stricter than Java, which asks only t
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from maintenance.errors import CorruptFileError
@@ -19,7 +20,7 @@ from maintenance.format.manifest_list import ManifestFileMeta
 from maintenance.format.snapshot import Snapshot
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.completeness import check_vectors, is_untouched
-from maintenance.metadata.identity import check_size
+from maintenance.metadata.identity import RESTORE, check_size
 from maintenance.metadata.manifests import Manifests, merge_scan
 from maintenance.metadata.paths import MAIN_BRANCH
 from maintenance.metadata.snapshots import Snapshots
@@ -34,14 +35,20 @@ class Holder:
 
     Attributes:
         name: for messages, such as ``tag 'a' of branch b``.
+        branch: that it is of.
         is_changelog: only changes are held; `delta`: those of the delta, as there is no changelog producer.
     """
 
     name: str
     snapshot: Snapshot
     is_tag: bool
+    branch: str = MAIN_BRANCH
     is_changelog: bool = False
     delta: bool = False
+
+    def manifests(self, manifests: Manifests) -> Manifests:
+        """To read what it needs. `manifests`: of any branch of the table."""
+        return replace(manifests, paths=replace(manifests.paths, branch=self.branch))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +94,7 @@ class Needed:
         """Names among the candidates, and of the files beside them, that belong to a file that a holder needs.
 
         Raises: CorruptFileError: a manifest cannot be read, or is not what its list says; a deletion vector is of a
-            file that does not live. The message names the holder.
+            file that does not live. The message names the holder. ExpiredError: the holder is gone by now.
         """
         if not candidates:
             return set()
@@ -110,10 +117,8 @@ class Needed:
 
         def found(item: tuple[ManifestFileMeta, Holder]) -> list[ManifestEntry]:
             meta, holder = item
-            try:
+            with _naming(holder, manifests):
                 return [entry for entry in manifests.read_manifest(meta) if entry.file.file_name in wanted]
-            except CorruptFileError as error:
-                raise _unreadable(holder, error) from error
 
         metas = {m.file_name: (m, state.holder) for state in (*self.states, *self.deltas) for m in state.manifests}
         with ThreadPoolExecutor(READERS) as pool:
@@ -195,10 +200,10 @@ def holders_of(
         with ThreadPoolExecutor(READERS) as pool:
             read = list(pool.map(snapshots.find, ids))
         # One that vanished since was given up by another expiry.
-        found += [Holder(f"snapshot {s.id}{where}", s, False) for s in read if s is not None]
+        found += [Holder(f"snapshot {s.id}{where}", s, False, name) for s in read if s is not None]
         for tag_name, tag in branches.tags(name).all().items():
             if name != branch or tag_name not in without_tags:
-                found.append(Holder(f"tag '{tag_name}'{where}", tag.snapshot, True))
+                found.append(Holder(f"tag '{tag_name}'{where}", tag.snapshot, True, name))
         changes = {changelog.id: changelog for changelog in branches.changelogs(name).all()}
         if name == branch:
             changes |= {snapshot.id: snapshot for snapshot in to_changelogs}
@@ -206,7 +211,7 @@ def holders_of(
         if changes:
             delta = table_options.CHANGELOG_PRODUCER.of(branches.options(name)) == "none"
             found += [
-                Holder(f"changelog {i}{where}", changelog, is_tag=False, is_changelog=True, delta=delta)
+                Holder(f"changelog {i}{where}", changelog, False, name, is_changelog=True, delta=delta)
                 for i, changelog in changes.items()
             ]
     return found
@@ -216,6 +221,7 @@ def needed_by(holders: Sequence[Holder], manifests: Manifests) -> Needed:
     """What these holders need.
 
     Raises: CorruptFileError: a file that one of them needs is missing or damaged; the message names the holder.
+        ExpiredError: the holder is gone by now.
     """
     distinct = list({_state_key(h.snapshot): h for h in holders if not h.is_changelog}.values())
     with ThreadPoolExecutor(READERS) as pool:
@@ -249,15 +255,13 @@ def _shared(state: HeldState, known: dict[str, ManifestFileMeta]) -> HeldState:
 
 def _check_stored(state: HeldState, stored: Mapping[str, int], manifests: Manifests) -> None:
     """Whether the manifests of a state are there, with the sizes that its lists say. Raises: CorruptFileError."""
-    for meta in state.manifests:
-        path = manifests.paths.manifest(meta.file_name)
-        size = stored.get(meta.file_name)
-        if size is None:
-            raise _unreadable(state.holder, CorruptFileError("a manifest is missing", path, ""))
-        try:
+    with _naming(state.holder, manifests):
+        for meta in state.manifests:
+            path = manifests.paths.manifest(meta.file_name)
+            size = stored.get(meta.file_name)
+            if size is None:
+                raise CorruptFileError("a manifest is missing", path, RESTORE)
             check_size(meta.file_size, size, path)
-        except CorruptFileError as error:
-            raise _unreadable(state.holder, error) from error
 
 
 def _vectors(state: HeldState) -> Iterator[DeletionVectorRange]:
@@ -268,12 +272,9 @@ def _vectors(state: HeldState) -> Iterator[DeletionVectorRange]:
 def _check_vectors(state: HeldState, live: Sequence[ManifestEntry], manifests: Manifests) -> None:
     """As `check_vectors`; the message names the holder."""
     name = state.holder.snapshot.index_manifest
-    if name is None:
-        return
-    try:
-        check_vectors(state.index, live, manifests.paths.manifest(name))
-    except CorruptFileError as error:
-        raise _unreadable(state.holder, error) from error
+    if name is not None:
+        with _naming(state.holder, manifests):
+            check_vectors(state.index, live, manifests.paths.manifest(name))
 
 
 def _holds_delta(holder: Holder) -> bool:
@@ -281,10 +282,8 @@ def _holds_delta(holder: Holder) -> bool:
 
 
 def _delta_of(holder: Holder, manifests: Manifests, stored: Collection[str]) -> HeldState:
-    try:
-        metas = manifests.delta_manifests(holder.snapshot)
-    except CorruptFileError as error:
-        raise _unreadable(holder, error) from error
+    with _naming(holder, manifests):
+        metas = holder.manifests(manifests).delta_manifests(holder.snapshot)
     return HeldState(holder, tuple(meta for meta in metas if meta.file_name in stored))
 
 
@@ -293,16 +292,21 @@ def _state_key(snapshot: Snapshot) -> tuple[str | None, ...]:
 
 
 def _state_of(holder: Holder, manifests: Manifests) -> HeldState:
+    of_branch = holder.manifests(manifests)
+    with _naming(holder, manifests):
+        metas = of_branch.data_manifests(holder.snapshot)
+        return HeldState(holder, tuple(metas), tuple(of_branch.read_index(holder.snapshot)))
+
+
+@contextmanager
+def _naming(holder: Holder, manifests: Manifests) -> Iterator[None]:
+    """Errors inside name the holder, or are `ExpiredError` if it is gone by then."""
     try:
-        metas = manifests.data_manifests(holder.snapshot)
-        return HeldState(holder, tuple(metas), tuple(manifests.read_index(holder.snapshot)))
+        with holder.manifests(manifests).reading(holder.snapshot, changes=holder.is_changelog):
+            yield
     except CorruptFileError as error:
-        raise _unreadable(holder, error) from error
-
-
-def _unreadable(holder: Holder, error: CorruptFileError) -> CorruptFileError:
-    return CorruptFileError(
-        f"{holder.name} cannot be read whole, so nothing is deleted: {error.found}",
-        error.where,
-        "If another program's expiry died, let it finish; else restore the file, delete the tag, or roll back.",
-    )
+        raise CorruptFileError(
+            f"{holder.name} cannot be read whole, so nothing is deleted: {error.found}",
+            error.where,
+            "If another program's expiry died, let it finish; else restore the file, delete the tag, or roll back.",
+        ) from error

@@ -8,6 +8,7 @@ import uuid
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 from maintenance.errors import CorruptFileError
@@ -37,6 +38,7 @@ from maintenance.format.partition_stats import partition_stats_of
 from maintenance.format.snapshot import Snapshot
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.cache import metadata_cache
+from maintenance.metadata.expired import unless_expired
 from maintenance.metadata.identity import check_size, unexpected
 from maintenance.metadata.paths import TablePaths
 from maintenance.types.data_type import DataType
@@ -65,7 +67,11 @@ def keep_all(_: object) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Manifests:
-    """Reads manifests of a table."""
+    """Reads manifests of a table.
+
+    What is asked of a snapshot raises `ExpiredError` if a file is missing because the snapshot is gone; `paths` must be
+    of its branch.
+    """
 
     file_io: FileIO
     paths: TablePaths
@@ -119,11 +125,19 @@ class Manifests:
             counts.check(columns.counts, path)
         return columns.select(selection)
 
+    def reading(self, snapshot: Snapshot, *, changes: bool = False) -> AbstractContextManager[None]:
+        """Errors inside are `ExpiredError` if the snapshot is gone by then. `changes`: as of `unless_expired`."""
+        return unless_expired(self.file_io, self.paths, snapshot.id, changes=changes)
+
     def read_index(self, snapshot: Snapshot) -> list[IndexManifestEntry]:
         """The complete index state of a snapshot."""
         if snapshot.index_manifest is None:
             return []
-        name = snapshot.index_manifest
+        with self.reading(snapshot):
+            return self.read_index_manifest(snapshot.index_manifest)
+
+    def read_index_manifest(self, name: str) -> list[IndexManifestEntry]:
+        """The entries of an index manifest."""
         return parse_index_manifest(self._read(name), self.paths.manifest(name))
 
     def hash_files(self, snapshot: Snapshot) -> dict[tuple[bytes, int], IndexManifestEntry]:
@@ -149,8 +163,9 @@ class Manifests:
 
     def data_manifests(self, snapshot: Snapshot) -> list[ManifestFileMeta]:
         """Base list, then delta list."""
-        base = self.read_list(snapshot.base_manifest_list, snapshot.base_manifest_list_size)
-        found = base + self.delta_manifests(snapshot)
+        with self.reading(snapshot):
+            base = self.read_list(snapshot.base_manifest_list, snapshot.base_manifest_list_size)
+            found = base + self._delta_manifests(snapshot)
         twice = [name for name, count in Counter(meta.file_name for meta in found).items() if count > 1]
         if twice:
             lists = f"{snapshot.base_manifest_list} and {snapshot.delta_manifest_list}"
@@ -160,13 +175,18 @@ class Manifests:
 
     def delta_manifests(self, snapshot: Snapshot) -> list[ManifestFileMeta]:
         """The manifests of what the snapshot changed."""
+        with self.reading(snapshot, changes=True):
+            return self._delta_manifests(snapshot)
+
+    def _delta_manifests(self, snapshot: Snapshot) -> list[ManifestFileMeta]:
         return self.read_list(snapshot.delta_manifest_list, snapshot.delta_manifest_list_size)
 
     def changelog_manifests(self, snapshot: Snapshot) -> list[ManifestFileMeta]:
         """The manifests of the changelog that the snapshot carries."""
         if snapshot.changelog_manifest_list is None:
             return []
-        return self.read_list(snapshot.changelog_manifest_list, snapshot.changelog_manifest_list_size)
+        with self.reading(snapshot, changes=True):
+            return self.read_list(snapshot.changelog_manifest_list, snapshot.changelog_manifest_list_size)
 
     def entries_of(
         self, manifests: Sequence[ManifestFileMeta], selection: EntrySelection = EVERY_ENTRY
@@ -191,11 +211,14 @@ class Manifests:
 
     def delta_entries(self, snapshot: Snapshot) -> list[ManifestEntry]:
         """What the snapshot changed."""
-        return list(self.entries_of(self.delta_manifests(snapshot)))
+        with self.reading(snapshot, changes=True):
+            return list(self.entries_of(self._delta_manifests(snapshot)))
 
     def changelog_entries(self, snapshot: Snapshot) -> list[ManifestEntry]:
         """The changelog files that the snapshot carries."""
-        return list(self.entries_of(self.changelog_manifests(snapshot)))
+        manifests = self.changelog_manifests(snapshot)
+        with self.reading(snapshot, changes=True):
+            return list(self.entries_of(manifests))
 
     def live_entries(
         self,
@@ -205,7 +228,8 @@ class Manifests:
     ) -> list[ManifestEntry]:
         """The live files of a snapshot that are wanted, in manifest order."""
         manifests = [manifest for manifest in self.data_manifests(snapshot) if keep_manifest(manifest)]
-        return merge_scan(self.entries_of(manifests, selection))
+        with self.reading(snapshot):
+            return merge_scan(self.entries_of(manifests, selection))
 
 
 def merge_scan(entries: Iterable[ManifestEntry]) -> list[ManifestEntry]:

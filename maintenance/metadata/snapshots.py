@@ -7,7 +7,7 @@ otherwise the folder is listed. Source: Java `SnapshotManager`, `HintFileUtils`.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from maintenance.errors import CorruptFileError, NotFoundError
+from maintenance.errors import ExpiredError, NotFoundError
 from maintenance.format.snapshot import Snapshot, parse_snapshot, serialize_snapshot
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata import hints
@@ -18,6 +18,7 @@ from maintenance.metadata.paths import TablePaths
 
 _PREFIX = "snapshot-"
 _MAX_GAP = 300
+_LOOKED_UP = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,17 +89,19 @@ class Snapshots:
         return through(kept, path, version, read, lambda _: 1)
 
     def latest(self) -> Snapshot | None:
-        """The newest snapshot; looked up again if an expiry or rollback removes it meanwhile."""
-        for _ in range(3):
+        """The newest snapshot; looked up again if an expiry or rollback removes it meanwhile.
+
+        Raises: ExpiredError: that happens each time; CorruptFileError.
+        """
+        for _ in range(_LOOKED_UP):
             snapshot_id = self.latest_id()
             if snapshot_id is None:
                 return None
             snapshot = self.find(snapshot_id)
             if snapshot is not None:
                 return snapshot
-        raise CorruptFileError(
-            f"snapshot {snapshot_id} is listed and cannot be read", self.paths.snapshot_folder(), "Roll back to a tag."
-        )
+        found = f"snapshot {snapshot_id} was the newest one, and gone when it was read, as others before it"
+        raise ExpiredError(found, self.paths.snapshot_folder(), "Read again. Keep snapshots longer than a read takes.")
 
     def earliest(self) -> Snapshot | None:
         """The oldest snapshot that can be read; those that vanish meanwhile are skipped."""

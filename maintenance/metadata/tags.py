@@ -5,6 +5,7 @@ deleted until all of it is gone.
 """
 
 import uuid
+from contextlib import suppress
 from dataclasses import dataclass
 
 from maintenance.errors import NotFoundError
@@ -86,4 +87,9 @@ class Tags:
         """Retired tags whose files are not all deleted, by the path of their record."""
         listed = self.file_io.list_names(self.paths.tag_folder())
         paths = (f"{self.paths.tag_folder()}/{name}" for name in sorted(listed) if name.startswith(_RETIRED))
-        return {path: parse_tag(self.file_io.read_settled(path), path) for path in paths}
+        found: dict[str, Tag] = {}
+        for path in paths:
+            # One whose removal ends meanwhile is left out.
+            with suppress(FileNotFoundError):
+                found[path] = parse_tag(self.file_io.read_settled(path), path)
+        return found

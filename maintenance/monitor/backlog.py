@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 from maintenance.format.manifest import FileKind, ManifestEntry
 from maintenance.format.snapshot import CommitKind, Snapshot
+from maintenance.metadata.expired import reads_again
 from maintenance.metadata.paths import partition_text_of
 from maintenance.monitor.freshness import freshness
 from maintenance.monitor.judgement import Judgement
@@ -41,6 +42,7 @@ class BacklogLimits:
     max_invisible: timedelta = timedelta(minutes=15)
 
 
+@reads_again
 def judge_backlog(table: Table, limits: BacklogLimits, now: datetime) -> tuple[Judgement, ...]:
     """All judgements over backlogs. `now`: with a time zone."""
     snapshot = table.latest_snapshot()

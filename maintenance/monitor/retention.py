@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from maintenance.format.snapshot import Snapshot
+from maintenance.metadata.expired import reads_again
 from maintenance.monitor.judgement import Judgement
 from maintenance.options import table as table_options
 from maintenance.table.table import Table
@@ -26,6 +27,7 @@ class Blocker:
     bytes: int
 
 
+@reads_again
 def retention_blockers(table: Table, now: datetime, *, max_age: timedelta | None = None) -> Judgement:
     """Nobody holds back what should have expired.
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from maintenance.format.manifest import ManifestEntry
 from maintenance.format.snapshot import Snapshot
+from maintenance.metadata.expired import reads_again
 from maintenance.monitor.backlog import CHANGES_LATER, commits_without_changelog, small_file_size
 from maintenance.monitor.visibility import hides, invisible, told
 from maintenance.options import table as table_options
@@ -63,6 +64,7 @@ def compaction_need(table: Table) -> CompactionNeed:
     return judge(table, table_shape(table))
 
 
+@reads_again
 def judge(table: Table, shape: TableShape, triggers: Triggers = Triggers()) -> CompactionNeed:
     """The same from a shape that is known, with further triggers."""
     snapshot = table.latest_snapshot()

@@ -12,6 +12,7 @@ from itertools import islice
 
 from maintenance.format.manifest import FileKind, ManifestEntry
 from maintenance.format.snapshot import CommitKind, Snapshot
+from maintenance.metadata.expired import reads_again
 from maintenance.metadata.paths import partition_text_of
 from maintenance.monitor.judgement import Judgement
 from maintenance.options import table as table_options
@@ -64,6 +65,7 @@ class Damage:
         return f"{by} drops deletions of rows in {self.files[0]}{more}"
 
 
+@reads_again
 def deletion_vectors_intact(table: Table, *, limit: int = 100) -> Judgement:
     """No deleted rows have come back. `limit`: snapshots that are compared with the one before."""
     snapshot = table.latest_snapshot()

@@ -23,10 +23,19 @@ from maintenance.compaction.postpone import Distributed, PostponeTask, check_sha
 from maintenance.compaction.proof.settings import ProofSettings, together
 from maintenance.compaction.rewrite import CompactionResult, CompactionTask, rewrite_bucket
 from maintenance.compaction.sorting import SortTask
-from maintenance.errors import CommitError, ConflictError, PaimonError, ProofError, UnexpectedError
+from maintenance.errors import (
+    CommitError,
+    ConflictError,
+    ErrorClass,
+    ExpiredError,
+    PaimonError,
+    ProofError,
+    UnexpectedError,
+)
 from maintenance.format.data_file import DataFileMeta
 from maintenance.format.index_manifest import IndexManifestEntry
 from maintenance.format.snapshot import Snapshot
+from maintenance.metadata.expired import again_if_expired, is_held
 from maintenance.operations.compact_plan import CompactionPlan, CompactionScope, Group, Unit, plan_compaction, scope_of
 from maintenance.operations.compact_postponed import PostponedPlan, plan_postponed
 from maintenance.operations.compact_report import (
@@ -251,7 +260,7 @@ class _Compaction:
 
     def _plan(self, scope: CompactionScope) -> CompactionPlan:
         planned = plan_compaction if self._by is None else plan_sorting
-        plan = planned(self._table, scope, now_millis=wall_clock_millis())
+        plan = again_if_expired(lambda: planned(self._table, scope, now_millis=wall_clock_millis()))
         if self._only is not None:
             plan = replace(plan, units=tuple(filter(self._only, plan.units)))
         for group, files in plan.idle.items():
@@ -266,14 +275,39 @@ class _Compaction:
 
     def _attempt(self, plan: CompactionPlan, *, retried: bool) -> Mapping[Group, str]:
         """Rewrite and commit the units of a plan. Returns the groups that another writer changed meanwhile."""
-        # Before the work: another writer may expire the snapshot meanwhile.
-        index = self._index(plan.snapshot)
+        try:
+            # Before the work: another writer may expire the snapshot meanwhile.
+            index = self._index(plan.snapshot)
+        except ExpiredError as gone:
+            return {(unit.partition, unit.bucket): str(gone) for unit in plan.units}
         finished: list[tuple[Unit, CompactionResult]] = []
+        expired: dict[Group, str] = {}
         for unit, outcome in self._rewritten(plan):
-            if isinstance(outcome, TaskError):
-                self.ledger.fail_unit(unit, outcome.told(f"table {self._table.identifier}"))
-            else:
+            if not isinstance(outcome, TaskError):
                 finished.append((unit, outcome))
+                continue
+            error = outcome.told(f"table {self._table.identifier}")
+            if self._has_expired(plan.snapshot, error):
+                expired[unit.partition, unit.bucket] = str(error)
+            else:
+                self.ledger.fail_unit(unit, error)
+        return {**expired, **self._finish(plan, index, finished, retried=retried)}
+
+    def _has_expired(self, snapshot: Snapshot | None, error: PaimonError) -> bool:
+        """Whether a file is missing as another writer replaced it, and the snapshot with it expired."""
+        if error.error_class != ErrorClass.DAMAGE or snapshot is None:
+            return False
+        return not is_held(self._table.file_io, self._table.paths, snapshot.id)
+
+    def _finish(
+        self,
+        plan: CompactionPlan,
+        index: Sequence[IndexManifestEntry] | None,
+        finished: Sequence[tuple[Unit, CompactionResult]],
+        *,
+        retried: bool,
+    ) -> Mapping[Group, str]:
+        """Commit what was rewritten. Returns the groups that another writer changed meanwhile."""
         if index is None:
             results = [result for _, result in finished]
             return self._commit(results, [result.message for result in results], retried=retried)
@@ -335,7 +369,7 @@ class _Compaction:
     # Rows that wait in the postpone bucket
 
     def _plan_postponed(self) -> PostponedPlan:
-        return plan_postponed(self._table, self._scope, now_millis=wall_clock_millis())
+        return again_if_expired(lambda: plan_postponed(self._table, self._scope, now_millis=wall_clock_millis()))
 
     def _distribute(self, max_retries: int) -> None:
         """Give the rows that wait their buckets. What another writer changed is planned anew, as far as it is left."""
@@ -365,21 +399,29 @@ class _Compaction:
         done = run_tasks(self._spark, distribute, tasks)
         results: list[CompactionResult] = []
         kept: list[CommitMessage] = []
+        expired: dict[Group, str] = {}
         for partition in dict.fromkeys(unit.partition for unit in plan.units):
             parts = [
                 (task, out) for task, out in zip(tasks, done, strict=True) if task.compaction.partition == partition
             ]
-            written = self._whole(parts)
-            if written:
+            written = self._whole(parts, plan.snapshot)
+            if written is None:
+                expired[partition, POSTPONE_BUCKET] = "what it read was replaced and expired meanwhile"
+            elif written:
                 rows = sum(file.row_count for file in parts[0][0].compaction.files)
                 proof = together([part.proof for part in written])
                 results.append(CompactionResult(leaving(parts[0][0].compaction), rows, rows, proof=proof))
                 kept += [message for part in written for message in part.messages]
         lost = self._commit(results, [*(result.message for result in results), *kept], retried=retried)
-        return {group: reason for group, reason in lost.items() if group[1] == POSTPONE_BUCKET}
+        return {**expired, **{group: reason for group, reason in lost.items() if group[1] == POSTPONE_BUCKET}}
 
-    def _whole(self, parts: "Sequence[tuple[PostponeTask, Distributed | TaskError]]") -> list[Distributed]:
-        """What the units of one partition wrote; nothing if one failed, and nothing of it stays then."""
+    def _whole(
+        self, parts: "Sequence[tuple[PostponeTask, Distributed | TaskError]]", snapshot: Snapshot | None
+    ) -> list[Distributed] | None:
+        """What the units of one partition wrote; nothing if one failed, and nothing of it stays then.
+
+        None if what they read has expired. Args: `snapshot`: that they were planned on.
+        """
         written = [out for _, out in parts if not isinstance(out, TaskError)]
         errors: list[PaimonError] = [out.told(self._table.identifier) for _, out in parts if isinstance(out, TaskError)]
         if not errors:
@@ -390,6 +432,8 @@ class _Compaction:
                 errors.append(error)
         else:
             abort(self._table.commit_target(), [message for part in written for message in part.messages])
+            if all(self._has_expired(snapshot, error) for error in errors):
+                return None
         unit = parts[0][0].compaction
         self.ledger.fail_files(_group(leaving(unit)), unit.files, errors)
         return []

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from maintenance.format.snapshot import Snapshot
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.changelogs import Changelogs
+from maintenance.metadata.expired import again_if_expired
 from maintenance.metadata.hints import EARLIEST
 from maintenance.metadata.holders import holders_of, needed_by
 from maintenance.operations.expiry_rules import ChangelogRetention, plan_changelogs
@@ -84,7 +85,7 @@ def expire_changelogs(
     if not delete_all:
         due = plan_changelogs(list(found), latest, lambda number: found[number].time_millis, retention)
         due = due if max_deletes is None else due[: max(0, max_deletes)]
-    plan = _plan(table, found, due)
+    plan = again_if_expired(lambda: _plan(table, found, due))
     kept = [number for number in found if number not in due]
     if due and not dry_run:
         _carry_out(table, changelogs, plan, kept)

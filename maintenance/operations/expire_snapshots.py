@@ -18,9 +18,10 @@ from datetime import UTC, datetime
 from functools import cache
 from itertools import pairwise
 
-from maintenance.errors import ConflictError, CorruptFileError
+from maintenance.errors import ConflictError
 from maintenance.format.snapshot import Snapshot
 from maintenance.metadata.branches import Branches
+from maintenance.metadata.expired import again_if_expired
 from maintenance.metadata.hints import EARLIEST
 from maintenance.metadata.holders import Census, counting_ids, holders_of, needed_by
 from maintenance.operations.expire_changelogs import expire_changelogs
@@ -158,15 +159,8 @@ class _Expiry:
         )
 
     def _plan(self) -> _Plan:
-        """Plan what is left, anew if another expiry deletes what is being read."""
-        for _ in range(_MAX_PLANS):
-            earliest = self.table.snapshots.earliest_id()
-            try:
-                return self._plan_once()
-            except CorruptFileError:
-                if self.table.snapshots.earliest_id() == earliest:
-                    raise
-        raise ConflictError("another expiry keeps deleting", self.table.identifier, "Run again when it is done.")
+        """Plan what is left, again if another expiry or a removal of tags deletes what is being read."""
+        return again_if_expired(self._plan_once, _MAX_PLANS)
 
     def _plan_once(self) -> _Plan:
         snapshots, manifests = self.table.snapshots, self.table.manifests

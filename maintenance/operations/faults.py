@@ -62,12 +62,17 @@ class Faults:
         """Add a finding that is harmless."""
         self.found[Fault(kind, path, detail, fix, harmless=True)] = None
 
-    def attempt(self, path: str, needed_by: str, read: Callable[[], T]) -> T | None:
-        """What `read` gives; None if it fails, which is a fault of the file. `needed_by`: for the detail."""
+    def attempt(self, path: str, needed_by: str, read: Callable[[], T], *, listed: bool = False) -> T | None:
+        """What `read` gives; None if it fails, which is a fault of the file.
+
+        Args: `needed_by`: for the detail; `listed`: it was there a moment ago, so if it is missing somebody deleted it,
+            which is no fault.
+        """
         try:
             return read()
         except FileNotFoundError:
-            self.add(FaultKind.MISSING, path, f"needed by {needed_by}")
+            if not listed:
+                self.add(FaultKind.MISSING, path, f"needed by {needed_by}")
         except PaimonError as error:
             self.add(_kind_of(error), path, f"{error.found} ({error.where}); needed by {needed_by}", error.fix)
         except Exception as error:  # noqa: BLE001 - the examination goes on, whatever a file does to its parser

@@ -1,8 +1,9 @@
 """Examine a table without changing it: from hints to snapshots, lists, manifests, index files and data files.
 
 All branches, tags, changelogs and consumers are looked at too. Whatever is wrong becomes a fault with what to do about
-it; nothing ends the examination. It trusts no catalog and needs no schema, so that it also serves where a table cannot
-be opened. A `deep` examination reads every column of every data file. Files that nothing names are not its matter.
+it; nothing ends the examination. What others expire meanwhile is no fault. It trusts no catalog and needs no schema, so
+that it also serves where a table cannot be opened. A `deep` examination reads every column of every data file. Files
+that nothing names are not its matter.
 """
 
 import time
@@ -88,22 +89,31 @@ def fsck(
     walk = FileWalk(file_io, _paths(root, records, faults), records, faults)
     for number, state in enumerate(in_order(records.states), 1):
         tell(f"{state.name} ({number} of {len(records.states)})")
-        faults.attempt(state.path, state.name, lambda state=state: walk.examine(state))  # type: ignore[misc]
+        walk.examine(state)
     read = 0
     if deep:
         tell(f"reading {len(walk.found)} data files")
         read = _read_all(file_io, walk, spark)
+    findings = _lasting(file_io, root, faults)
     return FsckReport(
         location=root,
-        faults=tuple(fault for fault in faults.found if not fault.harmless),
+        faults=tuple(fault for fault in findings if not fault.harmless),
         states=len(records.states),
         manifests=walk.manifests_read,
         index_files=walk.index_files_read,
         data_files=len(walk.found),
         read_files=read,
         seconds=time.monotonic() - started,
-        notes=tuple(fault for fault in faults.found if fault.harmless),
+        notes=tuple(fault for fault in findings if fault.harmless),
     )
+
+
+def _lasting(file_io: FileIO, root: str, faults: Faults) -> list[Fault]:
+    """The findings that still stand: not those of branches, hints and leftovers that are gone by now."""
+    folders = {f"{root}/branch/{folder}/" for folder in file_io.list_folders(f"{root}/branch")}
+    elsewhere = f"{root}/branch/"
+    found = [f for f in faults.found if not f.object.startswith(elsewhere) or f.object.startswith(tuple(folders))]
+    return [fault for fault in found if not fault.harmless or file_io.exists(fault.object)]
 
 
 def _paths(root: str, records: Records, faults: Faults) -> TablePaths:
@@ -132,17 +142,18 @@ def _read_all(file_io: FileIO, walk: FileWalk, spark: "SparkSession | None") -> 
         for start in range(0, len(files), _FILES_OF_A_TASK):
             part = tuple((found.path, found.entry.file) for found in files[start : start + _FILES_OF_A_TASK])
             payloads.append(_Reading(file_io, schema, part))
-    whole = 0
+    whole, failed = 0, dict[str, Fault]()
     for payload, outcome in zip(payloads, run_tasks(spark, _read_files, payloads), strict=True):
         paths = [path for path, _ in payload.files]
         if isinstance(outcome, TaskError):
             walk.faults.add(FaultKind.DAMAGED, paths[0], f"reading {len(paths)} files failed: {outcome.error}")
             continue
-        for path, fault in zip(paths, outcome, strict=True):
-            if fault is None:
-                whole += 1
-            else:
-                walk.faults.add(fault.kind, path, fault.detail, fault.fix)
+        failed |= {path: fault for path, fault in zip(paths, outcome, strict=True) if fault is not None}
+        whole += len(paths) - sum(fault is not None for fault in outcome)
+    needed = walk.still_needed(failed)
+    for path, fault in failed.items():
+        if path in needed:
+            walk.faults.add(fault.kind, path, fault.detail, fault.fix)
     return whole
 
 

@@ -4,7 +4,7 @@ Each file is looked at once, however many states share it. Data files are checke
 `deep` examination also reads them, in tasks.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from maintenance.format.deletion_vector import parse_index_file
@@ -15,6 +15,7 @@ from maintenance.format.manifest import FileKind, ManifestEntry
 from maintenance.format.manifest_list import ManifestFileMeta
 from maintenance.format.schema import TableSchema
 from maintenance.fs.file_io import FileIO
+from maintenance.metadata.expired import is_held
 from maintenance.metadata.manifests import Manifests, merge_scan
 from maintenance.metadata.paths import TablePaths
 from maintenance.operations.faults import RESTORE, FaultKind, Faults
@@ -60,7 +61,41 @@ class FileWalk:
         return len(self._index_files)
 
     def examine(self, state: State) -> None:
-        """Look at everything that a state names."""
+        """Look at everything that a state names. Faults of one that is gone by then do not count."""
+        faults, self.faults = self.faults, Faults()
+        self.faults.attempt(state.path, state.name, lambda: self._examine(state))
+        found, self.faults = self.faults, faults
+        if not found.found:
+            return
+        paths = replace(self.paths, branch=state.branch)
+        if is_held(self.file_io, paths, state.snapshot.id, changes=state.is_changelog):
+            faults.found |= found.found
+        else:
+            self._forget(found)
+
+    def still_needed(self, paths: Collection[str]) -> set[str]:
+        """Those of the data files that a state needs which is still there."""
+        gone = [path for path in paths if not self.file_io.exists(path)]
+        needed = set(paths) - set(gone)
+        for state in self.records.states if gone else ():
+            of_branch = replace(self.paths, branch=state.branch)
+            manifests = Manifests(self.file_io, of_branch)
+            read = manifests.changelog_entries if state.is_changelog else manifests.live_entries
+            # One that cannot be read is a fault already, unless it is gone itself.
+            entries = Faults().attempt(state.path, state.name, lambda r=read, s=state: r(s.snapshot)) or ()  # type: ignore[misc]
+            if is_held(self.file_io, of_branch, state.snapshot.id, changes=state.is_changelog):
+                located = (of_branch.data_file(entry.partition, entry.bucket, entry.file) for entry in entries)
+                needed |= set(located) & set(gone)
+        return needed
+
+    def _forget(self, faults: Faults) -> None:
+        """Let the next state look itself at what was wrong."""
+        for known in (self._lists, self._entries, self._indexes):
+            for name in [name for name, found in known.items() if found is None]:
+                del known[name]
+        self._checked -= {fault.object for fault in faults.found}
+
+    def _examine(self, state: State) -> None:
         snapshot = state.snapshot
         if not state.is_changelog:
             base = self._list(snapshot.base_manifest_list, snapshot.base_manifest_list_size, state)
@@ -138,8 +173,9 @@ class FileWalk:
         self._checked.add(path)
         if self._is_there(path, state, entry.file.file_size):
             self.found[path] = FoundFile(entry, state.branch, path)
-        if entry.file.schema_id not in self.records.schemas.get(state.branch, {}):
-            schema = replace(self.paths, branch=state.branch).schema(entry.file.schema_id)
+        schema = replace(self.paths, branch=state.branch).schema(entry.file.schema_id)
+        known = entry.file.schema_id in self.records.schemas.get(state.branch, {})
+        if not known and not self.file_io.exists(schema):
             self.faults.add(FaultKind.MISSING, schema, f"needed by {path}", "Restore the schema file.")
         folder = path.rsplit("/", 1)[0]
         for name in entry.file.extra_files:
@@ -198,7 +234,7 @@ class FileWalk:
             self._indexes[name] = None
             if self._is_there(path, state):
                 self._indexes[name] = self.faults.attempt(
-                    path, state.name, lambda: self._manifests().read_index(state.snapshot)
+                    path, state.name, lambda: self._manifests().read_index_manifest(name)
                 )
         rows = {(entry.partition, entry.bucket, entry.file.file_name): entry.file.row_count for entry in live}
         for entry in self._indexes[name] or ():

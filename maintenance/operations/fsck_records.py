@@ -83,7 +83,7 @@ class _Branch:
         folder = self.paths.schema_folder()
         found: dict[int, TableSchema] = {}
         for number, path in self._numbered(folder, "schema-").items():
-            schema = self.faults.attempt(path, f"the table{self._where}", self._schema_parser(path))
+            schema = self.faults.attempt(path, f"the table{self._where}", self._schema_parser(path), listed=True)
             if schema is not None:
                 self._check_number(path, number, schema.id)
                 found[number] = schema
@@ -96,27 +96,33 @@ class _Branch:
     def snapshots(self, schemas: Mapping[int, TableSchema]) -> list[State]:
         folder = self.paths.snapshot_folder()
         files = self._numbered(folder, "snapshot-", _HINTS)
-        self._check_hints(folder, sorted(files))
-        if files:
-            for number in range(min(files), max(files)):
-                if number not in files:
-                    self.faults.add(
-                        FaultKind.MISSING,
-                        f"{folder}/snapshot-{number}",
-                        f"there are snapshots {min(files)} to {max(files)}{self._where}, and this is none of them",
-                        "Restore the file. Else expire up to it: readers of changes stop here.",
-                    )
+        self._check_hints(f"{folder}/snapshot-", sorted(files))
+        for number in self._gaps(files):
+            self.faults.add(
+                FaultKind.MISSING,
+                f"{folder}/snapshot-{number}",
+                f"there are snapshots {min(files)} to {max(files)}{self._where}, and this is none of them",
+                "Restore the file. Else expire up to it: readers of changes stop here.",
+            )
         given_up = self._given_up(files)
         states = []
         for number, path in files.items():
             if number < given_up:
                 self.faults.note(FaultKind.STRAY, path, f"an expiry that did not end gave it up{self._where}", _BELOW)
                 continue
-            snapshot = self.faults.attempt(path, f"snapshot {number}{self._where}", self._parser(path))
+            snapshot = self.faults.attempt(path, f"snapshot {number}{self._where}", self._parser(path), listed=True)
             if snapshot is not None:
                 self._check_number(path, number, snapshot.id)
                 states.append(self._state(f"snapshot {number}", path, snapshot, schemas, newest=number == max(files)))
         return states
+
+    def _gaps(self, files: Mapping[int, str]) -> list[int]:
+        """Numbers that are missing between the others, also by a second look: an expiry may delete files meanwhile."""
+        missing = [number for number in range(min(files, default=0), max(files, default=0)) if number not in files]
+        if not missing:
+            return []
+        now = Snapshots(self.file_io, self.paths).list_ids()
+        return [number for number in missing if number not in now and number > min(now, default=number)]
 
     def _given_up(self, files: Mapping[int, str]) -> int:
         """The snapshots below this id no longer count, and may lack files."""
@@ -137,6 +143,7 @@ class _Branch:
                 path,
                 f"{text}{self._where}",
                 lambda path=path: parse_tag(self.file_io.read_settled(path), path),  # type: ignore[misc]
+                listed=True,
             )
             if tag is not None:
                 states.append(self._state(text, path, tag.snapshot, schemas))
@@ -147,10 +154,10 @@ class _Branch:
         files = self._numbered(folder, "changelog-", _HINTS)
         # A rollback writes -1 into the hint of changelogs.
         if self._number_in(f"{folder}/{LATEST}") != -1:
-            self._check_hints(folder, sorted(files))
+            self._check_hints(f"{folder}/changelog-", sorted(files))
         states = []
         for number, path in files.items():
-            snapshot = self.faults.attempt(path, f"changelog {number}{self._where}", self._parser(path))
+            snapshot = self.faults.attempt(path, f"changelog {number}{self._where}", self._parser(path), listed=True)
             if snapshot is not None:
                 self._check_number(path, number, snapshot.id)
                 name = f"changelog {number}{self._where}"
@@ -173,7 +180,8 @@ class _Branch:
     def _state(
         self, name: str, path: str, snapshot: Snapshot, schemas: Mapping[int, TableSchema], *, newest: bool = False
     ) -> State:
-        if snapshot.schema_id not in schemas:
+        # Schemas were listed before, and a new one may have come with this snapshot.
+        if snapshot.schema_id not in schemas and not self.file_io.exists(self.paths.schema(snapshot.schema_id)):
             self.faults.add(
                 FaultKind.MISSING,
                 self.paths.schema(snapshot.schema_id),
@@ -203,12 +211,17 @@ class _Branch:
         if number != id_:
             self.faults.add(FaultKind.MISMATCH, path, f"the file says that it is number {id_}", RESTORE)
 
-    def _check_hints(self, folder: str, numbers: list[int]) -> None:
+    def _check_hints(self, prefix: str, numbers: list[int]) -> None:
+        """Check the hints of a folder. `prefix`: path of its files without their `numbers`."""
+        folder = prefix.rpartition("/")[0]
         for name, right in ((LATEST, numbers[-1:]), (EARLIEST, numbers[:1])):
             path = f"{folder}/{name}"
             if not self.file_io.exists(path):
                 continue
             hint = self._number_in(path)
+            if hint is not None and hint not in numbers and self.file_io.exists(f"{prefix}{hint}"):
+                # It was written after the folder was listed.
+                continue
             if hint is None:
                 self.faults.note(FaultKind.HINT, path, "it holds no number", _HARMLESS)
             elif hint not in numbers or (name == LATEST and [hint] != right):

@@ -100,6 +100,8 @@ class _Rewrite:
 def rewritten_files(spark: "SparkSession | None", state: TargetState, positions: Positions) -> list[CommitMessage]:
     """Write files anew without these rows. On an error nothing of what was written stays."""
     table = state.table
+    if state.snapshot is None:
+        return []
     write = table.write_context()
     read = ReadContext(table.file_io, state.read.schemas, write.row_fields, table.schema.partition_keys)
     tasks = []
@@ -111,7 +113,8 @@ def rewritten_files(spark: "SparkSession | None", state: TargetState, positions:
             tasks.append(_Rewrite(write, read, split.partition, split.bucket, total, files, vectors))
     done = run_tasks(spark, _rewritten, tasks)
     try:
-        return all_done(done, table.identifier)
+        with table.manifests.reading(state.snapshot):
+            return all_done(done, table.identifier)
     except BaseException:
         abort(table.commit_target(), [message for message in done if isinstance(message, CommitMessage)])
         raise

@@ -187,7 +187,7 @@ class _Survey:
         path = paths.manifest(snapshot.index_manifest)
         yield _Going(path, Stage.MANIFESTS)
         if snapshot.index_manifest in self.stored:
-            for entry in self._readable(path, partial(self.manifests.read_index, snapshot)):
+            for entry in self._readable(path, partial(self.manifests.read_index_manifest, snapshot.index_manifest)):
                 if entry.file_name not in needed:
                     yield _Going(paths.index_file(entry), Stage.FILES, entry.file_size)
 

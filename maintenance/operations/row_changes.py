@@ -19,7 +19,7 @@ from pyroaring import BitMap, FrozenBitMap
 from maintenance.commit.commit import abort, commit_rows
 from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
 from maintenance.compaction.append import AppendCompaction, AppendCompactionTask, rewrite_append
-from maintenance.errors import ConflictError, OptionError, PredicateError, UnsupportedError
+from maintenance.errors import ConflictError, ExpiredError, OptionError, PredicateError, UnsupportedError
 from maintenance.format.data_file import FileSource
 from maintenance.format.deletion_vector import DeletionVector
 from maintenance.format.manifest import ManifestEntry
@@ -264,7 +264,7 @@ def repeated(attempt: Callable[[], RowChangeReport]) -> RowChangeReport:
     for number in range(1, _ATTEMPTS + 1):
         try:
             return replace(attempt(), attempts=number, seconds=time.monotonic() - started)
-        except ConflictError:
+        except (ConflictError, ExpiredError):
             if number == _ATTEMPTS:
                 raise
         time.sleep(min(2.0, 0.05 * 2**number) * (1 + random.random()))

@@ -11,9 +11,10 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
-from maintenance.errors import ConflictError, PaimonError
+from maintenance.errors import ConflictError, NotFoundError, PaimonError
 from maintenance.format.tag import Tag
 from maintenance.metadata.branches import Branches
+from maintenance.metadata.expired import again_if_expired
 from maintenance.metadata.holders import Census, holders_of, needed_by
 from maintenance.operations.removal import Leaving, Removal, batch_text, plan_removals, remove
 from maintenance.operations.unfinished import unfinished, unfinished_notes
@@ -37,7 +38,14 @@ class TagRemovalPlan:
 
 
 def plan_tag_removal(table: Table, due: Mapping[str, Tag]) -> TagRemovalPlan:
-    """What goes with these tags and with what an earlier run left."""
+    """What goes with these tags and with what an earlier run left.
+
+    Raises: CorruptFileError, UnsupportedError; ExpiredError: others keep expiring what the plan looks at.
+    """
+    return again_if_expired(lambda: _plan(table, due), _MAX_PLANS)
+
+
+def _plan(table: Table, due: Mapping[str, Tag]) -> TagRemovalPlan:
     branches = Branches(table.file_io, table.paths)
     census = Census.of(branches)
     leaving = unfinished(branches, table.manifests)
@@ -65,7 +73,7 @@ def remove_tags(
 ) -> TagRemovalPlan:
     """Retire the tags and delete what goes. Returns what was deleted: a new plan if the census has changed."""
     branches = Branches(table.file_io, table.paths)
-    records = [table.tags.retire(name) for name in due]
+    records = [record for record in (_retired(table, name) for name in due) if record is not None]
     census = plan.census.without_tags(table.branch, due)
     for _ in range(_MAX_PLANS):
         if Census.of(branches) == census:
@@ -79,3 +87,11 @@ def remove_tags(
     raise ConflictError(
         f"tags changed or snapshots expired in each of {_MAX_PLANS} attempts", table.identifier, "Run again."
     )
+
+
+def _retired(table: Table, name: str) -> str | None:
+    """The record of a tag that is retired now; None if another removal was faster."""
+    try:
+        return table.tags.retire(name)
+    except NotFoundError:
+        return None

@@ -47,8 +47,9 @@ class PositionedRead:
                 split.deletions.get(file.file_name),
                 indexed=FILE_INDEX_READ_ENABLED.of(self.read.options),
             )
-            for rows in reader.batches(DEFAULT_BATCH_ROWS):
-                yield from self._selected(rows, file.file_name)
+            with self.read.reading(split):
+                for rows in reader.batches(DEFAULT_BATCH_ROWS):
+                    yield from self._selected(rows, file.file_name)
 
     def _context(self) -> ReadContext:
         names = {field.name for field in self.read.columns}

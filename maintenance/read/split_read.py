@@ -4,6 +4,7 @@ Filters inside overlapping sections may only look at the key; the whole filter a
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -21,6 +22,7 @@ from maintenance.merge.difference import difference
 from maintenance.merge.engine import MergeEngine
 from maintenance.merge.ordered import RecordOrder
 from maintenance.merge.sections import Section, levels_apart, partition_into_sections
+from maintenance.metadata.expired import unless_expired
 from maintenance.metadata.paths import TablePaths
 from maintenance.options import table as table_options
 from maintenance.options.file_index import FILE_INDEX_READ_ENABLED
@@ -78,7 +80,10 @@ class SplitRead:
     fallback: "SplitRead | None" = None
 
     def tables(self, split: AnySplit) -> Iterator[pa.Table]:
-        """Rows of the split with the wanted columns, in tables of bounded size."""
+        """Rows of the split with the wanted columns, in tables of bounded size.
+
+        Raises: CorruptFileError, MissingFileError; ExpiredError: a file is missing as the split's snapshot is gone.
+        """
         if isinstance(split, Split) and split.fallback:
             assert self.fallback is not None
             yield from self.fallback.tables(replace(split, fallback=False))
@@ -106,8 +111,21 @@ class SplitRead:
         )
 
     def _tables(self, split: AnySplit) -> Iterator[pa.Table]:
+        if isinstance(split, DiffSplit):
+            # Each side is read as a split of its own.
+            yield from self._selected(self._difference(split))
+            return
+        with self.reading(split):
+            yield from self._selected(self._rows(split))
+
+    def reading(self, split: Split) -> AbstractContextManager[None]:
+        """Errors inside are `ExpiredError` if the split's snapshot is gone by then."""
+        return unless_expired(self.file_io, self.paths, split.snapshot_id, changes=split.changes)
+
+    def _selected(self, tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
+        """The wanted rows and columns."""
         defaults = read_defaults(self.schema, self.options)
-        for found in self._rows(split) if isinstance(split, Split) else self._difference(split):
+        for found in tables:
             rows = with_defaults(found, defaults)
             kept = rows if self.predicate is None else rows.filter(mask(self.predicate, rows))
             if VALUE_KIND in self.columns and not self.schema.primary_keys:

@@ -10,6 +10,7 @@ Neither skips level 0. Source: data section 6.6, Java `IncrementalDeltaStartingS
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from maintenance.errors import CorruptFileError, UnsupportedError
 from maintenance.format.data_file import DataFileMeta
@@ -30,35 +31,41 @@ Groups = Mapping[tuple[bytes, int], Sequence[ManifestEntry]]
 
 def plan_changes(source: ScanSource, changes: Changes, predicate: Predicate | None) -> ScanPlan:
     """Splits of the files that the snapshots brought, each to be read as it stands. Raises: CorruptFileError."""
-    last = changes.snapshots[-1].id if changes.snapshots else 0
-    entries = list(_added(source, changes, predicate))
+    added = list(_added(source, changes, predicate))
+    entries = [entry for _, entry in added]
+    brought = {entry.file.file_name: snapshot_id for snapshot_id, entry in added}
     schemas = _schemas(source, entries)
     pruning = Pruning(source.schema, schemas, predicate)
     kept = [entry for entry in entries if pruning.keeps_values(entry.file)]
     options = SplitOptions.of(source.options)
     if table_options.DATA_EVOLUTION_ENABLED.of(source.options):
-        return ScanPlan(tuple(data_evolution_splits(last, entries, options)), schemas, len(entries))
+        first = min(brought.values(), default=0)
+        found = (replace(split, changes=True) for split in data_evolution_splits(first, entries, options))
+        return ScanPlan(tuple(found), schemas, len(entries))
     splits = [
-        Split(last, partition, bucket, tuple(files), raw=True)
+        Split(min(brought[file.file_name] for file in files), partition, bucket, tuple(files), raw=True, changes=True)
         for (partition, bucket), group in by_bucket(kept).items()
         for files in pack([entry.file for entry in group], lambda file: file.file_size, options)
     ]
     return ScanPlan(tuple(splits), schemas, len(entries), len(entries) - len(kept), 0)
 
 
-def _added(source: ScanSource, changes: Changes, predicate: Predicate | None) -> Iterable[ManifestEntry]:
+def _added(source: ScanSource, changes: Changes, predicate: Predicate | None) -> Iterable[tuple[int, ManifestEntry]]:
+    """The files with the ids of the snapshots that brought them."""
     selection, keep_manifest = entry_filter(source, predicate, all_levels=True)
     for snapshot in changes.snapshots:
         read = source.manifests.changelog_manifests if changes.changelog else source.manifests.delta_manifests
         manifests = [meta for meta in read(snapshot) if keep_manifest(meta)]
-        for entry in source.manifests.entries_of(manifests, selection):
+        with source.manifests.reading(snapshot, changes=True):
+            entries = list(source.manifests.entries_of(manifests, selection))
+        for entry in entries:
             if entry.kind != FileKind.ADD:
                 raise CorruptFileError(
                     f"snapshot {snapshot.id} is of kind {snapshot.commit_kind} and removes file {entry.file.file_name}",
                     f"table {source.name}",
                     "Read the changes with 'incremental-between-scan-mode' = 'diff'.",
                 )
-            yield entry
+            yield snapshot.id, entry
 
 
 def plan_difference(source: ScanSource, difference: Difference, predicate: Predicate | None) -> ScanPlan:

@@ -14,6 +14,7 @@ from maintenance.scan.auto_tag import AutoTagNames
 
 BATCH_IDENTIFIER = 2**63 - 1
 _WATERMARK = "watermark-"
+_LOOKED_UP = 10
 _NO_WATERMARK = -(2**63)
 
 
@@ -46,7 +47,7 @@ class History:
 
     def latest(self) -> Snapshot | None:
         """The newest snapshot, None if there is none."""
-        for _ in range(3):
+        for _ in range(_LOOKED_UP):
             latest = self.snapshots.latest_id()
             found = None if latest is None else self.snapshots.find(latest)
             if latest is None or found is not None:

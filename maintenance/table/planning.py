@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from maintenance.errors import OptionError, SchemaError, UnsupportedError
 from maintenance.metadata.branches import Branches
+from maintenance.metadata.expired import again_if_expired
 from maintenance.options import table as table_options
 from maintenance.predicate.tree import Predicate, restrict
 from maintenance.read.data_file import read_fields
@@ -45,7 +46,11 @@ class Wanted:
 
 
 def plan_read(table: "Table", wanted: Wanted) -> tuple[ScanPlan, SplitRead]:
-    """Splits of a batch read, and how to read them."""
+    """Splits of a batch read, and how to read them. Planned again if what is read expires meanwhile."""
+    return again_if_expired(lambda: _plan_read(table, wanted))
+
+
+def _plan_read(table: "Table", wanted: Wanted) -> tuple[ScanPlan, SplitRead]:
     sides = branches_of(table)
     return _plan_one(*_target(table), wanted) if sides is None else _plan_two(*sides, wanted)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from maintenance.compaction.levels import run_count
 from maintenance.format.index_manifest import DELETION_VECTORS_INDEX, IndexManifestEntry
 from maintenance.format.manifest import ManifestEntry
+from maintenance.metadata.expired import reads_again
 from maintenance.scan.file_index import has_index, index_path
 from maintenance.scan.split import by_bucket
 from maintenance.table.table import Table
@@ -49,6 +50,7 @@ class TableShape:
     tags: int
 
 
+@reads_again
 def table_shape(table: Table) -> TableShape:
     """The shape of a table now; reads metadata only."""
     snapshot = table.latest_snapshot()

@@ -28,6 +28,7 @@ from maintenance.fs.file_io import FileIO
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.changelogs import Changelogs
 from maintenance.metadata.consumers import Consumers
+from maintenance.metadata.expired import again_if_expired
 from maintenance.metadata.manifests import Manifests
 from maintenance.metadata.paths import BRANCH_PREFIX, MAIN_BRANCH, TablePaths, branch_root
 from maintenance.metadata.schemas import Schemas
@@ -67,7 +68,7 @@ if TYPE_CHECKING:
     from maintenance.operations.row_changes import RowChangeReport
 
 
-# How often rows are written anew because of other writers.
+# How often rows are written, or read, again because of others.
 _ATTEMPTS = 5
 
 
@@ -233,14 +234,20 @@ class Table:
     ) -> pa.Table:
         """The rows of the table.
 
+        What expires while it is read is read again, in the newest state.
+
         Args: `columns`: names in the order wanted; `where`: a filter in Spark's SQL dialect; `options`: as for `copy`.
-        Raises: PredicateError, OptionError, NotFoundError, UnsupportedError.
+        Raises: PredicateError, OptionError, NotFoundError, UnsupportedError; ExpiredError: a snapshot or tag that the
+            options name was expired meanwhile.
         """
         table = self.copy(options or {})
         if columns is not None and not columns:
             # Arrow forgets the number of rows when it puts tables without columns together.
             return table.to_arrow(table.schema.field_names[:1], where).select([])
-        plan, read = table.plan(columns, table.predicate(where))
+        return again_if_expired(lambda: table._rows(columns, where), _ATTEMPTS)
+
+    def _rows(self, columns: Sequence[str] | None, where: str | None) -> pa.Table:
+        plan, read = self.plan(columns, self.predicate(where))
         schema = pa.schema([(f.name, arrow_type(f.type, f"column {f.name}")) for f in read.columns])
         # The caller asks for all rows at once, so merging may hold more of them than in a task, and be faster.
         found = read_splits(plan.splits, replace(read, memory=WHOLE_TABLE_MEMORY))
@@ -274,6 +281,9 @@ class Table:
 
     def write_state(self, user: str) -> WriteState:
         """The state that rows are written upon. `user`: who will commit them."""
+        return again_if_expired(lambda: self._write_state(user))
+
+    def _write_state(self, user: str) -> WriteState:
         snapshot = self.latest_snapshot()
         hash_files = self._hash_files(snapshot)
         if snapshot is None or not (self.is_primary_key_table or table_options.BUCKET.of(self.options) > 0):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 import pyarrow as pa
 
+from maintenance.metadata.expired import again_if_expired
 from maintenance.predicate.arrow import mask
 from maintenance.predicate.sql import parse
 from maintenance.predicate.tree import Predicate, columns_of
@@ -83,7 +84,7 @@ class PlannedView(ABC):
         options: Mapping[str, str] | None = None,
     ) -> pa.Table:
         """The rows; arguments as of `Table.to_arrow`. Arrays cannot be filtered."""
-        return _all_rows(self.copy(options or {}), columns, where)
+        return again_if_expired(lambda: _all_rows(self.copy(options or {}), columns, where))
 
     def to_spark(
         self,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self
 import pyarrow as pa
 
 from maintenance.errors import NotFoundError
+from maintenance.metadata.expired import again_if_expired
 from maintenance.predicate.arrow import mask
 from maintenance.predicate.sql import parse
 from maintenance.table.rows import check_column, rows_to_spark
@@ -95,7 +96,7 @@ class SystemTableView(MetadataView):
         return replace(self, table=self.table.copy(options))
 
     def rows(self, options: Mapping[str, str]) -> pa.Table:
-        return self.system.read(self.table.copy(options))
+        return again_if_expired(lambda: self.system.read(self.table.copy(options)))
 
 
 AnyView = Table | SystemTableView | AuditLogView | RowTrackingView

@@ -1,0 +1,86 @@
+"""What vanished because somebody expired it is not damage.
+
+Expiry and the removal of tags go on beside reads. So whoever finds a file of a state missing asks whether anything
+still names the state: its snapshot, from the earliest on, or a tag. If so the table is damaged. If not, the state was
+expired while it was read: it is planned again on what is there now, or the error says just that.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+from maintenance.errors import CorruptFileError, ExpiredError, MissingFileError, NotFoundError
+from maintenance.fs.file_io import FileIO
+from maintenance.metadata.paths import TablePaths
+from maintenance.metadata.snapshots import Snapshots
+from maintenance.metadata.tags import Tags
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_ATTEMPTS = 10
+
+
+@contextmanager
+def unless_expired(file_io: FileIO, paths: TablePaths, snapshot_id: int, *, changes: bool = False) -> Iterator[None]:
+    """Turn the error for a missing or damaged file of a snapshot into `ExpiredError` if the snapshot is gone.
+
+    Args: `paths`: of the snapshot's branch; `changes`: only what the snapshot changed is read, which a long-lived
+        changelog holds too.
+    """
+    try:
+        yield
+    except (CorruptFileError, MissingFileError, FileNotFoundError) as error:
+        if is_held(file_io, paths, snapshot_id, changes=changes):
+            raise
+        raise ExpiredError(
+            f"snapshot {snapshot_id} was expired while it was read, and no tag holds it",
+            paths.branch_root,
+            "Read again. If it happens often, keep snapshots longer, or read a tag.",
+        ) from error
+
+
+def is_held(file_io: FileIO, paths: TablePaths, snapshot_id: int, *, changes: bool = False) -> bool:
+    """Whether something still names a snapshot's state, so that all its files must be there. Arguments: as above."""
+    snapshots = Snapshots(file_io, paths)
+    earliest = snapshots.earliest_id()
+    if earliest is not None and earliest <= snapshot_id and snapshots.exists(snapshot_id):
+        return True
+    if changes and file_io.exists(paths.changelog(snapshot_id)):
+        return True
+    try:
+        return any(tag.snapshot.id == snapshot_id for tag in Tags(file_io, paths).all().values())
+    except CorruptFileError:
+        # A tag that cannot be read may hold it.
+        return True
+
+
+def again_if_expired(work: Callable[[], T], attempts: int = _ATTEMPTS) -> T:
+    """What `work` returns; it is done again, on what is there then, when what it reads is expired meanwhile.
+
+    Raises: ExpiredError: a snapshot that was asked for is gone for good, or each attempt was too slow.
+    """
+    expired: ExpiredError | None = None
+    for _ in range(attempts):
+        try:
+            return work()
+        except ExpiredError as error:
+            expired = expired or error
+        except NotFoundError as error:
+            # What was asked for by its name or number is no longer found: the first error says why.
+            if expired is None or isinstance(error, MissingFileError):
+                raise
+            break
+    assert expired is not None
+    raise expired
+
+
+def reads_again(read: Callable[P, T]) -> Callable[P, T]:
+    """Decorate a function that only reads: as `again_if_expired`."""
+
+    @wraps(read)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        return again_if_expired(lambda: read(*args, **kwargs))
+
+    return call

@@ -1,0 +1,249 @@
+"""What somebody expires while it is read is read again in its newest state, or named as that; damage stays damage."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from maintenance.errors import CorruptFileError, ErrorClass, ExpiredError, MissingFileError, NotFoundError
+from maintenance.metadata.expired import again_if_expired, is_held
+from maintenance.operations.compact import compact
+from maintenance.operations.create_tag import create_tag
+from maintenance.operations.delete_tag import delete_tag
+from maintenance.operations.expire_snapshots import expire_snapshots
+from maintenance.operations.fsck import fsck
+from maintenance.table.shape import table_shape
+from maintenance.table.stream import TableStream
+from maintenance.table.system.view import system_table
+from maintenance.table.table import Table
+from tests.interference import interfered_with
+from tests.small_tables import put, rows, small_table
+
+# What is looked at last of a state: its lists, a manifest, a data file.
+LOOKED_AT = {"list": r"/manifest-list-", "manifest": r"/manifest-[0-9a-f-]{36}-\d+$", "data": r"/bucket-"}
+PARTS = pytest.mark.parametrize("part", LOOKED_AT)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Table:
+    """Snapshots 1 to 4, the last of which replaces all files; a tag of the first."""
+    table = small_table(tmp_path, {"bucket": "1"})
+    put(table, {1: "a"})
+    create_tag(table, "first")
+    put(table, {1: "b", 2: "b"})
+    put(table, {1: "c", 3: "c"})
+    compact(None, table, full=True)
+    return table
+
+
+def replaced_and_expired(table: Table) -> Callable[[], object]:
+    """A writer replaces everything, and all that was there expires."""
+
+    def act() -> None:
+        put(table, {1: "new"})
+        compact(None, table, full=True)
+        expire_snapshots(table, retain_min=1, retain_max=1)
+
+    return act
+
+
+NEW = [(1, "new"), (2, "b"), (3, "c")]
+
+
+@PARTS
+def test_the_newest_state_is_read_again(table: Table, part: str) -> None:
+    assert rows(interfered_with(table, LOOKED_AT[part], replaced_and_expired(table))) == NEW
+
+
+@PARTS
+def test_a_snapshot_that_was_asked_for_is_named(table: Table, part: str) -> None:
+    reading = interfered_with(table, LOOKED_AT[part], replaced_and_expired(table))
+    with pytest.raises(ExpiredError, match="snapshot 3 was expired while it was read") as error:
+        rows(reading, {"scan.snapshot-id": "3"})
+    assert error.value.error_class is ErrorClass.CONFLICT
+    with pytest.raises(NotFoundError, match="snapshot 3 is gone"):
+        rows(table, {"scan.snapshot-id": "3"})
+
+
+@PARTS
+def test_a_tag_that_is_deleted_is_named(table: Table, part: str) -> None:
+    def act() -> None:
+        expire_snapshots(table, retain_min=1, retain_max=1)
+        delete_tag(table, "first")
+
+    with pytest.raises(ExpiredError, match="snapshot 1 was expired while it was read, and no tag holds it"):
+        rows(interfered_with(table, LOOKED_AT[part], act), {"scan.tag-name": "first"})
+
+
+@PARTS
+def test_a_tag_holds_what_expires(table: Table, part: str) -> None:
+    reading = interfered_with(table, LOOKED_AT[part], replaced_and_expired(table))
+    assert rows(reading, {"scan.tag-name": "first"}) == [(1, "a")]
+
+
+@pytest.mark.parametrize("asked", [{}, {"scan.snapshot-id": "4"}, {"scan.tag-name": "first"}])
+@PARTS
+def test_damage_stays_damage(table: Table, part: str, asked: dict[str, str]) -> None:
+    """The snapshot or tag that names the file is there."""
+    held = table.tags.get("first").snapshot if "scan.tag-name" in asked else table.snapshots.get(4)
+    entry = table.manifests.live_entries(held)[0]
+    (meta, *_) = [m for m in table.manifests.data_manifests(held) if m.num_added_files]
+    paths = table.paths
+    path = {
+        "list": paths.manifest(held.delta_manifest_list),
+        "manifest": paths.manifest(meta.file_name),
+        "data": paths.data_file(entry.partition, entry.bucket, entry.file),
+    }[part]
+    Path(path).unlink()
+    with pytest.raises((CorruptFileError, MissingFileError), match=Path(path).name):
+        rows(table, asked)
+
+
+def test_changes_that_expire(table: Table) -> None:
+    between = {"incremental-between": "1,3"}
+    for part in LOOKED_AT.values():
+        reading = interfered_with(table, part, lambda: None)
+        assert rows(reading, between) == [(1, "b"), (1, "c"), (2, "b"), (3, "c")]
+    reading = interfered_with(table, LOOKED_AT["data"], replaced_and_expired(table))
+    with pytest.raises(ExpiredError, match="snapshot 2 was expired"):
+        rows(reading, between)
+
+
+def test_a_stream_whose_snapshot_expires(table: Table) -> None:
+    stream = TableStream(interfered_with(table, LOOKED_AT["list"], replaced_and_expired(table)))
+    position = stream.start()
+    with pytest.raises(ExpiredError, match="snapshot 4 was expired"):
+        stream.between(position, stream.end())
+
+
+@pytest.mark.parametrize("name", ["files", "manifests", "partitions", "buckets"])
+def test_system_tables(table: Table, name: str) -> None:
+    reading = interfered_with(table, LOOKED_AT["list"], replaced_and_expired(table))
+    assert system_table(reading, name).to_arrow().equals(system_table(table, name).to_arrow())
+
+
+def test_a_commit_on_a_snapshot_that_expires(table: Table) -> None:
+    writing = interfered_with(table, LOOKED_AT["list"], replaced_and_expired(table))
+    put(writing, {1: "newer"})
+    assert rows(table) == [(1, "newer"), *NEW[1:]]
+
+
+def test_expiry_beside_a_removal_of_tags(table: Table) -> None:
+    """The tag is among those that hold files, and gone when its manifests are read."""
+    put(table, {5: "e"})
+
+    def act() -> None:
+        delete_tag(table, "first")
+
+    expire_snapshots(table, retain_min=4, retain_max=4)
+    expiring = interfered_with(table, LOOKED_AT["list"], act)
+    assert expire_snapshots(expiring, retain_min=1, retain_max=1).expired == (2, 3, 4)
+    assert table.tags.names() == []
+    assert fsck(table.file_io, table.location, deep=True).healthy
+
+
+@PARTS
+def test_expiry_beside_expiry(table: Table, part: str) -> None:
+    put(table, {5: "e"})
+    expiring = interfered_with(table, LOOKED_AT[part], replaced_and_expired(table))
+    expire_snapshots(expiring, retain_min=2, retain_max=2)
+    assert rows(table)[0] == (1, "new" if part != "data" else "c")
+    assert fsck(table.file_io, table.location, deep=True).healthy
+
+
+def test_a_removal_of_tags_beside_expiry(table: Table) -> None:
+    removing = interfered_with(table, LOOKED_AT["list"], replaced_and_expired(table))
+    assert delete_tag(removing, "first").expired == ("first",)
+    assert rows(table) == NEW
+    report = fsck(table.file_io, table.location, deep=True)
+    assert (report.faults, report.notes) == ((), ())
+
+
+def test_two_removals_of_one_tag(table: Table) -> None:
+    """The second one finds the tag gone, and nothing left to do."""
+    removing = interfered_with(table, LOOKED_AT["list"], lambda: delete_tag(table, "first"))
+    delete_tag(removing, "first")
+    assert table.tags.names() == []
+    assert table.tags.retired() == {}
+
+
+@pytest.mark.parametrize("looked_at", [*LOOKED_AT.values(), r"/snapshot-2$", r"/tag-first$"])
+@pytest.mark.parametrize("deep", [False, True])
+def test_an_examination_beside_expiry(table: Table, looked_at: str, deep: bool) -> None:
+    def act() -> None:
+        replaced_and_expired(table)()
+        delete_tag(table, "first")
+
+    reading = interfered_with(table, looked_at, act)
+    report = fsck(reading.file_io, table.location, deep=deep)
+    assert report.faults == ()
+    assert reading.file_io.planned == [], "nothing happened"  # type: ignore[attr-defined]
+
+
+def test_an_examination_finds_damage_beside_expiry(table: Table) -> None:
+    """A file that both an expired snapshot and the tag need is missing."""
+    held = table.tags.get("first").snapshot
+    entry = table.manifests.live_entries(held)[0]
+    path = Path(table.paths.data_file(entry.partition, entry.bucket, entry.file))
+    path.unlink()
+    reading = interfered_with(table, r"/manifest-list-", replaced_and_expired(table))
+    report = fsck(reading.file_io, table.location)
+    assert [fault.object.rsplit("/", 1)[1] for fault in report.faults] == [path.name]
+
+
+def test_what_is_tried_again() -> None:
+    said: list[Exception] = []
+
+    def work() -> str:
+        if said:
+            raise said.pop(0)
+        return "done"
+
+    said = [ExpiredError("one", "", ""), ExpiredError("two", "", "")]
+    assert again_if_expired(work) == "done"
+    said = [ExpiredError(str(n), "", "") for n in range(9)]
+    with pytest.raises(ExpiredError, match="0"):
+        again_if_expired(work, 3)
+    said = [ExpiredError("one", "", ""), NotFoundError("gone", "", "")]
+    with pytest.raises(ExpiredError, match="one"):
+        again_if_expired(work)
+    said = [ExpiredError("one", "", ""), MissingFileError("lost", "", "")]
+    with pytest.raises(MissingFileError, match="lost"):
+        again_if_expired(work)
+    said = [NotFoundError("never", "", "")]
+    with pytest.raises(NotFoundError, match="never"):
+        again_if_expired(work)
+
+
+def test_what_is_held(table: Table) -> None:
+    held = [is_held(table.file_io, table.paths, number) for number in (1, 4, 5)]
+    assert held == [True, True, False]
+    expire_snapshots(table, retain_min=1, retain_max=1)
+    assert [is_held(table.file_io, table.paths, number) for number in (1, 2, 4)] == [True, False, True]
+
+
+def test_a_compaction_whose_files_expire(table: Table) -> None:
+    """Planned again, not reported as damage."""
+    put(table, {7: "g"})
+    report = compact(None, interfered_with(table, LOOKED_AT["data"], replaced_and_expired(table)), full=True)
+    assert [group.outcome for group in report.groups] == ["nothing_to_do"]
+    assert rows(table) == [*NEW, (7, "g")]
+
+
+def test_rows_that_are_changed_while_their_snapshot_expires(tmp_path: Path) -> None:
+    table = small_table(tmp_path, {"deletion-vectors.enabled": "true"}, primary_key=False)
+    put(table, {1: "a", 2: "b"})
+
+    def act() -> None:
+        table.update({"v": "'c'"}, "k = 1")
+        compact(None, table, full=True)
+        expire_snapshots(table, retain_min=1, retain_max=1)
+
+    interfered_with(table, LOOKED_AT["data"], act).delete("k = 2")
+    assert rows(table) == [(1, "c")]
+
+
+def test_judgements(table: Table) -> None:
+    for part in ("list", "manifest"):
+        reading = interfered_with(table, LOOKED_AT[part], replaced_and_expired(table))
+        assert table_shape(reading).files == 1
