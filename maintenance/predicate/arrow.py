@@ -87,9 +87,9 @@ def _leaf_truth(leaf: Leaf, column: Column) -> Column:
     match leaf:
         case Compare(op, _, value):
             return _compare(op, column, value, leaf)
-        case In(_, values):
-            found = _is_in(column, [value for value in values if not _is_nan(value)], leaf)
-            if any(map(_is_nan, values)):
+        case In():
+            found = _is_in(column, leaf)
+            if leaf.value_set.has_nan:
                 found = pc.or_(found, pc.is_nan(column))
             return pc.if_else(pc.is_valid(column), found, pa.scalar(None, pa.bool_()))
         case StartsWith(_, text):
@@ -117,14 +117,28 @@ def _compare(op: Operator, column: Column, value: Value, leaf: Leaf) -> Column:
     return truth
 
 
-def _is_in(column: Column, values: Sequence[Value], leaf: Leaf) -> Column:
+def _is_in(column: Column, leaf: In) -> Column:
     """Membership, NaN aside; false for null."""
+    wanted = _wanted(leaf, column.type)
     if pa.types.is_floating(column.type):
-        # `is_in` tells -0.0 from 0.0, adding makes them one.
+        # `is_in` tells -0.0 from 0.0, adding makes them one; the values hold both.
         column = pc.add(column, pa.scalar(0.0, column.type))
-        values = [value + 0.0 for value in values if isinstance(value, float)]
-    wanted = pa.array([_scalar(value, column.type, leaf) for value in values], column.type)
     return pc.is_in(column, value_set=wanted, skip_nulls=True)
+
+
+def _wanted(leaf: In, arrow: pa.DataType) -> pa.Array:
+    """The values of the leaf as an array, without NaN, and both zeros where it has one."""
+    return leaf.value_set.array(arrow, lambda values: _array(_with_both_zeros(values), arrow, leaf))
+
+
+def _array(values: Sequence[Value], arrow: pa.DataType, leaf: Leaf) -> pa.Array:
+    """Internal values as an array of an Arrow type. Raises: PredicateError: the type cannot hold one."""
+    if pa.types.is_timestamp(arrow) or pa.types.is_date32(arrow) or pa.types.is_time32(arrow):
+        return pa.array([_scalar(value, arrow, leaf) for value in values], arrow)
+    try:
+        return pa.array(values, arrow)
+    except (ValueError, OverflowError, TypeError):
+        return pa.array([_scalar(value, arrow, leaf) for value in values], arrow)
 
 
 def _is_nan(value: Value) -> bool:
@@ -209,8 +223,7 @@ def _bounded(leaf: Leaf, data_type: DataType) -> pc.Expression | None:
         case In(_, values):
             if not values:
                 return pc.scalar(False)
-            wanted = pa.array([_scalar(value, arrow, leaf) for value in _with_both_zeros(values)], arrow)
-            return None if any(map(_is_nan, values)) else column.isin(wanted)
+            return None if leaf.value_set.has_nan else column.isin(_wanted(leaf, arrow))
         case StartsWith(_, text):
             return _starting(column, text)
         case Like(_, pattern, escape):

@@ -86,11 +86,28 @@ def null_safe_equal(field: DataField, literal: Literal) -> Predicate:
 
 def within(field: DataField, literals: Sequence[Literal]) -> Predicate:
     """`field IN (literals)`: never false if one of the literals is null."""
-    compared = [compare("=", field, literal) for literal in literals]
+    plain = _plain_values(field.type, literals)
+    if plain is not None:
+        return In(field.name, plain)
+    distinct = {(type(literal), literal): literal for literal in literals}
+    compared = [compare("=", field, literal) for literal in distinct.values()]
     values = [part.value for part in compared if isinstance(part, Compare)]
     empty = never(field.name)
     others = [part for part in compared if not isinstance(part, Compare) and part != empty]
     return disjunction((In(field.name, tuple(dict.fromkeys(values))), *others) if values or not others else others)
+
+
+def _plain_values(data_type: DataType, literals: Sequence[Literal]) -> tuple[Value, ...] | None:
+    """The values that literals of an integer or text column are, None where one has to be compared by its rules."""
+    wanted: type[int] | type[str] = int if data_type.is_integer else str
+    if not (data_type.is_integer or data_type.is_string) or any(type(literal) is not wanted for literal in literals):
+        return None
+    distinct = tuple(dict.fromkeys(literals))
+    if data_type.is_string:
+        return distinct  # type: ignore[return-value]
+    grid = grid_of(data_type)
+    assert grid is not None
+    return tuple(value for value in distinct if grid.lowest <= value <= grid.highest)  # type: ignore[operator, misc]
 
 
 def _compare_on_grid(op: Operator, field: DataField, grid: Grid, literal: Literal) -> Predicate:

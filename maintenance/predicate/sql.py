@@ -8,9 +8,10 @@ from sqlglot import exp
 
 from maintenance.errors import PredicateError
 from maintenance.predicate.like import like
+from maintenance.predicate.literal_lists import LiftedText, lifted
 from maintenance.predicate.literals import Literal, compare, null_safe_equal, within
 from maintenance.predicate.moments import text_of_clock, text_of_days, text_of_nanos
-from maintenance.predicate.sql_syntax import check_arguments, literal_of, syntax_tree
+from maintenance.predicate.sql_syntax import TOO_DEEP, check_arguments, literal_of, syntax_tree
 from maintenance.predicate.tree import (
     SWAPPED,
     UNKNOWN,
@@ -47,6 +48,7 @@ _TEXT_TESTS: dict[type[exp.Expr], Callable[[str, str], Predicate]] = {
     exp.EndsWith: EndsWith,
     exp.Contains: Contains,
 }
+_SHOWN = 1000
 _SUPPORTED = (
     "Supported are conditions of one column and literals: =, <>, <, <=, >, >=, <=>, [NOT] IN, BETWEEN, IS [NOT] NULL, "
     "LIKE, startswith(), endswith() and contains(), joined by AND, OR, NOT."
@@ -59,18 +61,21 @@ def parse(text: str, fields: Sequence[DataField]) -> Predicate:
     Column names are matched exactly, else without regard to case. Literals become values of the column's type.
     Raises: PredicateError: the text is no condition, names an unknown column, or says more than is supported.
     """
+    without_lists = lifted(text)
     try:
-        tree = syntax_tree(text)
+        return _Reader(without_lists, fields).predicate(syntax_tree(without_lists.text))
     except ValueError as error:
-        raise PredicateError(f"the filter cannot be parsed: {error}", f"filter {text!r}", _SUPPORTED) from None
-    return _Reader(text, fields).predicate(tree)
+        found = f"the filter cannot be parsed: {without_lists.shown(str(error))}"
+        raise PredicateError(found, _place(text), _SUPPORTED) from None
+    except RecursionError:
+        raise PredicateError(f"the filter cannot be parsed: {TOO_DEEP}", _place(text), _SUPPORTED) from None
 
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """Reads the syntax tree of `text`."""
+    """Reads the syntax tree of a text."""
 
-    text: str
+    lifted: LiftedText
     fields: Sequence[DataField]
 
     def predicate(self, node: exp.Expr) -> Predicate:
@@ -91,7 +96,8 @@ class _Reader:
             return self.condition(node)
         except ValueError as error:
             reason = f": {error}" if str(error) else " is not supported"
-            raise PredicateError(f"`{node.sql('spark')}`{reason}", f"filter {self.text!r}", _SUPPORTED) from None
+            found = f"`{self.lifted.shown(node.sql('spark'))}`{reason}"
+            raise PredicateError(found, _place(self.lifted.original), _SUPPORTED) from None
 
     def condition(self, node: exp.Expr) -> Predicate:
         """A condition without AND, OR and NOT. Raises: ValueError, empty if the condition is not supported."""
@@ -105,7 +111,7 @@ class _Reader:
                 same = null_safe_equal(field, literal)
                 return same if isinstance(node, exp.NullSafeEQ) else Not(same)
             case exp.In() if check_arguments(node, "this", "expressions") and node.expressions:
-                return within(self.column(node.this), [literal_of(item) for item in node.expressions])
+                return within(self.column(node.this), self.literals(node.expressions))
             case exp.Between() if check_arguments(node, "this", "low", "high"):
                 field = self.column(node.this)
                 low, high = literal_of(node.args["low"]), literal_of(node.args["high"])
@@ -123,6 +129,12 @@ class _Reader:
                     return Compare("=", field.name, True)
                 raise ValueError(f"a column of type {field.type} is no condition")
         raise ValueError("")
+
+    def literals(self, items: Sequence[exp.Expr]) -> Sequence[Literal]:
+        """The literals of a list. Raises: ValueError."""
+        first = items[0]
+        listed = self.lifted.literals(first.name) if len(items) == 1 and isinstance(first, exp.Column) else None
+        return [literal_of(item) for item in items] if listed is None else listed
 
     def like(self, node: exp.Expr) -> Predicate:
         escape = "\\"
@@ -171,7 +183,11 @@ class _Reader:
             return found[0]
         names = ", ".join(field.name for field in found or self.fields)
         problem = "is ambiguous" if found else "does not exist"
-        raise PredicateError(f"column '{name}' {problem}", f"filter {self.text!r}", f"The columns are: {names}.")
+        raise PredicateError(f"column '{name}' {problem}", _place(self.lifted.original), f"The columns are: {names}.")
+
+
+def _place(text: str) -> str:
+    return f"filter {text if len(text) <= _SHOWN else text[:_SHOWN] + '…'!r}"
 
 
 def _text(literal: Literal) -> str:

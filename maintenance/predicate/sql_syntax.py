@@ -19,6 +19,8 @@ from maintenance.predicate.moments import days_of_text, nanos_of_clock, nanos_of
 
 MAX_DIGITS = 38
 
+TOO_DEEP = "its parentheses and NOTs are nested too deeply"
+
 _Type = exp.DataType.Type
 _INTEGER_BITS = {_Type.TINYINT: 8, _Type.SMALLINT: 16, _Type.INT: 32, _Type.BIGINT: 64}
 _WITH_ZONE = (_Type.TIMESTAMP, _Type.TIMESTAMPTZ, _Type.TIMESTAMPLTZ)
@@ -34,6 +36,8 @@ def syntax_tree(text: str) -> exp.Expr:
         trees = dialect.parser().parse(_with_spark_strings(dialect.tokenize(text), text), text)
     except SqlglotError as error:
         raise ValueError(_first_line(str(error))) from None
+    except RecursionError:
+        raise ValueError(TOO_DEEP) from None
     if len(trees) != 1 or trees[0] is None:
         raise ValueError("it is not one condition")
     return trees[0]
@@ -49,7 +53,7 @@ def literal_of(node: exp.Expr) -> Literal:
         case exp.Boolean():
             return bool(node.this)
         case exp.Literal():
-            return str(node.this) if node.is_string else _number(str(node.this))
+            return str(node.this) if node.is_string else number_literal(str(node.this))
         case exp.RawString():
             return str(node.this)
         case exp.HexString():
@@ -60,7 +64,7 @@ def literal_of(node: exp.Expr) -> Literal:
             if isinstance(value, int | float | decimal.Decimal) and not isinstance(value, bool):
                 return value.copy_negate() if isinstance(value, decimal.Decimal) else -value
         case exp.Cast() if check_arguments(node, "this", "to", "_type", "safe", "requires_string"):
-            return _cast(literal_of(node.this), node.to)
+            return cast_literal(literal_of(node.this), node.to)
     raise ValueError("")
 
 
@@ -71,7 +75,7 @@ def check_arguments(node: exp.Expr, *known: str) -> bool:
     return True
 
 
-def _cast(value: Literal, to: exp.DataType) -> Literal:
+def cast_literal(value: Literal, to: exp.DataType) -> Literal:
     """A literal with its type, such as ``DATE '2024-02-29'``, ``5L`` or ``CAST('nan' AS DOUBLE)``; only exact casts."""
     kind = to.this
     if value is None:
@@ -118,7 +122,7 @@ def _fits_decimal(value: Fraction, precision: int = 10, scale: int = 0) -> bool:
     return bool((value * 10**scale).denominator == 1 and abs(value) < 10 ** (precision - scale))
 
 
-def _number(text: str) -> int | float | decimal.Decimal:
+def number_literal(text: str) -> int | float | decimal.Decimal:
     if "e" in text.lower():
         if math.isinf(float(text)):
             raise ValueError(f"{text} is beyond the largest double")

@@ -76,8 +76,9 @@ def _value_may_match(leaf: Predicate, stats: ColumnStats) -> bool:
     match leaf:
         case Compare(op, _, value):
             return _compare_may_match(op, value, low, high)
-        case In(_, values):
-            return any(_compare_may_match("=", value, low, high) for value in values)
+        case In():
+            values = leaf.value_set
+            return values.has_nan or values.any_between(_bound(low), _bound(high))
         case StartsWith(_, text):
             return _prefix_may_match(text, low, high)
         case Like(_, pattern, escape):
@@ -105,6 +106,11 @@ def _compare_may_match(op: Operator, value: Any, low: Any, high: Any) -> bool:
             return not beneath
         case "!=":
             return not low == high == value
+
+
+def _bound(value: Any) -> Any:
+    """A bound that values can be ordered by: NaN excludes nothing."""
+    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def _prefix_may_match(prefix: str, low: Any, high: Any) -> bool:

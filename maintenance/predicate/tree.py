@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from maintenance.predicate.value_set import ValueSet
 from maintenance.types.values import Value
 
 Operator = Literal["=", "!=", "<", "<=", ">", ">="]
@@ -32,6 +33,16 @@ class In:
 
     column: str
     values: tuple[Value, ...]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.values, ValueSet):
+            object.__setattr__(self, "values", ValueSet(self.values))
+
+    @property
+    def value_set(self) -> ValueSet:
+        """The values, to look something up in them."""
+        assert isinstance(self.values, ValueSet)
+        return self.values
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,7 +86,7 @@ class Pruning:
         for part in conjuncts(self.predicate):
             if isinstance(part, Compare) and part.op == "=":
                 choices[part.column] = _stored_forms((part.value,))
-            elif isinstance(part, In):
+            elif isinstance(part, In) and len(part.values) <= _MAX_KEYS:
                 choices[part.column] = _stored_forms(part.values)
         if not all(choices.get(name) for name in names):
             return None

@@ -14,9 +14,11 @@ from pyroaring import BitMap
 from maintenance.errors import CorruptFileError
 from maintenance.format.file_index.kind import Column, Condition
 from maintenance.format.file_index.kinds import KINDS
-from maintenance.predicate.tree import And, Constant, IsNull, Not, Or, Predicate, push_down_not
+from maintenance.predicate.tree import And, Constant, In, IsNull, Not, Or, Predicate, push_down_not
 from maintenance.types.data_type import DataField
 
+# To look up more values than that takes longer than to read the rows, and hardly ever leaves one out.
+_MOST_VALUES = 1000
 _LOG = logging.getLogger(__name__)
 Body = bytes | None
 
@@ -82,6 +84,8 @@ def _select(pushed: Predicate, indexes: FileIndexes) -> Selection:
     leaf = pushed.child if isinstance(pushed, Not) else pushed
     assert not isinstance(leaf, Constant | And | Or | Not)
     found = Selection()
+    if isinstance(leaf, In) and len(leaf.values) > _MOST_VALUES:
+        return found
     if leaf.column in indexes.fields:
         for kind in indexes.names.get(leaf.column, ()):
             found = _both(found, _by_index(leaf if leaf is pushed else Not(leaf), leaf.column, kind, indexes))

@@ -1,6 +1,7 @@
 """Filter texts: what they mean, which are refused, and that a predicate survives the way to text and back."""
 
 import math
+from collections.abc import Callable
 from decimal import Decimal
 
 import pytest
@@ -30,6 +31,7 @@ from maintenance.predicate.tree import (
     never,
 )
 from maintenance.types.data_type import DataField, parse_type
+from maintenance.types.values import Value
 from tests.models.predicates import truth
 from tests.unit.predicate.strategies import FIELDS, predicates, rows, texts
 
@@ -238,3 +240,41 @@ def test_every_text_and_binary_survives_as_text(text: str, binary: bytes) -> Non
 def test_to_sql_of_an_unknown_column() -> None:
     with pytest.raises(PredicateError, match="'nope' does not exist"):
         to_sql(IsNull("nope"), FIELDS)
+
+
+@pytest.mark.parametrize("text", ["(" * 3000 + "number = 1" + ")" * 3000, "NOT " * 3000 + "number = 1"])
+def test_what_is_nested_too_deeply_is_refused(text: str) -> None:
+    with pytest.raises(PredicateError, match="nested too deeply") as caught:
+        parse(text, FIELDS)
+    assert len(str(caught.value)) < 2000
+
+
+@pytest.mark.parametrize(
+    ("column", "literal", "value"),
+    [
+        ("number", "{}", int),
+        ("number", "-{}", lambda i: -i),
+        ("price", "{}.25", lambda i: Decimal(f"{i}.25")),
+        ("name", "'v{}, IN (1)'", "v{}, IN (1)".format),
+        ("double", "CAST('{}.5' AS DOUBLE)", lambda i: i + 0.5),
+    ],
+)
+def test_a_long_list_of_literals(column: str, literal: str, value: Callable[[int], Value]) -> None:
+    listed = ", ".join(literal.format(i) for i in range(500))
+    found = parse(f"name LIKE '% in (%' AND `{column}` NOT IN ({listed}) OR `{column}` IN ({listed})", FIELDS)
+    expected = In(column, tuple(value(i) for i in range(500)))
+    assert found == Or((And((Contains("name", " in ("), Not(expected))), expected))
+    assert parse(to_sql(found, FIELDS), FIELDS) == found
+
+
+@pytest.mark.parametrize("bad", ["1 + 1", "'a'", "other", "x'00'", "TRUE"])
+def test_a_mistake_in_a_long_list(bad: str) -> None:
+    with pytest.raises(PredicateError) as caught:
+        parse(f"number IN ({', '.join(map(str, range(500)))}, {bad})", FIELDS)
+    assert len(str(caught.value)) < 5000
+
+
+def test_a_long_list_of_another_type() -> None:
+    words = ", ".join(["'a'"] * 500)
+    with pytest.raises(PredicateError, match=r"`number IN \(…\)`: a column of type INT cannot be compared with a text"):
+        parse(f"number IN ({words})", FIELDS)

@@ -1,0 +1,48 @@
+"""The values of an IN condition: a tuple that remembers how it is looked up in.
+
+A list of many values is asked for each file (does one lie between its bounds?) and for each batch of rows (which of
+them are in it?), so what that needs is made once. It does not travel: another process makes it again.
+"""
+
+import math
+from bisect import bisect_left
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+
+from maintenance.types.values import Value
+
+
+class ValueSet(tuple[Value, ...]):
+    """Internal values of one column type, none of which is None; equal to the plain tuple of them."""
+
+    @cached_property
+    def has_nan(self) -> bool:
+        return any(isinstance(value, float) and math.isnan(value) for value in self)
+
+    @cached_property
+    def ascending(self) -> "tuple[Value, ...]":
+        """In order, without NaN."""
+        return tuple(sorted(value for value in self if not (isinstance(value, float) and math.isnan(value))))  # type: ignore[type-var]
+
+    @cached_property
+    def _arrays(self) -> dict[pa.DataType, pa.Array]:
+        return {}
+
+    def any_between(self, low: Any, high: Any) -> bool:
+        """Whether a value lies between two bounds, both included; None is no bound."""
+        ordered = self.ascending
+        first = 0 if low is None else bisect_left(ordered, low)  # type: ignore[type-var]
+        return first < len(ordered) and (high is None or not high < ordered[first])
+
+    def array(self, arrow: pa.DataType, make: "Callable[[tuple[Value, ...]], pa.Array]") -> pa.Array:
+        """All values but NaN as an array of a type. `make`: does it, once for each type."""
+        found = self._arrays.get(arrow)
+        if found is None:
+            found = self._arrays[arrow] = make(self.ascending)
+        return found
+
+    def __reduce__(self) -> "tuple[type[ValueSet], tuple[tuple[Value, ...]]]":
+        return ValueSet, (tuple(self),)
