@@ -7,26 +7,50 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from assets.findings import Finding, Place, mistakes_of
-from maintenance.errors import OptionError
+from maintenance.errors import OptionError, storage_fix
 
 Model = TypeVar("Model", bound=BaseModel)
 
 
 def parse_yaml(path: Path, model: type[Model]) -> Model:
     """The file as a model. Raises OptionError, with the line of the mistake."""
+    text = _text(path)
     try:
-        root = yaml.compose(path.read_text(encoding="utf-8"), yaml.SafeLoader)
-    except FileNotFoundError as error:
-        raise OptionError("the file does not exist", str(path), "Write it, or name another one.") from error
+        root = yaml.compose(text, yaml.SafeLoader)
+        if root is None:
+            raise OptionError("the file is empty", str(path), "Describe a warehouse and its tables in it.")
+        _forbid_repeated_keys(root, path)
+        content = yaml.safe_load(text)
     except yaml.MarkedYAMLError as error:
         raise _mistake(path, error.problem_mark, f"this is not YAML: {error.problem}") from error
-    if root is None:
-        raise OptionError("the file is empty", str(path), "Describe a warehouse and its tables in it.")
-    _forbid_repeated_keys(root, path)
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        found = f"the character U+{error.character:04X} cannot be in YAML"
+        raise OptionError(found, f"{path}, line {line}", "Delete it.") from error
+    except RecursionError as error:
+        raise OptionError(
+            "the file is nested too deeply, or a part of it contains itself", str(path), "Use fewer levels."
+        ) from error
     try:
-        return model.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+        return model.model_validate(content)
     except ValidationError as error:
         raise mistake_in(path, root, error) from error
+
+
+def _text(path: Path) -> str:
+    """The text of a file. Raises OptionError."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError as error:
+        raise OptionError("the file does not exist", str(path), "Write it, or name another one.") from error
+    except OSError as error:
+        raise OptionError(f"the file cannot be read: {error.strerror}", str(path), storage_fix(error)) from error
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        found = f"the byte 0x{data[error.start]:02X} is not UTF-8"
+        raise OptionError(found, f"{path}, line {line}", "Save the file as UTF-8.") from error
 
 
 def attribute_mistake(path: Path, error: ValidationError) -> OptionError:
@@ -71,6 +95,8 @@ def _forbid_repeated_keys(node: yaml.Node, path: Path) -> None:
         return
     seen: set[str] = set()
     for key, value in node.value:
+        if not isinstance(key, yaml.ScalarNode):
+            raise _mistake(path, key.start_mark, "a key is not a plain word")
         if key.value in seen:
             raise _mistake(path, key.start_mark, f"the key '{key.value}' stands here a second time")
         seen.add(key.value)

@@ -78,6 +78,8 @@ def _validate_names(fields: Sequence[DataField], where: str) -> None:
             raise SchemaError(f"column '{field.name}' is there twice", where, "Rename one of them.")
         if not field.name.strip():
             raise SchemaError(f"column name '{field.name}' is blank", where, "Choose another name.")
+        if field.name.encode(errors="ignore").decode() != field.name:
+            raise SchemaError(f"column name {field.name!r} is not valid Unicode", where, "Choose another name.")
         seen.add(field.name)
         for inner in rows_in(field.type):
             _validate_names(inner.fields, f"{where}, in column {field.name}")

@@ -25,7 +25,7 @@ from maintenance.metadata.expired import again_if_expired
 from maintenance.metadata.hints import EARLIEST
 from maintenance.metadata.holders import Census, counting_ids, holders_of, needed_by
 from maintenance.operations.expire_changelogs import expire_changelogs
-from maintenance.operations.expiry_rules import ExpiryRange, Retention, plan_range
+from maintenance.operations.expiry_rules import ExpiryRange, Retention, moment_before, plan_range
 from maintenance.operations.removal import Removal, batch_text, plan_removals, remove
 from maintenance.operations.unfinished import leaving_snapshots, unfinished, unfinished_notes
 from maintenance.options import table as table_options
@@ -114,7 +114,7 @@ def expire_snapshots(
 
 def _idle_consumers(table: Table, now: datetime) -> list[str]:
     after = table_options.CONSUMER_EXPIRATION_TIME.of(table.options)
-    return [] if after is None else table.consumers.idle_since(now - after)
+    return [] if after is None else table.consumers.idle_since(moment_before(now, after))
 
 
 @dataclass(frozen=True, slots=True)

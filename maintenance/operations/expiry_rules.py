@@ -9,7 +9,7 @@ than the minimum. Source: metadata section 10.1, Java `ExpireSnapshotsImpl`.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TypeVar
 
 from maintenance.errors import OptionError
@@ -62,7 +62,7 @@ class Retention:
                 "Keep at least 1, and at most no fewer than at least.",
             )
         age = table_options.SNAPSHOT_TIME_RETAINED.of(options)
-        border, rule = now - age, f"snapshot.time-retained: younger than {age}"
+        border, rule = moment_before(now, age), f"snapshot.time-retained: younger than {age}"
         if older_than is not None:
             border, rule = older_than, f"not older than {older_than.isoformat(sep=' ')}"
         return cls(least, most, int(border.timestamp() * 1000), rule, dict(consumers))
@@ -116,7 +116,7 @@ class ChangelogRetention:
                 "Keep at most no fewer than at least.",
             )
         age = _first(table_options.CHANGELOG_TIME_RETAINED, table_options.SNAPSHOT_TIME_RETAINED, options)
-        border = now - age if older_than is None else older_than
+        border = moment_before(now, age) if older_than is None else older_than
         keeps = table_options.keeps_changelogs(options)
         return cls(least, most, int(border.timestamp() * 1000), dict(consumers), newest_stays=keeps)
 
@@ -200,3 +200,11 @@ def _grouped(reasons: Sequence[tuple[int, str]]) -> dict[str, str]:
         else:
             groups.append((snapshot_id, snapshot_id, reason))
     return {(f"{first}" if first == last else f"{first} to {last}"): reason for first, last, reason in groups}
+
+
+def moment_before(now: datetime, age: timedelta) -> datetime:
+    """`now` less an age, or the beginning of 1970 where that is before all calendars: nothing is so old."""
+    try:
+        return now - age
+    except OverflowError:
+        return datetime.fromtimestamp(0, now.tzinfo)

@@ -1,5 +1,6 @@
 """A typed option, and how durations, memory sizes and the like are written as text."""
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -32,19 +33,34 @@ _ISO_DURATION = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\
 
 
 def integer(text: str) -> int:
-    """A decimal integer."""
+    """A decimal integer of 32 bits, as Java's int."""
+    return _within(text, 31)
+
+
+def long_integer(text: str) -> int:
+    """A decimal integer of 64 bits, as Java's long."""
+    return _within(text, 63)
+
+
+def _within(text: str, bits: int) -> int:
     try:
-        return int(text.strip())
+        value = int(text.strip())
     except ValueError:
         raise ValueError("expected an integer") from None
+    if not -(1 << bits) <= value < 1 << bits:
+        raise ValueError(f"expected an integer from {-(1 << bits)} to {(1 << bits) - 1}")
+    return value
 
 
 def number(text: str) -> float:
-    """A floating point number."""
+    """A finite floating point number."""
     try:
-        return float(text.strip())
+        value = float(text.strip())
     except ValueError:
         raise ValueError("expected a number") from None
+    if not math.isfinite(value):
+        raise ValueError("expected a number that is finite")
+    return value
 
 
 def boolean(text: str) -> bool:
@@ -83,12 +99,19 @@ def per_level(text: str) -> dict[int, str]:
     return levels
 
 
-def positive(text: str) -> int:
-    """An integer of at least 1."""
-    value = integer(text)
-    if value < 1:
-        raise ValueError("expected an integer of at least 1")
-    return value
+def at_least(lowest: int) -> Callable[[str], int]:
+    """A parser of 64 bit integers that are not below `lowest`."""
+
+    def parse(text: str) -> int:
+        value = long_integer(text)
+        if value < lowest:
+            raise ValueError(f"expected an integer of at least {lowest}")
+        return value
+
+    return parse
+
+
+positive = at_least(1)
 
 
 def one_of(*choices: str) -> Callable[[str], str]:
@@ -108,19 +131,32 @@ def memory_size(text: str) -> int:
     found = _NUMBER_AND_UNIT.fullmatch(text)
     if found is None or found[2].lower() not in _SIZE_UNITS:
         raise ValueError("expected a memory size such as 128 mb")
-    return int(found[1]) * _SIZE_UNITS[found[2].lower()]
+    size = _digits(found[1]) * _SIZE_UNITS[found[2].lower()]
+    if size >= 1 << 63:
+        raise ValueError("expected a memory size below 2^63 bytes")
+    return size
 
 
 def duration(text: str) -> timedelta:
     """A duration such as ``1 h``, ``30min``, ``500`` (milliseconds) or ``PT24H``. Source: Java `TimeUtils`."""
     found = _NUMBER_AND_UNIT.fullmatch(text)
-    if found is not None and found[2].lower() in _DURATION_UNITS:
-        return int(found[1]) * _DURATION_UNITS[found[2].lower()]
     iso = _ISO_DURATION.fullmatch(text.strip())
-    if iso is not None and any(iso.groups()):
-        days, hours, minutes, seconds = (float(part or 0) for part in iso.groups())
-        return timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
+    try:
+        if found is not None and found[2].lower() in _DURATION_UNITS:
+            return _digits(found[1]) * _DURATION_UNITS[found[2].lower()]
+        if iso is not None and any(iso.groups()):
+            days, hours, minutes, seconds = (float(part or 0) for part in iso.groups())
+            return timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
+    except OverflowError:
+        raise ValueError(f"expected a duration of at most {timedelta.max.days} days") from None
     raise ValueError("expected a duration such as 1 h, 30 min, 10 s or PT24H")
+
+
+def _digits(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:  # Python reads no more than some thousands of digits
+        raise ValueError("expected a smaller number") from None
 
 
 @dataclass(frozen=True, slots=True)

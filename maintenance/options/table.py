@@ -11,9 +11,11 @@ from maintenance.errors import UnsupportedError
 from maintenance.names import file_prefix, relative_folder
 from maintenance.options.option import (
     Option,
+    at_least,
     boolean,
     duration,
     integer,
+    long_integer,
     memory_size,
     names,
     number,
@@ -36,7 +38,7 @@ def paddings(text: str) -> tuple[str, ...]:
 BUCKET = Option("bucket", integer, -1)
 BUCKET_KEY: Option[tuple[str, ...]] = Option("bucket-key", names, ())
 BUCKET_FUNCTION_TYPE = Option("bucket-function.type", one_of("default", "mod", "hive"), "default")
-DYNAMIC_BUCKET_TARGET_ROW_NUM = Option("dynamic-bucket.target-row-num", integer, 2_000_000)
+DYNAMIC_BUCKET_TARGET_ROW_NUM = Option("dynamic-bucket.target-row-num", long_integer, 2_000_000)
 DYNAMIC_BUCKET_INITIAL_BUCKETS: Option[int | None] = Option("dynamic-bucket.initial-buckets", integer, None)
 DYNAMIC_BUCKET_MAX_BUCKETS = Option("dynamic-bucket.max-buckets", integer, -1)
 DYNAMIC_BUCKET_ASSIGNER_PARALLELISM: Option[int | None] = Option("dynamic-bucket.assigner-parallelism", integer, None)
@@ -140,9 +142,9 @@ COMMIT_MIN_RETRY_WAIT = Option("commit.min-retry-wait", duration, timedelta(mill
 COMMIT_MAX_RETRY_WAIT = Option("commit.max-retry-wait", duration, timedelta(seconds=10))
 COMMIT_USER_PREFIX: Option[str | None] = Option("commit.user-prefix", string, None)
 
-NUM_SORTED_RUN_COMPACTION_TRIGGER = Option("num-sorted-run.compaction-trigger", integer, 5)
+NUM_SORTED_RUN_COMPACTION_TRIGGER = Option("num-sorted-run.compaction-trigger", positive, 5)
 NUM_SORTED_RUN_STOP_TRIGGER: Option[int | None] = Option("num-sorted-run.stop-trigger", integer, None)
-NUM_LEVELS: Option[int | None] = Option("num-levels", integer, None)
+NUM_LEVELS: Option[int | None] = Option("num-levels", at_least(2), None)
 COMPACTION_MAX_SIZE_AMPLIFICATION_PERCENT = Option("compaction.max-size-amplification-percent", integer, 200)
 COMPACTION_SIZE_RATIO = Option("compaction.size-ratio", integer, 1)
 COMPACTION_OFFPEAK_RATIO = Option("compaction.offpeak-ratio", integer, 0)
@@ -188,15 +190,15 @@ SCAN_MODE = Option(
     ),
     "default",
 )  # fmt: skip
-SCAN_SNAPSHOT_ID: Option[int | None] = Option("scan.snapshot-id", integer, None)
+SCAN_SNAPSHOT_ID: Option[int | None] = Option("scan.snapshot-id", long_integer, None)
 SCAN_TAG_NAME: Option[str | None] = Option("scan.tag-name", string, None)
 BATCH_SCAN_MODE = Option("batch-scan-mode", one_of("none", "compact"), "none")
 SCAN_VERSION: Option[str | None] = Option("scan.version", string, None)
-SCAN_WATERMARK: Option[int | None] = Option("scan.watermark", integer, None)
+SCAN_WATERMARK: Option[int | None] = Option("scan.watermark", long_integer, None)
 SCAN_TIMESTAMP: Option[str | None] = Option("scan.timestamp", string, None)
-SCAN_TIMESTAMP_MILLIS: Option[int | None] = Option("scan.timestamp-millis", integer, None)
-SCAN_FILE_CREATION_TIME_MILLIS: Option[int | None] = Option("scan.file-creation-time-millis", integer, None)
-SCAN_CREATION_TIME_MILLIS: Option[int | None] = Option("scan.creation-time-millis", integer, None)
+SCAN_TIMESTAMP_MILLIS: Option[int | None] = Option("scan.timestamp-millis", long_integer, None)
+SCAN_FILE_CREATION_TIME_MILLIS: Option[int | None] = Option("scan.file-creation-time-millis", long_integer, None)
+SCAN_CREATION_TIME_MILLIS: Option[int | None] = Option("scan.creation-time-millis", long_integer, None)
 INCREMENTAL_BETWEEN: Option[str | None] = Option("incremental-between", string, None)
 INCREMENTAL_BETWEEN_TIMESTAMP: Option[str | None] = Option("incremental-between-timestamp", string, None)
 INCREMENTAL_TO_AUTO_TAG: Option[str | None] = Option("incremental-to-auto-tag", string, None)

@@ -96,7 +96,7 @@ class _Reader:
             return self.condition(node)
         except ValueError as error:
             reason = f": {error}" if str(error) else " is not supported"
-            found = f"`{self.lifted.shown(node.sql('spark'))}`{reason}"
+            found = f"`{_cut(self.lifted.shown(node.sql('spark')))}`{_cut(reason)}"
             raise PredicateError(found, _place(self.lifted.original), _SUPPORTED) from None
 
     def condition(self, node: exp.Expr) -> Predicate:
@@ -187,7 +187,11 @@ class _Reader:
 
 
 def _place(text: str) -> str:
-    return f"filter {text if len(text) <= _SHOWN else text[:_SHOWN] + '…'!r}"
+    return f"filter {_cut(text)!r}"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
 def _text(literal: Literal) -> str:

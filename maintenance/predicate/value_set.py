@@ -34,7 +34,7 @@ class ValueSet(tuple[Value, ...]):
     def any_between(self, low: Any, high: Any) -> bool:
         """Whether a value lies between two bounds, both included; None is no bound."""
         ordered = self.ascending
-        first = 0 if low is None else bisect_left(ordered, low)  # type: ignore[type-var]
+        first = 0 if low is None else bisect_left(ordered, low)
         return first < len(ordered) and (high is None or not high < ordered[first])
 
     def array(self, arrow: pa.DataType, make: "Callable[[tuple[Value, ...]], pa.Array]") -> pa.Array:

@@ -16,6 +16,7 @@ BATCH_IDENTIFIER = 2**63 - 1
 _WATERMARK = "watermark-"
 _LOOKED_UP = 10
 _NO_WATERMARK = -(2**63)
+_MOST_DIGITS = 19
 
 
 class SnapshotHistory(Protocol):
@@ -93,13 +94,14 @@ class History:
         if tag is not None:
             return tag.snapshot
         mark = version.removeprefix(_WATERMARK)
-        if mark != version and mark.isdecimal():
+        is_number = mark.isdecimal() and len(mark) <= _MOST_DIGITS
+        if mark != version and is_number:
             return self.at_watermark(int(mark))
-        if version.isdecimal():
+        if is_number:
             return self.get(int(version))
         ids = f"{self.snapshots.earliest_id()} to {self.snapshots.latest_id()}"
         raise NotFoundError(
-            f"'scan.version' = '{version}' is no tag, no watermark-<number> and no snapshot's id",
+            f"'scan.version' = '{version}' is not a tag, a watermark-<number> or the id of a snapshot",
             self.table,
             f"Use one of {ids}, or a tag: {self.tag_names()}.",
         )

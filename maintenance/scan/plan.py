@@ -129,7 +129,11 @@ def _made_since(entry: ManifestEntry, millis: int) -> bool:
             "Read without a creation time.",
         )
     # Files have the local time of their writer.
-    return dt.datetime.fromtimestamp(millis / 1000) <= _local(entry.file.creation_time)
+    try:
+        moment = dt.datetime.fromtimestamp(millis / 1000)
+    except (OverflowError, ValueError):  # beyond all calendars
+        return millis < 0
+    return moment <= _local(entry.file.creation_time)
 
 
 def _local(millis: int) -> dt.datetime:

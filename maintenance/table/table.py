@@ -134,6 +134,7 @@ class Table:
 
     def copy(self, options: Mapping[str, str]) -> "Table":
         """This table with further options for reading or writing, stored nowhere. Raises: OptionError: immutable."""
+        options = {key: str(value) for key, value in options.items()}
         for key, value in options.items():
             changes = value != self.options.get(key)
             if changes and (key == "bucket" or not may_change_option(key, value, self.options, has_snapshot=True)):

@@ -33,10 +33,13 @@ def is_retract(kinds: np.ndarray) -> np.ndarray:
 
 def kinds_of_texts(texts: Sequence[str] | pa.Array | pa.ChunkedArray) -> pa.Array:
     """Row kinds (int8) of texts such as ``+I``. Raises: DataError: another text, or null."""
-    array = texts if isinstance(texts, (pa.Array, pa.ChunkedArray)) else pa.array(list(texts), pa.string())
-    if isinstance(array, pa.ChunkedArray):
-        array = array.combine_chunks()
-    kinds = pc.index_in(array, value_set=pa.array(KIND_TEXTS))
+    try:
+        array = texts if isinstance(texts, (pa.Array, pa.ChunkedArray)) else pa.array(list(texts), pa.string())
+        if isinstance(array, pa.ChunkedArray):
+            array = array.combine_chunks()
+        kinds = pc.index_in(array, value_set=pa.array(KIND_TEXTS))
+    except (pa.ArrowException, TypeError) as error:
+        raise DataError(f"row kinds that are not texts: {error}", "row kinds", "Use +I, -U, +U or -D.") from error
     if kinds.null_count:
         wrong = array.filter(kinds.is_null()).to_pylist()[0]
         raise DataError(f"'{wrong}' is not a row kind", "row kinds", "Use +I, -U, +U or -D.")

@@ -17,7 +17,15 @@ _COMMENT = re.compile(r"(.*?\S)\s+(?:COMMENT\s+)?'((?:[^']|'')*)'", re.I | re.S)
 
 
 def parse_data_type(text: str) -> DataType:
-    """The type of a text, nested or not. Raises: SchemaError: it is none."""
+    """The type of a text, nested or not. Raises: SchemaError: it is not a type."""
+    try:
+        return _parsed(text)
+    except RecursionError:
+        shown = f"{text[:60]}…"
+        raise SchemaError(f"'{shown}' is nested too deeply", "data type", "Use fewer levels.") from None
+
+
+def _parsed(text: str) -> DataType:
     found = _NESTED.fullmatch(text)
     if found is None:
         return parse_type(text)
@@ -27,9 +35,9 @@ def parse_data_type(text: str) -> DataType:
         return DataType("ROW", nullable, fields=tuple(_field(n, part, text) for n, part in enumerate(parts) if part))
     if len(parts) != (2 if root in ("MAP", "VECTOR") else 1):
         raise _wrong(text, f"{len(parts)} parts")
-    first = parse_data_type(parts[0])
+    first = _parsed(parts[0])
     if root == "MAP":
-        return DataType("MAP", nullable, key=first, value=parse_data_type(parts[1]))
+        return DataType("MAP", nullable, key=first, value=_parsed(parts[1]))
     if root == "VECTOR":
         if not parts[1].isdecimal():
             raise _wrong(text, f"'{parts[1]}' is no length")
@@ -43,7 +51,7 @@ def _field(number: int, text: str, whole: str) -> DataField:
     if found is None:
         raise _wrong(whole, f"'{text}' is no field of a ROW")
     name = found[1].replace("``", "`") if found[1] else found[2]
-    return DataField(number, name, parse_data_type(found[3]), comment[2].replace("''", "'") if comment else None)
+    return DataField(number, name, _parsed(found[3]), comment[2].replace("''", "'") if comment else None)
 
 
 def _split(text: str, whole: str) -> Iterator[str]:

@@ -26,13 +26,20 @@ def conform(rows: pa.Table, kinds: pa.Array | None, context: WriteContext, *, ke
 
     Args: `rows`: columns by name in any order, a missing nullable column is null; `kinds`: row kinds (int8), None = +I;
         `keep_ignored`: leave the retractions in that the table ignores.
-    Raises: DataError: a column is unknown or missing, a value does not fit, null where NOT NULL, a kind not allowed.
+    Raises: DataError: a column is unknown or missing, a value does not fit, null where NOT NULL, a kind not allowed,
+            or not one kind per row.
     """
     where = f"table {context.name}"
     known = {field.name for field in context.schema.fields}
     unknown = [name for name in rows.column_names if name not in known]
     if unknown:
         raise DataError(f"column '{unknown[0]}' is not in the table", where, f"Columns are {', '.join(sorted(known))}.")
+    names = rows.column_names
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise DataError(f"column '{twice}' occurs {names.count(twice)} times", where, "Give each column once.")
+    if kinds is not None and len(kinds) != rows.num_rows:
+        raise DataError(f"{rows.num_rows} rows with {len(kinds)} row kinds", where, "Give one row kind per row.")
     columns = [_column(rows, field, where) for field in context.schema.fields]
     table = pa.Table.from_arrays(columns, names=[field.name for field in context.schema.fields])
     if not context.has_primary_key:

@@ -105,6 +105,42 @@ def test_a_file_that_is_none(text: str | None, told: str, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
+    ("data", "line", "told"),
+    [
+        (
+            b"warehouse: lake\ntables: !!python/object/apply:os.system [ls]\n",
+            ", line 2",
+            "could not determine a constr",
+        ),
+        (b"warehouse: lake\ntables: !unknown []\n", ", line 2", "could not determine a constructor"),
+        (b"warehouse: lake\nname: a\0b\n", ", line 2", r"U\+0000 cannot be in YAML"),
+        ("warehouse: lake\n# größe\n".encode("latin-1"), ", line 2", "the byte 0xF6 is not UTF-8"),
+        (b"warehouse: lake\n? [a, b]\n: c\n", ", line 2", "a key is not a plain word"),
+        (b"warehouse: &a [*a]\n", "", "contains itself"),
+        (b"warehouse: " + b"[" * 3000 + b"]" * 3000, "", "nested too deeply"),
+    ],
+    ids=["python-tag", "own-tag", "nul", "latin-1", "list-as-key", "itself", "deep"],
+)
+def test_files_that_are_not_plain_yaml(data: bytes, line: str, told: str, tmp_path: Path) -> None:
+    path = tmp_path / "tables.yaml"
+    path.write_bytes(data)
+    with pytest.raises(OptionError, match=told) as caught:
+        load_project(path, tmp_path)
+    assert caught.value.where == f"{path}{line}"
+
+
+def test_a_folder_in_the_place_of_the_file(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match="the file cannot be read: Is a directory"):
+        load_project(tmp_path, tmp_path)
+
+
+def test_a_byte_order_mark_is_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "tables.yaml"
+    path.write_bytes(b"\xef\xbb\xbf" + GOOD.encode())
+    assert load_project(path, tmp_path).tables[0].identifier == "db.t"
+
+
+@pytest.mark.parametrize(
     ("good", "bad", "line", "said"),
     [
         (

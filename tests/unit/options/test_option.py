@@ -6,7 +6,20 @@ from datetime import timedelta
 import pytest
 
 from maintenance.errors import OptionError
-from maintenance.options.option import Option, boolean, duration, integer, memory_size, names, number, one_of, string
+from maintenance.options.option import (
+    Option,
+    at_least,
+    boolean,
+    duration,
+    integer,
+    long_integer,
+    memory_size,
+    names,
+    number,
+    one_of,
+    positive,
+    string,
+)
 
 
 @pytest.mark.parametrize(
@@ -44,6 +57,20 @@ def test_sizes(text: str, expected: int) -> None:
         (memory_size, "1.5 mb"),
         (memory_size, "lots"),
         (integer, "1.0"),
+        (integer, str(2**31)),
+        (integer, "9" * 5000),
+        (long_integer, str(-(2**63) - 1)),
+        (positive, "0"),
+        (positive, str(2**63)),
+        (at_least(2), "1"),
+        (duration, "9" * 25),
+        (duration, "9" * 5000 + " s"),
+        (duration, "1000000000 d"),
+        (duration, "PT9999999999999H"),
+        (memory_size, "99999999999 g"),
+        (memory_size, "9" * 5000),
+        (number, "nan"),
+        (number, "1e400"),
         (number, "x"),
         (boolean, "yes"),
         (one_of("a-b"), "c"),
@@ -52,6 +79,12 @@ def test_sizes(text: str, expected: int) -> None:
 def test_nonsense(parse: Callable[[str], object], text: str) -> None:
     with pytest.raises(ValueError, match="expected"):
         parse(text)
+
+
+def test_the_largest() -> None:
+    assert (integer(str(2**31 - 1)), long_integer(str(-(2**63)))) == (2**31 - 1, -(2**63))
+    assert duration("999999999 d") == timedelta(days=999_999_999)
+    assert memory_size(str(2**63 - 1)) == 2**63 - 1
 
 
 def test_words() -> None:

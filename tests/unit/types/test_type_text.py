@@ -27,3 +27,9 @@ def test_forms_of_rows() -> None:
 def test_what_is_no_type(text: str) -> None:
     with pytest.raises(SchemaError, match="is not a data type"):
         parse_data_type(text)
+
+
+def test_a_type_that_is_nested_too_deeply() -> None:
+    with pytest.raises(SchemaError, match="nested too deeply") as caught:
+        parse_data_type("ARRAY<" * 3000 + "INT" + ">" * 3000)
+    assert len(str(caught.value)) < 200

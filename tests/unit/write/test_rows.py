@@ -135,3 +135,23 @@ def test_nothing_is_mentioned_of_times_that_fit(
 ) -> None:
     column(tmp_path, "TIME(0)", whole)
     assert not caplog.records
+
+
+def test_a_column_that_is_given_twice(tmp_path: Path) -> None:
+    rows = pa.Table.from_arrays([pa.array([1], pa.int32()), ["a"], ["b"]], names=["id", "v", "v"])
+    with pytest.raises(DataError, match="column 'v' occurs 2 times"):
+        create_table(tmp_path).write_arrow(rows)
+
+
+@pytest.mark.parametrize("kinds", [[], ["+I"], ["+I"] * 3])
+def test_one_kind_for_each_row(tmp_path: Path, kinds: list[str]) -> None:
+    table = create_table(tmp_path)
+    with pytest.raises(DataError, match=f"2 rows with {len(kinds)} row kinds"):
+        table.write_arrow(keyed({1: "a", 2: "b"}), kinds)
+    assert table.latest_snapshot() is None
+
+
+def test_kinds_are_texts() -> None:
+    for kinds in ([0, 1], pa.array([0, 1])):
+        with pytest.raises(DataError, match="row kinds that are not texts"):
+            kinds_of_texts(kinds)
