@@ -15,7 +15,7 @@ from itertools import groupby
 
 import pytest
 
-from maintenance.commit.publish import OPERATION_PROPERTY
+from maintenance.commit.identity import OPERATION_PROPERTY
 from maintenance.format.snapshot import CommitKind
 from maintenance.operations.compact import compact
 from maintenance.operations.compact_report import CompactReport
