@@ -1,7 +1,7 @@
 # make demo   the whole pipeline on real data, then a report     make test        the tests
 # make ui     Dagster's web server and daemon                    make test-slow   the long tests: crashes, clusters, Flink
 .DEFAULT_GOAL := help
-.PHONY: help demo ui test test-slow soak lint benchmarks lock clean install-run install-test
+.PHONY: help demo ui test test-slow soak chaos lint benchmarks lock clean install-run install-test
 
 PORT ?= 3000
 MINUTES ?= 10
@@ -20,6 +20,7 @@ help:
 	@echo "make ui          open Dagster at http://localhost:$(PORT) with what the demo left"
 	@echo "make test        run the tests (make test-slow: the long ones)"
 	@echo "make soak        a commit every second for MINUTES=$(MINUTES), maintained by Dagster meanwhile, then a verdict"
+	@echo "make chaos       processes work on one table and are killed, for MINUTES=$(MINUTES) a scenario, then a verdict"
 	@echo "make lint        formatting, style, types, import order"
 	@echo "make benchmarks  time all of it beside the Java core and pypaimon ($(BENCHMARKS))"
 	@echo "make lock        compile requirements*.in into hash-locked requirements*.txt"
@@ -53,6 +54,10 @@ test-slow: install-test
 
 soak: install-test
 	@$(JAVA) && export JAVA_HOME && $(BIN)/python -m tests.soak --minutes $(MINUTES)
+
+chaos: install-test
+	@scripts/fetch-paimon-core
+	@$(JAVA) && export JAVA_HOME && $(BIN)/python -m tests.chaos --minutes $(MINUTES) $(ARGS)
 
 lint: install-test
 	$(BIN)/ruff format --check .

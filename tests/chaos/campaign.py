@@ -16,7 +16,7 @@ from maintenance.write.buckets import buckets_of
 from tests.chaos.java_client import witnessed_file
 from tests.chaos.judge import Judge
 from tests.chaos.model import Model
-from tests.chaos.processes import Processes
+from tests.chaos.processes import TICK_SECONDS, Processes
 from tests.chaos.readers import FOLLOWER
 from tests.chaos.scenarios import SCENARIOS
 from tests.chaos.verdict import Verdict
@@ -27,8 +27,8 @@ from tests.java.core import missing
 
 Say = Callable[[str], None]
 
-_TICK_SECONDS = 0.05
 _PROGRESS_SECONDS = 10.0
+_UNCHANGED_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,7 @@ class _Campaign:
             self.judge.change,
             self.judge.faults,
             lambda bucket, level: bucket == POSTPONE_BUCKET or (hides_level_0 and level == 0),
+            folder / "snapshots.jsonl",
         )
         self.processes = Processes(folder, name, seed, mischief)
         self.java = missing() is None
@@ -82,8 +83,9 @@ class _Campaign:
 
     def _start(self) -> None:
         self.witness.start()
-        roles = [*(("write", name) for name in WRITERS), ("expire", "expirer"), ("tag", "tagger"), ("read", "reader")]
+        roles = [*(("write", name) for name in WRITERS), ("tag", "tagger"), ("read", "reader")]
         roles += [("compact", f"compactor-{i}") for i in range(self.scenario.compactors)]
+        roles += [("expire", f"expirer-{i}") for i in range(self.scenario.expirers)]
         if self.scenario.produces:
             self.table.consumers.record(FOLLOWER, 1)
             roles += [("audit", "auditor"), ("follow", FOLLOWER)]
@@ -97,28 +99,25 @@ class _Campaign:
 
     def _go_on(self, seconds: float) -> None:
         started = time.monotonic()
-        reported = started
+        reported = compared = started
         while time.monotonic() - started < seconds:
             self.processes.tick()
             self._look()
-            self.witness.check_unchanged()
+            if time.monotonic() - compared > _UNCHANGED_SECONDS:
+                compared = time.monotonic()
+                self.witness.check_unchanged()
             if time.monotonic() - reported > _PROGRESS_SECONDS:
                 reported = time.monotonic()
                 self.say(self._progress(reported - started))
-            time.sleep(_TICK_SECONDS)
-        self.processes.stop()
-        self._look()
+            time.sleep(TICK_SECONDS)
+        self.processes.stop(self._look)
 
     def _finish(self) -> None:
         """What a killed process had begun is ended by its next incarnation, without any mischief."""
         roles = [("write", name) for name in WRITERS] + ([(JAVA, JAVA)] if self.java else [])
         for role, name in roles:
             self.processes.start(role, name, finish=True)
-        while any(self.processes.running[name].process.is_alive() for _, name in roles):
-            self._look()
-            time.sleep(_TICK_SECONDS)
-        self.processes.wait()
-        self._look()
+        self.processes.wait(self._look)
 
     def _look(self) -> None:
         """See the new snapshots, and judge what was noted."""

@@ -26,7 +26,8 @@ _FILTERS: Mapping[str, Callable[[Any], bool]] = {
 _SHOWN = 6
 # What a user of ours may be told when others were faster, or expired what was being read.
 _LOST = ("CommitError", "ConflictError", "NotFoundError")
-_GAVE_WAY = ("other writers kept winning", "expired")
+_NO_ROOM = "No space left on device"
+_GAVE_WAY = ("other writers kept winning", "expired", _NO_ROOM)
 
 
 @dataclass(slots=True)
@@ -54,6 +55,11 @@ class Judge:
 
     def follow(self, name: str, path: Path) -> None:
         self.readers[name] = JournalReader(path)
+
+    @property
+    def journals(self) -> dict[str, list[Entry]]:
+        """What each process noted so far."""
+        return {name: reader.entries for name, reader in self.readers.items()}
 
     # Snapshots
 
@@ -133,6 +139,8 @@ class Judge:
             if entry["found"] and entry["there"]:
                 self.faults.add("missing files", f"snapshot {entry['id']} lacks {entry['found'][:_SHOWN]}")
             return
+        if entry["how"] == "tag" and not entry["there"]:
+            return  # it was moved or deleted meanwhile, before or after the read
         last = max(entry.get("id") or 0, entry.get("last") or 0)
         if last > len(self.seen):
             self.pending.append((name, entry))
@@ -179,7 +187,7 @@ class Judge:
             self.counts["conflicts of compactions"] += len(result["failed"])
             for text in result["failed"]:
                 self.errors[f"{name}: {text.partition(': ')[2][:80]}"] += 1
-                if not any(told in text for told in _GAVE_WAY):
+                if not any(reason in text for reason in _GAVE_WAY):
                     self.faults.add("compactions", f"{name} failed: {text}")
         elif task == "audit" and not result.get("holds", True):
             self.faults.add("audits", f"{entry['start']} to {entry['end']}: {result['text']}")
@@ -223,7 +231,7 @@ class Judge:
         if error in _LOST:
             self.counts["conflicts told"] += 1
             return
-        if "No space left on device" in entry["text"]:
+        if _NO_ROOM in entry["text"]:
             return
         self.faults.add(f"errors of {entry['task']}", f"{name}: {entry['task']} raised {error}: {entry['text']}")
 

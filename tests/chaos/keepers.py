@@ -92,8 +92,8 @@ def _tag_step(worker: Worker) -> None:
     if drawn < 0.55:
         snapshot_id = _some_snapshot(worker)
         worker.attempt("replace_tag", lambda: replace_tag(table, name, snapshot_id=snapshot_id).snapshot_id, tag=name)
-    elif drawn < 0.65 and not name.startswith(PASSING):
-        to = f"kept-{worker.place.incarnation}-{dice.randrange(10**9)}"
+    elif drawn < 0.65:
+        to = f"{PASSING if name.startswith(PASSING) else 'kept'}-{worker.place.incarnation}-{dice.randrange(10**9)}"
         worker.attempt("rename_tag", lambda: _renamed(worker, name, to), tag=name, to=to)
     elif drawn < 0.8:
         _branch_step(worker, name)

@@ -6,7 +6,7 @@ the death of its process. The files of a deleted branch belong to nobody either;
 """
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from maintenance.table.table import Table
@@ -55,19 +55,21 @@ def _is_open(name: str, entry: Entry) -> bool:
 
 
 def leftovers(
-    table: Table, journals: Mapping[str, Sequence[Entry]], deaths: Iterable[Death]
+    table: Table, journals: Mapping[str, Sequence[Entry]], deaths: Iterable[Death], of_branches: Collection[str]
 ) -> Iterator[tuple[str, str]]:
-    """Files that nothing names, with who may have left them; ``""`` if nobody can have."""
-    operations = unended(journals, deaths)
-    of_branches = {
-        path for entries in journals.values() for e in entries if e["what"] == "leaves" for path in e["files"]
-    }
+    """Files that nothing names, with who may have left them; ``""`` if nobody can have.
+
+    `of_branches`: what branches named that were deleted at the end.
+    """
+    # Those that write data files first: a tag leaves next to nothing.
+    operations = sorted(unended(journals, deaths), key=lambda part: part.task.endswith(("tag", "tags", "branch")))
+    known = {path for entries in journals.values() for e in entries if e["what"] == "leaves" for path in e["files"]}
     for path in sorted({*unreachable_files(table), *_hidden(table)}):
         changed = os.stat(path).st_mtime_ns
         left = next((part for part in operations if part.may_have_left(changed)), None)
         if left is not None:
             yield path, f"{left.task} of {left.name}"
-        elif path in of_branches:
+        elif path in known or path in of_branches:
             yield path, "a deleted branch"
         elif "/branch/." in path and any(part.task.endswith("branch") for part in operations):
             yield path, "a branch that was being made or deleted"

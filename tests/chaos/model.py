@@ -118,16 +118,33 @@ def apply(state: State, commit: Commit, skipped: Skipped, *, partial: bool) -> N
 
 
 def _write(state: State, commit: Commit, skipped: Skipped, *, partial: bool) -> None:
-    for row, kind in zip(commit.rows, commit.kinds, strict=True):
+    changes = zip(commit.rows, commit.kinds, strict=True)
+    for row, kind in _buffered(changes) if partial else changes:
         key = (row[0], row[1])
         if key in skipped:
             continue
         if kind == "-D":
             state.pop(key, None)
         elif partial and key in state:
-            state[key] = tuple(new if new is not None else old for new, old in zip(row, state[key], strict=True))
+            state[key] = _over(row, state[key])
         else:
             state[key] = row
+
+
+def _buffered(changes: Iterable[tuple[Row, str]]) -> Iterable[tuple[Row, str]]:
+    """One record per key, as a writer's buffer merges them: a deletion that an insert follows is forgotten."""
+    merged: dict[tuple[str, int], tuple[Row, str]] = {}
+    for row, kind in changes:
+        key = (row[0], row[1])
+        before = merged.get(key)
+        updates = before is not None and kind != "-D" and before[1] != "-D"
+        merged[key] = (_over(row, before[0]) if before is not None and updates else row, kind)
+    return merged.values()
+
+
+def _over(row: Row, before: Row) -> Row:
+    """The columns that a row has, over those of the row before."""
+    return tuple(new if new is not None else old for new, old in zip(row, before, strict=True))
 
 
 def _drop(state: State, commit: Commit) -> None:

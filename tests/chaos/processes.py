@@ -1,4 +1,8 @@
-"""The processes of a campaign: started, killed at random, halted for a while, and started again."""
+"""The processes of a campaign: started, killed at random, halted for a while, and started again.
+
+A writer that is halted is sometimes taken for dead: another one starts in its place, and then the first one wakes up
+and goes on beside it for a while.
+"""
 
 import multiprocessing
 import os
@@ -6,6 +10,7 @@ import random
 import signal
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -29,7 +34,9 @@ _LIFE = {
 _HALTED_EVERY = 15.0
 _INJECTED = 0.4
 _MOST_STEPS = 90
-_END_SECONDS = 120.0
+_TAKEN_FOR_DEAD = 0.4
+_END_SECONDS = 180.0
+TICK_SECONDS = 0.05
 
 
 @dataclass(slots=True)
@@ -62,6 +69,7 @@ class Processes:
     mischief: float = 1.0
     running: dict[str, Incarnation] = field(default_factory=dict)
     waiting: dict[str, tuple[float, Place]] = field(default_factory=dict)
+    woken: list[Incarnation] = field(default_factory=list)
     deaths: list[Death] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
     faults: list[str] = field(default_factory=list)
@@ -82,6 +90,7 @@ class Processes:
             place = replace(place, injected=self._injected(place))
         process = self.context.Process(target=run, args=(place,), daemon=True)
         process.start()
+        self.waiting.pop(place.name, None)
         now = time.monotonic()
         life = self._drawn(_LIFE[place.role])
         # Java takes a while to start: one that dies before it has done anything tests nothing.
@@ -114,13 +123,35 @@ class Processes:
                 os.kill(_pid(one), signal.SIGCONT)
                 one.goes_on, one.halts = None, now + self._drawn(_HALTED_EVERY)
             elif one.goes_on is None and one.halts <= now:
-                os.kill(_pid(one), signal.SIGSTOP)
-                self.counts["halted"] += 1
-                one.goes_on = now + self.dice.uniform(0.2, 4.0)
+                self._halt(one, now)
+        self._wake(now)
         for name, (due, place) in list(self.waiting.items()):
             if due <= now:
                 del self.waiting[name]
                 self._start(place)
+
+    def _halt(self, one: Incarnation, now: float) -> None:
+        os.kill(_pid(one), signal.SIGSTOP)
+        self.counts["halted"] += 1
+        one.goes_on = now + self.dice.uniform(0.2, 4.0)
+        if one.place.role == "write" and self.dice.random() < _TAKEN_FOR_DEAD:
+            self.counts["taken for dead"] += 1
+            one.goes_on = now + self.dice.uniform(0.2, 2.0)
+            one.dies = one.goes_on + self.dice.uniform(0.5, 4.0)
+            self.woken.append(one)
+            self._start(replace(one.place, incarnation=_next(one)))
+
+    def _wake(self, now: float) -> None:
+        """Let those that were taken for dead go on, and kill them after a while."""
+        for one in list(self.woken):
+            if not one.process.is_alive():
+                self._ended(one)
+                self.woken.remove(one)
+            elif one.dies <= now:
+                self._kill(one)
+            elif one.goes_on is not None and one.goes_on <= now:
+                os.kill(_pid(one), signal.SIGCONT)
+                one.goes_on = None
 
     def _kill(self, one: Incarnation) -> None:
         os.kill(_pid(one), signal.SIGKILL)
@@ -136,29 +167,40 @@ class Processes:
         elif code != 0:
             self.faults.append(f"{one.place.name} ended with {code}: see journals/{one.place.name}.log")
 
-    def stop(self) -> None:
-        """Ask all to end, and wait until they have."""
+    def stop(self, look: Callable[[], None]) -> None:
+        """Ask all to end, and wait until they have. `look`: called again and again meanwhile."""
         stop_file(self.folder).touch()
-        self.waiting.clear()
-        self.wait()
-
-    def wait(self) -> None:
-        """Wait until every process has ended; what does not end by itself is killed and counts as a fault."""
-        deadline = time.monotonic() + _END_SECONDS
-        for one in self.running.values():
+        for one in (*self.running.values(), *self.woken):
             if one.process.is_alive() and one.goes_on is not None:
                 os.kill(_pid(one), signal.SIGCONT)
                 one.goes_on = None
+        self.wait(look)
+        self.waiting.clear()
+
+    def wait(self, look: Callable[[], None]) -> None:
+        """Wait until every process has ended; what does not end by itself is killed and counts as a fault."""
+        deadline = time.monotonic() + _END_SECONDS
+        everyone = [*self.running.values(), *self.woken]
+        while any(one.process.is_alive() for one in everyone) and time.monotonic() < deadline:
+            look()
+            time.sleep(TICK_SECONDS)
+        for one in self.woken:
+            if one.process.is_alive():
+                self._kill(one)
+            self._ended(one)
+        self.woken.clear()
         for name, one in self.running.items():
-            one.process.join(max(0.1, deadline - time.monotonic()))
             if one.process.is_alive():
                 self.faults.append(f"{name} did not end within {_END_SECONDS:.0f} s")
                 self._kill(one)
-            self._ended(one)
+            if name not in self.waiting:
+                self._ended(one)
+            self.waiting[name] = (0.0, one.place)
+        look()
 
     def close(self) -> None:
         """End whatever still runs."""
-        for one in self.running.values():
+        for one in (*self.running.values(), *self.woken):
             if one.process.is_alive():
                 one.process.kill()
                 one.process.join()

@@ -29,7 +29,7 @@ class Scenario:
         inline: the second writer compacts what it writes.
         produces: the compactor produces a changelog, which is audited and followed.
         java_compacts: the Java core compacts, too.
-        compactors: processes of ours that compact.
+        compactors, expirers: processes of ours that compact and expire.
     """
 
     name: str
@@ -41,6 +41,7 @@ class Scenario:
     produces: bool = False
     java_compacts: bool = False
     compactors: int = 1
+    expirers: int = 1
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -63,6 +64,10 @@ def open_table(folder: Path) -> Table:
     return table
 
 
+# Nothing; a changelog of one producer; deletion vectors; a sequence field in which all rows are equal.
+_KINDS = ("plain", "input", "lookup", "full-compaction", "vectors", "vectors", "sequence")
+
+
 def _common(dice: random.Random) -> dict[str, str]:
     return {
         **_EVERY_COMMIT_COUNTS,
@@ -78,18 +83,29 @@ def _keyed(dice: random.Random) -> dict[str, str]:
 
 
 def deduplicate(seed: int) -> Scenario:
-    """The last row of a key counts; half of the tables have deletion vectors."""
+    """The last row of a key counts. The seed draws what the table has besides: see `_KINDS`."""
     dice = random.Random(f"{seed} deduplicate")
-    vectors = dice.random() < 0.5
-    chosen = {"deletion-vectors.enabled": "true"} if vectors else {"changelog-producer": dice.choice(("none", "input"))}
+    kind = dice.choice(_KINDS)
+    plain = kind in ("plain", "input", "sequence")
+    produces = kind in ("lookup", "full-compaction")
+    options: dict[str, str] = {}
+    if kind in ("input", "lookup", "full-compaction"):
+        options["changelog-producer"] = kind
+    elif kind == "vectors":
+        options["deletion-vectors.enabled"] = "true"
+    elif kind == "sequence":
+        options["sequence.field"] = "w"
     return Scenario(
         "deduplicate",
-        Workload(seed, ("v", "w"), overwrites=0.04),
-        {**_keyed(dice), "bucket": "2", **chosen},
-        hides_level_0=vectors,
-        inline=not vectors and dice.random() < 0.5,
-        java_compacts=not vectors and dice.random() < 0.5,
+        # Overwrites are not in a changelog.
+        Workload(seed, ("v", "w"), overwrites=0.0 if produces else 0.04, constant=("w",) if kind == "sequence" else ()),
+        {**_keyed(dice), "bucket": "2", **options},
+        hides_level_0=kind == "vectors",
+        inline=plain and dice.random() < 0.5,
+        produces=produces,
+        java_compacts=plain and dice.random() < 0.5,
         compactors=dice.choice((1, 2)),
+        expirers=dice.choice((1, 2)),
     )
 
 
@@ -103,6 +119,7 @@ def append(seed: int) -> Scenario:
         Workload(seed, ("v",), keyed=False, overwrites=0.03, changes=0.35),
         {**_common(dice), **options},
         compactors=dice.choice((1, 2)),
+        expirers=dice.choice((1, 2)),
     )
 
 
@@ -115,6 +132,7 @@ def dynamic(seed: int) -> Scenario:
         Workload(seed, ("v",), overwrites=0.03, java_partition="j"),
         {**_keyed(dice), **options},
         java_compacts=dice.random() < 0.5,
+        expirers=dice.choice((1, 2)),
     )
 
 

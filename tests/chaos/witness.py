@@ -67,7 +67,8 @@ class Witness:
 
     Attributes:
         change: finds the deletion or update of a run, which the journals say.
-        hides: whether data files can hide rows.
+        hides: whether the rows of a data file are hidden, by its bucket and level.
+        kept: a file for what every snapshot said, for whoever looks into a fault later.
     """
 
     table: Table
@@ -75,6 +76,7 @@ class Witness:
     change: Callable[[str], Commit | None]
     faults: Faults
     hides: Callable[[int, int], bool]
+    kept: Path
     seen: list[Seen] = field(default_factory=list)
 
     @property
@@ -98,6 +100,8 @@ class Witness:
             if seen.id != number:
                 self.faults.add("snapshots", f"the file of snapshot {number} says that it is snapshot {seen.id}")
             self.seen.append(seen)
+            with self.kept.open("ab") as file:
+                file.write(json.dumps(json.loads(seen.content)).encode() + b"\n")
             found.append(self._applied(seen))
         if found:
             self.table.consumers.record(CONSUMER, self.latest + 1)
@@ -117,10 +121,11 @@ class Witness:
                 self.faults.add(
                     "snapshots", f"snapshot {number} was {self.seen[number - 1].content!r} and is {content!r}"
                 )
-        # Upwards, so that an expiry at the same time leaves no gap.
         first = min(ids, default=1)
         there = [number for number in range(first, self.latest + 1) if (self.folder / f"snapshot-{number}").exists()]
-        if there and there != list(range(there[0], self.latest + 1)):
+        # An expiry at the same time takes the lowest first.
+        still = there and (self.folder / f"snapshot-{there[0]}").exists()
+        if still and there != list(range(there[0], self.latest + 1)):
             self.faults.add("snapshots", f"of the snapshots up to {self.latest} there are only {there}")
 
     def _applied(self, seen: Seen) -> Applied:

@@ -61,6 +61,7 @@ class Workload:
         overwrites: share of the commits that replace a partition.
         changes: share of the commits that delete or update rows by a condition.
         waiting: share of the commits whose rows wait in the postpone bucket.
+        constant: columns that have the same value in every row.
         java_partition: of all of Java's rows; None = those of the others, where Java has ids of its own.
     """
 
@@ -72,6 +73,7 @@ class Workload:
     overwrites: float = 0.0
     changes: float = 0.0
     waiting: float = 0.0
+    constant: tuple[str, ...] = ()
     java_partition: str | None = None
 
     def action(self, user: str, number: int) -> str:
@@ -123,10 +125,11 @@ class Workload:
         return first + dice.randrange(24 if count <= _MAX_ROWS else 2 * _BIG)
 
     def _values(self, dice: random.Random, user: str, text: str, *, empty: bool) -> tuple[str | None, ...]:
+        if self.partial is None:
+            found = None if empty else text
+            return tuple("same" if name in self.constant else found for name in self.columns)
         if empty:
             return (None,) * len(self.columns)
-        if self.partial is None:
-            return (text,) * len(self.columns)
         own = self.partial[user]
         chosen = {name for name in own if dice.random() < 0.7} or {own[0]}
         return tuple(text if name in chosen else None for name in self.columns)
