@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+_MOST = 2
+
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The known name that is most like `name`, upper and lower case aside; None if none is close."""
@@ -17,3 +19,34 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     """`` Did you mean 'x'?``, with a space before it; empty if no known name is close."""
     close = nearest(name, known)
     return f" Did you mean '{close}'?" if close else ""
+
+
+def misspelt(name: str, known: Iterable[str]) -> str | None:
+    """The known name that `name` is with at most two typing mistakes, None if there is none.
+
+    A mistake is a character too many, too few, wrong, or swapped with the next one. Upper and lower case, and the
+    separators ``-``, ``_`` and ``.``, count as the same.
+    """
+    written = _plain(name)
+    distances = {each: _mistakes(written, _plain(each)) for each in known if abs(len(each) - len(name)) <= _MOST}
+    close = min(distances, key=lambda each: (distances[each], each), default=None)
+    return close if close is not None and distances[close] <= _MOST else None
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("_", "-").replace(".", "-")
+
+
+def _mistakes(one: str, other: str) -> int:
+    """Damerau-Levenshtein distance, each character swapped at most once."""
+    before: list[int] = []
+    last = list(range(len(other) + 1))
+    for i, left in enumerate(one, 1):
+        row = [i]
+        for j, right in enumerate(other, 1):
+            cost = min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (left != right))
+            if i > 1 and j > 1 and left == other[j - 2] and one[i - 2] == right:
+                cost = min(cost, before[j - 2] + 1)
+            row.append(cost)
+        before, last = last, row
+    return last[-1]

@@ -11,6 +11,7 @@ from maintenance.format.system_fields import is_system_field
 from maintenance.merge.rules import check_merge_engine
 from maintenance.metadata.zone import local_zone
 from maintenance.options import table as table_options
+from maintenance.options.known import check_names
 from maintenance.options.option import Option
 from maintenance.read.defaults import read_defaults
 from maintenance.scan.startup import checked_startup
@@ -35,6 +36,7 @@ def validate(schema: TableSchema, table: str, before: TableSchema | None = None)
     _validate_defaults(schema, where)
     _validate_retention(schema, where)
     news = {key: value for key, value in schema.options.items() if known.get(key) != value}
+    check_names(news, known, where)
     table_options.check_writable(news, table)
     checked_startup(schema.options)
     check_options(schema, where)

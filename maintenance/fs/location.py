@@ -52,11 +52,6 @@ def warehouse_location(text: str) -> str:
     return text.rstrip("/") or "/"
 
 
-def rooted_location(text: str, folder: str) -> str:
-    """A location as a project means it: relative paths start at `folder`, others are what they are."""
-    return text if _SCHEME.match(text) or os.path.isabs(text) else os.path.join(os.path.abspath(folder), text)
-
-
 def _without_scheme(path: str) -> str:
     if not path.startswith(_FILE):
         return path

@@ -120,6 +120,17 @@ _ATOMIC = re.compile(
 )
 
 
+_NO_ZONE = "times of day have no time zone", "Write TIME{0}, and keep the zone in a column of its own if you need it."
+_NO_SUCH_ZONES = {
+    ("TIMESTAMP", "WITH TIME ZONE"): (
+        "timestamps do not keep a time zone",
+        "Write TIMESTAMP{0} WITH LOCAL TIME ZONE for moments, or TIMESTAMP{0} for what a clock shows.",
+    ),
+    ("TIME", "WITH TIME ZONE"): _NO_ZONE,
+    ("TIME", "WITH LOCAL TIME ZONE"): _NO_ZONE,
+}
+
+
 def parse_type(text: str) -> DataType:
     """The type of a text such as ``VARCHAR(20) NOT NULL``, atomic types only.
 
@@ -141,6 +152,10 @@ def _atomic(root: str, first: int | None, second: int | None, zone: str, text: s
     canonical = _ALIASES.get(root, root)
     if zone and canonical not in ("TIME", "TIMESTAMP"):
         raise _unknown(text)
+    if (canonical, zone) in _NO_SUCH_ZONES:
+        meaning, instead = _NO_SUCH_ZONES[canonical, zone]
+        digits = "" if first is None else f"({first})"
+        raise SchemaError(f"'{text}' is not a type of Paimon: {meaning}", "data type", instead.format(digits))
     if second is not None and canonical != "DECIMAL":
         raise _unknown(text)
     if canonical in _SIMPLE and first is None:

@@ -1,12 +1,10 @@
 """Which file a path is, and what a warehouse may be called."""
 
-import os
-
 import pytest
 
 from maintenance.catalog import open_catalog
 from maintenance.errors import OptionError
-from maintenance.fs.location import is_local, local_path, rooted_location, warehouse_location
+from maintenance.fs.location import is_local, local_path, warehouse_location
 
 
 def test_which_paths_are_local() -> None:
@@ -46,10 +44,3 @@ def test_warehouses(text: str) -> None:
 def test_warehouses_that_are_somewhere_else_than_meant(text: str, reason: str) -> None:
     with pytest.raises(OptionError, match=f"'warehouse' = .*{reason}"):
         open_catalog({"warehouse": text})
-
-
-def test_relative_locations_start_at_a_folder() -> None:
-    assert rooted_location("lake", "/project") == "/project/lake"
-    assert rooted_location("lake", "project") == os.path.abspath("project/lake")
-    for other in ("/lake", "file:/lake", "file:///lake", "s3://lake", "s3:/lake"):
-        assert rooted_location(other, "/project") == other

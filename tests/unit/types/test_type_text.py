@@ -33,3 +33,30 @@ def test_a_type_that_is_nested_too_deeply() -> None:
     with pytest.raises(SchemaError, match="nested too deeply") as caught:
         parse_data_type("ARRAY<" * 3000 + "INT" + ">" * 3000)
     assert len(str(caught.value)) < 200
+
+
+@pytest.mark.parametrize(
+    ("text", "instead"),
+    [
+        ("TIMESTAMP(3) WITH TIME ZONE", r"Write TIMESTAMP\(3\) WITH LOCAL TIME ZONE for moments, or TIMESTAMP\(3\)"),
+        ("timestamp with time zone not null", "Write TIMESTAMP WITH LOCAL TIME ZONE"),
+        ("TIME WITH LOCAL TIME ZONE", "Write TIME, and keep the zone"),
+        ("TIME(3) WITH TIME ZONE", r"Write TIME\(3\), and keep the zone"),
+        ("ARRAY<TIMESTAMP(9) WITH TIME ZONE>", r"Write TIMESTAMP\(9\) WITH LOCAL TIME ZONE"),
+    ],
+)
+def test_zones_that_paimon_does_not_keep(text: str, instead: str) -> None:
+    with pytest.raises(SchemaError, match=instead):
+        parse_data_type(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("TIMESTAMP(3) WITHOUT TIME ZONE", "TIMESTAMP(3)"),
+        ("TIME(3) WITHOUT TIME ZONE", "TIME(3)"),
+        ("TIMESTAMP_LTZ(3)", "TIMESTAMP(3) WITH LOCAL TIME ZONE"),
+    ],
+)
+def test_spellings_of_zones(text: str, same: str) -> None:
+    assert parse_data_type(text) == parse_data_type(same)
