@@ -155,6 +155,8 @@ def _ingest_each(
         )
         outcome = "was committed before" if report.already_committed else f"{report.row_count:,} rows committed"
         progress(f"micro-batch {place}/{len(batches)}: number {batch.identifier}, {outcome}")
+        if report.warning:
+            progress(f"warning: {report.warning}")
         if report.compaction.buckets:
             done = report.compaction
             progress(

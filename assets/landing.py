@@ -1,13 +1,14 @@
 """The micro-batches that lie in a table's landing folder, and which of them are still to be committed.
 
-The truth about what has been ingested is the table: the newest snapshot of the feed's commit user. Nothing else is
-written down, so a run that died in the middle needs no repair.
+The truth about what has been ingested is the table: the newest snapshot of the feed's commit user, or its commit record
+once that has expired. Nothing else is written down, so a run that died in the middle needs no repair.
 """
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from maintenance.commit.replays import last_committed
 from maintenance.errors import DataError, NotFoundError
 from maintenance.fs.file_io import FileIO
 from maintenance.table.table import Table
@@ -51,22 +52,20 @@ def still_to_commit(batches: Sequence[LandedBatch], committed: int | None) -> li
 
 
 def committed_identifier(table: Table, commit_user: str) -> int | None:
-    """The newest commit identifier of `commit_user` among the table's snapshots; None if it never committed.
+    """The newest commit identifier of `commit_user` in the table; None if it never committed.
 
-    Raises NotFoundError if that cannot be told any more, because older snapshots have expired.
+    Raises: NotFoundError: that cannot be told any more, because older snapshots have expired and nothing else knows.
     """
-    oldest = None
-    for snapshot in table.snapshots.newest_first():
-        if snapshot.commit_user == commit_user:
-            return int(snapshot.commit_identifier)
-        oldest = snapshot.id
+    last = last_committed(table.commit_target(), commit_user)
+    if last is not None:
+        return last
     tagged = [tag.snapshot for tag in table.tags.all().values() if tag.snapshot.commit_user == commit_user]
     if tagged:
         return max(int(snapshot.commit_identifier) for snapshot in tagged)
-    if oldest in (None, 1):
+    if table.snapshots.earliest_id() in (None, 1):
         return None
     raise NotFoundError(
-        f"no snapshot of '{commit_user}' is left, so it is unknown which batches are in the table",
+        f"no snapshot and no record of '{commit_user}' is left, so it is unknown which batches are in the table",
         table.identifier,
         "Set `committed` in the step's config to the number of the last batch that is in the table.",
     )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from maintenance.bucket.postpone import POSTPONE_BUCKET, is_postponed
 from maintenance.commit.conflicts import Conflict, Group, bucket_mismatch, find_conflict
-from maintenance.commit.identity import BATCH_IDENTIFIER, CommitIdentity
+from maintenance.commit.identity import CommitIdentity
 from maintenance.commit.order import OrderedFiles
 from maintenance.commit.publish import Changes, Check, CommitTarget, Plan, conflict_error, publish
 from maintenance.commit.vectors import check_vectors, vectors_after
@@ -41,16 +41,6 @@ class CompactCommit:
 
 # Snapshots that leave every key where it is.
 _KEEP_KEYS = (CommitKind.COMPACT, CommitKind.ANALYZE)
-
-
-def already_committed(target: CommitTarget, identity: CommitIdentity) -> bool:
-    """Whether this user has committed this identifier or a later one. Source: Java `filterCommitted`."""
-    if identity.identifier == BATCH_IDENTIFIER:
-        return False
-    for snapshot in target.snapshots.newest_first():
-        if snapshot.commit_user == identity.user and snapshot.commit_identifier != BATCH_IDENTIFIER:
-            return identity.identifier <= snapshot.commit_identifier
-    return False
 
 
 def commit_append(

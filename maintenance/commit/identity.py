@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from typing import SupportsIndex
 
 from maintenance.errors import OptionError
-from maintenance.format.snapshot import Snapshot
+from maintenance.format.snapshot import BATCH_IDENTIFIER, Snapshot
 
-BATCH_IDENTIFIER = 2**63 - 1
 _OWN_PROPERTIES = "paimon-maintenance."
 # The property that every snapshot of this engine has: what others commit is told from it.
 ENGINE_PROPERTY = _OWN_PROPERTIES + "engine"

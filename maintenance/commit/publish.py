@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from maintenance.commit.conflicts import Conflict
 from maintenance.commit.identity import CommitIdentity
 from maintenance.commit.manifest_merge import ManifestMergeOptions, merge_manifests
+from maintenance.commit.replays import remember
 from maintenance.commit.waits import Waits
 from maintenance.errors import (
     BucketNumberError,
@@ -118,6 +119,7 @@ def publish(
                 # A lost race means others commit quickly: then only the first attempt spends time on merging manifests.
                 snapshot = _snapshot(target, planned, identity, latest, written, merge=attempt == 1)
                 if written.publish(snapshot):
+                    remember(target, snapshot)
                     return snapshot, None, attempt
             except ExpiredError:
                 # The newest snapshot expired while it was read, so there is a newer one.

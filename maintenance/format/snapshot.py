@@ -9,6 +9,8 @@ from maintenance.errors import CorruptFileError, UnsupportedError
 from maintenance.format.json_object import MAX_MILLIS, in_range, missing_key, parse_object, read_back, serialize_object
 
 SNAPSHOT_VERSION = 3
+# The identifier of commits that their users do not number.
+BATCH_IDENTIFIER = 2**63 - 1
 
 
 class CommitKind(StrEnum):
@@ -64,6 +66,11 @@ class Snapshot:
     uuid: str | None = None
     operation: str | None = None
     writer_version: str | None = None
+
+    @property
+    def is_numbered(self) -> bool:
+        """Whether its user gave the commit a number, by which a repetition is recognized."""
+        return self.commit_identifier != BATCH_IDENTIFIER
 
 
 # Attribute, JSON key and JSON type, in the order Java writes them.

@@ -92,6 +92,9 @@ class TablePaths:
         folder = self.consumer_folder()
         return f"{folder}/{segment(name, 'a consumer', folder, prefix='consumer-')}"
 
+    def commit_record_folder(self) -> str:
+        return f"{self.branch_root}/commit-records"
+
     def manifest_folder(self) -> str:
         return f"{self.root}/manifest"
 

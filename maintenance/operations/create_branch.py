@@ -84,4 +84,6 @@ def _contents(table: Table, name: str | None, tag: Tag | None) -> dict[str, byte
     if tag is not None:
         files[f"tag/tag-{name}"] = serialize_tag(tag)
         files[f"snapshot/snapshot-{tag.snapshot.id}"] = serialize_snapshot(tag.snapshot)
+        known = table.commit_records.known_at(tag.snapshot.id)
+        files |= {f"commit-records/{record.name}": record.serialize() for record in known}
     return files

@@ -25,6 +25,7 @@ from maintenance.metadata.expired import again_if_expired
 from maintenance.metadata.hints import EARLIEST
 from maintenance.metadata.holders import Census, counting_ids, holders_of, needed_by
 from maintenance.operations.expire_changelogs import expire_changelogs
+from maintenance.operations.expiring_commits import record_commits
 from maintenance.operations.expiry_rules import ExpiryRange, Retention, moment_before, plan_range
 from maintenance.operations.removal import Removal, batch_text, plan_removals, remove
 from maintenance.operations.unfinished import leaving_snapshots, unfinished, unfinished_notes
@@ -141,6 +142,7 @@ class _Expiry:
     max_deletes: int | None
     progress: Callable[[str], None]
     idle: Sequence[str] = ()
+    notes: list[str] = field(default_factory=list)
     expired: list[int] = field(default_factory=list)
     done: list[Removal] = field(default_factory=list)
     started: float = field(default_factory=time.monotonic)
@@ -207,6 +209,7 @@ class _Expiry:
         """Delete, a batch at a time. False if tags or branches changed, so that the rest must be planned again."""
         snapshots = self.table.snapshots
         self.table.consumers.remove(self.idle)
+        self._record_commits(plan.pending)
         if plan.pending and not self._remove(plan, plan.pending):
             return False
         if plan.earliest is not None and not plan.removals and snapshots.read_hint(EARLIEST) is None:
@@ -218,12 +221,21 @@ class _Expiry:
             for removal in batch:
                 if removal.name in plan.becoming:
                     self.table.changelogs.keep(plan.becoming[removal.name])
+            self._record_commits(batch)
             following = [*ids, *plan.range.kept][start + len(batch)]
             snapshots.write_hint(EARLIEST, max(following, snapshots.earliest_id() or 0))
             self.expired += [i for i in ids[start : start + limit] if i not in self.expired]
             if not self._remove(plan, batch):
                 return False
+        if ids and plan.earliest is not None:
+            self.table.commit_records.tidy(plan.earliest)
         return True
+
+    def _record_commits(self, batch: Sequence[Removal]) -> None:
+        """Before snapshots go: what is known of repeated commits must not go with them."""
+        found = (self.table.snapshots.find(int(removal.name)) for removal in batch if removal.name.isdecimal())
+        notes = record_commits(self.table, [snapshot for snapshot in found if snapshot is not None])
+        self.notes += [note for note in notes if note not in self.notes]
 
     def _remove(self, plan: _Plan, batch: Sequence[Removal]) -> bool:
         if self._census() != plan.census:
@@ -249,7 +261,7 @@ class _Expiry:
             deleted_bytes=sum(deletion.size for deletion in deletions),
             remaining=plan.range.remaining,
             consumers=tuple(self.idle),
-            notes=plan.notes,
+            notes=(*plan.notes, *self.notes),
             dry_run=dry_run,
             seconds=time.monotonic() - self.started,
         )

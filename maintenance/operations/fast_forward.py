@@ -57,7 +57,11 @@ def fast_forward(table: Table, branch: str) -> FastForwardReport:
     for read, ids in ((main.snapshots.find, main.snapshots.list_ids()), (main.schemas.get, main.schemas.list_ids())):
         for number in ids:
             read(number)
+    known = other.commit_records.known_at(history[-1].id)
     _take_schemas(main, schemas, history[0].schema_id)
+    main.commit_records.forget_after(history[0].id - 1)
+    for record in known:
+        main.commit_records.add(record, flushed=True)
     _take_snapshots(main, history)
     for name in (name for name, tag in ours.items() if tag.snapshot.id >= history[0].id and name not in theirs):
         main.tags.remove(name)

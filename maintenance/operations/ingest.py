@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from maintenance.commit.commit import abort, already_committed
+from maintenance.commit.commit import abort
 from maintenance.commit.identity import numbered
 from maintenance.commit.overwrite import Overwrite
 from maintenance.commit.publish import CommitTarget
+from maintenance.commit.replays import already_committed, unknown_user
 from maintenance.operations.inline_compaction import (
     InlineCompaction,
     Progress,
@@ -46,6 +47,7 @@ class IngestReport:
         already_committed: the batch was a replay.
         row_count: rows in the files written, after merging within the batch.
         compaction: of the buckets that got rows, unless the table is `write-only`.
+        warning: why it is uncertain that the batch was not committed before; empty if it is certain.
     """
 
     table: str
@@ -56,6 +58,7 @@ class IngestReport:
     file_bytes: int
     seconds: float
     compaction: InlineCompaction = field(default_factory=InlineCompaction)
+    warning: str = ""
 
 
 def ingest(
@@ -92,6 +95,7 @@ def ingest(
     if already_committed(target, identity):
         late = finish_replayed(spark, table, identity, progress)
         return IngestReport(table.identifier, late.snapshot_ids, True, 0, 0, 0, time.monotonic() - started, late)
+    warning = unknown_user(target, identity)
 
     def write(state: WriteState) -> Sequence[CommitMessage]:
         frame_write = FrameWrite(table.write_context(), state, row_kind_column)
@@ -113,6 +117,7 @@ def ingest(
         sum(file.file_size for file in files),
         time.monotonic() - started,
         written.compaction,
+        warning,
     )
 
 

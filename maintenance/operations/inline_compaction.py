@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING
 
 from maintenance.bucket.postpone import is_postponed
 from maintenance.commit.commit import append_or_abort
-from maintenance.commit.identity import BATCH_IDENTIFIER, CommitIdentity
+from maintenance.commit.identity import CommitIdentity
 from maintenance.commit.overwrite import Overwrite, overwrite_or_abort
-from maintenance.format.snapshot import CommitKind
+from maintenance.format.snapshot import BATCH_IDENTIFIER, CommitKind
 from maintenance.operations.compact import compact_groups
 from maintenance.operations.compact_plan import CompactionScope, Group
 from maintenance.operations.compact_report import FAILED, Ledger

@@ -110,6 +110,7 @@ def truncate_history(table: Table, last: Snapshot) -> None:
     if not snapshots.exists(last.id):
         file_io.publish(snapshots.paths.snapshot(last.id), serialize_snapshot(last))
     check_hint(snapshots.write_hint(LATEST, last.id), snapshots.paths.snapshot_folder())
+    table.commit_records.forget_after(last.id)
     for snapshot_id in reversed(snapshots.list_ids()):
         if snapshot_id > last.id:
             file_io.delete_quietly([snapshots.paths.snapshot(snapshot_id)])

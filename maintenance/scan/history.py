@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from maintenance.errors import NotFoundError
-from maintenance.format.snapshot import CommitKind, Snapshot
+from maintenance.format.snapshot import BATCH_IDENTIFIER, CommitKind, Snapshot
 from maintenance.format.tag import Tag
 from maintenance.scan.auto_tag import AutoTagNames
 
-BATCH_IDENTIFIER = 2**63 - 1
 _WATERMARK = "watermark-"
 _LOOKED_UP = 10
 _NO_WATERMARK = -(2**63)

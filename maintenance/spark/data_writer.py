@@ -21,9 +21,10 @@ from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
 from maintenance.bucket.postpone import is_postponed, waits
-from maintenance.commit.commit import abort, already_committed
+from maintenance.commit.commit import abort
 from maintenance.commit.identity import CommitIdentity, numbered
 from maintenance.commit.overwrite import Overwrite
+from maintenance.commit.replays import already_committed
 from maintenance.errors import OptionError, SchemaError, UnsupportedError
 from maintenance.metadata.partition_path import partition_spec
 from maintenance.metadata.zone import local_zone

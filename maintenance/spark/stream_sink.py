@@ -5,9 +5,9 @@ committed, and Spark's batch number is the commit's identifier. Killed anywhere 
 Spark repeats the last batch or goes on with the next; a batch that is in the table already is left out. A checkpoint
 that is deleted is a new pipeline with a new user, so that its batches are not taken for those of the old one.
 
-Whether a batch is in the table, the snapshots tell. If those of the pipeline have expired while it was down, nothing
-tells any more, and the first batch is refused rather than written twice; `resume_after` then says up to which batch the
-table has them. Source: seed 000 (two-phase commit), Java `PaimonSink`, `filterCommitted`.
+Whether a batch is in the table, the snapshots tell, and the commit records once they have expired. If neither knows the
+pipeline although snapshots have expired, the first batch is refused rather than written twice; `resume_after` then says
+up to which batch the table has them. Source: seed 000 (two-phase commit), Java `PaimonSink`, `filterCommitted`.
 """
 
 import uuid
@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from maintenance.commit.replays import last_committed
 from maintenance.errors import CommitError, DataError
 from maintenance.fs.file_io import FileIO
 from maintenance.options import table as table_options
@@ -82,12 +83,9 @@ def check_known(table: Table, batch: Batch, resume_after: int | None) -> bool:
         return True
     if resume_after is not None:
         return batch.number > resume_after
-    earliest = None
-    for snapshot in table.snapshots.newest_first():
-        if snapshot.commit_user == batch.commit_user:
-            return True
-        earliest = snapshot.id
-    if earliest in (None, 1):
+    if last_committed(table.commit_target(), batch.commit_user) is not None:
+        return True
+    if table.snapshots.earliest_id() in (None, 1):
         return True
     raise CommitError(
         f"batch {batch.number} may be in the table already: the pipeline's snapshots have expired",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from maintenance.bucket.postpone import is_postponed
-from maintenance.commit.commit import already_committed, append_or_abort
+from maintenance.commit.commit import append_or_abort
 from maintenance.commit.identity import (
     ENGINE,
     ENGINE_PROPERTY,
@@ -19,6 +19,7 @@ from maintenance.commit.identity import (
 )
 from maintenance.commit.overwrite import Overwrite, overwrite_or_abort
 from maintenance.commit.publish import CommitTarget
+from maintenance.commit.replays import already_committed
 from maintenance.compaction.levels import run_count
 from maintenance.errors import ConflictError, NotFoundError, OptionError
 from maintenance.format.schema import TableSchema
@@ -27,6 +28,7 @@ from maintenance.format.system_fields import ROW_ID, SEQUENCE_NUMBER
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.changelogs import Changelogs
+from maintenance.metadata.commit_records import CommitRecords
 from maintenance.metadata.consumers import Consumers
 from maintenance.metadata.expired import again_if_expired
 from maintenance.metadata.manifests import Manifests
@@ -120,6 +122,10 @@ class Table:
     @property
     def consumers(self) -> Consumers:
         return Consumers(self.file_io, self.paths)
+
+    @property
+    def commit_records(self) -> CommitRecords:
+        return CommitRecords(self.file_io, self.paths)
 
     @property
     def manifests(self) -> Manifests:

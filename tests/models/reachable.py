@@ -62,9 +62,9 @@ def changes_of(table: Table, changelog: Snapshot) -> Iterator[str]:
 
 
 def _is_record(path: str) -> bool:
-    """Schemas, consumers and hints, which nothing names."""
+    """Schemas, consumers, commit records and hints, which nothing names."""
     name = os.path.basename(path)
-    return name in ("EARLIEST", "LATEST") or name.startswith(("schema-", "consumer-"))
+    return name in ("EARLIEST", "LATEST", "dropped") or name.startswith(("schema-", "consumer-", "record-"))
 
 
 def _named(table: Table, snapshot: Snapshot, *, changelog: bool) -> Iterator[str]:

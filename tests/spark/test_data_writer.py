@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from maintenance.commit.commit import BATCH_IDENTIFIER
 from maintenance.errors import DataError, OptionError, UnsupportedError
+from maintenance.format.snapshot import BATCH_IDENTIFIER
 from maintenance.spark.data_source import PaimonDataSource, register
 from maintenance.spark.data_writer import PaimonWriter
 from maintenance.table.table import Table

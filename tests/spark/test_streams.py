@@ -141,10 +141,15 @@ def test_a_batch_that_is_in_the_table_is_not_written_again(spark: SparkSession, 
     run(sink)
     assert rows(copy) == [(1, "a"), (2, "b")]
     assert copy.snapshots.list_ids() == [1, 2]
-    # Once the snapshots of the pipeline have expired nothing tells: then it says so.
+    # Once the snapshots of the pipeline have expired its commit records tell.
     for i in range(3):
         put(copy, {100 + i: "other"})
     expire_snapshots(copy, retain_max=1, retain_min=1)
+    forget(checkpoint, 1)
+    run(sink)
+    assert copy.snapshots.list_ids() == [5]
+    # Without them nothing tells: then it says so.
+    copy.file_io.delete_folder(copy.paths.commit_record_folder())
     forget(checkpoint, 1)
     with pytest.raises(Exception, match="may be in the table already"):
         run(sink)

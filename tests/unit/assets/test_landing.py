@@ -54,11 +54,20 @@ def test_a_tag_remembers_what_expired(table: Table) -> None:
     assert committed_identifier(table, "feed") == 5
 
 
+def test_a_commit_record_remembers_what_expired(table: Table) -> None:
+    commit(table, "feed", 5)
+    for identifier in (9, 10):
+        commit(table, "someone", identifier)
+    expire_all_but_one(table)
+    assert committed_identifier(table, "feed") == 5
+
+
 def test_a_lost_history_is_an_error_and_no_beginning(table: Table) -> None:
     commit(table, "feed", 5)
     commit(table, "someone", 9)
     expire_all_but_one(table)
-    with pytest.raises(NotFoundError, match="no snapshot of 'feed' is left") as caught:
+    table.file_io.delete_folder(table.paths.commit_record_folder())
+    with pytest.raises(NotFoundError, match="no snapshot and no record of 'feed' is left") as caught:
         committed_identifier(table, "feed")
     assert "committed" in caught.value.fix
 

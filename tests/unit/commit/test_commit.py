@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from maintenance.catalog import RemoveOption, SetOption
-from maintenance.commit.commit import abort, already_committed, commit_append, commit_compact
-from maintenance.commit.identity import BATCH_IDENTIFIER, CommitIdentity
+from maintenance.commit.commit import abort, commit_append, commit_compact
+from maintenance.commit.identity import CommitIdentity
+from maintenance.commit.replays import already_committed
 from maintenance.compaction.rewrite import CompactionResult, CompactionTask, rewrite_bucket
 from maintenance.errors import CommitError, ConflictError
-from maintenance.format.snapshot import CommitKind, Snapshot
+from maintenance.format.snapshot import BATCH_IDENTIFIER, CommitKind, Snapshot
 from maintenance.fs.file_io import FileIO
 from maintenance.operations.compact import compact
 from maintenance.operations.compact_plan import CompactionScope, plan_compaction

@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from maintenance.commit.identity import BATCH_IDENTIFIER, CommitIdentity
+from maintenance.commit.identity import CommitIdentity
 from maintenance.errors import DataError, OptionError
+from maintenance.format.snapshot import BATCH_IDENTIFIER
 from maintenance.operations.ingest import ingest
 from tests.tables import create_table, files_on_disk, keyed, state
 

@@ -1,0 +1,108 @@
+"""Commit records: what stays, what a rollback undoes, damage, and the limit."""
+
+import logging
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from maintenance.metadata import commit_records
+from maintenance.metadata.commit_records import CommitRecord, CommitRecords, superseded
+from maintenance.operations.rollback_to import rollback_to
+from maintenance.table.table import Table
+from tests.small_tables import batch, put, small_table
+
+
+def write(table: Table, user: str, identifier: int) -> None:
+    table.write_arrow(batch({identifier: user}), commit_user=user, commit_identifier=identifier)
+
+
+def names(table: Table) -> list[str]:
+    return sorted(table.file_io.list_names(table.paths.commit_record_folder()))
+
+
+@given(st.sets(st.integers(1, 60)), st.integers(0, 61), st.integers(1, 60))
+def test_what_a_rollback_needs_stays(ids: set[int], earliest: int, target: int) -> None:
+    left = ids - set(superseded(sorted(ids), earliest))
+    assert max(left, default=None) == max(ids, default=None)
+    # Snapshots from the earliest on tell for themselves; before it the newest record counts.
+    if target >= earliest:
+        expired = [number for number in ids if number < earliest]
+        assert not expired or max(expired) in left
+    assert len(left) <= 5
+
+
+def test_unnumbered_commits_and_compactions_leave_no_record(tmp_path: Path) -> None:
+    table = small_table(tmp_path)
+    put(table, {1: "a"})
+    assert names(table) == []
+    write(table, "feed", 1)
+    assert len(names(table)) == 1
+    assert table.commit_records.last("feed") == CommitRecord("feed", 1, 2, table.snapshots.get(2).time_millis)
+    assert table.commit_records.last("other") is None
+
+
+def test_a_writer_leaves_few_records(tmp_path: Path) -> None:
+    table = small_table(tmp_path)
+    for number in range(30):
+        write(table, "feed", number)
+        write(table, "other", number)
+    assert len(names(table)) <= 2 * 9
+    assert table.commit_records.last("feed").identifier == 29  # type: ignore[union-attr]
+
+
+def test_a_record_that_is_damaged_is_passed_over(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    table = small_table(tmp_path)
+    write(table, "feed", 1)
+    write(table, "feed", 2)
+    newest = Path(table.paths.commit_record_folder(), names(table)[-1])
+    for damage in (b"", b"[]", b'{"commitUser": "feed"}', newest.read_bytes().replace(b": 2", b": 1e99")):
+        newest.write_bytes(damage)
+        with caplog.at_level(logging.WARNING):
+            assert table.commit_records.last("feed").identifier == 1  # type: ignore[union-attr]
+        assert newest.name in caplog.text
+
+
+def test_a_commit_that_another_took_the_place_of_is_forgotten(tmp_path: Path) -> None:
+    """As after a rollback by another engine, which leaves the records as they are."""
+    table = small_table(tmp_path)
+    write(table, "feed", 1)
+    write(table, "feed", 2)
+    Path(table.paths.snapshot(2)).unlink()
+    assert table.commit_records.last("feed").identifier == 1  # type: ignore[union-attr]
+    put(table, {9: "another"})
+    assert table.commit_records.last("feed").identifier == 1  # type: ignore[union-attr]
+    table.commit_records.tidy(earliest=1)
+    assert len(names(table)) == 1
+
+
+def test_a_rollback_forgets(tmp_path: Path) -> None:
+    table = small_table(tmp_path)
+    for number in range(4):
+        write(table, "feed", number)
+    rollback_to(table, snapshot_id=2)
+    assert table.commit_records.last("feed").identifier == 1  # type: ignore[union-attr]
+    assert len(names(table)) == 2
+
+
+def test_only_so_many_users_are_remembered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(commit_records, "MAX_USERS", 3)
+    table = small_table(tmp_path)
+    for number, user in enumerate(["a", "b", "c"]):
+        write(table, user, number)
+    assert table.commit_records.dropped() is None
+    with caplog.at_level(logging.WARNING):
+        write(table, "a", 10)
+        assert caplog.text == ""
+        write(table, "d", 11)
+    assert "numbered their commits" in caplog.text
+    dropped = table.commit_records.dropped()
+    assert dropped is not None
+    assert dropped.users == 1
+    records = CommitRecords(table.file_io, table.paths)
+    known = {user for user in "abcd" if records.last(user) is not None}
+    assert len(known) == 3
+    assert {"a", "d"} <= known
