@@ -23,7 +23,7 @@ from maintenance.spark.errors import told
 Context = dg.OpExecutionContext | dg.AssetExecutionContext | dg.AssetCheckExecutionContext
 # Where a table lies; called only once something has been found broken.
 Place = Callable[[], tuple[FileIO, str]]
-_NO_STATE = "No snapshot or tag of the table is complete without it, so it has to come from a copy."
+NO_STATE = "No snapshot or tag of the table is complete without it, so it has to come from a copy."
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def told_as_failure(context: Context, place: Place | None = None) -> Iterator[No
 def _failure(error: PaimonError, back: WayBack | None) -> dg.Failure:
     fix = error.fix
     if error.error_class == ErrorClass.DAMAGE:
-        fix = f"{fix} {back.told if back is not None else _NO_STATE}"
+        fix = f"{fix} {back.told if back is not None else NO_STATE}"
     metadata: dict[str, Any] = {
         "found": error.found,
         "where": error.where,

@@ -17,6 +17,7 @@ from maintenance.monitor.backlog import CHANGELOG_LAG, LEVEL0_BACKLOG, SMALL_FIL
 from maintenance.monitor.chain import SNAPSHOT_CHAIN_INTACT
 from maintenance.monitor.freshness import FRESHNESS
 from maintenance.monitor.judgement import Judgement
+from maintenance.monitor.quarantine import NOTHING_QUARANTINED
 from maintenance.monitor.readable import READABLE
 from maintenance.monitor.retention import RETENTION_BLOCKERS
 from maintenance.monitor.second_compactor import COMPACTS_ALONE
@@ -33,6 +34,7 @@ DESCRIPTIONS = {
     DELETION_VECTORS_INTACT: "No deleted rows have come back.",
     SNAPSHOT_CHAIN_INTACT: "No snapshot is missing, miscounted or committed twice.",
     FRESHNESS: "A writer brought rows lately.",
+    NOTHING_QUARANTINED: "No rewrite of the table has failed its verification.",
     ROWS_VISIBLE: "Batch reads see every committed row, or will soon.",
     LEVEL0_BACKLOG: "No bucket has too many files that only a merge makes readable.",
     SMALL_FILES: "Most files have a decent size.",
@@ -49,6 +51,7 @@ _SEVERE = (
     WRITERS_ARE_WRITE_ONLY,
     DELETION_VECTORS_INTACT,
     SNAPSHOT_CHAIN_INTACT,
+    NOTHING_QUARANTINED,
     ROWS_VISIBLE,
 )
 

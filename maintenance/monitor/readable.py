@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from maintenance.errors import ErrorClass
 from maintenance.format.snapshot import Snapshot
 from maintenance.metadata.expired import is_held
 from maintenance.monitor.judgement import Judgement
@@ -22,24 +23,28 @@ _TURN_SECONDS = 300
 _ALWAYS = 2**63 - 1
 _READERS = 4
 _SHOWN = 100
-_RESTORE = (
-    "Restore the file from a copy, or roll back to a snapshot or tag that does not need it; fsck names all faults."
-)
+_RESTORE = "Restore the file from a copy, or roll back to a snapshot or tag that does not need it."
 
 
 @dataclass(frozen=True, slots=True)
 class ReadFault:
-    """Something that could not be read. `where`: a path, or what the error says of the place; may be empty."""
+    """Something that could not be read.
+
+    Attributes:
+        where: a path, or what the error says of the place; may be empty.
+        damage: whether a file is missing or broken; else storage, this process or tables.yaml is to blame.
+    """
 
     found: str
     where: str
     fix: str
+    damage: bool = True
 
     @classmethod
     def of(cls, error: Exception) -> "ReadFault":
         path = str(error.filename) if isinstance(error, OSError) and error.filename else ""
         found = told(error, path)
-        return cls(found.found, found.where, found.fix)
+        return cls(found.found, found.where, found.fix, found.error_class == ErrorClass.DAMAGE)
 
     def __str__(self) -> str:
         return f"{self.found} ({self.where})" if self.where and self.where not in self.found else self.found

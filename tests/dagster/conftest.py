@@ -139,9 +139,15 @@ def switch_on(instance: dg.DagsterInstance, sensor: str) -> None:
     instance.add_instigator_state(state_of(sensor, time.time()))
 
 
-def evaluate(project: Project, instance: dg.DagsterInstance, sensor: str, cursor: str | None = None) -> Any:
-    """One tick, as the daemon does it: what it reports is stored."""
-    definitions = build_definitions(project)
+def evaluate(
+    project: Project,
+    instance: dg.DagsterInstance,
+    sensor: str,
+    cursor: str | None = None,
+    definitions: dg.Definitions | None = None,
+) -> Any:
+    """One tick, as the daemon does it: what it reports is stored. `definitions`: those of the project, if known."""
+    definitions = definitions or build_definitions(project)
     resources = {"catalog": PaimonCatalog(warehouse=project.warehouse)}
     with dg.build_sensor_context(instance, cursor, definitions=definitions, resources=resources) as context:
         data = definitions.resolve_sensor_def(sensor).evaluate_tick(context)

@@ -17,6 +17,7 @@ from maintenance.write.context import WriteContext
 from maintenance.write.message import CommitMessage
 
 FOLDER = "_quarantine"
+REPORT = "proof.json"
 _FIX = (
     "Nothing of it was committed, and the table is as it was. The files and what was compared lie in {folder}: keep it "
     "for a report of this fault, delete it afterwards. Compact again; if that fails alike, do not switch the proof off"
@@ -68,7 +69,7 @@ def refuse(
         "files": moved,
         "missing": missing,
     }
-    write.file_io.write_bytes(f"{folder}/proof.json", json.dumps(report, indent=2).encode())
+    write.file_io.write_bytes(f"{folder}/{REPORT}", json.dumps(report, indent=2).encode())
     found = f"{what} is not proved: expected {findings.expected}, given {findings.given}: {'; '.join(findings.wrong)}"
     return ProofError(found, place, _FIX.format(folder=folder) + ".")
 

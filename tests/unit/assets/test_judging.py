@@ -91,6 +91,13 @@ def test_what_is_damaged_is_named_and_the_rest_is_judged(damage: str, tmp_path: 
     assert found.keys() == judged
 
 
+def test_the_next_step_names_the_state_to_go_back_to(tmp_path: Path, table: Table) -> None:
+    cut(Path(table.paths.snapshot(2)))
+    found = looked_at(tmp_path)[READABLE]
+    assert "Snapshot 1 (" in found.fix
+    assert "rollback_to(table, snapshot_id=1)" in found.fix
+
+
 def test_an_older_snapshot_that_is_broken_hides_what_needs_it(tmp_path: Path, table: Table) -> None:
     path = cut(Path(table.paths.snapshot(1)))
     found = looked_at(tmp_path)
