@@ -16,7 +16,7 @@ LEAST = {
     "mark": (15, 10),
     "expire_snapshots": (20, 2),
     "expire_tags": (10, 2),
-    "expire_both": (35, 4),
+    "expire_both": (35, 2),
     "expire_partitions": (15, 12),
     "rollback": (7, 2),
     "fast_forward": (8, 3),
