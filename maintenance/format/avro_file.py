@@ -45,11 +45,11 @@ def record_schema(name: str, fields: list[dict[str, Any]]) -> Any:
     return fastavro.parse_schema({"type": "record", "name": name, "namespace": NAMESPACE, "fields": fields})
 
 
-def read_records(data: bytes, where: str, convert: Callable[[dict[str, Any]], T]) -> list[T]:
+def read_records(data: bytes, where: str, convert: Callable[[dict[str, Any]], T], field: str | None = None) -> list[T]:
     """All records of a metadata file, in file order: of a container, or of an ORC or parquet file.
 
     Args: `convert`: makes something of a record, a dict by field name, with times as the stored numbers; its KeyError
-        means a missing field.
+        means a missing field; `field`: one that only files of this kind have, which tells them apart without records.
     Raises: CorruptFileError: it is no such file, it is damaged, or a field is missing; UnsupportedError: its codec is
         unknown.
     """
@@ -59,13 +59,23 @@ def read_records(data: bytes, where: str, convert: Callable[[dict[str, Any]], T]
         records: Iterable[Any] = (
             columnar_records(data) if is_columnar(data) else fastavro.reader(io.BytesIO(_decodable(data)))
         )
-        return [convert(record) for record in records]
+        found = [convert(record) for record in records]
+        if not found and field is not None and not is_columnar(data) and field not in _field_names(data):
+            raise KeyError(field)
+        return found
     except PaimonError as error:
         raise error.at(where) from error
     except KeyError as error:
         raise missing_key(error, where) from error
     except Exception as error:
         raise CorruptFileError(f"no valid metadata file: {error!r}", where, "Restore the file or roll back.") from error
+
+
+def _field_names(data: bytes) -> list[str]:
+    schema = json.loads(schema_of_container(data))
+    # Some writers put a union with null around the record.
+    record = schema[1] if isinstance(schema, list) else schema
+    return [field["name"] for field in record["fields"]]
 
 
 @dataclass(frozen=True, slots=True)

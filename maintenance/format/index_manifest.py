@@ -113,7 +113,7 @@ def parse_index_manifest(data: bytes, where: str) -> list[IndexManifestEntry]:
 
     Raises: CorruptFileError: damaged, or a required field is missing; UnsupportedError: another version or kind.
     """
-    return read_records(data, where, _entry_of_record)
+    return read_records(data, where, _entry_of_record, "_INDEX_TYPE")
 
 
 def _entry_of_record(record: Mapping[str, Any]) -> IndexManifestEntry:

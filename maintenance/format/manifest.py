@@ -212,7 +212,7 @@ def decode_manifest(data: bytes, where: str) -> ManifestColumns:
     flat = None if frame is None else _flat(frame)
     if flat is not None:
         return ManifestColumns(flat, file_size=len(data))
-    return ManifestColumns(pl.DataFrame(), tuple(read_records(data, where, entry_of_record)), len(data))
+    return ManifestColumns(pl.DataFrame(), tuple(read_records(data, where, entry_of_record, "_FILE")), len(data))
 
 
 def select_entries(
@@ -317,10 +317,10 @@ def serialize_manifest(entries: Iterable[ManifestEntry], codec: str = "zstandard
 
 
 def check_version(record: Mapping[str, Any], supported: int) -> None:
-    """Check the version of an entry of a metadata file. Raises: UnsupportedError."""
-    if record.get("_VERSION") != supported:
+    """Check the version of an entry of a metadata file. Raises: KeyError: it has none; UnsupportedError."""
+    if record["_VERSION"] != supported:
         raise UnsupportedError(
-            f"entry version {record.get('_VERSION')}",
+            f"entry version {record['_VERSION']}",
             "metadata file",
             f"Version {supported} is read; recreate a table of another one with a current Paimon release.",
         )

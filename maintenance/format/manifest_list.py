@@ -70,7 +70,7 @@ def parse_manifest_list(data: bytes, where: str) -> list[ManifestFileMeta]:
 
     Raises: CorruptFileError: damaged, or a required field is missing; UnsupportedError: another version.
     """
-    return read_records(data, where, _meta_of_record)
+    return read_records(data, where, _meta_of_record, "_NUM_ADDED_FILES")
 
 
 def _meta_of_record(record: Mapping[str, Any]) -> ManifestFileMeta:

@@ -6,7 +6,6 @@ entries they have. Read under a wrong name they would give wrong rows, and an ex
 """
 
 from maintenance.errors import CorruptFileError
-from maintenance.format.json_object import parse_object
 
 # What files of tables begin with: Avro, Parquet, ORC, JSON. A file that begins otherwise holds nothing known.
 BEGINNINGS = (b"Obj\x01", b"PAR1", b"ORC", b"{")
@@ -30,24 +29,6 @@ def check_size(expected: int | None, found: int, path: str) -> None:
     """
     if expected is not None and expected != found:
         raise unexpected(f"{expected} bytes", str(found), path)
-
-
-def check_own(data: bytes, kind: str, named: int, path: str) -> None:
-    """Check that a snapshot or changelog file which is to be deleted or replaced holds nothing that belongs elsewhere.
-
-    Unlike a read, this lets files pass that hold nothing known: nothing is lost with them.
-    Raises: CorruptFileError: it holds another snapshot, or a file of another kind.
-    """
-    try:
-        form = parse_object(data, path)
-    except CorruptFileError as error:
-        if data.startswith(BEGINNINGS):
-            raise unexpected(f"{kind} {named}", "what cannot be read", path) from error
-        return
-    if form and "baseManifestList" not in form:
-        raise unexpected(f"{kind} {named}", "a file of another kind", path)
-    if form and form.get("id") != named:
-        raise unexpected(f"{kind} {named}", f"{kind} {form.get('id')}", path)
 
 
 def unexpected(expected: str, found: str, path: str) -> CorruptFileError:

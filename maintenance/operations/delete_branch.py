@@ -9,7 +9,7 @@ import uuid
 
 from maintenance.errors import OptionError
 from maintenance.metadata.branches import Branches
-from maintenance.metadata.holders import holders_of
+from maintenance.metadata.own_files import check_own_files
 from maintenance.metadata.paths import MAIN_BRANCH, branch_root
 from maintenance.options import table as table_options
 from maintenance.table.table import Table
@@ -19,7 +19,7 @@ def delete_branch(table: Table, branch: str) -> None:
     """Delete a branch.
 
     Raises: NotFoundError; OptionError: main, or reads of the table look at the branch; CorruptFileError: a snapshot,
-        tag, changelog or schema of any branch is damaged or holds another one's content: nothing is deleted then.
+        tag, changelog or schema of any branch holds another one's content: nothing is deleted then.
     """
     if branch == MAIN_BRANCH:
         raise OptionError("the main branch cannot be deleted", table.identifier, "Drop the table.")
@@ -28,18 +28,8 @@ def delete_branch(table: Table, branch: str) -> None:
     for option in (table_options.SCAN_FALLBACK_BRANCH, table_options.SCAN_PRIMARY_BRANCH):
         if option.of(main.options) == branch:
             raise OptionError(f"branch '{branch}' is the table's '{option.key}'", main.identifier, "Unset the option.")
-    _check_records(table)
+    check_own_files(Branches(table.file_io, table.paths))
     remove_branch(table, branch)
-
-
-def _check_records(table: Table) -> None:
-    """Read all snapshots, tags, changelogs and schemas. Raises: CorruptFileError."""
-    branches = Branches(table.file_io, table.paths)
-    holders_of(branches, table.manifests, table.branch)
-    for name in branches.names():
-        schemas = table.on_branch(name).schemas
-        for schema_id in schemas.list_ids():
-            schemas.get(schema_id)
 
 
 def check_branch_exists(table: Table, branch: str) -> None:

@@ -15,8 +15,10 @@ from dataclasses import dataclass
 from maintenance.errors import NotFoundError, OptionError
 from maintenance.format.schema import TableSchema, serialize_schema
 from maintenance.format.snapshot import Snapshot, serialize_snapshot
+from maintenance.metadata.branches import Branches
 from maintenance.metadata.completeness import check_complete
 from maintenance.metadata.hints import EARLIEST, LATEST
+from maintenance.metadata.own_files import check_own_files
 from maintenance.metadata.paths import MAIN_BRANCH
 from maintenance.operations.delete_branch import check_branch_exists
 from maintenance.operations.rollback_to import check_hint
@@ -54,6 +56,7 @@ def fast_forward(table: Table, branch: str) -> FastForwardReport:
     schemas = [other.schemas.get(schema_id) for schema_id in other.schemas.list_ids()]
     theirs, ours = other.tags.all(), main.tags.all()
     check_complete(other.manifests, history[-1])
+    check_own_files(Branches(main.file_io, main.paths))
     for read, ids in ((main.snapshots.find, main.snapshots.list_ids()), (main.schemas.get, main.schemas.list_ids())):
         for number in ids:
             read(number)

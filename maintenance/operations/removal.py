@@ -19,9 +19,11 @@ from maintenance.format.manifest import FileKind, ManifestEntry
 from maintenance.format.manifest_list import ManifestFileMeta
 from maintenance.format.snapshot import Snapshot
 from maintenance.fs.file_io import FileIO
+from maintenance.metadata.completeness import check_vectors
 from maintenance.metadata.holders import Needed
 from maintenance.metadata.identity import BEGINNINGS, check_size
 from maintenance.metadata.manifests import Manifests, merge_scan
+from maintenance.operations.doubtful_vectors import doubtful_index_manifests
 
 T = TypeVar("T")
 
@@ -88,7 +90,8 @@ def plan_removals(leaving: Sequence[Leaving], needed: Needed, manifests: Manifes
         nothing that is known: then what it names stays, and a note says so.
     """
     stored = {status.name: status.size for status in manifests.file_io.list_files(manifests.paths.manifest_folder())}
-    survey = _Survey(manifests, needed, frozenset(stored), [])
+    next_to = [(one.snapshot, one.following) for one in leaving if not one.is_changelog and one.following is not None]
+    survey = _Survey(manifests, needed, frozenset(stored), doubtful_index_manifests(next_to, manifests), [])
     going: dict[str, tuple[int, _Going]] = {}
     with ThreadPoolExecutor(_THREADS) as pool:
         for index, found in enumerate(pool.map(survey.of, leaving)):
@@ -129,11 +132,17 @@ def _check_own(file: _Going, size: int, leaving: Leaving, file_io: FileIO) -> No
 
 @dataclass(frozen=True, slots=True)
 class _Survey:
-    """Finds what those that leave name. `stored`: names in the manifest folder; `notes`: grows."""
+    """Finds what those that leave name.
+
+    Attributes:
+        stored: names in the manifest folder.
+        doubtful: index manifests that may be those of other states; grows, as `notes` do.
+    """
 
     manifests: Manifests
     needed: Needed
     stored: frozenset[str]
+    doubtful: set[str]
     notes: list[str]
 
     def of(self, leaving: Leaving) -> list[_Going]:
@@ -156,10 +165,24 @@ class _Survey:
         snapshot, following = leaving.snapshot, leaving.following
         if following is None or following.id != snapshot.id + 1:
             # A tag; or a gap, where no delta says what the missing snapshots deleted.
-            yield from self._going(merge_scan(self._entries([*self._base(snapshot), *self._delta(snapshot)])))
+            metas = [*self._base(snapshot), *self._delta(snapshot)]
+            self._look_at_vectors(snapshot, metas)
+            yield from self._going(merge_scan(self._entries(metas)))
         if following is not None:
             deleted = (e for e in self._entries(self._delta(following)) if e.kind == FileKind.DELETE)
             yield from self._going(deleted)
+
+    def _look_at_vectors(self, snapshot: Snapshot, metas: Sequence[ManifestFileMeta]) -> None:
+        """Doubt the index manifest of a state if it is not for its files. `metas`: all manifests of the state."""
+        name, lists = snapshot.index_manifest, (snapshot.base_manifest_list, snapshot.delta_manifest_list)
+        if name is None or not self.stored.issuperset((name, *lists, *(meta.file_name for meta in metas))):
+            return
+        path = self.manifests.paths.manifest(name)
+        index = self._readable(path, partial(self.manifests.read_index_manifest, name))
+        try:
+            check_vectors(index, merge_scan(self._entries(metas)), path)
+        except CorruptFileError:
+            self.doubtful.add(name)
 
     def _changes(self, snapshot: Snapshot) -> Iterator[_Going]:
         if snapshot.changelog_manifest_list is not None:
@@ -185,6 +208,9 @@ class _Survey:
         if snapshot.index_manifest is None or snapshot.index_manifest in needed:
             return
         path = paths.manifest(snapshot.index_manifest)
+        if snapshot.index_manifest in self.doubtful:
+            self.notes.append(f"{path} and the index files that it names stay: it may be that of another snapshot")
+            return
         yield _Going(path, Stage.MANIFESTS)
         if snapshot.index_manifest in self.stored:
             for entry in self._readable(path, partial(self.manifests.read_index_manifest, snapshot.index_manifest)):

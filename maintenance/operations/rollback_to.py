@@ -13,10 +13,12 @@ from dataclasses import dataclass
 
 from maintenance.errors import ConflictError, NotFoundError, OptionError, WriteError
 from maintenance.format.snapshot import Snapshot, serialize_snapshot
+from maintenance.metadata.branches import Branches
 from maintenance.metadata.changelogs import Changelogs
 from maintenance.metadata.completeness import check_complete
 from maintenance.metadata.hints import EARLIEST, LATEST
-from maintenance.metadata.identity import check_own, unexpected
+from maintenance.metadata.identity import unexpected
+from maintenance.metadata.own_files import check_own_files
 from maintenance.options import table as table_options
 from maintenance.table.table import Table
 
@@ -87,16 +89,12 @@ def _by_id(table: Table, snapshot_id: int) -> Snapshot:
 
 
 def _check_replaced(table: Table, last: Snapshot) -> None:
-    """Check what is there of the snapshot to stay, and of those after it. Raises: CorruptFileError."""
+    """Check what is there of the snapshot to stay, and that what goes holds no other. Raises: CorruptFileError."""
     there = table.snapshots.find(last.id)
     if there is not None and _state(there) != _state(last):
         path = table.paths.snapshot(last.id)
         raise unexpected(f"snapshot {last.id} as the tag holds it", "another one", path)
-    places = [("snapshot", number, table.paths.snapshot(number)) for number in table.snapshots.list_ids()]
-    places += [("changelog", number, table.paths.changelog(number)) for number in table.changelogs.list_ids()]
-    for kind, number, path in places:
-        if number > last.id and table.file_io.exists(path):
-            check_own(table.file_io.read_bytes(path), kind, number, path)
+    check_own_files(Branches(table.file_io, table.paths))
 
 
 def _state(snapshot: Snapshot) -> tuple[str | None, ...]:

@@ -1,8 +1,10 @@
 """Which files of a table anything still names: read naively, a file once for everything that names it."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
+from maintenance.errors import PaimonError
 from maintenance.format.manifest import FileKind
 from maintenance.format.snapshot import Snapshot
 from maintenance.metadata.branches import Branches
@@ -17,23 +19,49 @@ def files_on_disk(table: Table) -> set[str]:
 
 def unreachable_files(table: Table) -> set[str]:
     """Files that no snapshot from the earliest on, no tag, no long-lived changelog and no branch names."""
-    named: set[str] = set()
+    holders = needed_files(table)
+    assert None not in holders.values(), f"cannot be read: {[path for path, files in holders.items() if files is None]}"
+    named = {path for record, files in holders.items() for path in (record, *(files or ()))}
+    return {path for path in files_on_disk(table) - named if not _is_record(path)}
+
+
+def needed_files(table: Table) -> dict[str, set[str] | None]:
+    """What each snapshot from the earliest on, tag and long-lived changelog of each branch names, by its own path.
+
+    None for one that cannot be read.
+    """
+    found: dict[str, set[str] | None] = {}
     branches = Branches(table.file_io, table.paths)
     for branch in branches.names():
-        snapshots = branches.snapshots(branch)
-        earliest = snapshots.earliest_id()
-        for snapshot_id in snapshots.list_ids():
-            if snapshot_id >= (earliest or 0):
-                named |= set(_named(table, snapshots.get(snapshot_id), changelog=True))
-                named.add(snapshots.paths.snapshot(snapshot_id))
-        for name, tag in branches.tags(branch).all().items():
-            named |= set(_named(table, tag.snapshot, changelog=False))
-            named.add(branches.tags(branch).paths.tag(name))
-        changelogs = branches.changelogs(branch)
-        for changelog in changelogs.all():
-            named |= set(changes_of(table, changelog))
-            named.add(changelogs.paths.changelog(changelog.id))
-    return {path for path in files_on_disk(table) - named if not _is_record(path)}
+        snapshots, tags, changelogs = branches.snapshots(branch), branches.tags(branch), branches.changelogs(branch)
+        paths = snapshots.paths
+        of_branch = replace(table, branch=branch)
+        earliest = snapshots.earliest_id() or 0
+        for number in (i for i in snapshots.list_ids() if i >= earliest):
+            found[paths.snapshot(number)] = _readable(
+                lambda n=number, b=of_branch, s=snapshots: _named(b, s.get(n), changelog=True)
+            )
+        for name in tags.names():
+            found[paths.tag(name)] = _readable(
+                lambda n=name, b=of_branch, t=tags: _named(b, t.get(n).snapshot, changelog=False)
+            )
+        for number in changelogs.list_ids():
+            found[paths.changelog(number)] = _readable(
+                lambda n=number, b=of_branch, c=changelogs: changes_of(b, _there(c.find(n)))
+            )
+    return found
+
+
+def _there(snapshot: Snapshot | None) -> Snapshot:
+    assert snapshot is not None
+    return snapshot
+
+
+def _readable(read: Callable[[], Iterator[str]]) -> set[str] | None:
+    try:
+        return set(read())
+    except PaimonError:
+        return None
 
 
 def missing_files(table: Table, snapshot: Snapshot, *, changelog: bool = True) -> set[str]:

@@ -323,3 +323,17 @@ def test_lists_and_index_manifests_written_in_other_formats(
     plain = FileSettings(file_format, "none")
     assert parse_manifest_list(in_format(serialize_manifest_list(metas, "null"), plain), "memory") == metas
     assert parse_index_manifest(in_format(serialize_index_manifest(entries, "null"), plain), "memory") == entries
+
+
+def test_files_without_records_are_told_apart() -> None:
+    """Read as another kind an empty list would be a state without files, or without deletion vectors."""
+    empty_list, empty_manifest = serialize_manifest_list([]), serialize_manifest([])
+    assert parse_manifest_list(empty_list, "here") == []
+    assert parse_manifest(empty_manifest, "here") == []
+    for parse, other in (
+        (parse_manifest, empty_list),
+        (parse_manifest_list, empty_manifest),
+        (parse_index_manifest, empty_list),
+    ):
+        with pytest.raises(CorruptFileError, match="is missing"):
+            parse(other, "here")
