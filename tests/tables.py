@@ -79,9 +79,9 @@ def live_files(table: Table) -> list[DataFileMeta]:
 
 
 def files_on_disk(table: Table) -> set[str]:
-    """Paths of everything below a local table that is neither metadata nor a schema, relative to it."""
+    """Paths of everything below a local table that is not metadata, relative to it."""
     root = Path(table.location)
-    known = ("schema", "snapshot", "manifest", "tag", "index", "consumer")
+    known = ("schema", "snapshot", "manifest", "tag", "index", "consumer", "commit-records")
     return {
         str(path.relative_to(root))
         for path in root.rglob("*")

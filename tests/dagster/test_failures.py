@@ -158,7 +158,8 @@ def test_a_storage_that_fails_for_a_while_is_tried_again(project: Project, insta
     with failing(r"/manifest/", lambda: OSError(errno.EBUSY, "Please reduce your request rate"), times=2) as fault:
         result = launch(remote, instance, "expire")
     assert fault.failed == 2
-    assert retries(result, "expire_shop_orders.expire_snapshots") == 2
+    # Manifests are read side by side: one attempt can meet both failures.
+    assert retries(result, "expire_shop_orders.expire_snapshots") in (1, 2)
     assert "expire_shop_orders.record" in {event.step_key for event in result.get_step_success_events()}
     assert table_ids(project) == [3, 4]
 

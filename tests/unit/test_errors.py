@@ -29,7 +29,7 @@ CLASSES = {
         "UnsupportedError",
     },
     ErrorClass.DAMAGE: {"CorruptFileError", "MissingFileError"},
-    ErrorClass.CONFLICT: {"CommitError", "ConflictError"},
+    ErrorClass.CONFLICT: {"CommitError", "ConflictError", "ExpiredError"},
     ErrorClass.INFRASTRUCTURE: {"InfrastructureError", "StorageError", "WriteError"},
     ErrorClass.DEFECT: {"PaimonError", "ProofError", "UnexpectedError"},
 }
