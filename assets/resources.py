@@ -7,6 +7,7 @@ that; a run whose settings that server cannot take, or that does not find it, st
 
 import atexit
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,14 @@ from assets.config import LOCAL_MASTER, SPARK_ACTIONS, Project, TableConfig
 from maintenance.catalog import Catalog, Schema, open_catalog
 from maintenance.catalog.filesystem import FilesystemCatalog
 from maintenance.catalog.identifier import Identifier
-from maintenance.errors import CorruptFileError, MissingFileError, NotFoundError, OptionError, SchemaError
+from maintenance.errors import (
+    CorruptFileError,
+    InfrastructureError,
+    MissingFileError,
+    NotFoundError,
+    OptionError,
+    SchemaError,
+)
 from maintenance.fs.file_io import FileIO
 from maintenance.table.table import Table
 
@@ -133,7 +141,13 @@ class Spark(dg.ConfigurableResource):
         return {**self.options, **job, **own, **self.run_options}
 
     def session(self) -> Any:
-        """The session of this run. Raises: OptionError, NotFoundError: no Connect server is at `remote`."""
+        """The session of this run; a new one if its Spark was lost.
+
+        Raises: OptionError; InfrastructureError: no Connect server is at `remote`.
+        """
+        if self._session is not None and _forget_lost():
+            self._session = None
+            self._say("Spark was lost: a new one is started.")
         if self._session is None:
             self._session = self._shared() or self._of_its_own(self.settings())
             self._say(f"Spark: {self._told()}")
@@ -155,7 +169,7 @@ class Spark(dg.ConfigurableResource):
         if self.remote is not None:
             if self.remote.startswith("sc://") and not listens(self.remote):
                 fix = "Start the server, or correct `remote` of spark in tables.yaml."
-                raise NotFoundError("no Spark Connect server answers", self.remote.partition("/;")[0], fix)
+                raise InfrastructureError("no Spark Connect server answers", self.remote.partition("/;")[0], fix)
             return _session_of(self.master, self.remote, options)
         config = {**_OWN_DEFAULTS, **options}
         config[_JAVA_OPTIONS] = f"-Dlog4j2.configurationFile={_LOG4J.as_uri()} {options.get(_JAVA_OPTIONS, '')}".strip()
@@ -223,9 +237,24 @@ def _session_of(master: str, remote: str | None, options: Mapping[str, str]) -> 
     _CACHED.clear()
     session: Any = get_session(master=master, remote=remote, config=options)
     session.release_session_on_close = "session_id=" not in (remote or "")  # others go on using a shared one
-    atexit.register(session.stop)
+    atexit.register(_stop_quietly, session)
     _CACHED[key] = session
     return session
+
+
+def _forget_lost() -> bool:
+    """Forget the sessions of this process whose Spark is gone. Returns whether there was one."""
+    from maintenance.spark.lost import forget, is_lost
+
+    lost = [key for key, session in _CACHED.items() if is_lost(session)]
+    for key in lost:
+        forget(_CACHED.pop(key))
+    return bool(lost)
+
+
+def _stop_quietly(session: Any) -> None:
+    with suppress(Exception):  # its Spark may be gone, and the process ends
+        session.stop()
 
 
 def _is_stopped(session: Any) -> bool:

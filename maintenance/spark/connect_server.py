@@ -24,7 +24,7 @@ from typing import Any
 
 import pyspark
 
-from maintenance.errors import PaimonError
+from maintenance.errors import InfrastructureError
 from maintenance.spark.parent import end_with_parent
 from maintenance.spark.session import PACKAGE_KEY, ROOT, START_DEFAULTS, get_session
 from maintenance.spark.tasks import run_tasks
@@ -72,7 +72,7 @@ def connect_server(
     """A server for as long as the context lasts.
 
     Args: `config`: Spark settings, also those that cannot be changed later; `log`: file for what it prints.
-    Raises: PaimonError: it did not start within `seconds`; the message has the end of its log.
+    Raises: InfrastructureError: it did not start within `seconds`; the message has the end of its log.
     """
     port, ui_port = _free_ports(2)
     token = secrets.token_hex(16)
@@ -150,7 +150,9 @@ def _await(server: ConnectServer, process: "subprocess.Popen[bytes]", log: Path,
         if ended is not None or time.monotonic() > deadline:
             found = f"it ended with code {ended}" if ended is not None else f"nothing listens after {seconds:.0f} s"
             last = " | ".join(log.read_text(errors="replace").splitlines()[-_LINES_TOLD:])
-            raise PaimonError(f"Spark Connect did not start: {found}", last or "it printed nothing", f"Read {log}.")
+            raise InfrastructureError(
+                f"Spark Connect did not start: {found}", last or "it printed nothing", f"Read {log}."
+            )
         time.sleep(0.1)
 
 

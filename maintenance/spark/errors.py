@@ -29,7 +29,7 @@ _TRACEBACK = "Traceback (most recent call last):"
 # The last line of a Python stack trace: the class of the exception, with its module unless it is one of Python's own.
 _RAISED = re.compile(r"^((?:\w+\.)*\w+): (.*)$", re.MULTILINE)
 _JAVA = re.compile(r"^\s*(?:at |\.\.\. \d+ more|Caused by: )|^\s*JVM stacktrace:|^Driver stacktrace:", re.MULTILINE)
-_CALLED = re.compile(r"^An error occurred while calling [\w.]+\.\s*:?\s*")
+_CALLED = re.compile(r"^An error occurred while calling [\w.]+\.\s*:\s*")
 # Spark's exceptions for what users write in filters and expressions, and for the values these meet.
 _USER = frozenset(
     {
@@ -125,7 +125,7 @@ def _class_and_line(error: BaseException) -> tuple[ErrorClass, str]:
         kind: Any = getattr(builtins, name, None)
         known = isinstance(kind, type) and issubclass(kind, Exception)
         return class_of(kind()) if known else ErrorClass.INFRASTRUCTURE, f"{name.rpartition('.')[2]}: {said}"
-    first = _CALLED.sub("", text)
+    first = _CALLED.sub("", text) or text
     line = next((part.strip() for part in first.splitlines() if part.strip()), "no message")
     names = {kind.__name__ for kind in type(error).__mro__}
     user = bool(names & _USER)

@@ -20,6 +20,7 @@ from pyspark.sql import SparkSession
 
 import maintenance
 from maintenance.errors import OptionError
+from maintenance.spark.lost import wait_a_minute
 
 # Settings of a session: also those of a Connect server's have them.
 _SESSION_DEFAULTS = {
@@ -53,6 +54,7 @@ def get_session(
     """
     if remote is not None:
         session = SparkSession.builder.remote(remote).getOrCreate()
+        wait_a_minute(session)
         _set(session, {**_SESSION_DEFAULTS, **(config or {})}, remote.partition("/;")[0])
         if session.conf.get(PACKAGE_KEY, None) != ROOT:
             ship(session)

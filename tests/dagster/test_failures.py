@@ -6,7 +6,11 @@ the cause is the headline.
 
 import errno
 import logging
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -27,6 +31,39 @@ from maintenance.operations.rollback_to import rollback_to
 from maintenance.table.table import Table
 from tests.failing_storage import SCHEME, failing
 
+ROOT = Path(__file__).parent.parent.parent
+# In a process of its own: its Spark is killed in the middle of a compaction.
+LOST = """
+import os, signal, sys
+from dataclasses import replace
+from pathlib import Path
+
+import dagster as dg
+import pyarrow as pa
+from pyspark import SparkContext
+
+from assets import failures
+from assets.config import load_project
+from tests.dagster.test_failures import Meddler, instance_with_meddler, launch, written
+
+def kill():
+    print("killed", SparkContext._gateway.proc.pid)
+    SparkContext._gateway.proc.kill()
+
+project = load_project(Path(sys.argv[1]), Path(sys.argv[1]).parent)
+table = written(project)
+failures.AGAIN = {kind: replace(how, seconds=0.05) for kind, how in failures.AGAIN.items()}
+Meddler.says, Meddler.then = "groups to compact", kill
+with instance_with_meddler() as instance:
+    result = launch(project, instance, "compact_shop_orders", {"ops": {"compact": {"config": {"full": True}}}})
+    reasons = [
+        event.step_retry_data.error.cause.message.splitlines()[0]
+        for event in result.all_events if event.event_type_value == "STEP_UP_FOR_RETRY"
+    ]
+print("told", result.success, result.retry_attempts_for_node("compact"), table.snapshots.list_ids(), reasons)
+os._exit(0)
+"""
+
 
 class Meddler(logging.Handler):
     """Does something once, in the middle of a step: when the step says a certain thing."""
@@ -41,11 +78,17 @@ class Meddler(logging.Handler):
             action()
 
 
-@pytest.fixture
-def instance() -> Iterator[dg.DagsterInstance]:
+@contextmanager
+def instance_with_meddler() -> Iterator[dg.DagsterInstance]:
     handler = {"class": f"{Meddler.__module__}.{Meddler.__name__}", "level": "INFO"}
     logs = {"dagster_handler_config": {"handlers": {"meddler": handler}}}
     with dg.instance_for_test(overrides={"python_logs": logs}) as instance:
+        yield instance
+
+
+@pytest.fixture
+def instance() -> Iterator[dg.DagsterInstance]:
+    with instance_with_meddler() as instance:
         yield instance
 
 
@@ -178,6 +221,20 @@ def test_a_storage_that_goes_on_failing_is_the_headline(project: Project, instan
     expire_snapshots(table)
 
 
+@pytest.mark.slow
+def test_a_lost_spark_is_started_again(project: Project, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LOST, str(tmp_path / "tables.yaml")],
+        cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=540, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
+    killed, told = (line for line in done.stdout.splitlines() if line.startswith(("killed", "told")))
+    assert killed
+    # Snapshot 5 is the compaction; the changelog and the file index come after it.
+    assert told.startswith("told True 1 [1, 2, 3, 4, 5")
+    assert "Next step: Check the storage, network or Spark" in told
+
+
 def table_ids(project: Project) -> list[int]:
     return PaimonCatalog(warehouse=project.warehouse).get_table("shop.orders").snapshots.list_ids()
 
@@ -202,3 +259,12 @@ def test_the_worst_of_several_parts_decides() -> None:
     assert list(error.outcomes) == ["b", "c", "d"]
     assert parts_failed({"b": lost, "d": slow}, "groups").error_class == ErrorClass.INFRASTRUCTURE
     assert parts_failed({"b": lost}, "groups").found == "b: another writer was faster"
+
+
+@pytest.mark.usefixtures("hurried")
+def test_a_check_of_a_table_that_is_not_there_says_so(project: Project, instance: dg.DagsterInstance) -> None:
+    result = launch(project, instance, "fsck_shop_orders")
+    (failure,) = (event.step_failure_data for event in result.all_events if event.is_step_failure)
+    assert failure.user_failure_data is not None
+    assert "Next step: " in failure.user_failure_data.description
+    assert failure.user_failure_data.metadata["class of error"].value == "user"

@@ -9,7 +9,7 @@ from assets import keys
 from assets.config import SPARK_ACTIONS, load_project
 from assets.resources import Spark, of_run, spark_of
 from definitions import build_definitions
-from maintenance.errors import NotFoundError, OptionError
+from maintenance.errors import InfrastructureError, OptionError
 
 TABLES = """\
 warehouse: lake
@@ -85,5 +85,5 @@ def test_an_unknown_job_is_a_mistake(tmp_path: Path) -> None:
 
 
 def test_a_server_that_is_not_there_is_told_at_once(tmp_path: Path) -> None:
-    with pytest.raises(NotFoundError, match=r"no Spark Connect server answers \(sc://127.0.0.1:1\)"):
+    with pytest.raises(InfrastructureError, match=r"no Spark Connect server answers \(sc://127.0.0.1:1\)"):
         Spark(remote="sc://127.0.0.1:1/;token=secret").session()
