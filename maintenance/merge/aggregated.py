@@ -42,13 +42,18 @@ def reduced(function: Aggregate, inputs: Inputs, column: AggregatedColumn) -> Re
         return function.reduce(inputs, column)
     if column.flag(IGNORE_RETRACT):
         return reduced_where(function, inputs, ~inputs.is_op(Op.RETRACT), column)
-    if not function.retracts:
+    refuse_retractions(function, column)
+    return function.reduce(inputs, column)
+
+
+def refuse_retractions(function: Aggregate, column: AggregatedColumn) -> None:
+    """Raises: DataError: a column neither retracts nor leaves retractions out."""
+    if not function.retracts and not column.flag(IGNORE_RETRACT):
         raise DataError(
             f"aggregate function '{function.name}' cannot take back what -U and -D retract",
             column.where,
             f"Set '{column.key(IGNORE_RETRACT)}' = 'true' to leave retractions out of this column.",
         )
-    return function.reduce(inputs, column)
 
 
 def reduced_where(function: Aggregate, inputs: Inputs, where: np.ndarray, column: AggregatedColumn) -> Reduced:

@@ -11,10 +11,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 
 from maintenance.errors import OptionError
 from maintenance.format.schema import TableSchema
-from maintenance.merge.aggregated import IGNORE_RETRACT, configured_function, function_named, reduced
+from maintenance.format.system_fields import VALUE_KIND
+from maintenance.merge.aggregated import (
+    IGNORE_RETRACT,
+    configured_function,
+    function_named,
+    reduced,
+    refuse_retractions,
+)
 from maintenance.merge.aggregates.aggregate import Aggregate, AggregatedColumn
 from maintenance.merge.aggregates.last_non_null_value import LAST_NON_NULL_VALUE
 from maintenance.merge.aggregates.last_value import LAST_VALUE
@@ -22,7 +30,7 @@ from maintenance.merge.aggregates.primary_key import PRIMARY_KEY
 from maintenance.merge.inputs import Op
 from maintenance.merge.records import Merged, Records
 from maintenance.options import table as table_options
-from maintenance.types.row_kind import RowKind
+from maintenance.types.row_kind import RowKind, is_retract
 
 ColumnFunction = tuple[AggregatedColumn, Aggregate]
 
@@ -55,6 +63,12 @@ class Aggregation:
         """No column depends on another."""
         del wanted
         return ()
+
+    def refuse(self, rows: pa.Table) -> None:
+        kinds = rows.column(VALUE_KIND.name).to_numpy()
+        if (kinds == RowKind.UPDATE_BEFORE if self.remove_record_on_delete else is_retract(kinds)).any():
+            for column, function in self.functions.values():
+                refuse_retractions(function, column)
 
     def merge(self, records: Records, names: Iterable[str]) -> Merged:
         kinds = np.full(len(records.starts), RowKind.INSERT, np.int8)

@@ -36,12 +36,16 @@ class Rules(Protocol):
     def merge(self, records: Records, names: Iterable[str]) -> Merged:
         """The row of each key. Only keys with several records get here. `names`: of the columns to merge."""
 
+    def refuse(self, rows: pa.Table) -> None:
+        """Raises: DataError: rows about to be written are retractions that no merging with others could take."""
+
 
 @dataclass(frozen=True, slots=True)
 class PickRules:
     """Rules of an engine whose result is one of the records, whole.
 
-    `check`: what it refuses even of a key with a single record, where compactions look older records up.
+    `check`: what it refuses even of a key with a single record: of writers, and where compactions look older records
+    up.
     """
 
     pick: PickResult
@@ -94,6 +98,17 @@ class MergeEngine:
         return {
             name: function.stored for name, (_, function) in self.rules.functions.items() if function.stored is not None
         }
+
+    def refuse(self, rows: pa.Table) -> None:
+        """Refuse rows that could be stored, and with which no read or compaction of their keys would succeed again.
+
+        Real Paimon's writers store them where the key has one record in a batch. Args: `rows`: with `_VALUE_KIND`, of
+        whose kinds those that the table ignores are left out. Raises: DataError.
+        """
+        if not isinstance(self.rules, PickRules):
+            self.rules.refuse(rows)
+        elif self.rules.check is not None:
+            self.rules.check(rows)
 
     def needs(self, wanted: Iterable[str]) -> tuple[str, ...]:
         """Names of the columns that merging needs besides those wanted."""

@@ -14,16 +14,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
+import pyarrow as pa
 
 from maintenance.errors import DataError
 from maintenance.format.schema import TableSchema
-from maintenance.merge.aggregated import configured_function, function_named, reduced_where
+from maintenance.format.system_fields import VALUE_KIND
+from maintenance.merge.aggregated import configured_function, function_named, reduced_where, refuse_retractions
 from maintenance.merge.aggregates.aggregate import Aggregate, AggregatedColumn, Reduced
 from maintenance.merge.inputs import Inputs, Op
 from maintenance.merge.records import Merged, Records
 from maintenance.merge.sequence_groups import SequenceGroup, removals, sequence_groups, sequence_ranks, winners
 from maintenance.options import table as table_options
-from maintenance.types.row_kind import RowKind
+from maintenance.types.row_kind import RowKind, is_retract
 
 _SKIP = -1
 _REMEDIES = (
@@ -76,9 +78,32 @@ class PartialUpdate:
             self._check_retractions()
         return _Merge(self, records).run(tuple(names))
 
+    def refuse(self, rows: pa.Table) -> None:
+        kinds = rows.column(VALUE_KIND.name).to_numpy()
+        retract = is_retract(kinds)
+        if not retract.any():
+            return
+        self._check_retractions()
+        if any(group.removes for group in self.groups):
+            # Whether a -D removes its row, and so aggregates nothing, depends on what is there already.
+            retract = kinds == RowKind.UPDATE_BEFORE
+        for group in self.groups:
+            if retract.any() and _has_sequence(rows, group)[retract].any():
+                for name in (name for name in group.members if name in self.functions):
+                    column, function = self.functions[name]
+                    refuse_retractions(function, column)
+
     def _check_retractions(self) -> None:
         if not (self.ignore_delete or self.groups or self.remove_record_on_delete):
             raise DataError("merge engine partial-update does not take -U and -D", "row kinds", _REMEDIES)
+
+
+def _has_sequence(rows: pa.Table, group: SequenceGroup) -> np.ndarray:
+    """Whether each row has a sequence of the group, so that it changes it. bool, shape (n,)."""
+    found = np.zeros(rows.num_rows, bool)
+    for name in group.order_by:
+        found |= rows.column(name).is_valid().to_numpy()
+    return found
 
 
 class _Merge:

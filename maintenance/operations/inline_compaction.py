@@ -6,7 +6,8 @@ Nothing that goes wrong there undoes the rows: it is told as a warning, and the 
 bucket that another compaction changed meanwhile is planned anew.
 
 With `full-compaction.delta-commits` = n a write on its own compacts its buckets fully. Of a pipeline that numbers its
-commits every n-th one does, for all buckets that it has written to since.
+commits every n-th one does, for all buckets that it has written to since; with `changelog-producer` = full-compaction
+every one, if n is not given.
 
 Back-pressure: a bucket whose runs and the new ones are more than `num-sorted-run.stop-trigger` is compacted before the
 new rows are committed, and the writer waits for that.
@@ -227,7 +228,7 @@ class _Inline:
         if not groups:
             return
         scope = CompactionScope(groups=groups, inline=True, silent=silent)
-        commits = table_options.FULL_COMPACTION_DELTA_COMMITS.of(self.table.options) or 0
+        commits = _commits_between_full(self.table.options, identity)
         if commits > 0 and identity.identifier == BATCH_IDENTIFIER:
             scope = replace(scope, full=True)
         elif commits > 0 and (identity.identifier + 1) % commits == 0:
@@ -259,6 +260,18 @@ class _Inline:
             _LOG.warning("table %s: the rows are written, their compaction failed: %s", self.table.identifier, found)
             self.progress(f"the compaction after the write failed, the next write tries again: {found.warning}")
         return replace(found, seconds=time.monotonic() - started)
+
+
+def _commits_between_full(options: Mapping[str, str], identity: CommitIdentity) -> int:
+    """With which of a pipeline's commits buckets are compacted fully: each n-th; 0 = with none.
+
+    A pipeline of a table whose changelog comes from full compactions has one with every commit, unless the option says
+    otherwise. Source: Java `StoreSinkWrite`, Spark's `DataWrite`.
+    """
+    given = max(0, table_options.FULL_COMPACTION_DELTA_COMMITS.of(options) or 0)
+    if identity.identifier == BATCH_IDENTIFIER or table_options.CHANGELOG_PRODUCER.of(options) != "full-compaction":
+        return given
+    return max(1, given)
 
 
 def _report(ledger: Ledger) -> InlineCompaction:

@@ -7,11 +7,10 @@ import numpy as np
 import pyarrow as pa
 
 from maintenance.bucket.postpone import POSTPONE_BUCKET
-from maintenance.format.system_fields import SEQUENCE_NUMBER, VALUE_KIND
+from maintenance.format.system_fields import SEQUENCE_NUMBER
 from maintenance.merge.engine import MergeEngine
 from maintenance.merge.ordered import group_by_key
 from maintenance.options import table as table_options
-from maintenance.types.row_kind import is_retract
 from maintenance.write.context import FileNames, WriteContext
 from maintenance.write.hash_index import HashIndexWriter
 from maintenance.write.message import CommitMessage
@@ -77,7 +76,6 @@ class BucketWriter:
             return
         if self._bucket == POSTPONE_BUCKET:
             # In the order they came; whoever gives them real buckets numbers and merges them.
-            self._check_retraction(rows)
             numbers = np.full(rows.num_rows, _UNKNOWN_SEQUENCE, np.int64)
             self._writer.write(rows.add_column(0, SEQUENCE_NUMBER.name, pa.array(numbers)))
             return
@@ -109,16 +107,6 @@ class BucketWriter:
         self._writer.abort()
         if self._changelog is not None:
             self._changelog.abort()
-
-    def _check_retraction(self, rows: pa.Table) -> None:
-        """Refuse now what could not be merged later. Raises: DataError: the merge engine takes no retractions."""
-        retract = np.flatnonzero(is_retract(rows.column(VALUE_KIND.name).to_numpy()))
-        if len(retract):
-            # A record alone needs no merging, so it meets itself.
-            twice = rows.take(pa.array([retract[0], retract[0]]))
-            numbered = twice.add_column(0, SEQUENCE_NUMBER.name, pa.array([0, 1], pa.int64())).combine_chunks()
-            engine = MergeEngine.of(self._context.schema, self._context.options)
-            engine.merge(numbered, group_by_key(numbered, engine.order))
 
     def _flush(self) -> None:
         if not self._buffer:

@@ -51,8 +51,12 @@ def conform(rows: pa.Table, kinds: pa.Array | None, context: WriteContext, *, ke
         kinds = _kinds_in(table.column(kind_field), f"{where}, column '{kind_field}' of 'rowkind.field'")
     elif kinds is None:
         kinds = pa.array(np.zeros(rows.num_rows, np.int8))
-    table = _stored(table, context).add_column(0, VALUE_KIND.name, kinds)
-    return table if keep_ignored else _without_ignored(table, context.options)
+    table = table.add_column(0, VALUE_KIND.name, kinds)
+    engine = MergeEngine.of(context.schema, context.options)
+    if not keep_ignored:
+        table = _without_ignored(table, context.options)
+        _check_retractions(table, engine, where)
+    return _stored(table, engine)
 
 
 def _kinds_in(column: pa.ChunkedArray, where: str) -> pa.Array:
@@ -62,9 +66,16 @@ def _kinds_in(column: pa.ChunkedArray, where: str) -> pa.Array:
         raise DataError(error.found, where, error.fix) from error
 
 
-def _stored(table: pa.Table, context: WriteContext) -> pa.Table:
+def _check_retractions(table: pa.Table, engine: MergeEngine, where: str) -> None:
+    try:
+        engine.refuse(table)
+    except DataError as error:
+        raise error.at(where) from error
+
+
+def _stored(table: pa.Table, engine: MergeEngine) -> pa.Table:
     """What the merge engine stores for the values: those of `count` become ones."""
-    for name, function in MergeEngine.of(context.schema, context.options).stored.items():
+    for name, function in engine.stored.items():
         at = table.schema.get_field_index(name)
         table = table.set_column(at, table.schema.field(at), function(table.column(at)))
     return table

@@ -17,7 +17,7 @@ from datasketches import hll_sketch, tgt_hll_type, update_theta_sketch
 from pyroaring import BitMap
 
 from maintenance.catalog import Schema, open_catalog
-from maintenance.format.roaring import Bitmap64, bitmaps_of, parse_bitmap64, parse_portable, serialize_bitmap64
+from maintenance.format.roaring import Bitmap64, parse_portable, serialize_bitmap64
 from maintenance.operations.compact import compact
 from maintenance.types.type_text import parse_data_type
 from tests.java.process import JavaError, JavaProcess
@@ -273,9 +273,6 @@ def text_of(case: Case, rows: Sequence[Sequence[Any]]) -> list[str]:
             # Bytes 8 to 15 of a HLL array count what an array in order had seen, which a union is not.
             if values[i] is not None and name == "h" and values[i][0] == 0x0A:
                 values[i] = values[i][:8] + values[i][16:]
-            if values[i] is not None and name == "r64":
-                parts = bitmaps_of(parse_bitmap64(values[i], name))
-                values[i] = [(high, part.to_array().tolist()) for high, part in sorted(parts.items())]
         found.append(repr(values))
     return sorted(found)
 

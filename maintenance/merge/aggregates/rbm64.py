@@ -1,6 +1,6 @@
 """`rbm64`: the union of 64-bit roaring bitmaps; a lone one is left as it is. Source: Java `FieldRoaringBitmap64Agg`."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
 from pyroaring import BitMap
@@ -14,6 +14,7 @@ from maintenance.format.roaring import (
     parse_portable,
     serialize_bitmap64,
 )
+from maintenance.format.roaring_kinds import united_kind
 from maintenance.merge.aggregates.aggregate import Aggregate, AggregatedColumn
 from maintenance.merge.aggregates.binary import united
 from maintenance.merge.aggregates.rbm32 import is_varbinary
@@ -26,31 +27,35 @@ def union64(inputs: Inputs, column: AggregatedColumn) -> pa.Array:
 
 def _union(bitmaps: list[bytes], where: str) -> bytes:
     """Containers keep the order of the first bitmap; what others bring is added in the order of its keys."""
-    order: dict[int, None] = {}
-    parts: dict[int, list[BitMap]] = {}
-    slots = 0
     try:
-        for data in bitmaps:
-            bitmap = parse_bitmap64(data, where)
-            slots = slots or bitmap.slots
-            order.update(dict.fromkeys(bitmap.containers if not order else sorted(bitmap.containers)))
-            if len(order) > slots:
-                slots = max(slots + slots // 2, len(order))
-            for high, part in bitmaps_of(bitmap).items():
-                parts.setdefault(high, []).append(part)
+        parsed = [parse_bitmap64(data, where) for data in bitmaps]
+        order, slots = dict.fromkeys(parsed[0].containers), parsed[0].slots
+        for bitmap in parsed[1:]:
+            for key in sorted(bitmap.containers.keys() - order.keys()):
+                order[key] = None
+                slots = _grown(slots, len(order))
+        return serialize_bitmap64(Bitmap64(_containers(order, parsed), slots))
     except CorruptFileError as error:
         raise DataError(error.found, where, error.fix) from error
-    return serialize_bitmap64(Bitmap64(_containers(order, parts), slots))
 
 
-def _containers(order: Iterable[int], parts: Mapping[int, Sequence[BitMap]]) -> dict[int, Container]:
+def _grown(slots: int, count: int) -> int:
+    """Places for containers once the last of `count` is there: Java's array grows by half when it is full."""
+    return slots if count <= slots else max(slots + slots // 2, count)
+
+
+def _containers(order: Iterable[int], bitmaps: Sequence[Bitmap64]) -> dict[int, Container]:
+    parts: dict[int, list[BitMap]] = {}
+    for bitmap in bitmaps:
+        for high, part in bitmaps_of(bitmap).items():
+            parts.setdefault(high, []).append(part)
     found: dict[int, Container] = {}
     for high, members in parts.items():
-        bitmap = BitMap.union(*members)
-        bitmap.run_optimize()
-        for low, container in parse_portable(bitmap.serialize()):
+        union = BitMap.union(*members)
+        union.run_optimize()
+        for low, container in parse_portable(union.serialize()):
             found[high << 16 | low] = container
-    return {key: found[key] for key in order}
+    return {key: united_kind(found[key], (b.containers[key] for b in bitmaps if key in b.containers)) for key in order}
 
 
 RBM64 = Aggregate("rbm64", is_varbinary, "VARBINARY and BYTES", union64)

@@ -132,6 +132,32 @@ def test_full_compaction_of_a_pipeline_comes_with_every_nth_commit(tmp_path: Pat
     assert set(levels(table)) == {5}, "of both partitions, though the last batch wrote to one"
 
 
+@pytest.mark.parametrize("given", [{}, {"full-compaction.delta-commits": "0"}])
+def test_each_numbered_commit_has_its_changelog(tmp_path: Path, given: dict[str, str]) -> None:
+    """Paimon documents that `full-compaction.delta-commits` counts as 1 where changelogs come from full compactions."""
+    producer = {"changelog-producer": "full-compaction"}
+    table = create_table(tmp_path, options={**INLINE, **given, **producer})
+    for number, text in enumerate("abc"):
+        ingest(None, table, keyed({1: text, 10 + number: text}), commit_user="feed", commit_identifier=number)
+    assert kinds(table) == "ACACAC"
+    assert set(levels(table)) == {5}
+    found = [(r["rowkind"], r["id"], r["v"]) for r in AuditLogView(changes(table)).to_arrow().to_pylist()]
+    own = [("+I", 1, "a"), ("-U", 1, "a"), ("+U", 1, "b"), ("-U", 1, "b"), ("+U", 1, "c")]
+    assert sorted(found) == sorted([*own, ("+I", 10, "a"), ("+I", 11, "b"), ("+I", 12, "c")])
+    # Writes on their own follow the rules of every table.
+    write(table, 1, text="d")
+    assert kinds(table) == "ACACACA"
+
+
+def test_no_full_compaction_where_there_is_another_producer_or_none_is_wanted(tmp_path: Path) -> None:
+    for number, options in enumerate(
+        ({"changelog-producer": "input"}, {}, {"changelog-producer": "full-compaction", "write-only": "true"})
+    ):
+        table = create_table(tmp_path, options={**INLINE, **options}, name=f"db.t{number}")
+        ingest(None, table, keyed({1: "a"}), commit_user="feed", commit_identifier=1)
+        assert kinds(table) == "A"
+
+
 def test_write_only_comes_before_full_compactions(tmp_path: Path) -> None:
     table = create_table(tmp_path, options={"write-only": "true", "full-compaction.delta-commits": "1"})
     write(table, 1)

@@ -10,10 +10,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from maintenance.commit.commit import commit_append
+from maintenance.commit.identity import CommitIdentity
 from maintenance.errors import DataError
 from maintenance.operations.compact import compact
 from maintenance.table.rows import read_splits
 from maintenance.table.table import Table
+from maintenance.types.row_kind import RowKind
+from maintenance.write.rows import conform
+from maintenance.write.table_write import write_rows
 from tests.tables import create_table, get_table
 
 Row = tuple[Any, ...]
@@ -173,12 +178,24 @@ def test_worked_examples(tmp_path: Path, name: str) -> None:
         assert rows(table) == ([] if shown is None else [shown])
 
 
+def put_as_java_does(table: Table, row: Row, kind: RowKind) -> None:
+    """Real Paimon's writers store retractions of every kind where a key has one record in a batch."""
+    context = table.write_context()
+    schema = pa.schema([(field.name, _arrow(field.type.root)) for field in table.schema.fields])
+    columns = {name: [value] for name, value in zip(table.schema.field_names, row, strict=True)}
+    conformed = conform(pa.table(columns, schema=schema), None, context)
+    kinds = pa.array([int(kind)], pa.int8())
+    retracting = conformed.set_column(0, conformed.schema.field(0), kinds)
+    messages = write_rows(context, table.write_state("java"), retracting)
+    commit_append(table.commit_target(), messages, CommitIdentity("java"))
+
+
 def test_a_lone_delete_is_no_error_two_records_are(tmp_path: Path) -> None:
     table = a_table(tmp_path, "a", PARTIAL)
-    put(table, (2, None), kinds=["-D"])
+    put_as_java_does(table, (2, None), RowKind.DELETE)
     put(table, (1, 1))
     assert rows(table) == [(1, 1)]
-    put(table, (1, 1), kinds=["-D"])
+    put_as_java_does(table, (1, 1), RowKind.DELETE)
     with pytest.raises(DataError, match=r"'ignore-delete'.*'partial-update.remove-record-on-delete'.*sequence groups"):
         table.to_arrow()
 
@@ -186,7 +203,7 @@ def test_a_lone_delete_is_no_error_two_records_are(tmp_path: Path) -> None:
 def test_a_function_without_retraction_says_what_to_set(tmp_path: Path) -> None:
     table = a_table(tmp_path, "v", {"merge-engine": "aggregation", "fields.v.aggregate-function": "max"})
     put(table, (1, 1))
-    put(table, (1, 1), kinds=["-D"])
+    put_as_java_does(table, (1, 1), RowKind.DELETE)
     with pytest.raises(DataError, match=r"'max' cannot .*Set 'fields.v.ignore-retract' = 'true'"):
         table.to_arrow()
 
