@@ -27,7 +27,7 @@ class IngestConfig(dg.Config):
     limit: int | None = Field(default=None, ge=1, description="At most so many micro-batches; empty: all that landed.")
     committed: int | None = Field(
         default=None,
-        description="Number of the last batch in the table. Only needed when the snapshots that tell have expired.",
+        description="Number of the last batch in the table. Needed when no snapshot or commit record tells.",
     )
     dry_run: bool = Field(default=False, description="Only tell which files would be committed, and keep it as a plan.")
     plan_id: str | None = Field(default=None, description="Do what this plan of a dry run says, or refuse.")
