@@ -26,7 +26,7 @@ def run(*pairs: tuple[int, int]) -> Container:
         ((array(1), array(2)), ARRAY),
         ((array(1), run((2, 2))), RUN),
         ((run((1, 2)), array(2)), RUN),
-        ((run((1, 2)), array(5), array(6)), RUN),
+        ((run((1, 2)), array(5), array(6)), ARRAY),
         # Two values apart make an array of the runs, and it stays one.
         ((run((1, 1)), array(5, 9), array(2, 6, 10)), ARRAY),
         # A long run that is cut no more stays runs.

@@ -68,7 +68,9 @@ REFUSED: Mapping[str, tuple[Mapping[str, str], Row, str, str]] = {
     "aggregation max": (
         {**AGGREGATION, "fields.a.aggregate-function": "max"}, (1, None, 1), "-D", "'fields.a.ignore-retract'",
     ),
-    "aggregation default": (AGGREGATION, (1, None, None), "-U", "ignore-retract"),
+    "aggregation with one function for all": (
+        {**AGGREGATION, "fields.default-aggregate-function": "max"}, (1, None, None), "-U", "ignore-retract",
+    ),
     "aggregation that removes rows, -U": (
         {**AGGREGATION, "fields.a.aggregate-function": "max", "aggregation.remove-record-on-delete": "true",
          "fields.kind.ignore-retract": "false", "fields.kind.aggregate-function": "last_value"},
