@@ -4,19 +4,19 @@ from zoneinfo import ZoneInfo
 
 import dagster as dg
 
-from assets.catalogue import landing_asset
-from assets.checks import changelog_check, fsck_check
-from assets.config import Project, project_of_environment
-from assets.discovery import discover
-from assets.health import fleet_asset
-from assets.judgements import table_checks
-from assets.many_tables import compact_many_job
-from assets.partitions import changelog_asset, compaction_asset, state_asset
-from assets.progress import progress_logger
-from assets.resources import PaimonCatalog, spark_of
+from assets.checks.asset_checks import changelog_check, fsck_check
+from assets.checks.judgements import table_checks
+from assets.pages.catalogue import landing_asset
+from assets.pages.health import fleet_asset
+from assets.pages.partitions import changelog_asset, compaction_asset, state_asset
+from assets.pages.progress import progress_logger
+from assets.project.config import Project, project_of_environment
+from assets.project.discovery import discover
 from assets.run_launcher.scope import scoped
+from assets.steps.many_tables import compact_many_job
+from assets.steps.resources import PaimonCatalog, spark_of
+from assets.steps.tags import tag_schedules, tags_asset
 from assets.tables import TableSteps, alone, table_asset
-from assets.tags import tag_schedules, tags_asset
 from jobs.jobs import (
     audit_job,
     change_rows_job,

@@ -16,9 +16,11 @@ from zoneinfo import ZoneInfo
 
 import dagster as dg
 
-from assets import catalogue, keys, ops
-from assets.config import TableConfig
-from assets.ops import LANDED
+from assets import keys
+from assets.pages import catalogue
+from assets.project.config import TableConfig
+from assets.steps import ops
+from assets.steps.ops import LANDED
 
 Step = tuple[str, dg.OpDefinition]
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from assets.config import FOLDER, LOCAL_MASTER, project_of_environment
+from assets.project.config import FOLDER, LOCAL_MASTER, project_of_environment
 from assets.run_launcher.launcher import unavailable
 from assets.run_launcher.workers import SOCKET_VARIABLE, unsupported
 from maintenance.errors import PaimonError

@@ -52,7 +52,7 @@ def _live_files(warehouse: Path) -> int:
 
 def ours(source: str, rounds: str, proof: str = "auto") -> contest.Found:
     """The operation `compact`."""
-    from maintenance.operations.compact import compact
+    from maintenance.operations.compaction.compact import compact
     from maintenance.spark.session import get_session
 
     spark = get_session(master=f"local[{contest.CORES}]")

@@ -20,8 +20,8 @@ import pyarrow as pa
 
 from benchmarks import tables
 from maintenance.catalog import open_catalog
-from maintenance.operations.compact import compact
-from maintenance.operations.produce_changelog import produce_changelog
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.compaction.produce_changelog import produce_changelog
 from maintenance.table.table import Table
 
 CACHE = Path(".cache/benchmarks/changelog")

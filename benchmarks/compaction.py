@@ -36,7 +36,7 @@ def fresh(source: Path, name: str) -> Path:
 def ours(source: Path, rounds: int) -> dict[str, float]:
     """Our operation on a warm Spark session."""
     from maintenance.catalog import open_catalog
-    from maintenance.operations.compact import compact
+    from maintenance.operations.compaction.compact import compact
     from maintenance.spark.session import get_session
 
     spark = get_session(master=f"local[{CORES}]")
@@ -55,7 +55,7 @@ def ours(source: Path, rounds: int) -> dict[str, float]:
 def proof(source: Path, rounds: int) -> dict[str, float]:
     """Processor time of our operation in this process, without a proof, with it as it is by default, and in full."""
     from maintenance.catalog import open_catalog
-    from maintenance.operations.compact import compact
+    from maintenance.operations.compaction.compact import compact
 
     pa.set_cpu_count(1)  # as in Spark's tasks
     seconds: dict[str, list[float]] = {"off": [], "auto": [], "full": []}

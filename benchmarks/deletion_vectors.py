@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from maintenance.catalog import Schema, open_catalog
-from maintenance.operations.compact import compact
+from maintenance.operations.compaction.compact import compact
 from maintenance.table.table import Table
 
 VECTORS = {"deletion-vectors.enabled": "true"}

@@ -126,9 +126,9 @@ def table_of(files: int, rows_per_file: int) -> str:
 def reading(files: int, rows_per_file: int) -> dict[str, dict[str, float]]:
     """For each kind the seconds and the files opened of both queries, and what the rewrite took and wrote."""
     from maintenance.catalog import open_catalog
-    from maintenance.catalog.schema_change import RemoveOption, SetOption
-    from maintenance.operations.explain_scan import explain_scan
-    from maintenance.operations.rewrite_file_index import rewrite_file_index
+    from maintenance.metastore.schema_change import RemoveOption, SetOption
+    from maintenance.operations.checks.explain_scan import explain_scan
+    from maintenance.operations.indexes.rewrite_file_index import rewrite_file_index
     from maintenance.table.shape import table_shape
 
     middle = files * rows_per_file // 2 + 1

@@ -74,7 +74,7 @@ _BY_ROWS = {
 def ours(source: str, buckets: str, rounds: str, settings: Mapping[str, str] = MappingProxyType({})) -> contest.Found:
     """The operation `ingest`."""
     from maintenance.catalog import open_catalog
-    from maintenance.operations.ingest import ingest
+    from maintenance.operations.ingestion.ingest import ingest
     from maintenance.spark.session import get_session
 
     spark = get_session(master=f"local[{contest.CORES}]", config={"spark.driver.memory": "4g", **settings})

@@ -23,8 +23,8 @@ import pyarrow.parquet as pq
 from benchmarks import tables
 from maintenance.catalog import Schema, open_catalog
 from maintenance.compaction.rewrite import CompactionTask
-from maintenance.operations import compact as compact_operation
-from maintenance.operations.compact import compact, run_unit
+from maintenance.operations.compaction import compact as compact_operation
+from maintenance.operations.compaction.compact import compact, run_unit
 from maintenance.spark.session import get_session
 from maintenance.table.table import Table
 

@@ -116,7 +116,7 @@ def _rbm32(members: np.ndarray) -> bytes:
 def _rbm64(members: np.ndarray) -> bytes:
     from pyroaring import BitMap
 
-    from maintenance.format.roaring import Bitmap64, parse_portable, serialize_bitmap64
+    from maintenance.format.bytes.roaring import Bitmap64, parse_portable, serialize_bitmap64
 
     containers = dict(parse_portable(BitMap(members.tolist()).serialize()))
     return serialize_bitmap64(Bitmap64(containers, len(containers)))
@@ -157,7 +157,7 @@ def fresh(source: Path, name: str) -> Path:
 def ours(sources: list[Path], rounds: int) -> list[float]:
     """Seconds of our operation for each table, on a warm Spark session."""
     from maintenance.catalog import open_catalog
-    from maintenance.operations.compact import compact
+    from maintenance.operations.compaction.compact import compact
     from maintenance.spark.session import get_session
 
     spark = get_session(master=f"local[{CORES}]")

@@ -28,7 +28,7 @@ _PART = 20
 def build(source: Path, rows: int) -> None:
     """`bench.t`: one run at the highest level, `_RUNS` small ones at level 0."""
     from maintenance.catalog import open_catalog
-    from maintenance.operations.compact import compact
+    from maintenance.operations.compaction.compact import compact
 
     unfinished = source.with_name(f"{source.name}-unfinished")
     tables.build(unfinished, rows, buckets=_BUCKETS, runs=1)
@@ -53,7 +53,7 @@ def _state(warehouse: Path) -> dict[str, Any]:
 
 def ours(source: str, rounds: str, proof: str = "auto") -> contest.Found:
     """The operation `compact`."""
-    from maintenance.operations.compact import compact
+    from maintenance.operations.compaction.compact import compact
     from maintenance.spark.session import get_session
 
     spark = get_session(master=f"local[{contest.CORES}]")

@@ -22,11 +22,11 @@ from pathlib import Path
 
 from benchmarks import java_core
 from maintenance.catalog import Schema, open_catalog
-from maintenance.format.binary_row import serialize_row
-from maintenance.format.data_file import DataFileMeta, FileSource
-from maintenance.format.manifest import FileKind, ManifestEntry
-from maintenance.format.simple_stats import SimpleStats
-from maintenance.format.snapshot import CommitKind, Snapshot
+from maintenance.format.metadata.data_file import DataFileMeta, FileSource
+from maintenance.format.metadata.manifest import FileKind, ManifestEntry
+from maintenance.format.metadata.simple_stats import SimpleStats
+from maintenance.format.metadata.snapshot import CommitKind, Snapshot
+from maintenance.format.rows.binary_row import serialize_row
 from maintenance.metadata.manifests import ManifestWriter
 from maintenance.types.data_type import DataType, parse_type
 

@@ -16,8 +16,8 @@ from pathlib import Path
 import dagster as dg
 import pyarrow as pa
 
-from assets.config import Project
-from assets.resources import PaimonCatalog
+from assets.project.config import Project
+from assets.steps.resources import PaimonCatalog
 from definitions import build_definitions
 from maintenance.catalog import Schema
 from maintenance.table.table import Table

@@ -51,7 +51,7 @@ def _write(rows: pa.Table, path: Path) -> None:
 
 def ours(source: str, rounds: str, proof: str = "auto", *, tasks: bool = True) -> contest.Found:
     """The operation `compact` with an order. `tasks`: of Spark; else threads of this process."""
-    from maintenance.operations.compact import compact
+    from maintenance.operations.compaction.compact import compact
     from maintenance.spark.session import get_session
 
     pa.set_cpu_count(contest.CORES)

@@ -1,7 +1,7 @@
 """tables.yaml as a Dagster component: the same entries, as the attributes of a `defs.yaml`.
 
-The models of assets/config.py read them, and a mistake is told with its place. One component serves one warehouse; a
-code location has one of them, since resources and sensors go by their names.
+The models of `assets.project.config` read them, and an error names its place. One component serves one warehouse.
+A code location has one of them, since resources and sensors go by their names.
 """
 
 from pathlib import Path
@@ -10,9 +10,9 @@ from typing import Any
 import dagster as dg
 from pydantic import BaseModel, Field, ValidationError
 
-from assets.config import Project, rooted
-from assets.policies import ZoneName
-from assets.yaml_file import attribute_mistake
+from assets.project.config import Project, rooted
+from assets.project.policies import ZoneName
+from assets.project.yaml_file import attribute_mistake
 from definitions import build_definitions
 from maintenance.operations.history import HISTORY_TABLE
 

@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from assets.row_changes import STEP
+from assets.steps.row_changes import STEP
 from demo import weather
 from maintenance.catalog import Catalog
 

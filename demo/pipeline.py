@@ -13,10 +13,10 @@ import pyarrow as pa
 
 from demo import routes
 from demo.flights import ROW_KIND
-from maintenance.format.snapshot import CommitKind
-from maintenance.operations.ingest_stream import ingest_stream
-from maintenance.spark.data_source import register
-from maintenance.spark.stream_sink import Sink
+from maintenance.connector.data_source import register
+from maintenance.format.metadata.snapshot import CommitKind
+from maintenance.operations.ingestion.ingest_stream import ingest_stream
+from maintenance.operations.ingestion.stream_sink import Sink
 from maintenance.spark.types import spark_ddl
 from maintenance.table.table import Table
 from maintenance.types.data_type import DataField, parse_type

@@ -17,9 +17,9 @@ import dagster as dg
 import pyarrow as pa
 
 from assets import keys
-from assets.config import FOLDER, Project, load_project
-from assets.resources import PaimonCatalog, spark_of
-from assets.row_changes import CHANGE_ROWS, STEP
+from assets.project.config import FOLDER, Project, load_project
+from assets.steps.resources import PaimonCatalog, spark_of
+from assets.steps.row_changes import CHANGE_ROWS, STEP
 from definitions import build_definitions
 from demo import correction, flights, routes, weather
 from demo.feed import FLIGHT_ROUNDS, WEATHER_ROUNDS, Delivery, deliver, deliveries
@@ -36,8 +36,8 @@ from demo.report import (
     table_report,
 )
 from maintenance.catalog import Catalog, SetOption
-from maintenance.operations.audit_changelog import audit_changelog
-from maintenance.operations.explain_scan import explain_scan
+from maintenance.operations.checks.audit_changelog import audit_changelog
+from maintenance.operations.checks.explain_scan import explain_scan
 from maintenance.operations.history import HISTORY_TABLE
 from maintenance.scan.explain import INDEX
 from maintenance.table.shape import TableShape, table_shape

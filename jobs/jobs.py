@@ -10,9 +10,9 @@ from typing import Any
 import dagster as dg
 
 from assets import keys
-from assets.checks import CHANGELOG_HOLDS, FSCK
-from assets.config import TableConfig
-from assets.row_changes import CHANGE_ROWS, change_rows_op
+from assets.checks.asset_checks import CHANGELOG_HOLDS, FSCK
+from assets.project.config import TableConfig
+from assets.steps.row_changes import CHANGE_ROWS, change_rows_op
 from assets.tables import TableSteps, chain
 
 EXPIRE = "expire"

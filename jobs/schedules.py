@@ -4,7 +4,7 @@ from typing import Any
 
 import dagster as dg
 
-from assets.config import Expiry, Fleet
+from assets.project.config import Expiry, Fleet
 
 
 def daily_expiry(job: dg.JobDefinition, expiry: Expiry) -> dg.ScheduleDefinition:

@@ -19,10 +19,10 @@ from dagster._core.storage.asset_check_execution_record import (
 )
 
 from assets import keys
-from assets.checks import CHANGELOG_HOLDS, FSCK
-from assets.config import Project, TableConfig
-from assets.configuration import CONFIGURATION
-from assets.judgements import DESCRIPTIONS
+from assets.checks.asset_checks import CHANGELOG_HOLDS, FSCK
+from assets.checks.judgements import DESCRIPTIONS
+from assets.project.config import Project, TableConfig
+from assets.project.configuration import CONFIGURATION
 from assets.targets.alert import Alert
 from assets.targets.target import Target
 from maintenance.monitor.quarantine import NOTHING_QUARANTINED

@@ -19,17 +19,17 @@ import dagster as dg
 from dagster import DagsterInstance
 
 from assets import keys
-from assets.config import TableConfig
-from assets.judging import COMMITS_LOOKED_AT
-from assets.metadata import commit_materialization
-from assets.resources import PaimonCatalog
+from assets.checks.judging import COMMITS_LOOKED_AT
+from assets.pages.metadata import commit_materialization
+from assets.project.config import TableConfig
+from assets.steps.resources import PaimonCatalog
 from maintenance.commit.identity import RUN_PROPERTY
 from maintenance.errors import NotFoundError
-from maintenance.format.snapshot import Snapshot
+from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.monitor.census import take_census
 from maintenance.monitor.second_compactor import pause_beside
 from maintenance.monitor.triggers import judge
-from maintenance.operations.compact_database import COMPACT_DATABASE
+from maintenance.operations.databases.compact_database import COMPACT_DATABASE
 from maintenance.table.compactors import refusal
 from maintenance.table.shape import table_shape
 from maintenance.table.table import Table

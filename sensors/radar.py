@@ -16,12 +16,12 @@ from typing import Any
 import dagster as dg
 
 from assets import keys
-from assets.config import Project, TableConfig, TablePattern
-from assets.configuration import configuration
-from assets.due import is_watched
-from assets.judgements import evaluation
-from assets.judging import look_at
-from assets.resources import PaimonCatalog
+from assets.checks.due import is_watched
+from assets.checks.judgements import evaluation
+from assets.checks.judging import look_at
+from assets.project.config import Project, TableConfig, TablePattern
+from assets.project.configuration import configuration
+from assets.steps.resources import PaimonCatalog
 from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.readable import READABLE
 from sensors.turns import AGAIN_SECONDS, Turns, pause

@@ -5,8 +5,8 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 
-from assets.config import Project
-from assets.policies import TableAlerts
+from assets.project.config import Project
+from assets.project.policies import TableAlerts
 from assets.targets.target import Target
 
 

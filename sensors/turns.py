@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from assets.config import TableConfig
+from assets.project.config import TableConfig
 
 SECONDS = 40.0  # of the 60 that the code server allows a tick
 _READERS = 8

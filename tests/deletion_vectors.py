@@ -6,10 +6,14 @@ from dataclasses import replace
 
 from pyroaring import FrozenBitMap, FrozenBitMap64
 
-from maintenance.format.deletion_vector import DeletionVector, serialize_index_file
-from maintenance.format.index_manifest import DELETION_VECTORS_INDEX, IndexManifestEntry, serialize_index_manifest
-from maintenance.format.manifest import FileKind
-from maintenance.format.snapshot import serialize_snapshot
+from maintenance.format.metadata.deletion_vector import DeletionVector, serialize_index_file
+from maintenance.format.metadata.index_manifest import (
+    DELETION_VECTORS_INDEX,
+    IndexManifestEntry,
+    serialize_index_manifest,
+)
+from maintenance.format.metadata.manifest import FileKind
+from maintenance.format.metadata.snapshot import serialize_snapshot
 from maintenance.table.table import Table
 from tests.tables import live
 

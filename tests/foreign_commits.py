@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from maintenance.format.snapshot import Snapshot, serialize_snapshot
-from maintenance.operations.compact import compact
+from maintenance.format.metadata.snapshot import Snapshot, serialize_snapshot
+from maintenance.operations.compaction.compact import compact
 from maintenance.table.table import Table
 
 

@@ -2,7 +2,8 @@
 
 from random import Random
 
-from maintenance.catalog.schema_change import (
+from maintenance.format.metadata.schema import TableSchema
+from maintenance.metastore.schema_change import (
     FIRST,
     LAST,
     AddColumn,
@@ -18,7 +19,6 @@ from maintenance.catalog.schema_change import (
     after,
     before,
 )
-from maintenance.format.schema import TableSchema
 from maintenance.types.data_type import DataField, DataType
 
 ATOMS = (

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from maintenance.catalog import Schema, open_catalog
-from maintenance.format.snapshot import serialize_snapshot
+from maintenance.format.metadata.snapshot import serialize_snapshot
 from maintenance.table.table import Table
 
 

@@ -10,9 +10,9 @@ import pyarrow as pa
 from maintenance.catalog import Catalog, Schema, open_catalog
 from maintenance.commit.commit import commit_compact
 from maintenance.commit.identity import CommitIdentity
-from maintenance.format.data_file import DataFileMeta
-from maintenance.format.manifest import ManifestEntry
-from maintenance.format.simple_stats import EMPTY_STATS
+from maintenance.format.metadata.data_file import DataFileMeta
+from maintenance.format.metadata.manifest import ManifestEntry
+from maintenance.format.metadata.simple_stats import EMPTY_STATS
 from maintenance.table.table import Table
 from maintenance.write.message import CommitMessage
 

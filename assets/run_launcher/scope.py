@@ -10,7 +10,7 @@ from contextvars import ContextVar
 import dagster as dg
 
 from assets import keys
-from assets.config import Project
+from assets.project.config import Project
 
 # The actions with a job for each table: its name says which.
 _TABLE_ACTIONS = ("maintain", "compact", "ingest", "audit", "fsck")

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from maintenance.bucket.hive import hive_hashes
 from maintenance.errors import OptionError, UnsupportedError
-from maintenance.format.binary_row import row_hashes
+from maintenance.format.rows.binary_row import row_hashes
 from maintenance.types.data_type import DataField
 
 BUCKET_FUNCTIONS = ("default", "mod", "hive")

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from maintenance.errors import UnsupportedError
-from maintenance.format.binary_columns import Texts, natural_array, texts_of_array
+from maintenance.format.rows.binary_columns import Texts, natural_array, texts_of_array
 from maintenance.types.data_type import DataType
 
 _MULTIPLIER = np.uint32(31)

@@ -1,13 +1,13 @@
-"""Catalogs: where databases and tables are found.
+"""Where databases and tables are found, and what users hold of them. This surface is stable.
 
 catalog = open_catalog({"warehouse": "/data/lake"})
 table = catalog.get_table("demo.flights")
 """
 
-from maintenance.catalog.catalog import Catalog
-from maintenance.catalog.open import open_catalog
-from maintenance.catalog.schema import Schema
-from maintenance.catalog.schema_change import (
+from maintenance.catalog.open import Catalog, open_catalog
+from maintenance.catalog.table import CatalogTable
+from maintenance.metastore.schema import Schema
+from maintenance.metastore.schema_change import (
     FIRST,
     LAST,
     AddColumn,
@@ -33,6 +33,7 @@ __all__ = [
     "LAST",
     "AddColumn",
     "Catalog",
+    "CatalogTable",
     "DropColumn",
     "DropPrimaryKey",
     "Position",

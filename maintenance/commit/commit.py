@@ -18,11 +18,11 @@ from maintenance.commit.order import OrderedFiles
 from maintenance.commit.publish import Changes, Check, CommitTarget, Plan, conflict_error, publish
 from maintenance.commit.vectors import check_vectors, vectors_after
 from maintenance.errors import CommitError, ConflictError, DataError, NotFoundError
-from maintenance.format.data_file import DataFileMeta
-from maintenance.format.index_manifest import IndexManifestEntry
-from maintenance.format.key import key_reader
-from maintenance.format.manifest import EntrySelection, FileKind, ManifestEntry
-from maintenance.format.snapshot import CommitKind, Snapshot
+from maintenance.format.metadata.data_file import DataFileMeta
+from maintenance.format.metadata.index_manifest import IndexManifestEntry
+from maintenance.format.metadata.manifest import EntrySelection, FileKind, ManifestEntry
+from maintenance.format.metadata.snapshot import CommitKind, Snapshot
+from maintenance.format.rows.key import key_reader
 from maintenance.write.buckets import RESCALE, other_number
 from maintenance.write.hash_index import HashFiles
 from maintenance.write.message import CommitMessage

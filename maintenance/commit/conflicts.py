@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from maintenance.format.manifest import FileKind, ManifestEntry
+from maintenance.format.metadata.manifest import FileKind, ManifestEntry
 
 Group = tuple[bytes, int]
 

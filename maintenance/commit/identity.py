@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import SupportsIndex
 
 from maintenance.errors import OptionError
-from maintenance.format.snapshot import BATCH_IDENTIFIER, Snapshot
+from maintenance.format.metadata.snapshot import BATCH_IDENTIFIER, Snapshot
 
 _OWN_PROPERTIES = "paimon-maintenance."
 # The property that every snapshot of this engine has: what others commit is told from it.

@@ -12,9 +12,9 @@ file index and lost it again) would stay deleted. So before it is added again, a
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from maintenance.format.manifest import FileKind, ManifestEntry
-from maintenance.format.manifest_list import ManifestFileMeta
-from maintenance.format.partition_stats import may_hold
+from maintenance.format.metadata.manifest import FileKind, ManifestEntry
+from maintenance.format.metadata.manifest_list import ManifestFileMeta
+from maintenance.format.metadata.partition_stats import may_hold
 from maintenance.metadata.manifests import ManifestWriter
 from maintenance.options import table as table_options
 

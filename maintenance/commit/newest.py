@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from maintenance.errors import CorruptFileError, NotFoundError
-from maintenance.format.manifest import EntrySelection, FileKind, ManifestEntry
-from maintenance.format.snapshot import Snapshot
+from maintenance.format.metadata.manifest import EntrySelection, FileKind, ManifestEntry
+from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.manifests import Manifests
 from maintenance.metadata.snapshots import Snapshots
 from maintenance.write.state import WriteState

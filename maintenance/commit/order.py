@@ -24,9 +24,9 @@ from maintenance.bucket.postpone import is_postponed
 from maintenance.commit.newest import Newest
 from maintenance.commit.publish import CommitTarget
 from maintenance.errors import CommitError, ErrorClass, WriteError, class_of
-from maintenance.format.data_file import DataFileMeta
-from maintenance.format.schema import TableSchema
-from maintenance.format.snapshot import Snapshot
+from maintenance.format.metadata.data_file import DataFileMeta
+from maintenance.format.metadata.schema import TableSchema
+from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.schemas import Schemas
 from maintenance.options import table as table_options
 from maintenance.read.data_file import ReadContext

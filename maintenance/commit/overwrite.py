@@ -14,10 +14,10 @@ from maintenance.commit.conflicts import Conflict
 from maintenance.commit.identity import CommitIdentity
 from maintenance.commit.publish import Changes, CommitTarget, publish
 from maintenance.errors import DataError, UnsupportedError
-from maintenance.format.index_manifest import IndexManifestEntry
-from maintenance.format.key import key_reader
-from maintenance.format.manifest import EntrySelection, FileKind, ManifestEntry
-from maintenance.format.snapshot import CommitKind, Snapshot
+from maintenance.format.metadata.index_manifest import IndexManifestEntry
+from maintenance.format.metadata.manifest import EntrySelection, FileKind, ManifestEntry
+from maintenance.format.metadata.snapshot import CommitKind, Snapshot
+from maintenance.format.rows.key import key_reader
 from maintenance.metadata.paths import matches_spec
 from maintenance.options import table as table_options
 from maintenance.scan.split import by_bucket

@@ -23,13 +23,13 @@ from maintenance.errors import (
     WriteError,
     storage_fix,
 )
-from maintenance.format.avro_codec import codec_of
+from maintenance.format.avro.codec import codec_of
 from maintenance.format.data_format import FileSettings
-from maintenance.format.index_manifest import IndexManifestEntry
-from maintenance.format.manifest import FileKind, ManifestEntry
-from maintenance.format.manifest_list import ManifestFileMeta
-from maintenance.format.schema import TableSchema
-from maintenance.format.snapshot import CommitKind, Snapshot
+from maintenance.format.metadata.index_manifest import IndexManifestEntry
+from maintenance.format.metadata.manifest import FileKind, ManifestEntry
+from maintenance.format.metadata.manifest_list import ManifestFileMeta
+from maintenance.format.metadata.schema import TableSchema
+from maintenance.format.metadata.snapshot import CommitKind, Snapshot
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.manifests import Manifests, ManifestWriter
 from maintenance.metadata.paths import TablePaths

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from maintenance.commit.identity import CommitIdentity
-from maintenance.format.snapshot import BATCH_IDENTIFIER, CommitKind, Snapshot
+from maintenance.format.metadata.snapshot import BATCH_IDENTIFIER, CommitKind, Snapshot
 from maintenance.metadata.commit_records import MAX_USERS, CommitRecord, CommitRecords
 
 if TYPE_CHECKING:

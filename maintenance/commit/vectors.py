@@ -8,9 +8,9 @@ a data file's vector when the work was planned. Source: metadata section 9.3, Ja
 from collections.abc import Callable, Sequence
 
 from maintenance.commit.conflicts import Conflict, Group
-from maintenance.format.index_manifest import DELETION_VECTORS_INDEX, IndexManifestEntry
-from maintenance.format.manifest import EntrySelection
-from maintenance.format.snapshot import Snapshot
+from maintenance.format.metadata.index_manifest import DELETION_VECTORS_INDEX, IndexManifestEntry
+from maintenance.format.metadata.manifest import EntrySelection
+from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.manifests import Manifests
 from maintenance.write.message import CommitMessage, VectorsChange
 

@@ -13,8 +13,8 @@ from maintenance.compaction.proof.findings import Findings
 from maintenance.compaction.proof.quarantine import refuse
 from maintenance.compaction.proof.settings import ProofMode, ProofResult, ProofSettings
 from maintenance.compaction.proof.stream import StreamProof
-from maintenance.format.data_file import DataFileMeta, FileSource
-from maintenance.format.deletion_vector import DeletionVector
+from maintenance.format.metadata.data_file import DataFileMeta, FileSource
+from maintenance.format.metadata.deletion_vector import DeletionVector
 from maintenance.metadata.manifests import DeletionFile
 from maintenance.read.data_file import DataFileReader, ReadContext
 from maintenance.read.small_files import batches_of_files

@@ -6,7 +6,7 @@ Source: seed 002 (LSM trees), Java `Levels`.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from maintenance.format.data_file import DataFileMeta
+from maintenance.format.metadata.data_file import DataFileMeta
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyroaring import BitMap
 
-from maintenance.format.binary_row import parse_row
-from maintenance.format.data_file import DataFileMeta
-from maintenance.format.system_fields import ROW_ID
+from maintenance.format.metadata.data_file import DataFileMeta
+from maintenance.format.rows.binary_row import parse_row
+from maintenance.format.rows.system_fields import ROW_ID
 from maintenance.merge.sort_words import key_ranks
 from maintenance.predicate.tree import Compare, In, Predicate, conjunction
 from maintenance.read.data_file import DataFileReader

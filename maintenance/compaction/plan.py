@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from maintenance.compaction.universal import CompactUnit
-from maintenance.format.data_file import DataFileMeta
+from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.merge.sections import Key, Section, partition_into_sections
 from maintenance.metadata.manifests import DeletionFile
 

@@ -25,8 +25,8 @@ from maintenance.compaction.proof.quarantine import refuse
 from maintenance.compaction.proof.renumbered import RenumberProof, not_ascending
 from maintenance.compaction.proof.settings import ProofMode, ProofResult, ProofSettings, together
 from maintenance.errors import ProofError
-from maintenance.format.data_file import DataFileMeta, FileSource
-from maintenance.format.system_fields import SEQUENCE_NUMBER
+from maintenance.format.metadata.data_file import DataFileMeta, FileSource
+from maintenance.format.rows.system_fields import SEQUENCE_NUMBER
 from maintenance.options import table as table_options
 from maintenance.read.data_file import DataFileReader, ReadContext
 from maintenance.read.split_read import partition_values

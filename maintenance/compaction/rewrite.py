@@ -14,8 +14,8 @@ from maintenance.compaction.proof.bucket import BucketProof
 from maintenance.compaction.proof.findings import Findings
 from maintenance.compaction.proof.quarantine import refuse
 from maintenance.compaction.proof.settings import ProofMode, ProofResult, ProofSettings
-from maintenance.format.data_file import DataFileMeta, FileSource
-from maintenance.format.system_fields import ROW_ID, SEQUENCE_NUMBER, VALUE_KIND
+from maintenance.format.metadata.data_file import DataFileMeta, FileSource
+from maintenance.format.rows.system_fields import ROW_ID, SEQUENCE_NUMBER, VALUE_KIND
 from maintenance.merge.engine import MergeEngine
 from maintenance.merge.sections import Section, levels_apart
 from maintenance.options import table as table_options

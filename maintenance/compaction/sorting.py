@@ -23,7 +23,7 @@ from maintenance.compaction.proof.hashing import ROWS, HashedRows, Hashing
 from maintenance.compaction.proof.quarantine import refuse
 from maintenance.compaction.proof.settings import ProofMode, ProofResult, ProofSettings
 from maintenance.compaction.proof.stream import StreamProof, wrong_rows
-from maintenance.format.data_file import DataFileMeta
+from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.merge.sort_words import sort_order
 from maintenance.read.data_file import DataFileReader, ReadContext
 from maintenance.read.small_files import batches_of_files

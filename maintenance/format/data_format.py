@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maintenance.errors import CorruptFileError, OptionError, UnsupportedError
-from maintenance.format.int96 import STORED, unpacked
+from maintenance.format.parquet.int96 import STORED, unpacked
 from maintenance.types.arrow import arrow_type, in_unit
 from maintenance.types.data_type import DataField
 from maintenance.types.nested import Path, Rebuild

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 from maintenance.errors import UnsupportedError
-from maintenance.format.avro import AVRO
+from maintenance.format.avro.data_format import AVRO
 from maintenance.format.data_format import DataFormat, DataReader
-from maintenance.format.orc import ORC
-from maintenance.format.parquet import PARQUET
+from maintenance.format.orc.reader import ORC
+from maintenance.format.parquet.reader import PARQUET
 
 DATA_FORMATS: Mapping[str, DataFormat] = {known.name: known for known in (PARQUET, ORC, AVRO)}
 

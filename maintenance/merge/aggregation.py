@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from maintenance.errors import OptionError
-from maintenance.format.schema import TableSchema
-from maintenance.format.system_fields import VALUE_KIND
+from maintenance.format.metadata.schema import TableSchema
+from maintenance.format.rows.system_fields import VALUE_KIND
 from maintenance.merge.aggregated import (
     IGNORE_RETRACT,
     configured_function,

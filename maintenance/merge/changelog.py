@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from maintenance.format.system_fields import VALUE_KIND
+from maintenance.format.rows.system_fields import VALUE_KIND
 from maintenance.merge.ordered import KeyGroups
 from maintenance.merge.same_rows import same_values
 from maintenance.types.row_kind import RowKind, is_retract

@@ -13,7 +13,7 @@ from enum import StrEnum
 import numpy as np
 import pyarrow as pa
 
-from maintenance.format.system_fields import VALUE_KIND
+from maintenance.format.rows.system_fields import VALUE_KIND
 from maintenance.merge.ordered import KeyGroups
 from maintenance.merge.same_rows import same_values
 from maintenance.types.row_kind import is_retract

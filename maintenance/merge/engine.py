@@ -10,8 +10,8 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from maintenance.format.schema import TableSchema
-from maintenance.format.system_fields import SEQUENCE_NUMBER, VALUE_KIND
+from maintenance.format.metadata.schema import TableSchema
+from maintenance.format.rows.system_fields import SEQUENCE_NUMBER, VALUE_KIND
 from maintenance.merge.aggregates.aggregate import Aggregate, AggregatedColumn
 from maintenance.merge.aggregation import Aggregation
 from maintenance.merge.deduplicate import deduplicate, deduplicate_ignoring_deletes

@@ -17,8 +17,8 @@ import numpy as np
 import pyarrow as pa
 
 from maintenance.errors import DataError
-from maintenance.format.schema import TableSchema
-from maintenance.format.system_fields import VALUE_KIND
+from maintenance.format.metadata.schema import TableSchema
+from maintenance.format.rows.system_fields import VALUE_KIND
 from maintenance.merge.aggregated import configured_function, function_named, reduced_where, refuse_retractions
 from maintenance.merge.aggregates.aggregate import Aggregate, AggregatedColumn, Reduced
 from maintenance.merge.inputs import Inputs, Op

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from maintenance.format.system_fields import SEQUENCE_NUMBER, VALUE_KIND
+from maintenance.format.rows.system_fields import SEQUENCE_NUMBER, VALUE_KIND
 from maintenance.merge.aggregates.aggregate import Reduced
 from maintenance.merge.inputs import Inputs
 from maintenance.merge.ordered import KeyGroups

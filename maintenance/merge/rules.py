@@ -5,7 +5,7 @@ that concern every table's options are the catalog's.
 """
 
 from maintenance.errors import OptionError, SchemaError
-from maintenance.format.schema import TableSchema
+from maintenance.format.metadata.schema import TableSchema
 from maintenance.merge.aggregated import FUNCTION, IGNORE_RETRACT, configured_function, function_named
 from maintenance.merge.aggregates.aggregate import AggregatedColumn
 from maintenance.merge.aggregates.last_non_null_value import LAST_NON_NULL_VALUE

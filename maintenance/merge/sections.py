@@ -9,7 +9,7 @@ import heapq
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from maintenance.format.data_file import DataFileMeta
+from maintenance.format.metadata.data_file import DataFileMeta
 
 Key = tuple[Any, ...]
 Run = tuple[DataFileMeta, ...]

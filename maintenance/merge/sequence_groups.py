@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from maintenance.errors import OptionError
-from maintenance.format.schema import TableSchema
+from maintenance.format.metadata.schema import TableSchema
 from maintenance.merge.records import Records
 from maintenance.merge.sort_words import dense_ranks, sort_words
 from maintenance.options import table as table_options

@@ -6,7 +6,7 @@
 
 from dataclasses import dataclass
 
-from maintenance.format.snapshot import Snapshot, parse_snapshot, serialize_snapshot
+from maintenance.format.metadata.snapshot import Snapshot, parse_snapshot, serialize_snapshot
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata import hints
 from maintenance.metadata.hints import EARLIEST, LATEST

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 from maintenance.errors import CorruptFileError
 from maintenance.format.json_object import in_range, parse_object, serialize_object
-from maintenance.format.snapshot import Snapshot
+from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.paths import TablePaths
 from maintenance.metadata.snapshots import Snapshots

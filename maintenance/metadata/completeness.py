@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from maintenance.errors import CorruptFileError, ExpiredError, MissingFileError
-from maintenance.format.index_manifest import IndexManifestEntry
-from maintenance.format.manifest import FileKind, ManifestEntry
-from maintenance.format.snapshot import Snapshot
+from maintenance.format.metadata.index_manifest import IndexManifestEntry
+from maintenance.format.metadata.manifest import FileKind, ManifestEntry
+from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.identity import RESTORE, check_size, unexpected
 from maintenance.metadata.manifests import Manifests
 from maintenance.metadata.schemas import Schemas

@@ -14,10 +14,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from maintenance.errors import CorruptFileError
-from maintenance.format.index_manifest import DeletionVectorRange, IndexManifestEntry
-from maintenance.format.manifest import FileKind, ManifestEntry
-from maintenance.format.manifest_list import ManifestFileMeta
-from maintenance.format.snapshot import Snapshot
+from maintenance.format.metadata.index_manifest import DeletionVectorRange, IndexManifestEntry
+from maintenance.format.metadata.manifest import FileKind, ManifestEntry
+from maintenance.format.metadata.manifest_list import ManifestFileMeta
+from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.completeness import check_vectors, is_untouched
 from maintenance.metadata.identity import RESTORE, check_size

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from maintenance.errors import CorruptFileError
 from maintenance.format.data_format import FileSettings
-from maintenance.format.index_manifest import (
+from maintenance.format.metadata.index_manifest import (
     DELETION_VECTORS_INDEX,
     HASH_INDEX,
     DeletionVectorRange,
@@ -21,7 +21,7 @@ from maintenance.format.index_manifest import (
     parse_index_manifest,
     serialize_index_manifest,
 )
-from maintenance.format.manifest import (
+from maintenance.format.metadata.manifest import (
     EVERY_ENTRY,
     EntryCounts,
     EntrySelection,
@@ -32,10 +32,10 @@ from maintenance.format.manifest import (
     select_entries,
     serialize_manifest,
 )
-from maintenance.format.manifest_format import in_format
-from maintenance.format.manifest_list import ManifestFileMeta, parse_manifest_list, serialize_manifest_list
-from maintenance.format.partition_stats import partition_stats_of
-from maintenance.format.snapshot import Snapshot
+from maintenance.format.metadata.manifest_format import in_format
+from maintenance.format.metadata.manifest_list import ManifestFileMeta, parse_manifest_list, serialize_manifest_list
+from maintenance.format.metadata.partition_stats import partition_stats_of
+from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.cache import metadata_cache
 from maintenance.metadata.expired import unless_expired

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from maintenance.format.binary_row import parse_row
-from maintenance.format.data_file import DataFileMeta
-from maintenance.format.index_manifest import DELETION_VECTORS_INDEX, HASH_INDEX, IndexManifestEntry
-from maintenance.format.schema import TableSchema
+from maintenance.format.metadata.data_file import DataFileMeta
+from maintenance.format.metadata.index_manifest import DELETION_VECTORS_INDEX, HASH_INDEX, IndexManifestEntry
+from maintenance.format.metadata.schema import TableSchema
+from maintenance.format.rows.binary_row import parse_row
 from maintenance.metadata.partition_path import partition_path, partition_spec
 from maintenance.metadata.zone import local_zone
 from maintenance.names import segment, stored_name

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from maintenance.errors import MissingFileError
-from maintenance.format.schema import TableSchema, parse_schema, serialize_schema
+from maintenance.format.metadata.schema import TableSchema, parse_schema, serialize_schema
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.identity import check_number
 

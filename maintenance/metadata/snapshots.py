@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from maintenance.errors import ExpiredError, NotFoundError
-from maintenance.format.snapshot import Snapshot, parse_snapshot, serialize_snapshot
+from maintenance.format.metadata.snapshot import Snapshot, parse_snapshot, serialize_snapshot
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata import hints
 from maintenance.metadata.cache import metadata_cache, through

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from maintenance.errors import NotFoundError
-from maintenance.format.tag import Tag, parse_tag, serialize_tag
+from maintenance.format.metadata.tag import Tag, parse_tag, serialize_tag
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.paths import TablePaths
 

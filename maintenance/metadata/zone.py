@@ -1,8 +1,9 @@
-"""The time zone of this process, which casts between instants and wall clock times need."""
+"""The time zone of this process: its name, and moments on its clock."""
 
 import os
 import time
 import zoneinfo
+from datetime import datetime
 from pathlib import Path
 
 _LOCAL = Path("/etc/localtime")
@@ -20,6 +21,13 @@ def local_zone() -> str:
         return zoneinfo.ZoneInfo(named).key if named else _by_offset()
     except (zoneinfo.ZoneInfoNotFoundError, ValueError):
         return _by_offset()
+
+
+def local_time(moment: datetime | None) -> datetime:
+    """A moment, None = now, on the local clock and without a zone, as tags store it."""
+    if moment is None or moment.tzinfo is None:
+        return moment or datetime.now()
+    return moment.astimezone().replace(tzinfo=None)
 
 
 def _by_offset() -> str:

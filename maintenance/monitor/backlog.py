@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from maintenance.format.manifest import FileKind, ManifestEntry
-from maintenance.format.snapshot import CommitKind, Snapshot
+from maintenance.format.metadata.manifest import FileKind, ManifestEntry
+from maintenance.format.metadata.snapshot import CommitKind, Snapshot
 from maintenance.metadata.expired import reads_again
 from maintenance.metadata.paths import partition_text_of
 from maintenance.monitor.freshness import freshness

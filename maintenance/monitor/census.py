@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from maintenance.commit.identity import OPERATION_PROPERTY, is_ours
-from maintenance.format.manifest import FileKind, ManifestEntry
-from maintenance.format.snapshot import CommitKind, Snapshot
+from maintenance.format.metadata.manifest import FileKind, ManifestEntry
+from maintenance.format.metadata.snapshot import CommitKind, Snapshot
 from maintenance.metadata.paths import partition_text_of
 from maintenance.table.table import Table
 

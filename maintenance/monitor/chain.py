@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from maintenance.format.snapshot import Snapshot
+from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.monitor.judgement import Judgement
 from maintenance.table.table import Table
 

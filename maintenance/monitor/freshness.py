@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from maintenance.format.manifest import FileKind
-from maintenance.format.snapshot import CommitKind, Snapshot
+from maintenance.format.metadata.manifest import FileKind
+from maintenance.format.metadata.snapshot import CommitKind, Snapshot
 from maintenance.monitor.judgement import Judgement
 from maintenance.table.table import Table
 

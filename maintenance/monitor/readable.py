@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from maintenance.errors import ErrorClass
-from maintenance.format.snapshot import Snapshot
+from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.expired import is_held
 from maintenance.monitor.judgement import Judgement
 from maintenance.spark.errors import told

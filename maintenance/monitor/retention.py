@@ -7,7 +7,7 @@ did. Source: metadata sections 10.1, 10.2, 10.6.
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from maintenance.format.snapshot import Snapshot
+from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.expired import reads_again
 from maintenance.monitor.judgement import Judgement
 from maintenance.options import table as table_options

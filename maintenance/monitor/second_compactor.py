@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from maintenance.format.snapshot import CommitKind
+from maintenance.format.metadata.snapshot import CommitKind
 from maintenance.monitor.census import Census, Commit
 from maintenance.monitor.judgement import Judgement
 from maintenance.options import table as table_options

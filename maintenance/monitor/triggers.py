@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from maintenance.format.manifest import ManifestEntry
-from maintenance.format.snapshot import Snapshot
+from maintenance.format.metadata.manifest import ManifestEntry
+from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.expired import reads_again
 from maintenance.monitor.backlog import CHANGES_LATER, commits_without_changelog, small_file_size
 from maintenance.monitor.visibility import hides, invisible, told

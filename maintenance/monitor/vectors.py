@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from maintenance.format.manifest import FileKind, ManifestEntry
-from maintenance.format.snapshot import CommitKind, Snapshot
+from maintenance.format.metadata.manifest import FileKind, ManifestEntry
+from maintenance.format.metadata.snapshot import CommitKind, Snapshot
 from maintenance.metadata.expired import reads_again
 from maintenance.metadata.paths import partition_text_of
 from maintenance.monitor.judgement import Judgement

@@ -14,8 +14,8 @@ from typing import Any
 
 from maintenance.bucket.postpone import is_postponed
 from maintenance.commit.identity import OPERATION_PROPERTY, REWRITE_FILE_INDEX
-from maintenance.format.manifest import FileKind, ManifestEntry
-from maintenance.format.snapshot import CommitKind, Snapshot
+from maintenance.format.metadata.manifest import FileKind, ManifestEntry
+from maintenance.format.metadata.snapshot import CommitKind, Snapshot
 from maintenance.metadata.paths import partition_text_of
 from maintenance.monitor.judgement import Judgement
 from maintenance.options import table as table_options

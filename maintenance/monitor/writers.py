@@ -8,7 +8,7 @@ Source: seed 001 (dedicated compaction), Paimon's documentation on multiple writ
 from collections.abc import Iterable
 from typing import Any
 
-from maintenance.format.snapshot import CommitKind
+from maintenance.format.metadata.snapshot import CommitKind
 from maintenance.monitor.census import Census, Commit, Interleaving, Place, Writer, find_interleaving
 from maintenance.monitor.judgement import Judgement
 from maintenance.table.table import Table

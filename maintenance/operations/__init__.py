@@ -1,1 +1,136 @@
-"""One module for each procedure, named like Paimon's: plan, run, commit, report."""
+"""Every operation, by Paimon's name: `from maintenance.operations import compact, expire_snapshots, create_tag`.
+
+This surface is stable; the packages behind it are free to change. An operation is imported when it is first used.
+`maintenance.operations.<name>` can be imported as a module too.
+"""
+
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from maintenance.operations.checks.audit_changelog import audit_changelog
+    from maintenance.operations.checks.explain_scan import explain_scan
+    from maintenance.operations.checks.fsck import fsck
+    from maintenance.operations.compaction.compact import compact
+    from maintenance.operations.compaction.produce_changelog import produce_changelog
+    from maintenance.operations.databases.compact_database import compact_database
+    from maintenance.operations.expiry.expire_changelogs import expire_changelogs
+    from maintenance.operations.expiry.expire_partitions import expire_partitions
+    from maintenance.operations.expiry.expire_snapshots import expire_snapshots
+    from maintenance.operations.expiry.expire_tags import expire_tags
+    from maintenance.operations.indexes.advise_file_index import advise_file_index
+    from maintenance.operations.indexes.probe_file_index import probe_file_index
+    from maintenance.operations.indexes.rewrite_file_index import rewrite_file_index
+    from maintenance.operations.ingestion.ingest import ingest
+    from maintenance.operations.ingestion.ingest_stream import ingest_stream
+    from maintenance.operations.refs.clear_consumers import clear_consumers
+    from maintenance.operations.refs.create_branch import create_branch
+    from maintenance.operations.refs.create_tag import create_tag
+    from maintenance.operations.refs.delete_branch import delete_branch
+    from maintenance.operations.refs.delete_tag import delete_tag
+    from maintenance.operations.refs.fast_forward import fast_forward
+    from maintenance.operations.refs.rename_branch import rename_branch
+    from maintenance.operations.refs.rename_tag import rename_tag
+    from maintenance.operations.refs.replace_tag import replace_tag
+    from maintenance.operations.refs.reset_consumer import reset_consumer
+    from maintenance.operations.refs.rollback_to import rollback_to
+    from maintenance.operations.rows.delete import delete
+    from maintenance.operations.rows.drop_partitions import drop_partitions
+    from maintenance.operations.rows.merge_into import merge_into
+    from maintenance.operations.rows.update import update
+
+# Operation -> the package its module, of the same name, is in.
+_PACKAGES = {
+    "advise_file_index": "indexes",
+    "audit_changelog": "checks",
+    "clear_consumers": "refs",
+    "compact": "compaction",
+    "compact_database": "databases",
+    "create_branch": "refs",
+    "create_tag": "refs",
+    "delete": "rows",
+    "delete_branch": "refs",
+    "delete_tag": "refs",
+    "drop_partitions": "rows",
+    "expire_changelogs": "expiry",
+    "expire_partitions": "expiry",
+    "expire_snapshots": "expiry",
+    "expire_tags": "expiry",
+    "explain_scan": "checks",
+    "fast_forward": "refs",
+    "fsck": "checks",
+    "ingest": "ingestion",
+    "ingest_stream": "ingestion",
+    "merge_into": "rows",
+    "probe_file_index": "indexes",
+    "produce_changelog": "compaction",
+    "rename_branch": "refs",
+    "rename_tag": "refs",
+    "replace_tag": "refs",
+    "reset_consumer": "refs",
+    "rewrite_file_index": "indexes",
+    "rollback_to": "refs",
+    "update": "rows",
+}
+
+__all__ = [
+    "advise_file_index",
+    "audit_changelog",
+    "clear_consumers",
+    "compact",
+    "compact_database",
+    "create_branch",
+    "create_tag",
+    "delete",
+    "delete_branch",
+    "delete_tag",
+    "drop_partitions",
+    "expire_changelogs",
+    "expire_partitions",
+    "expire_snapshots",
+    "expire_tags",
+    "explain_scan",
+    "fast_forward",
+    "fsck",
+    "ingest",
+    "ingest_stream",
+    "merge_into",
+    "probe_file_index",
+    "produce_changelog",
+    "rename_branch",
+    "rename_tag",
+    "replace_tag",
+    "reset_consumer",
+    "rewrite_file_index",
+    "rollback_to",
+    "update",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PACKAGES:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    return getattr(_module(name), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])
+
+
+class _Operation(ModuleType):
+    """The module of an operation under its short path."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # what the import system asks for must not import the module
+            raise AttributeError(name)
+        return getattr(_module(self.__name__.rpartition(".")[2]), name)
+
+
+def _module(operation: str) -> ModuleType:
+    return import_module(f"{__name__}.{_PACKAGES[operation]}.{operation}")
+
+
+for _name in _PACKAGES:
+    sys.modules[f"{__name__}.{_name}"] = _Operation(f"{__name__}.{_name}")

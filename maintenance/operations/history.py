@@ -12,9 +12,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from maintenance.catalog.catalog import Catalog
-from maintenance.catalog.schema import Schema
 from maintenance.errors import NotFoundError, SchemaError
+from maintenance.metastore.catalog import Catalog
+from maintenance.metastore.schema import Schema
+from maintenance.operations.ingestion.append import append
 from maintenance.table.table import Table
 
 HISTORY_TABLE = "maintenance_history"
@@ -82,7 +83,7 @@ def write_history(catalog: Catalog, history: str, entries: Sequence[HistoryEntry
         table = catalog.get_table(history)
     if not isinstance(table, Table):
         raise SchemaError(f"'{history}' is a system table", "history", "Choose another name.")
-    table.write_arrow(rows)
+    append(table, rows)
 
 
 def read_history(catalog: Catalog, history: str, table_name: str, operation: str | None = None) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from maintenance.operations.compact_plan import CompactionScope, plan_compaction
+from maintenance.operations.compaction.plan import CompactionScope, plan_compaction
 from maintenance.table.table import Table
 from maintenance.write.context import wall_clock_millis
 

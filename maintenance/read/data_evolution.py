@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from maintenance.errors import CorruptFileError, UnsupportedError
-from maintenance.format.data_file import DataFileMeta, written_fields
-from maintenance.format.schema import TableSchema
-from maintenance.format.system_fields import ROW_ID, SEQUENCE_NUMBER
+from maintenance.format.metadata.data_file import DataFileMeta, written_fields
+from maintenance.format.metadata.schema import TableSchema
+from maintenance.format.rows.system_fields import ROW_ID, SEQUENCE_NUMBER
 from maintenance.metadata.manifests import DeletionFile
 from maintenance.read.data_file import DataFileReader
 from maintenance.read.deletions import read_vector

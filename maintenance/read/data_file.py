@@ -18,12 +18,12 @@ import pyarrow.compute as pc
 from pyroaring import BitMap
 
 from maintenance.errors import CorruptFileError, DataError, UnsupportedError
-from maintenance.format.data_file import DataFileMeta, FileSource, written_fields
 from maintenance.format.data_format import DataReader, Wanted
 from maintenance.format.data_formats import open_data_file
-from maintenance.format.deletion_vector import DeletionVector
-from maintenance.format.schema import TableSchema
-from maintenance.format.system_fields import ROW_ID, SEQUENCE_NUMBER, SYSTEM_FIELDS, VALUE_KIND
+from maintenance.format.metadata.data_file import DataFileMeta, FileSource, written_fields
+from maintenance.format.metadata.deletion_vector import DeletionVector
+from maintenance.format.metadata.schema import TableSchema
+from maintenance.format.rows.system_fields import ROW_ID, SEQUENCE_NUMBER, SYSTEM_FIELDS, VALUE_KIND
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.identity import check_size
 from maintenance.metadata.manifests import DeletionFile

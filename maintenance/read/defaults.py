@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maintenance.errors import OptionError, SchemaError
-from maintenance.format.schema import TableSchema
+from maintenance.format.metadata.schema import TableSchema
 from maintenance.metadata.zone import local_zone
 from maintenance.predicate.tree import Predicate, columns_of, restrict
 from maintenance.types.casts.default import default_value

@@ -1,7 +1,7 @@
 """Load the deletion vector of a data file. Source: data section 7."""
 
 from maintenance.errors import CorruptFileError
-from maintenance.format.deletion_vector import DeletionVector, bytes_to_read, vector_of_range
+from maintenance.format.metadata.deletion_vector import DeletionVector, bytes_to_read, vector_of_range
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.identity import check_size
 from maintenance.metadata.manifests import DeletionFile

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from maintenance.format.system_fields import ROW_ID
+from maintenance.format.rows.system_fields import ROW_ID
 from maintenance.options.file_index import FILE_INDEX_READ_ENABLED
 from maintenance.predicate.arrow import mask
 from maintenance.predicate.tree import columns_of

@@ -5,7 +5,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from maintenance.format.data_file import DataFileMeta
+from maintenance.format.metadata.data_file import DataFileMeta
 
 WHOLE_FILE_ROWS = 1 << 16
 # Each reader holds a batch or two of its own besides the rows that it has handed on.

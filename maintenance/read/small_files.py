@@ -12,9 +12,9 @@ import pyarrow as pa
 
 from maintenance.errors import PaimonError
 from maintenance.format.data_format import natural_table
-from maintenance.format.parquet import read_stored
-from maintenance.format.parquet_together import read_together
-from maintenance.format.system_fields import SYSTEM_FIELDS
+from maintenance.format.parquet.reader import read_stored
+from maintenance.format.parquet.together import read_together
+from maintenance.format.rows.system_fields import SYSTEM_FIELDS
 from maintenance.read.data_file import DataFileReader
 
 _SMALL_BYTES = 1 << 20

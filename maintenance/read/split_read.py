@@ -12,11 +12,11 @@ import numpy as np
 import pyarrow as pa
 
 from maintenance.errors import MissingFileError
-from maintenance.format.binary_row import parse_row
-from maintenance.format.data_file import DataFileMeta
-from maintenance.format.key import key_reader
-from maintenance.format.schema import TableSchema
-from maintenance.format.system_fields import ROW_ID, SEQUENCE_NUMBER, VALUE_KIND, is_system_id
+from maintenance.format.metadata.data_file import DataFileMeta
+from maintenance.format.metadata.schema import TableSchema
+from maintenance.format.rows.binary_row import parse_row
+from maintenance.format.rows.key import key_reader
+from maintenance.format.rows.system_fields import ROW_ID, SEQUENCE_NUMBER, VALUE_KIND, is_system_id
 from maintenance.fs.file_io import FileIO
 from maintenance.merge.difference import difference
 from maintenance.merge.engine import MergeEngine

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from maintenance.errors import CorruptFileError, UnsupportedError
-from maintenance.format.data_file import DataFileMeta
-from maintenance.format.manifest import FileKind, ManifestEntry
-from maintenance.format.schema import TableSchema
-from maintenance.format.snapshot import Snapshot
+from maintenance.format.metadata.data_file import DataFileMeta
+from maintenance.format.metadata.manifest import FileKind, ManifestEntry
+from maintenance.format.metadata.schema import TableSchema
+from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.options import table as table_options
 from maintenance.predicate.tree import Predicate
 from maintenance.scan.data_evolution import data_evolution_splits

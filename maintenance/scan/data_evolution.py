@@ -7,8 +7,8 @@ a read takes each column from the newest file that has it. Source: Java `DataEvo
 from collections.abc import Callable, Iterator, Sequence
 
 from maintenance.errors import CorruptFileError
-from maintenance.format.data_file import DataFileMeta
-from maintenance.format.manifest import ManifestEntry
+from maintenance.format.metadata.data_file import DataFileMeta
+from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.scan.split import Split, SplitOptions, by_bucket, pack
 
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from maintenance.format.file_index.selection import Selection
-from maintenance.format.manifest import ManifestEntry
-from maintenance.format.snapshot import Snapshot
+from maintenance.format.metadata.manifest import ManifestEntry
+from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.paths import partition_text_of
 from maintenance.predicate.tree import Predicate
 from maintenance.scan.file_index import has_index

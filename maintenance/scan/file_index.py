@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from maintenance.errors import CorruptFileError
-from maintenance.format.data_file import DataFileMeta
 from maintenance.format.file_index.container import Place, head_length, parse_head
 from maintenance.format.file_index.selection import FileIndexes, Selection, select
+from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.fs.file_io import FileIO
 from maintenance.predicate.tree import Predicate
 from maintenance.types.data_type import DataField

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from maintenance.errors import NotFoundError
-from maintenance.format.snapshot import BATCH_IDENTIFIER, CommitKind, Snapshot
-from maintenance.format.tag import Tag
+from maintenance.format.metadata.snapshot import BATCH_IDENTIFIER, CommitKind, Snapshot
+from maintenance.format.metadata.tag import Tag
 from maintenance.scan.auto_tag import AutoTagNames
 
 _WATERMARK = "watermark-"

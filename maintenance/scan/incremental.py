@@ -1,7 +1,7 @@
 """Which snapshots an incremental read is about. Source: data section 6.6, Java `AbstractDataTableScan`."""
 
 from maintenance.errors import NotFoundError, OptionError
-from maintenance.format.snapshot import CommitKind, Snapshot
+from maintenance.format.metadata.snapshot import CommitKind, Snapshot
 from maintenance.scan.history import History
 from maintenance.scan.startup import Between, BetweenTimes
 from maintenance.scan.target import NOTHING, Changes, Difference, ScanTarget

@@ -9,10 +9,10 @@ from functools import cache
 from maintenance.bucket.postpone import is_postponed
 from maintenance.errors import NotFoundError, UnsupportedError
 from maintenance.format.file_index.selection import Selection
-from maintenance.format.key import key_reader
-from maintenance.format.manifest import EntrySelection, ManifestEntry
-from maintenance.format.schema import TableSchema
-from maintenance.format.snapshot import Snapshot
+from maintenance.format.metadata.manifest import EntrySelection, ManifestEntry
+from maintenance.format.metadata.schema import TableSchema
+from maintenance.format.metadata.snapshot import Snapshot
+from maintenance.format.rows.key import key_reader
 from maintenance.metadata.manifests import ManifestFilter, Manifests
 from maintenance.options import table as table_options
 from maintenance.options.file_index import FILE_INDEX_READ_ENABLED

@@ -16,14 +16,14 @@ import pyarrow as pa
 
 from maintenance.bucket.fixed import assign_buckets
 from maintenance.errors import CorruptFileError
-from maintenance.format.binary_row import parse_row
-from maintenance.format.column_stats import stats_values
-from maintenance.format.data_file import DataFileMeta, written_fields
 from maintenance.format.file_index.selection import Selection
-from maintenance.format.manifest import ManifestEntry
-from maintenance.format.manifest_list import ManifestFileMeta
-from maintenance.format.schema import TableSchema
-from maintenance.format.simple_stats import SimpleStats
+from maintenance.format.metadata.column_stats import stats_values
+from maintenance.format.metadata.data_file import DataFileMeta, written_fields
+from maintenance.format.metadata.manifest import ManifestEntry
+from maintenance.format.metadata.manifest_list import ManifestFileMeta
+from maintenance.format.metadata.schema import TableSchema
+from maintenance.format.metadata.simple_stats import SimpleStats
+from maintenance.format.rows.binary_row import parse_row
 from maintenance.predicate.evolution import devolved
 from maintenance.predicate.statistics import ColumnStats, may_match
 from maintenance.predicate.tree import Compare, In, Predicate, conjuncts, restrict

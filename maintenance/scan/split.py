@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from maintenance.format.data_file import DataFileMeta
-from maintenance.format.manifest import ManifestEntry
+from maintenance.format.metadata.data_file import DataFileMeta
+from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.merge.sections import Key, partition_into_sections
 from maintenance.metadata.manifests import DeletionFile
 from maintenance.options import table as table_options

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from maintenance.format.snapshot import Snapshot
+from maintenance.format.metadata.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)

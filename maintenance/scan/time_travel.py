@@ -3,7 +3,7 @@
 Decides and reads no data. Source: seed 000, data section 6.5, Java `TimeTravelUtil`, `AbstractDataTableScan`.
 """
 
-from maintenance.format.snapshot import Snapshot
+from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.scan.history import History
 from maintenance.scan.incremental import between, between_times, to_auto_tag
 from maintenance.scan.startup import (

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from maintenance.errors import CorruptFileError
-from maintenance.format.manifest import EntrySelection, ManifestEntry
-from maintenance.format.snapshot import Snapshot
+from maintenance.format.metadata.manifest import EntrySelection, ManifestEntry
+from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.manifests import DeletionFile, Manifests
 from maintenance.metadata.paths import partition_text_of
 from maintenance.metadata.snapshots import Snapshots

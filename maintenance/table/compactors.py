@@ -12,7 +12,7 @@ from itertools import islice
 from maintenance.bucket.postpone import is_postponed
 from maintenance.commit.identity import is_ours
 from maintenance.errors import OptionError
-from maintenance.format.snapshot import BATCH_IDENTIFIER, CommitKind, Snapshot
+from maintenance.format.metadata.snapshot import BATCH_IDENTIFIER, CommitKind, Snapshot
 from maintenance.options import table as table_options
 from maintenance.options.own import BESIDE_OTHER_COMPACTORS
 from maintenance.table.table import Table

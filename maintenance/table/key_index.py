@@ -4,7 +4,7 @@ import datetime as dt
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from maintenance.format.snapshot import Snapshot
+from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.options import table as table_options
 from maintenance.read.split_read import SplitRead
 from maintenance.scan.plan import plan_scan

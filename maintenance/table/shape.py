@@ -5,8 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from maintenance.compaction.levels import run_count
-from maintenance.format.index_manifest import DELETION_VECTORS_INDEX, IndexManifestEntry
-from maintenance.format.manifest import ManifestEntry
+from maintenance.format.metadata.index_manifest import DELETION_VECTORS_INDEX, IndexManifestEntry
+from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.metadata.expired import reads_again
 from maintenance.scan.file_index import has_index, index_path
 from maintenance.scan.split import by_bucket

@@ -11,8 +11,8 @@ rather than leave a gap. Source: data section 6.7, Java `DataTableStreamScan`, S
 from dataclasses import dataclass, field
 
 from maintenance.errors import NotFoundError, OptionError, UnsupportedError
-from maintenance.format.snapshot import CommitKind, Snapshot
-from maintenance.format.system_fields import VALUE_KIND
+from maintenance.format.metadata.snapshot import CommitKind, Snapshot
+from maintenance.format.rows.system_fields import VALUE_KIND
 from maintenance.options import table as table_options
 from maintenance.read.split_read import SplitRead
 from maintenance.scan.changes import plan_changes

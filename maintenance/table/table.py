@@ -1,30 +1,23 @@
 """A table: its schema and options at one moment, and reading and writing it without Spark."""
 
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from maintenance.bucket.postpone import is_postponed
-from maintenance.commit.commit import append_or_abort
 from maintenance.commit.identity import (
     ENGINE,
     ENGINE_PROPERTY,
     RUN_PROPERTY,
-    CommitIdentity,
     check_properties,
-    numbered,
 )
-from maintenance.commit.overwrite import Overwrite, overwrite_or_abort
 from maintenance.commit.publish import CommitTarget
-from maintenance.commit.replays import already_committed
-from maintenance.compaction.levels import run_count
-from maintenance.errors import ConflictError, NotFoundError, OptionError
-from maintenance.format.schema import TableSchema
-from maintenance.format.snapshot import Snapshot
-from maintenance.format.system_fields import ROW_ID, SEQUENCE_NUMBER
+from maintenance.errors import NotFoundError, OptionError
+from maintenance.format.metadata.schema import TableSchema
+from maintenance.format.metadata.snapshot import Snapshot
+from maintenance.format.rows.system_fields import ROW_ID, SEQUENCE_NUMBER
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.changelogs import Changelogs
@@ -47,27 +40,17 @@ from maintenance.scan.plan import ScanPlan, ScanSource
 from maintenance.scan.startup import startup_of
 from maintenance.scan.target import FullState, ScanTarget
 from maintenance.scan.time_travel import scan_target
-from maintenance.table.key_index import key_index
 from maintenance.table.planning import Wanted, plan_read
 from maintenance.table.rows import WHOLE_TABLE_MEMORY, read_splits, splits_to_spark
+from maintenance.table.write_state import hash_files_of, state_of
 from maintenance.types.arrow import arrow_type
 from maintenance.types.data_type import DataField
-from maintenance.types.row_kind import kinds_of_texts
-from maintenance.write.buckets import has_dynamic_buckets, moves_keys
 from maintenance.write.context import WriteContext
 from maintenance.write.hash_index import HashFiles
-from maintenance.write.key_index import KeyIndex
-from maintenance.write.message import CommitMessage
-from maintenance.write.renumber import Runner, in_threads
-from maintenance.write.rows import conform
 from maintenance.write.state import WriteState
-from maintenance.write.table_write import write_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-    from maintenance.operations.merge_clauses import Clause
-    from maintenance.operations.row_changes import RowChangeReport
 
 
 # How often rows are written, or read, again because of others.
@@ -288,196 +271,11 @@ class Table:
 
     def write_state(self, user: str) -> WriteState:
         """The state that rows are written upon. `user`: who will commit them."""
-        return again_if_expired(lambda: self._write_state(user))
-
-    def _write_state(self, user: str) -> WriteState:
-        snapshot = self.latest_snapshot()
-        hash_files = self._hash_files(snapshot)
-        if snapshot is None or not (self.is_primary_key_table or table_options.BUCKET.of(self.options) > 0):
-            return WriteState(hash_files=hash_files, user=user, key_index=self._key_index(snapshot))
-        last: dict[tuple[bytes, int], int] = {}
-        levels: dict[tuple[bytes, int], list[int]] = {}
-        numbers: dict[bytes, int] = {}
-        created: dict[bytes, int] = {}
-        for entry in self.manifests.live_entries(snapshot):
-            key = (entry.partition, entry.bucket)
-            last[key] = max(last.get(key, -1), entry.file.max_sequence_number)
-            levels.setdefault(key, []).append(entry.file.level)
-            if entry.total_buckets > 0:
-                numbers[entry.partition] = entry.total_buckets
-            if is_postponed(self.options) and entry.file.creation_time is not None:
-                created[entry.partition] = max(created.get(entry.partition, 0), entry.file.creation_time)
-        runs = {key: run_count(found) for key, found in levels.items()} if self.is_primary_key_table else {}
-        index = self._key_index(snapshot)
-        return WriteState(last, hash_files, numbers, user, index, runs, snapshot=snapshot, created=created)
-
-    def _key_index(self, snapshot: Snapshot | None) -> KeyIndex | None:
-        return key_index(self, snapshot) if moves_keys(self.write_context()) else None
+        return again_if_expired(lambda: state_of(self, self.latest_snapshot(), user))
 
     def hash_files(self) -> HashFiles | None:
         """The HASH index files of each (partition, bucket) of a table with dynamic buckets, None for any other."""
-        return self._hash_files(self.latest_snapshot())
-
-    def _hash_files(self, snapshot: Snapshot | None) -> HashFiles | None:
-        if not has_dynamic_buckets(self.write_context()):
-            return None
-        return {} if snapshot is None else self.manifests.hash_files(snapshot)
-
-    def write_arrow(
-        self,
-        data: pa.Table | pa.RecordBatch,
-        row_kinds: Sequence[str] | pa.Array | None = None,
-        commit_user: str | None = None,
-        commit_identifier: int | None = None,
-    ) -> tuple[int, ...]:
-        """Write rows as one commit, in this process. Returns the new snapshot ids, none if there was nothing to do.
-
-        Unless the table is `write-only`, buckets that got rows are compacted as they need it, in a snapshot of its own.
-
-        Args:
-            data: columns by name; a missing nullable column is null.
-            row_kinds: ``+I``, ``-U``, ``+U`` or ``-D`` for each row; None = all ``+I``.
-            commit_user: who commits; None = a new random user.
-            commit_identifier: number of this commit of the user; one that was committed before is not written again.
-        Raises: DataError: the rows do not fit; CommitError; ConflictError: the table's number of buckets was changed;
-            UnsupportedError.
-        """
-        from maintenance.operations.inline_compaction import append_rows, finish_replayed
-
-        table_options.check_writable(self.options, self.identifier)
-        identity = self._identity(commit_user, commit_identifier)
-        target = self.commit_target()
-        if already_committed(target, identity):
-            return finish_replayed(None, self, identity).snapshot_ids
-        context = self.write_context()
-        conformed = conform(_table(data), None if row_kinds is None else kinds_of_texts(row_kinds), context)
-        return append_rows(None, self, lambda state: write_rows(context, state, conformed), identity).snapshot_ids
-
-    def append(
-        self,
-        write: Callable[[WriteState], Sequence[CommitMessage]],
-        identity: CommitIdentity,
-        *,
-        before_commit: Callable[[WriteState, Sequence[CommitMessage]], None] = lambda _state, _messages: None,
-        run: Runner = in_threads,
-    ) -> tuple[tuple[int, ...], Sequence[CommitMessage]]:
-        """Write and commit. Rows are written again when another writer gave keys their places meanwhile, or partitions
-        the number of their buckets.
-
-        Args: `write`: writes the rows on the state it is given; `before_commit`: told the state and what was written;
-            `run`: as of `append_or_abort`.
-        Returns: the new snapshot ids, and what was committed. Raises: as `write_arrow`.
-        """
-        attempt = 1
-        while True:
-            state = self.write_state(identity.user)
-            messages = write(state)
-            before_commit(state, messages)
-            try:
-                return append_or_abort(self.commit_target(), messages, identity, state=state, run=run)
-            except ConflictError:
-                attempt += 1
-                if attempt > _ATTEMPTS or not (state.gives_places or is_postponed(self.options)):
-                    raise
-
-    def commit_written(
-        self,
-        messages: Sequence[CommitMessage],
-        identity: CommitIdentity,
-        *,
-        state: WriteState,
-        overwrite: Overwrite | None = None,
-    ) -> tuple[int, ...]:
-        """Commit files that others wrote upon a state, beside or in the place of what is there; compact their buckets.
-
-        Returns the new snapshot ids. Raises: as `append`, without writing anew; the files are deleted then.
-        """
-        from maintenance.operations.inline_compaction import commit_rows_of, overwrite_rows
-
-        if overwrite is not None:
-            return overwrite_rows(None, self, messages, identity, overwrite).snapshot_ids
-        return commit_rows_of(None, self, messages, identity, state).snapshot_ids
-
-    def overwrite_arrow(
-        self,
-        data: pa.Table | pa.RecordBatch,
-        overwrite: Overwrite = Overwrite(),  # noqa: B008 - frozen
-        *,
-        commit_user: str | None = None,
-        commit_identifier: int | None = None,
-    ) -> tuple[int, ...]:
-        """Replace partitions or the whole table by rows, as one commit, in this process: `INSERT OVERWRITE`.
-
-        Args: `data`, `commit_user`, `commit_identifier`: as of `write_arrow`; `overwrite`: what is replaced, by default
-            the partitions that get rows, or a table without partitions whole.
-        Returns: the new snapshot ids, none if there was nothing to do.
-        Raises: as `write_arrow`; DataError also: rows lie outside the partitions replaced.
-        """
-        from maintenance.operations.inline_compaction import overwrite_rows
-
-        table_options.check_writable(self.options, self.identifier)
-        identity = self._identity(commit_user, commit_identifier)
-        target = self.commit_target()
-        if already_committed(target, identity):
-            return ()
-        context = self.write_context()
-        # Nothing of what was there is read together with the new files, so their sequence numbers start anew.
-        messages = write_rows(context, WriteState(user=identity.user), conform(_table(data), None, context))
-        return overwrite_rows(None, self, messages, identity, overwrite).snapshot_ids
-
-    def truncate(
-        self, partitions: Sequence[Mapping[str, str]] | None = None, *, commit_user: str | None = None
-    ) -> tuple[int, ...]:
-        """Delete all rows, or those of partitions (columns to text, some of the columns suffice): `TRUNCATE TABLE`.
-
-        Files stay until their snapshots expire. Returns the new snapshot's id.
-        """
-        table_options.check_writable(self.options, self.identifier)
-        overwrite = Overwrite(partitions, dynamic=False)
-        return overwrite_or_abort(self.commit_target(), (), self._identity(commit_user, None), overwrite)
-
-    def drop_partitions(
-        self, partitions: Sequence[Mapping[str, str]], *, ignore_if_not_exists: bool = False
-    ) -> tuple[int, ...]:
-        """Drop partitions with all their rows: see `operations.drop_partitions`. Returns the snapshot id, if any."""
-        from maintenance.operations.drop_partitions import drop_partitions
-
-        snapshot_id = drop_partitions(self, partitions, ignore_if_not_exists=ignore_if_not_exists).snapshot_id
-        return () if snapshot_id is None else (snapshot_id,)
-
-    def delete(self, where: str | None = None, *, spark: "SparkSession | None" = None) -> "RowChangeReport":
-        """Delete the rows for which a condition is true: see `operations.delete`."""
-        from maintenance.operations.delete import delete
-
-        return delete(spark, self, where)
-
-    def update(
-        self, assignments: Mapping[str, object], where: str | None = None, *, spark: "SparkSession | None" = None
-    ) -> "RowChangeReport":
-        """Give columns of the rows for which a condition is true new values: see `operations.update`."""
-        from maintenance.operations.update import update
-
-        return update(spark, self, assignments, where)
-
-    def merge(
-        self,
-        source: "DataFrame | pa.Table",
-        on: str,
-        clauses: "Sequence[Clause]",
-        *,
-        spark: "SparkSession | None" = None,
-    ) -> "RowChangeReport":
-        """Update, delete and insert rows as a source says: see `operations.merge_into`."""
-        from maintenance.operations.merge_into import merge_into
-
-        return merge_into(spark, self, source, on, clauses)
-
-    def _identity(self, user: str | None, identifier: int | None) -> CommitIdentity:
-        return numbered(new_commit_user(self.options) if user is None else user, identifier)
-
-
-def _table(data: pa.Table | pa.RecordBatch) -> pa.Table:
-    return pa.Table.from_batches([data]) if isinstance(data, pa.RecordBatch) else data
+        return hash_files_of(self, self.latest_snapshot())
 
 
 def new_commit_user(options: Mapping[str, str]) -> str:

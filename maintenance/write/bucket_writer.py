@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from maintenance.bucket.postpone import POSTPONE_BUCKET
-from maintenance.format.system_fields import SEQUENCE_NUMBER
+from maintenance.format.rows.system_fields import SEQUENCE_NUMBER
 from maintenance.merge.engine import MergeEngine
 from maintenance.merge.ordered import group_by_key
 from maintenance.options import table as table_options

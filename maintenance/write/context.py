@@ -5,8 +5,8 @@ import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from maintenance.format.schema import TableSchema
-from maintenance.format.system_fields import SEQUENCE_NUMBER, VALUE_KIND, key_value_fields
+from maintenance.format.metadata.schema import TableSchema
+from maintenance.format.rows.system_fields import SEQUENCE_NUMBER, VALUE_KIND, key_value_fields
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.paths import TablePaths
 from maintenance.options import table as table_options

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pyroaring import BitMap, FrozenBitMap, FrozenBitMap64
 
 from maintenance.errors import CorruptFileError
-from maintenance.format.deletion_vector import DeletionVector, parse_index_file, serialize_index_file
-from maintenance.format.index_manifest import DELETION_VECTORS_INDEX, IndexManifestEntry
-from maintenance.format.manifest import FileKind
+from maintenance.format.metadata.deletion_vector import DeletionVector, parse_index_file, serialize_index_file
+from maintenance.format.metadata.index_manifest import DELETION_VECTORS_INDEX, IndexManifestEntry
+from maintenance.format.metadata.manifest import FileKind
 from maintenance.metadata.identity import check_size
 from maintenance.options import table as table_options
 from maintenance.write.context import WriteContext

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from maintenance.format.data_file import DataFileMeta
 from maintenance.format.file_index.builder import FileIndexBuilder
 from maintenance.format.file_index.kinds import column_indexes
+from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.fs.file_io import FileIO
 from maintenance.write.context import WriteContext
 

@@ -14,10 +14,10 @@ import pyarrow as pa
 
 from maintenance.bucket.dynamic import ALONE, Assigner, DynamicBucketOptions, PartitionBuckets
 from maintenance.errors import CorruptFileError
-from maintenance.format.binary_row import row_hashes
-from maintenance.format.hash_index import parse_hash_index, serialize_hash_index
-from maintenance.format.index_manifest import HASH_INDEX, IndexManifestEntry
-from maintenance.format.manifest import FileKind
+from maintenance.format.metadata.hash_index import parse_hash_index, serialize_hash_index
+from maintenance.format.metadata.index_manifest import HASH_INDEX, IndexManifestEntry
+from maintenance.format.metadata.manifest import FileKind
+from maintenance.format.rows.binary_row import row_hashes
 from maintenance.metadata.identity import check_size
 from maintenance.write.context import WriteContext
 from maintenance.write.partitions import by_partition

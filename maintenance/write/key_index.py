@@ -14,9 +14,9 @@ import pyarrow as pa
 
 from maintenance.bucket.cross_partition import route
 from maintenance.bucket.dynamic import ALONE, Assigner, BucketFilling, DynamicBucketOptions
-from maintenance.format.binary_row import parse_row, row_array, row_hashes
-from maintenance.format.snapshot import Snapshot
-from maintenance.format.system_fields import VALUE_KIND
+from maintenance.format.metadata.snapshot import Snapshot
+from maintenance.format.rows.binary_row import parse_row, row_array, row_hashes
+from maintenance.format.rows.system_fields import VALUE_KIND
 from maintenance.options import table as table_options
 from maintenance.read.split_read import SplitRead
 from maintenance.scan.split import Split

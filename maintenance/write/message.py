@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from maintenance.format.data_file import DataFileMeta
-from maintenance.format.index_manifest import IndexManifestEntry
+from maintenance.format.metadata.data_file import DataFileMeta
+from maintenance.format.metadata.index_manifest import IndexManifestEntry
 
 
 @dataclass(frozen=True, slots=True)

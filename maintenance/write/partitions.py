@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
-from maintenance.format.binary_row import EMPTY_ROW, serialize_row
+from maintenance.format.rows.binary_row import EMPTY_ROW, serialize_row
 from maintenance.merge.sort_words import changes, sort_order, sort_words
 from maintenance.types.values import values_of_arrow
 from maintenance.write.context import WriteContext

@@ -12,8 +12,8 @@ from typing import Protocol, TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from maintenance.format.data_file import DataFileMeta, FileSource
-from maintenance.format.system_fields import SEQUENCE_NUMBER
+from maintenance.format.metadata.data_file import DataFileMeta, FileSource
+from maintenance.format.rows.system_fields import SEQUENCE_NUMBER
 from maintenance.read.data_file import DataFileReader, ReadContext
 from maintenance.read.split_read import DEFAULT_BATCH_ROWS, partition_values
 from maintenance.write.context import FileNames, WriteContext

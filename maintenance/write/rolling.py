@@ -9,10 +9,10 @@ import pyarrow.compute as pc
 
 from maintenance.bucket.postpone import POSTPONE_BUCKET
 from maintenance.errors import DataError
-from maintenance.format.binary_row import EMPTY_ROW, serialize_row
-from maintenance.format.data_file import DataFileMeta, FileSource
 from maintenance.format.data_formats import data_format
-from maintenance.format.system_fields import KEY_FIELD_PREFIX, SEQUENCE_NUMBER, VALUE_KIND
+from maintenance.format.metadata.data_file import DataFileMeta, FileSource
+from maintenance.format.rows.binary_row import EMPTY_ROW, serialize_row
+from maintenance.format.rows.system_fields import KEY_FIELD_PREFIX, SEQUENCE_NUMBER, VALUE_KIND
 from maintenance.options.file_index import FILE_INDEX_IN_MANIFEST_THRESHOLD
 from maintenance.types.row_kind import is_retract
 from maintenance.types.values import values_of_arrow

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maintenance.errors import DataError
-from maintenance.format.system_fields import VALUE_KIND
+from maintenance.format.rows.system_fields import VALUE_KIND
 from maintenance.merge.engine import MergeEngine
 from maintenance.metadata.zone import local_zone
 from maintenance.options import table as table_options

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from maintenance.format.system_fields import VALUE_KIND
+from maintenance.format.rows.system_fields import VALUE_KIND
 from maintenance.options import table as table_options
 from maintenance.types.row_kind import is_retract
 from maintenance.write.context import WriteContext

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from maintenance.errors import OptionError, UnsupportedError
 from maintenance.format.data_format import FileSettings
 from maintenance.format.data_formats import data_format
-from maintenance.format.schema import TableSchema
+from maintenance.format.metadata.schema import TableSchema
 from maintenance.options import table as table_options
 from maintenance.options.option import Option, integer
 

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 
 from maintenance.errors import OptionError
-from maintenance.format.column_stats import CollectedStats, collect_stats, merge_stats, stored_stats
-from maintenance.format.simple_stats import EMPTY_STATS, SimpleStats
-from maintenance.format.stats_mode import FULL_STATS, NO_STATS, SYSTEM_STATS, StatsMode, parse_stats_mode
+from maintenance.format.metadata.column_stats import CollectedStats, collect_stats, merge_stats, stored_stats
+from maintenance.format.metadata.simple_stats import EMPTY_STATS, SimpleStats
+from maintenance.format.metadata.stats_mode import FULL_STATS, NO_STATS, SYSTEM_STATS, StatsMode, parse_stats_mode
 from maintenance.options import table as table_options
 from maintenance.types.data_type import DataField
 from maintenance.write.context import WriteContext

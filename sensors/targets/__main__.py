@@ -8,7 +8,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from assets.config import Project, project_of_environment
+from assets.project.config import Project, project_of_environment
 from assets.targets.alert import Alert
 from assets.targets.target import Target
 from sensors.routes import Routes

@@ -14,11 +14,11 @@ import pyarrow as pa
 
 from maintenance.catalog import Catalog, Schema, open_catalog
 from maintenance.commit.publish import CommitIdentity
-from maintenance.format.snapshot import Snapshot, serialize_snapshot
-from maintenance.operations.compact import compact
-from maintenance.operations.expire_snapshots import expire_snapshots
-from maintenance.operations.reset_consumer import reset_consumer
-from maintenance.operations.rollback_to import rollback_to
+from maintenance.format.metadata.snapshot import Snapshot, serialize_snapshot
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.expiry.expire_snapshots import expire_snapshots
+from maintenance.operations.refs.reset_consumer import reset_consumer
+from maintenance.operations.refs.rollback_to import rollback_to
 from maintenance.table.table import Table
 from maintenance.write.message import CommitMessage
 from maintenance.write.rows import conform

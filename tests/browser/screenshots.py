@@ -8,7 +8,7 @@ import re
 import time
 from typing import Any
 
-from assets.config import load_project
+from assets.project.config import load_project
 from definitions import build_definitions
 from demo.run import REPOSITORY, dagster_instance
 from maintenance.catalog import open_catalog

@@ -4,17 +4,17 @@ from datetime import UTC, datetime, timedelta
 
 from maintenance.errors import NotFoundError
 from maintenance.metadata.branches import Branches
-from maintenance.operations.compact import compact
-from maintenance.operations.compact_report import CompactReport
-from maintenance.operations.create_branch import create_branch
-from maintenance.operations.create_tag import create_tag
-from maintenance.operations.delete_branch import delete_branch
-from maintenance.operations.delete_tag import delete_tag
-from maintenance.operations.expire_snapshots import expire_snapshots
-from maintenance.operations.expire_tags import expire_tags
-from maintenance.operations.produce_changelog import produce_changelog
-from maintenance.operations.rename_tag import rename_tag
-from maintenance.operations.replace_tag import replace_tag
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.compaction.produce_changelog import produce_changelog
+from maintenance.operations.compaction.report import CompactReport
+from maintenance.operations.expiry.expire_snapshots import expire_snapshots
+from maintenance.operations.expiry.expire_tags import expire_tags
+from maintenance.operations.refs.create_branch import create_branch
+from maintenance.operations.refs.create_tag import create_tag
+from maintenance.operations.refs.delete_branch import delete_branch
+from maintenance.operations.refs.delete_tag import delete_tag
+from maintenance.operations.refs.rename_tag import rename_tag
+from maintenance.operations.refs.replace_tag import replace_tag
 from tests.chaos.worker import Worker
 from tests.models.reachable import files_of
 

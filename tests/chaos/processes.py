@@ -19,7 +19,7 @@ from tests.chaos.injected import FULL, HANG, KILL, TORN, Injected
 from tests.chaos.worker import Place, run, stop_file
 from tests.chaos.workload import JAVA
 
-_PRELOADED = ["tests.chaos.roles", "maintenance.catalog.filesystem", "polars", "pyarrow.parquet", "pyarrow.orc"]
+_PRELOADED = ["tests.chaos.roles", "maintenance.metastore.filesystem", "polars", "pyarrow.parquet", "pyarrow.orc"]
 # Seconds that a process of a role lives on average before it is killed from outside.
 _LIFE = {
     "write": 5.0,

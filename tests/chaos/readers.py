@@ -12,9 +12,9 @@ from pathlib import Path
 import pyarrow as pa
 
 from maintenance.errors import PaimonError
-from maintenance.format.snapshot import Snapshot
+from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.branches import Branches
-from maintenance.operations.audit_changelog import audit_changelog
+from maintenance.operations.checks.audit_changelog import audit_changelog
 from maintenance.scan.stream_position import Limits, Position
 from maintenance.table.stream import TableStream
 from maintenance.table.table import Table

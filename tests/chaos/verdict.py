@@ -6,14 +6,14 @@ from pathlib import Path
 
 from maintenance.errors import PaimonError
 from maintenance.metadata.branches import Branches
-from maintenance.operations.compact import compact
-from maintenance.operations.delete_branch import delete_branch
-from maintenance.operations.delete_tag import delete_tag
-from maintenance.operations.expire_snapshots import expire_snapshots
-from maintenance.operations.expire_tags import expire_tags
-from maintenance.operations.faults import FaultKind
-from maintenance.operations.fsck import fsck
-from maintenance.operations.produce_changelog import produce_changelog
+from maintenance.operations.checks.faults import FaultKind
+from maintenance.operations.checks.fsck import fsck
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.compaction.produce_changelog import produce_changelog
+from maintenance.operations.expiry.expire_snapshots import expire_snapshots
+from maintenance.operations.expiry.expire_tags import expire_tags
+from maintenance.operations.refs.delete_branch import delete_branch
+from maintenance.operations.refs.delete_tag import delete_tag
 from maintenance.table.table import Table
 from tests.chaos.acknowledged import check_acknowledged, check_order, expected_tags
 from tests.chaos.judge import Judge, difference

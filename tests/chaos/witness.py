@@ -14,8 +14,8 @@ from typing import Any
 
 from maintenance.bucket.postpone import POSTPONE_BUCKET
 from maintenance.commit.identity import RUN_PROPERTY
-from maintenance.format.manifest import FileKind
-from maintenance.format.snapshot import BATCH_IDENTIFIER
+from maintenance.format.metadata.manifest import FileKind
+from maintenance.format.metadata.snapshot import BATCH_IDENTIFIER
 from maintenance.table.table import Table
 from tests.chaos.faults import Faults
 from tests.chaos.model import Applied, Group

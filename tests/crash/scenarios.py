@@ -6,16 +6,16 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from maintenance.metadata.branches import Branches
-from maintenance.operations.compact import compact
-from maintenance.operations.create_branch import create_branch
-from maintenance.operations.create_tag import create_tag
-from maintenance.operations.expire_partitions import expire_partitions
-from maintenance.operations.expire_snapshots import expire_snapshots
-from maintenance.operations.expire_tags import expire_tags
-from maintenance.operations.fast_forward import fast_forward
-from maintenance.operations.produce_changelog import produce_changelog
-from maintenance.operations.replace_tag import replace_tag
-from maintenance.operations.rollback_to import rollback_to
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.compaction.produce_changelog import produce_changelog
+from maintenance.operations.expiry.expire_partitions import expire_partitions
+from maintenance.operations.expiry.expire_snapshots import expire_snapshots
+from maintenance.operations.expiry.expire_tags import expire_tags
+from maintenance.operations.refs.create_branch import create_branch
+from maintenance.operations.refs.create_tag import create_tag
+from maintenance.operations.refs.fast_forward import fast_forward
+from maintenance.operations.refs.replace_tag import replace_tag
+from maintenance.operations.refs.rollback_to import rollback_to
 from maintenance.table.system.audit_log import AuditLogView
 from maintenance.table.table import Table
 from tests.models.reachable import changes_of, files_on_disk, missing_files, unreachable_files

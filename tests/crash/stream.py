@@ -12,10 +12,10 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from maintenance.operations.ingest import ingest
-from maintenance.spark.data_source import register
+from maintenance.connector.data_source import register
+from maintenance.operations.ingestion.ingest import ingest
+from maintenance.operations.ingestion.stream_sink import Batch, Sink, start_stream
 from maintenance.spark.session import get_session
-from maintenance.spark.stream_sink import Batch, Sink, start_stream
 from maintenance.table.table import Table
 from tests.small_tables import put, small_table, table_in
 

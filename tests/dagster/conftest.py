@@ -22,8 +22,8 @@ from dagster._core.remote_origin import (
 from dagster._core.scheduler.instigation import InstigatorState, InstigatorStatus, SensorInstigatorData
 from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
 
-from assets.config import Project, load_project
-from assets.resources import PaimonCatalog
+from assets.project.config import Project, load_project
+from assets.steps.resources import PaimonCatalog
 from definitions import build_definitions
 
 TABLES = """

@@ -10,9 +10,9 @@ import pytest
 import yaml
 from dagster._core.scheduler.instigation import InstigatorStatus
 
-from assets.config import Project, load_project
-from assets.policies import Alerts
-from assets.resources import PaimonCatalog
+from assets.project.config import Project, load_project
+from assets.project.policies import Alerts
+from assets.steps.resources import PaimonCatalog
 from assets.targets.alert import Alert
 from assets.targets.webhook import Webhook
 from definitions import build_definitions

@@ -15,8 +15,8 @@ import pytest
 import yaml
 
 from assets import keys
-from assets.config import FOLDER
-from maintenance.operations.compact import compact
+from assets.project.config import FOLDER
+from maintenance.operations.compaction.compact import compact
 from maintenance.table.table import Table
 from tests.tables import create_table, files_on_disk
 
@@ -36,7 +36,7 @@ RUN = """
 import sys
 from pathlib import Path
 import dagster as dg
-from assets.config import load_project
+from assets.project.config import load_project
 from definitions import build_definitions
 
 folder = Path(sys.argv[1])

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 
 from assets import keys
-from assets.config import Project, load_project
-from assets.metadata import commit_materialization
-from assets.resources import PaimonCatalog
+from assets.pages.metadata import commit_materialization
+from assets.project.config import Project, load_project
+from assets.steps.resources import PaimonCatalog
 from definitions import build_definitions
 from maintenance.catalog import AddColumn, Schema
 from maintenance.errors import OptionError

@@ -6,10 +6,10 @@ from typing import Any
 import dagster as dg
 import pyarrow as pa
 
-from assets.config import Project
-from assets.resources import PaimonCatalog
+from assets.project.config import Project
+from assets.steps.resources import PaimonCatalog
 from definitions import build_definitions
-from maintenance.operations.produce_changelog import produce_changelog
+from maintenance.operations.compaction.produce_changelog import produce_changelog
 
 
 def audit(project: Project, instance: dg.DagsterInstance, config: dict[str, Any] | None = None) -> Any:

@@ -9,8 +9,8 @@ import pytest
 from dagster.components.testing import create_defs_folder_sandbox
 
 from assets import keys
-from assets.config import Project
-from assets.resources import PaimonCatalog
+from assets.project.config import Project
+from assets.steps.resources import PaimonCatalog
 from components import PaimonTables
 from maintenance.errors import OptionError
 

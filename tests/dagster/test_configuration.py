@@ -7,10 +7,10 @@ import dagster as dg
 import pytest
 
 from assets import keys
-from assets.config import Project, load_project
-from assets.configuration import CONFIGURATION
-from assets.policies import Alerts
-from assets.resources import PaimonCatalog
+from assets.project.config import Project, load_project
+from assets.project.configuration import CONFIGURATION
+from assets.project.policies import Alerts
+from assets.steps.resources import PaimonCatalog
 from assets.targets.webhook import Webhook
 from definitions import build_definitions
 from maintenance.catalog import Schema

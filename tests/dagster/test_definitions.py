@@ -4,8 +4,8 @@ import dagster as dg
 import pytest
 
 from assets import keys
-from assets.config import FOLDER, Project
-from assets.config import project_of_environment as shipped_project
+from assets.project.config import FOLDER, Project
+from assets.project.config import project_of_environment as shipped_project
 from definitions import build_definitions
 
 

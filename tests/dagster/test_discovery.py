@@ -5,9 +5,9 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from assets.config import Project, load_project
-from assets.discovery import discover
-from assets.resources import PaimonCatalog
+from assets.project.config import Project, load_project
+from assets.project.discovery import discover
+from assets.steps.resources import PaimonCatalog
 from definitions import build_definitions
 from maintenance.errors import OptionError
 

@@ -19,15 +19,15 @@ import dagster as dg
 import pyarrow as pa
 import pytest
 
-from assets import failures
-from assets.config import Project
-from assets.failures import AGAIN, Again, parts_failed
-from assets.resources import PaimonCatalog
+from assets.project.config import Project
+from assets.steps import failures
+from assets.steps.failures import AGAIN, Again, parts_failed
+from assets.steps.resources import PaimonCatalog
 from definitions import build_definitions
 from maintenance.errors import ConflictError, CorruptFileError, ErrorClass, InfrastructureError
-from maintenance.operations.compact import compact
-from maintenance.operations.expire_snapshots import expire_snapshots
-from maintenance.operations.rollback_to import rollback_to
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.expiry.expire_snapshots import expire_snapshots
+from maintenance.operations.refs.rollback_to import rollback_to
 from maintenance.table.table import Table
 from tests.failing_storage import SCHEME, failing
 
@@ -42,8 +42,8 @@ import dagster as dg
 import pyarrow as pa
 from pyspark import SparkContext
 
-from assets import failures
-from assets.config import load_project
+from assets.steps import failures
+from assets.project.config import load_project
 from tests.dagster.test_failures import Meddler, instance_with_meddler, launch, written
 
 def kill():

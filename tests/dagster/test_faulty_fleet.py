@@ -8,7 +8,7 @@ from typing import Any
 import dagster as dg
 
 from assets import keys
-from assets.config import load_project
+from assets.project.config import load_project
 from definitions import build_definitions
 from sensors.radar import Radar
 from tests.browser.faulty_fleet import FAULTS, HEALTHY, PROOF, Fault, Fleet

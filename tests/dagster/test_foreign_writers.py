@@ -8,12 +8,12 @@ import dagster as dg
 import pyarrow as pa
 import pytest
 
-from assets.config import Project, TableConfig
-from assets.policies import Alerts
-from assets.resources import PaimonCatalog
+from assets.project.config import Project, TableConfig
+from assets.project.policies import Alerts
+from assets.steps.resources import PaimonCatalog
 from assets.targets.webhook import Webhook
-from maintenance.operations.compact import compact
-from maintenance.operations.expire_snapshots import expire_snapshots
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from tests.dagster.conftest import Receiver, evaluate
 from tests.java import conftest as java_tests
 from tests.java.process import JavaProcess

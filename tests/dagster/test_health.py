@@ -6,9 +6,9 @@ from typing import Any
 import dagster as dg
 import pyarrow as pa
 
-from assets.config import Project
 from assets.keys import FLEET
-from assets.resources import PaimonCatalog
+from assets.project.config import Project
+from assets.steps.resources import PaimonCatalog
 from definitions import build_definitions
 
 

@@ -8,11 +8,11 @@ import pyarrow as pa
 import pytest
 
 from assets import keys
-from assets.config import Project
-from assets.resources import PaimonCatalog
+from assets.project.config import Project
+from assets.steps.resources import PaimonCatalog
 from definitions import build_definitions
 from maintenance.catalog import SetOption
-from maintenance.format.snapshot import CommitKind
+from maintenance.format.metadata.snapshot import CommitKind
 from maintenance.operations.history import estimated_seconds, read_history
 from maintenance.table.table import Table
 from tests.dagster.conftest import land

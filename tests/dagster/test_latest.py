@@ -10,11 +10,11 @@ import pyarrow as pa
 import pytest
 
 from assets import keys
-from assets.config import Project
-from assets.policies import CompactionPolicy
-from assets.resources import PaimonCatalog
+from assets.project.config import Project
+from assets.project.policies import CompactionPolicy
+from assets.steps.resources import PaimonCatalog
 from definitions import build_definitions
-from maintenance.operations.compact import compact
+from maintenance.operations.compaction.compact import compact
 from maintenance.table.table import Table
 from sensors.latest import Cursor, Sighting, due, in_progress, pausing
 from sensors.turns import Trouble

@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assets import keys
-from assets.config import Project, load_project
-from assets.partitions import key_of, spec_of
-from assets.policies import PartitionsPolicy
-from assets.resources import PaimonCatalog
+from assets.pages.partitions import key_of, spec_of
+from assets.project.config import Project, load_project
+from assets.project.policies import PartitionsPolicy
+from assets.steps.resources import PaimonCatalog
 from definitions import build_definitions
-from maintenance.operations.produce_changelog import produce_changelog
+from maintenance.operations.compaction.produce_changelog import produce_changelog
 from maintenance.table.table import Table
 from sensors.partitions import Mirror
 
@@ -192,7 +192,7 @@ def test_a_backfill_makes_the_changelog_of_partitions_that_lack_it(
 def test_what_others_compact_is_seen_and_later_data_still_reopens_it(
     project: Project, instance: dg.DagsterInstance, table: Table
 ) -> None:
-    from maintenance.operations.compact import compact
+    from maintenance.operations.compaction.compact import compact
 
     put(table, "a", "b")
     cursor = tick(project, instance)

@@ -7,9 +7,9 @@ import dagster as dg
 import pyarrow as pa
 import pytest
 
-from assets.config import Project
-from assets.policies import IndexColumns
-from assets.resources import PaimonCatalog
+from assets.project.config import Project
+from assets.project.policies import IndexColumns
+from assets.steps.resources import PaimonCatalog
 from definitions import build_definitions
 from maintenance.table.table import Table
 from tests.dagster.conftest import land

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 
 from assets import keys
-from assets.config import Project, load_project
-from assets.partitions import key_of
-from assets.resources import PaimonCatalog
+from assets.pages.partitions import key_of
+from assets.project.config import Project, load_project
+from assets.steps.resources import PaimonCatalog
 from definitions import build_definitions
 from maintenance.table.table import Table
 

@@ -12,10 +12,10 @@ import pytest
 from aiosmtpd.controller import Controller
 
 from assets import keys
-from assets.config import Project
-from assets.judgements import DESCRIPTIONS
-from assets.policies import Alerts
-from assets.resources import PaimonCatalog
+from assets.checks.judgements import DESCRIPTIONS
+from assets.project.config import Project
+from assets.project.policies import Alerts
+from assets.steps.resources import PaimonCatalog
 from assets.targets.alert import Alert, from_environment
 from assets.targets.email import Email
 from assets.targets.webhook import Webhook, slack_blocks

@@ -10,13 +10,13 @@ import pyarrow as pa
 import pytest
 
 from assets import keys
-from assets.config import Project, load_project
-from assets.policies import TagPolicy
-from assets.resources import PaimonCatalog
-from assets.tags import period_of, periods_of
+from assets.project.config import Project, load_project
+from assets.project.policies import TagPolicy
+from assets.steps.resources import PaimonCatalog
+from assets.steps.tags import period_of, periods_of
 from definitions import build_definitions
 from maintenance.errors import OptionError
-from maintenance.operations.expire_snapshots import expire_snapshots
+from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.table.table import Table
 
 TEXT = """

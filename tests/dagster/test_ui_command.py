@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from assets.config import FOLDER
+from assets.project.config import FOLDER
 
 pytestmark = pytest.mark.slow
 SERVER = """

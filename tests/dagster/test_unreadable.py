@@ -11,9 +11,9 @@ from dagster._core.events import DagsterEvent
 from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecordStatus
 
 from assets import keys
-from assets.config import Project, load_project
-from assets.policies import Alerts
-from assets.resources import PaimonCatalog
+from assets.project.config import Project, load_project
+from assets.project.policies import Alerts
+from assets.steps.resources import PaimonCatalog
 from assets.targets.webhook import Webhook
 from definitions import build_definitions
 from maintenance.monitor.readable import READABLE

@@ -6,17 +6,17 @@ from datetime import datetime
 from itertools import combinations_with_replacement
 from pathlib import Path
 
-from maintenance.operations.compact import compact
-from maintenance.operations.create_branch import create_branch
-from maintenance.operations.create_tag import create_tag
-from maintenance.operations.delete_branch import delete_branch
-from maintenance.operations.delete_tag import delete_tag
-from maintenance.operations.expire_changelogs import expire_changelogs
-from maintenance.operations.expire_snapshots import expire_snapshots
-from maintenance.operations.expire_tags import expire_tags
-from maintenance.operations.fast_forward import fast_forward
-from maintenance.operations.replace_tag import replace_tag
-from maintenance.operations.rollback_to import rollback_to
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.expiry.expire_changelogs import expire_changelogs
+from maintenance.operations.expiry.expire_snapshots import expire_snapshots
+from maintenance.operations.expiry.expire_tags import expire_tags
+from maintenance.operations.refs.create_branch import create_branch
+from maintenance.operations.refs.create_tag import create_tag
+from maintenance.operations.refs.delete_branch import delete_branch
+from maintenance.operations.refs.delete_tag import delete_tag
+from maintenance.operations.refs.fast_forward import fast_forward
+from maintenance.operations.refs.replace_tag import replace_tag
+from maintenance.operations.refs.rollback_to import rollback_to
 from maintenance.table.table import Table
 from tests.small_tables import put, small_table, table_in
 

@@ -13,14 +13,14 @@ import pytest
 
 from maintenance.catalog import open_catalog
 from maintenance.errors import PaimonError
-from maintenance.operations.compact import compact
-from maintenance.operations.create_branch import create_branch
-from maintenance.operations.create_tag import create_tag
-from maintenance.operations.delete_tag import delete_tag
-from maintenance.operations.expire_snapshots import expire_snapshots
-from maintenance.operations.expire_tags import expire_tags
-from maintenance.operations.rename_tag import rename_tag
-from maintenance.operations.rollback_to import rollback_to
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.expiry.expire_snapshots import expire_snapshots
+from maintenance.operations.expiry.expire_tags import expire_tags
+from maintenance.operations.refs.create_branch import create_branch
+from maintenance.operations.refs.create_tag import create_tag
+from maintenance.operations.refs.delete_tag import delete_tag
+from maintenance.operations.refs.rename_tag import rename_tag
+from maintenance.operations.refs.rollback_to import rollback_to
 from maintenance.table.table import Table
 from maintenance.types.arrow import arrow_type
 from tests.damage.damages import Damage, damages, kind_of, one_of_each_kind

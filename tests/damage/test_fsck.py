@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from maintenance.fs.file_io import FileIO
-from maintenance.operations.fsck import FsckReport, fsck
+from maintenance.operations.checks.fsck import FsckReport, fsck
 from tests.damage.damages import damages, kind_of, one_of_each_kind
 from tests.golden.case import case_names, extract
 

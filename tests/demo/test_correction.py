@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from assets.config import project_of_environment as project
-from assets.resources import PaimonCatalog
+from assets.project.config import project_of_environment as project
+from assets.steps.resources import PaimonCatalog
 from demo import correction, routes, weather
 from demo.report import Corrected, correction_report
 from demo.run import INDEX_QUERIES, WEATHER, index_report
-from maintenance.operations.compact import compact
-from maintenance.operations.rewrite_file_index import rewrite_file_index
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.indexes.rewrite_file_index import rewrite_file_index
 from tests.spark.conftest import spark  # noqa: F401
 
 

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from assets.landing import LandedBatch, landed_batches, still_to_commit
+from assets.steps.landing import LandedBatch, landed_batches, still_to_commit
 from demo.feed import FLIGHT_ROUNDS, Delivery, Round, deliver, deliveries
 from demo.flights import change_stream
 from maintenance.fs.file_io import FileIO

@@ -8,12 +8,12 @@ import pyarrow as pa
 import pytest
 
 from assets import keys
-from assets.config import project_of_environment as project
+from assets.project.config import project_of_environment as project
 from definitions import build_definitions
 from demo.report import Change, Measured, RoundResult, changelog_report, table_report
 from demo.run import FLIGHTS, HONOLULU, ROUTE_DAY, WEATHER, changes_after, run_config
 from maintenance.catalog import Schema, open_catalog
-from maintenance.operations.compact import compact
+from maintenance.operations.compaction.compact import compact
 from maintenance.table.table import Table
 
 

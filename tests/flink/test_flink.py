@@ -16,14 +16,14 @@ from itertools import groupby
 import pytest
 
 from maintenance.commit.identity import OPERATION_PROPERTY
-from maintenance.format.snapshot import CommitKind
-from maintenance.operations.compact import compact
-from maintenance.operations.compact_report import CompactReport
-from maintenance.operations.create_tag import create_tag
-from maintenance.operations.delete_tag import delete_tag
-from maintenance.operations.expire_snapshots import ExpireSnapshotsReport, expire_snapshots
-from maintenance.operations.fsck import fsck
-from maintenance.operations.produce_changelog import produce_changelog
+from maintenance.format.metadata.snapshot import CommitKind
+from maintenance.operations.checks.fsck import fsck
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.compaction.produce_changelog import produce_changelog
+from maintenance.operations.compaction.report import CompactReport
+from maintenance.operations.expiry.expire_snapshots import ExpireSnapshotsReport, expire_snapshots
+from maintenance.operations.refs.create_tag import create_tag
+from maintenance.operations.refs.delete_tag import delete_tag
 from maintenance.table.table import Table
 from tests.flink.lake import CONSUMER, FOLLOWED, NAMES, SINKS, Lake, Row, follow_job, in_order, sink_job
 from tests.flink.process import flink_process, listening_addresses

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from maintenance.catalog import open_catalog
-from maintenance.operations.compact import compact
+from maintenance.operations.compaction.compact import compact
 from maintenance.table.table import Table
 from tests.golden.case import extract
 from tests.tables import live

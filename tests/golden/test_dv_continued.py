@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from maintenance.catalog import open_catalog
-from maintenance.operations.compact import compact
-from maintenance.operations.fsck import fsck
+from maintenance.operations.checks.fsck import fsck
+from maintenance.operations.compaction.compact import compact
 from maintenance.options.own import BESIDE_OTHER_COMPACTORS
 from maintenance.table.table import Table
 from tests.golden.case import extract

@@ -6,8 +6,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from maintenance.format.parquet import read_stored
-from maintenance.format.parquet_together import read_together
+from maintenance.format.parquet.reader import read_stored
+from maintenance.format.parquet.together import read_together
 from tests.golden.case import case_names, extract
 
 BITS = {pa.float32(): pa.int32(), pa.float64(): pa.int64()}

@@ -7,7 +7,7 @@ import pytest
 
 from maintenance.catalog import open_catalog
 from maintenance.errors import UnsupportedError
-from maintenance.operations.compact import compact
+from maintenance.operations.compaction.compact import compact
 from maintenance.table.table import Table
 from tests.golden.case import extract
 from tests.tables import live

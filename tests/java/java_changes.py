@@ -5,7 +5,7 @@ from typing import Any
 
 import jpype
 
-from maintenance.catalog.schema_change import (
+from maintenance.metastore.schema_change import (
     AddColumn,
     DropColumn,
     DropPrimaryKey,

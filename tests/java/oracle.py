@@ -11,7 +11,7 @@ from typing import Any
 
 import jpype
 
-from maintenance.catalog.schema_change import SchemaChange
+from maintenance.metastore.schema_change import SchemaChange
 from maintenance.types.data_type import DataType
 from maintenance.types.type_text import parse_data_type
 from maintenance.types.values import Value

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from maintenance.format.snapshot import CommitKind
+from maintenance.format.metadata.snapshot import CommitKind
 from tests.java.process import JavaProcess
 from tests.java.samples import (
     COLUMNS,

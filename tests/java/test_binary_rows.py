@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DataObject
 
-from maintenance.format.binary_row import parse_row, row_hashes, serialize_row, serialize_rows
+from maintenance.format.rows.binary_row import parse_row, row_hashes, serialize_row, serialize_rows
 from maintenance.types.data_type import DataType
 from tests.java.process import JavaProcess
 from tests.nested_values import array_of, comparable, nested_values

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from maintenance.operations.compact import compact
-from maintenance.operations.produce_changelog import produce_changelog
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.compaction.produce_changelog import produce_changelog
 from tests.java.process import JavaProcess
 from tests.java.samples import Row, Sample, arrow_of, comparable, rows_in, table_of
 from tests.tables import live_files

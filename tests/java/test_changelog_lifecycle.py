@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from maintenance.operations.expire_snapshots import expire_snapshots
-from maintenance.operations.produce_changelog import produce_changelog
+from maintenance.operations.compaction.produce_changelog import produce_changelog
+from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from tests.java.process import JavaProcess
 from tests.java.samples import Row, arrow_of, comparable, rows_in, table_of
 from tests.models.reachable import unreachable_files

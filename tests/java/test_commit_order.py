@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from maintenance.operations.compact import compact
-from maintenance.operations.expire_snapshots import expire_snapshots
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.table.table import Table
 from tests.java.process import JavaProcess
 from tests.models.commit_order import ENGINES, FIELDS, Record, Row, by_key, fold

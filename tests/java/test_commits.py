@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from maintenance.operations.compact import compact
+from maintenance.operations.compaction.compact import compact
 from tests.java.process import JavaError, JavaProcess
 from tests.java.samples import KEYED, Row, arrow_of, comparable, rows_in, rows_of, table_of
 

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 from maintenance.commit.identity import OPERATION_PROPERTY
-from maintenance.operations.compact import compact
-from maintenance.operations.compact_report import CompactReport
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.compaction.report import CompactReport
 from tests.java.process import JavaError, JavaProcess
 from tests.java.samples import table_of
 from tests.tables import create_table, get_table

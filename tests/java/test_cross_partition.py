@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from maintenance.operations.compact import compact
+from maintenance.operations.compaction.compact import compact
 from tests.java.process import JavaProcess
 from tests.java.replay import Batch, Replay
 from tests.java.samples import Row, Sample, arrow_of, comparable, rows_in, rows_of, table_of

@@ -6,9 +6,9 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from maintenance.format.column_stats import stats_values
-from maintenance.format.data_file import DataFileMeta
-from maintenance.format.manifest import ManifestEntry
+from maintenance.format.metadata.column_stats import stats_values
+from maintenance.format.metadata.data_file import DataFileMeta
+from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.types.data_type import DataType
 from maintenance.types.type_text import parse_data_type
 from tests.java.process import JavaProcess

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from pyroaring import BitMap, BitMap64, FrozenBitMap, FrozenBitMap64
 
-from maintenance.format.deletion_vector import DeletionVector
-from maintenance.operations.compact import compact
+from maintenance.format.metadata.deletion_vector import DeletionVector
+from maintenance.operations.compaction.compact import compact
 from maintenance.table.table import Table
 from tests.java.process import JavaError, JavaProcess
 from tests.tables import create_table, get_table, keyed, live_files

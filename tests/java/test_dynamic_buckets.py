@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from maintenance.catalog import open_catalog
-from maintenance.format.hash_index import parse_hash_index
-from maintenance.operations.compact import compact
+from maintenance.format.metadata.hash_index import parse_hash_index
+from maintenance.operations.compaction.compact import compact
 from maintenance.table.table import Table
 from tests.golden.case import extract
 from tests.java.process import JavaProcess

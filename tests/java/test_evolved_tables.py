@@ -10,11 +10,11 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from maintenance.catalog import Schema, open_catalog
-from maintenance.catalog.schema_change import SchemaChange, UpdateColumnDefaultValue, UpdateColumnType, path_of
-from maintenance.catalog.schema_evolution import changed_schema
 from maintenance.errors import PaimonError
-from maintenance.format.schema import TableSchema
-from maintenance.operations.compact import compact
+from maintenance.format.metadata.schema import TableSchema
+from maintenance.metastore.schema_change import SchemaChange, UpdateColumnDefaultValue, UpdateColumnType, path_of
+from maintenance.metastore.schema_evolution import changed_schema
+from maintenance.operations.compaction.compact import compact
 from maintenance.predicate.tree import Compare, IsNull, Not, Predicate
 from maintenance.types.data_type import DataType
 from tests.java.process import JavaProcess

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from maintenance.format.file_index.kinds import KINDS
-from maintenance.operations.compact import compact
-from maintenance.operations.rewrite_file_index import rewrite_file_index
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.indexes.rewrite_file_index import rewrite_file_index
 from maintenance.predicate.arrow import mask
 from maintenance.predicate.sql import parse, to_sql
 from maintenance.predicate.tree import Compare, In, IsNull, Not, Operator, Predicate, StartsWith

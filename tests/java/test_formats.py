@@ -11,7 +11,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from maintenance.operations.compact import compact
+from maintenance.operations.compaction.compact import compact
 from maintenance.types.data_type import DataType, parse_type
 from tests.data_files import holds_everywhere
 from tests.golden.case import extract

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from maintenance.connector.data_source import PaimonDataSource
 from maintenance.options import table as table_options
-from maintenance.spark.data_source import PaimonDataSource
 from maintenance.table.table import Table
 from tests.java.process import JavaProcess
 from tests.tables import create_table, get_table, keyed, live_files

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from maintenance.operations.compact import compact
+from maintenance.operations.compaction.compact import compact
 from tests.java.process import JavaProcess
 from tests.java.samples import VALUES, Row, Sample, arrow_of, comparable, rows_in, table_of
 

@@ -17,8 +17,8 @@ from datasketches import hll_sketch, tgt_hll_type, update_theta_sketch
 from pyroaring import BitMap
 
 from maintenance.catalog import Schema, open_catalog
-from maintenance.format.roaring import Bitmap64, parse_portable, serialize_bitmap64
-from maintenance.operations.compact import compact
+from maintenance.format.bytes.roaring import Bitmap64, parse_portable, serialize_bitmap64
+from maintenance.operations.compaction.compact import compact
 from maintenance.types.type_text import parse_data_type
 from tests.java.process import JavaError, JavaProcess
 from tests.java.samples import table_of

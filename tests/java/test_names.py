@@ -6,8 +6,8 @@ import pytest
 
 from maintenance.catalog import Schema, open_catalog
 from maintenance.metadata.partition_path import partition_spec
-from maintenance.operations.create_branch import create_branch
-from maintenance.operations.create_tag import create_tag
+from maintenance.operations.refs.create_branch import create_branch
+from maintenance.operations.refs.create_tag import create_tag
 from maintenance.table.table import Table
 from maintenance.types.data_type import DataField, parse_type
 from tests.java.process import JavaProcess

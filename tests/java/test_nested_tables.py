@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DataObject
 
 from maintenance.catalog import Schema, open_catalog
-from maintenance.operations.compact import compact
+from maintenance.operations.compaction.compact import compact
 from maintenance.types.data_type import DataType, parse_type
 from tests.java.process import JavaProcess
 from tests.java.samples import table_of

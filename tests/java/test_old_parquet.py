@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from maintenance.format.parquet import PARQUET
+from maintenance.format.parquet.reader import PARQUET
 from maintenance.types.data_type import DataField
 from maintenance.types.type_text import parse_data_type
 from tests.java.process import JavaProcess

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from maintenance.commit.overwrite import Overwrite
-from maintenance.format.snapshot import CommitKind
-from maintenance.operations.compact import compact
+from maintenance.format.metadata.snapshot import CommitKind
+from maintenance.operations.compaction.compact import compact
 from tests.java.process import JavaProcess
 from tests.java.replay import Replay, batches, inserts
 from tests.java.samples import SAMPLES, arrow_of, comparable, rows_in, table_of

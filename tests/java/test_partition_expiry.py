@@ -7,9 +7,9 @@ from random import Random
 import pyarrow as pa
 import pytest
 
-from maintenance.format.snapshot import CommitKind
-from maintenance.operations.compact import compact
-from maintenance.operations.expire_partitions import expire_partitions
+from maintenance.format.metadata.snapshot import CommitKind
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.expiry.expire_partitions import expire_partitions
 from maintenance.types.time_pattern import TimePattern, default_time
 from tests.java.process import JavaProcess
 from tests.java.samples import table_of

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from maintenance.operations.compact import compact
+from maintenance.operations.compaction.compact import compact
 from tests.java.process import JavaProcess
 from tests.java.replay import Replay, batches, changes, inserts
 from tests.java.samples import COLUMNS, VALUES, Sample, arrow_of, columns_of, table_of

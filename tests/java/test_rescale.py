@@ -7,7 +7,7 @@ import pytest
 from maintenance.catalog import SetOption, open_catalog
 from maintenance.commit.overwrite import Overwrite
 from maintenance.errors import ConflictError
-from maintenance.operations.compact import compact
+from maintenance.operations.compaction.compact import compact
 from tests.java.process import JavaError, JavaProcess
 from tests.java.replay import Batch, Replay, inserts
 from tests.java.samples import Sample, arrow_of, table_of

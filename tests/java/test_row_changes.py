@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from maintenance.operations.compact import compact
-from maintenance.operations.merge_clauses import Clause
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.rows.merge_clauses import Clause
 from maintenance.table.table import Table
 from tests.java.process import JavaProcess
 from tests.tables import create_table, get_table, keyed, state

@@ -6,10 +6,10 @@ from random import Random
 import pytest
 
 from maintenance.catalog import Schema
-from maintenance.catalog.schema_change import SchemaChange
-from maintenance.catalog.schema_evolution import changed_schema
 from maintenance.errors import PaimonError, UnsupportedError
-from maintenance.format.schema import TableSchema, parse_schema, serialize_schema
+from maintenance.format.metadata.schema import TableSchema, parse_schema, serialize_schema
+from maintenance.metastore.schema_change import SchemaChange
+from maintenance.metastore.schema_evolution import changed_schema
 from tests.java.process import JavaProcess
 from tests.schema_changes import random_change
 

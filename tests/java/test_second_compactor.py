@@ -6,8 +6,8 @@ import pytest
 
 from maintenance.errors import CorruptFileError, OptionError
 from maintenance.monitor.vectors import deletion_vectors_intact
-from maintenance.operations.compact import compact
-from maintenance.operations.rollback_to import rollback_to
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.refs.rollback_to import rollback_to
 from maintenance.table.table import Table
 from tests.java.process import JavaProcess
 from tests.tables import create_table, state

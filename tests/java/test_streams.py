@@ -7,8 +7,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from maintenance.operations.expire_snapshots import expire_snapshots
-from maintenance.operations.produce_changelog import produce_changelog
+from maintenance.operations.compaction.produce_changelog import produce_changelog
+from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.scan.stream_position import Limits, Position
 from maintenance.table.stream import TableStream
 from maintenance.table.table import Table

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from maintenance.format.snapshot import CommitKind
-from maintenance.operations.compact import compact
-from maintenance.operations.expire_snapshots import expire_snapshots
+from maintenance.format.metadata.snapshot import CommitKind
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from tests.java.process import JavaProcess
 from tests.java.replay import Replay, batches
 from tests.java.samples import COLUMNS, SAMPLES, table_of

@@ -9,13 +9,13 @@ import pytest
 
 from maintenance.catalog import SetOption, open_catalog
 from maintenance.errors import PaimonError
-from maintenance.format.snapshot import serialize_snapshot
-from maintenance.format.tag import Tag
-from maintenance.operations.create_branch import create_branch
-from maintenance.operations.create_tag import create_tag
-from maintenance.operations.expire_snapshots import expire_snapshots
-from maintenance.operations.fast_forward import fast_forward
-from maintenance.operations.rollback_to import rollback_to
+from maintenance.format.metadata.snapshot import serialize_snapshot
+from maintenance.format.metadata.tag import Tag
+from maintenance.operations.expiry.expire_snapshots import expire_snapshots
+from maintenance.operations.refs.create_branch import create_branch
+from maintenance.operations.refs.create_tag import create_tag
+from maintenance.operations.refs.fast_forward import fast_forward
+from maintenance.operations.refs.rollback_to import rollback_to
 from maintenance.table.table import Table
 from tests.java.process import JavaProcess
 from tests.java.samples import Row, arrow_of, comparable, rows_in, table_of

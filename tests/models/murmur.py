@@ -1,8 +1,8 @@
-"""Paimon's row hash, one row and one word at a time: the obvious model of `maintenance.format.murmur`."""
+"""Paimon's row hash, one row and one word at a time: the obvious model of `maintenance.format.bytes.murmur`."""
 
 from collections.abc import Sequence
 
-from maintenance.format.binary_row import serialize_row
+from maintenance.format.rows.binary_row import serialize_row
 from maintenance.types.data_type import DataType
 from maintenance.types.values import Value
 

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from maintenance.errors import PaimonError
-from maintenance.format.manifest import FileKind
-from maintenance.format.snapshot import Snapshot
+from maintenance.format.metadata.manifest import FileKind
+from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.branches import Branches
 from maintenance.table.table import Table
 

@@ -14,9 +14,9 @@ import pytest
 
 from maintenance.catalog import FIRST, AddColumn, DropColumn, RenameColumn, SetOption, UpdateColumnType, open_catalog
 from maintenance.commit.overwrite import Overwrite
-from maintenance.operations.compact import compact
-from maintenance.operations.expire_partitions import expire_partitions
-from maintenance.operations.rewrite_file_index import rewrite_file_index
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.expiry.expire_partitions import expire_partitions
+from maintenance.operations.indexes.rewrite_file_index import rewrite_file_index
 from maintenance.table.table import Table
 from maintenance.types.type_text import parse_data_type
 from tests.java.samples import (

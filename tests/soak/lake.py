@@ -10,7 +10,7 @@ from pathlib import Path
 
 import yaml
 
-from assets.config import FOLDER, Project, load_project
+from assets.project.config import FOLDER, Project, load_project
 from maintenance.spark.parent import end_with_parent
 from tests.soak.workload import COLUMNS, TABLE
 

@@ -18,10 +18,10 @@ from pathlib import Path
 import dagster as dg
 
 from assets import keys
-from assets.config import FOLDER, Project
-from assets.resources import PaimonCatalog
+from assets.project.config import FOLDER, Project
+from assets.steps.resources import PaimonCatalog
 from maintenance.errors import PaimonError
-from maintenance.operations.fsck import fsck
+from maintenance.operations.checks.fsck import fsck
 from maintenance.spark.connect_server import connect_server
 from maintenance.table.shape import table_shape
 from tests.soak.lake import RETAINED, TRIGGER, daemon, environment, set_up

@@ -8,7 +8,7 @@ import json
 import sys
 import time
 
-from assets.resources import PaimonCatalog
+from assets.steps.resources import PaimonCatalog
 from tests.soak.workload import TABLE, batch
 
 

@@ -20,8 +20,8 @@ import pyarrow.parquet as pq
 import pyspark
 import pytest
 
-from assets.config import Project, load_project
-from assets.resources import PaimonCatalog
+from assets.project.config import Project, load_project
+from assets.steps.resources import PaimonCatalog
 from maintenance.spark.connect_server import connect_server
 from tests.tables import data_files, files_on_disk
 
@@ -51,7 +51,7 @@ RUN = """
 import json, sys
 from pathlib import Path
 import dagster as dg
-from assets.config import load_project
+from assets.project.config import load_project
 from definitions import build_definitions
 from pyspark.sql import SparkSession
 

@@ -9,11 +9,11 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from maintenance.catalog import open_catalog
-from maintenance.operations.compact import compact
-from maintenance.operations.ingest import ingest
-from maintenance.operations.ingest_stream import ingest_stream
-from maintenance.spark.data_source import register
-from maintenance.spark.stream_sink import Sink
+from maintenance.connector.data_source import register
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.ingestion.ingest import ingest
+from maintenance.operations.ingestion.ingest_stream import ingest_stream
+from maintenance.operations.ingestion.stream_sink import Sink
 from maintenance.table.table import Table
 from tests.tables import create_table, data_files, files_on_disk, get_table, keyed, state
 

@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from maintenance.operations.compact import compact
-from maintenance.operations.ingest import ingest
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.ingestion.ingest import ingest
 from tests.models.cross_partition import CrossPartitionModel, Row
 from tests.tables import create_table, data_files, files_on_disk
 

@@ -12,10 +12,10 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
+from maintenance.connector.data_source import PaimonDataSource, register
+from maintenance.connector.data_writer import PaimonWriter
 from maintenance.errors import DataError, OptionError, UnsupportedError
-from maintenance.format.snapshot import BATCH_IDENTIFIER
-from maintenance.spark.data_source import PaimonDataSource, register
-from maintenance.spark.data_writer import PaimonWriter
+from maintenance.format.metadata.snapshot import BATCH_IDENTIFIER
 from maintenance.table.table import Table
 from maintenance.write.sequence import Counter
 from tests.tables import create_table, data_files, files_on_disk, get_table, keyed, live_files, state
@@ -42,7 +42,7 @@ def save(table: Table, tasks: Sequence[pa.Table], options: Mapping[str, str] | N
 
 CONNECT = """
 import sys
-from maintenance.spark.data_source import register
+from maintenance.connector.data_source import register
 from maintenance.spark.session import get_session
 from tests.tables import get_table
 

@@ -12,7 +12,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from maintenance.errors import CorruptFileError, DataError, ErrorClass, MissingFileError, PaimonError
-from maintenance.operations.merge_clauses import Clause
+from maintenance.operations.rows.merge_clauses import Clause
 from maintenance.spark.errors import errors_of_tasks, told
 from maintenance.spark.tasks import in_task
 from maintenance.table.table import Table

@@ -8,8 +8,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
 from maintenance.errors import DataError
-from maintenance.operations.compact import compact
-from maintenance.operations.ingest import ingest
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.ingestion.ingest import ingest
 from maintenance.table.table import Table
 from tests.tables import create_table, data_files, files_on_disk, get_table, keyed, live, live_files, state
 

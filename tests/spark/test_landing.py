@@ -5,10 +5,10 @@ from pathlib import Path
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
-from assets.config import Landing, TableConfig
-from assets.ingestion import LandingReport, ingest_landed
-from assets.step_config import IngestConfig
-from maintenance.operations.expire_snapshots import expire_snapshots
+from assets.project.config import Landing, TableConfig
+from assets.project.step_config import IngestConfig
+from assets.steps.ingestion import LandingReport, ingest_landed
+from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from tests.small_tables import batch, put, rows, small_table, table_in
 
 

@@ -5,10 +5,10 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from maintenance.catalog import SetOption
-from maintenance.operations.compact import compact
-from maintenance.operations.compact_report import CompactReport
-from maintenance.operations.produce_changelog import produce_changelog
-from maintenance.operations.rewrite_file_index import rewrite_file_index
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.compaction.produce_changelog import produce_changelog
+from maintenance.operations.compaction.report import CompactReport
+from maintenance.operations.indexes.rewrite_file_index import rewrite_file_index
 from maintenance.table.table import Table
 from tests.tables import create_table, get_table, keyed, live, open_warehouse, state
 

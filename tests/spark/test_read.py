@@ -10,13 +10,13 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from maintenance.catalog import AddColumn, RenameColumn, UpdateColumnType
+from maintenance.connector.data_source import register
 from maintenance.errors import UnsupportedError
-from maintenance.operations.compact import compact
-from maintenance.operations.create_branch import create_branch
-from maintenance.operations.create_tag import create_tag
-from maintenance.operations.explain_scan import explain_scan
-from maintenance.operations.ingest import ingest
-from maintenance.spark.data_source import register
+from maintenance.operations.checks.explain_scan import explain_scan
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.ingestion.ingest import ingest
+from maintenance.operations.refs.create_branch import create_branch
+from maintenance.operations.refs.create_tag import create_tag
 from maintenance.table.table import Table
 from maintenance.types.nested import Rebuild
 from tests.tables import create_table, get_table, keyed, open_warehouse, state

@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from maintenance.catalog import open_catalog
-from maintenance.operations.fsck import fsck
+from maintenance.operations.checks.fsck import fsck
 from maintenance.table.table import Table
 from tests.golden.case import extract
 

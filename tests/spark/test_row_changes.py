@@ -7,8 +7,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from maintenance.errors import DataError, UnsupportedError
-from maintenance.operations.compact import compact
-from maintenance.operations.merge_clauses import Clause
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.rows.merge_clauses import Clause
 from maintenance.table.table import Table
 from tests.tables import create_table, keyed, live_files, state
 

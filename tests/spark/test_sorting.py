@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from maintenance.operations.compact import compact
+from maintenance.operations.compaction.compact import compact
 from tests.tables import create_table, data_files, files_on_disk, keyed, live, live_files, state
 
 

@@ -8,12 +8,12 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from maintenance.operations.audit_changelog import audit_changelog
-from maintenance.operations.expire_snapshots import expire_snapshots
-from maintenance.operations.ingest_stream import ingest_stream
-from maintenance.operations.produce_changelog import produce_changelog
-from maintenance.spark.data_source import register
-from maintenance.spark.stream_sink import USER_FILE, Sink
+from maintenance.connector.data_source import register
+from maintenance.operations.checks.audit_changelog import audit_changelog
+from maintenance.operations.compaction.produce_changelog import produce_changelog
+from maintenance.operations.expiry.expire_snapshots import expire_snapshots
+from maintenance.operations.ingestion.ingest_stream import ingest_stream
+from maintenance.operations.ingestion.stream_sink import USER_FILE, Sink
 from maintenance.table.table import Table
 from tests.small_tables import put, rows, set_commit_time, small_table, table_in
 from tests.tables import create_table, get_table

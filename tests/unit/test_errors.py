@@ -10,7 +10,7 @@ import pytest
 from maintenance import errors
 from maintenance.compaction.proof.settings import ProofMode
 from maintenance.errors import CorruptFileError, ErrorClass, MissingFileError, PaimonError, class_of
-from maintenance.operations.compact import compact
+from maintenance.operations.compaction.compact import compact
 from maintenance.table.table import Table
 from tests.failing_storage import SCHEME, failing
 from tests.tables import create_table, get_table, keyed, state

@@ -13,7 +13,7 @@ from pyroaring import BitMap
 from maintenance.compaction.proof.records import Groups
 from maintenance.compaction.proof.unit import Expected, Unit, Values
 from maintenance.errors import CorruptFileError
-from maintenance.format.roaring import bitmaps_of, parse_bitmap64
+from maintenance.format.bytes.roaring import bitmaps_of, parse_bitmap64
 from maintenance.types.row_hash import NULL, column_words, combined, mixed
 
 _U64 = np.uint64

@@ -31,7 +31,7 @@ from maintenance.compaction.proof.records import Groups, Origin, Records, batch_
 from maintenance.compaction.proof.results import Comparison, Places, ResultWitness, Rules, compared_units, due_rows
 from maintenance.compaction.proof.settings import ProofMode, ProofResult, ProofSettings
 from maintenance.compaction.proof.witness import Witness
-from maintenance.format.data_file import DataFileMeta
+from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.options import table as table_options
 from maintenance.read.data_file import DataFileReader
 from maintenance.types.row_hash import Digest

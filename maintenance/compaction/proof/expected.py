@@ -16,7 +16,7 @@ import pyarrow as pa
 from maintenance.compaction.proof.gathering import nested_in_group, unit_of_gathering
 from maintenance.compaction.proof.records import Groups, Records, ranks
 from maintenance.compaction.proof.unit import Expected, Unit, Values
-from maintenance.format.schema import TableSchema
+from maintenance.format.metadata.schema import TableSchema
 from maintenance.options import table as table_options
 from maintenance.types.data_type import DataField, DataType
 from maintenance.types.row_hash import NULL, SHORT_DECIMAL, column_words, combined, integers, mixed, unscaled

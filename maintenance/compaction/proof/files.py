@@ -11,11 +11,11 @@ from maintenance.compaction.plan import BucketCompaction, UpgradeStep
 from maintenance.compaction.proof.hashing import ROWS, HashedRows, Hashing
 from maintenance.compaction.proof.witness import HEAD_ROWS, FileSeen, Witness
 from maintenance.errors import PaimonError
-from maintenance.format.binary_row import parse_row
-from maintenance.format.data_file import DataFileMeta
 from maintenance.format.data_format import is_of_storage
-from maintenance.format.key import key_reader
-from maintenance.format.schema import TableSchema
+from maintenance.format.metadata.data_file import DataFileMeta
+from maintenance.format.metadata.schema import TableSchema
+from maintenance.format.rows.binary_row import parse_row
+from maintenance.format.rows.key import key_reader
 from maintenance.read.data_file import DataFileReader
 from maintenance.types.row_hash import Digest
 from maintenance.types.values import values_of_arrow

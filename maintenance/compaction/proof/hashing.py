@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from maintenance.format.system_fields import SEQUENCE_NUMBER, VALUE_KIND
+from maintenance.format.rows.system_fields import SEQUENCE_NUMBER, VALUE_KIND
 from maintenance.types.row_hash import HashOf, WordsOf, row_hashes
 
 # Units are named by their columns, and no column has a zero in its name.

@@ -24,8 +24,8 @@ from maintenance.compaction.proof.records import Origin, Records, batch_of, grou
 from maintenance.compaction.proof.results import Comparison, Gathered, ResultWitness, Rules, compared_units, due_rows
 from maintenance.compaction.proof.settings import ProofMode, ProofResult, ProofSettings
 from maintenance.compaction.proof.witness import Witness
-from maintenance.format.data_file import DataFileMeta
-from maintenance.format.system_fields import SEQUENCE_NUMBER
+from maintenance.format.metadata.data_file import DataFileMeta
+from maintenance.format.rows.system_fields import SEQUENCE_NUMBER
 from maintenance.options import table as table_options
 from maintenance.read.data_file import DataFileReader
 from maintenance.types.row_hash import Digest, total

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from maintenance.compaction.proof.findings import Findings
 from maintenance.errors import ProofError
-from maintenance.format.data_file import DataFileMeta
+from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.metadata.paths import partition_text_of
 from maintenance.write.context import WriteContext
 from maintenance.write.message import CommitMessage

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maintenance.compaction.proof.hashing import KEYS, HashedRows
-from maintenance.format.system_fields import SEQUENCE_NUMBER, VALUE_KIND
+from maintenance.format.rows.system_fields import SEQUENCE_NUMBER, VALUE_KIND
 from maintenance.merge.ordered import RecordOrder
 from maintenance.types.row_hash import BLOCK_ROWS, HashOf, order_codes, row_hashes
 from maintenance.types.row_kind import is_retract

@@ -15,8 +15,8 @@ from maintenance.compaction.proof.hashing import ROWS, HashedRows
 from maintenance.compaction.proof.results import Rules
 from maintenance.compaction.proof.settings import ProofMode, ProofResult, ProofSettings
 from maintenance.compaction.proof.witness import Witness
-from maintenance.format.data_file import DataFileMeta
-from maintenance.format.system_fields import SEQUENCE_NUMBER
+from maintenance.format.metadata.data_file import DataFileMeta
+from maintenance.format.rows.system_fields import SEQUENCE_NUMBER
 from maintenance.read.data_file import DataFileReader
 from maintenance.types.row_hash import Digest
 from maintenance.write.context import WriteContext

@@ -17,8 +17,8 @@ from maintenance.compaction.proof.records import Groups, Records
 from maintenance.compaction.proof.settings import ProofSettings
 from maintenance.compaction.proof.unit import Unit
 from maintenance.compaction.proof.witness import Witness
-from maintenance.format.data_file import DataFileMeta
-from maintenance.format.system_fields import VALUE_KIND
+from maintenance.format.metadata.data_file import DataFileMeta
+from maintenance.format.rows.system_fields import VALUE_KIND
 from maintenance.merge.ordered import RecordOrder
 from maintenance.options import table as table_options
 from maintenance.types.row_hash import Digest, column_words, combined, mixed

@@ -13,7 +13,7 @@ from maintenance.compaction.proof.findings import Findings, Timer
 from maintenance.compaction.proof.hashing import ROWS, HashedRows, Hashing
 from maintenance.compaction.proof.settings import ProofMode, ProofResult, ProofSettings
 from maintenance.compaction.proof.witness import Witness
-from maintenance.format.data_file import DataFileMeta
+from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.read.data_file import DataFileReader
 from maintenance.types.row_hash import Digest
 from maintenance.write.context import WriteContext

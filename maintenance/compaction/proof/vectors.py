@@ -14,8 +14,8 @@ from pyroaring import BitMap
 
 from maintenance.compaction.proof.findings import Findings
 from maintenance.errors import PaimonError
-from maintenance.format.deletion_vector import DeletionVector, parse_index_file
-from maintenance.format.index_manifest import DELETION_VECTORS_INDEX, IndexManifestEntry
+from maintenance.format.metadata.deletion_vector import DeletionVector, parse_index_file
+from maintenance.format.metadata.index_manifest import DELETION_VECTORS_INDEX, IndexManifestEntry
 from maintenance.types.row_hash import Digest, column_words, combined, mixed
 from maintenance.write.context import WriteContext
 from maintenance.write.message import VectorsChange

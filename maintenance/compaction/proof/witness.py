@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from maintenance.compaction.proof.hashing import ROWS, HashedRows, Hashing
-from maintenance.format.system_fields import KEY_FIELD_PREFIX
+from maintenance.format.rows.system_fields import KEY_FIELD_PREFIX
 from maintenance.types.row_hash import BLOCK_ROWS, Digest, column_words, strictly_ascending, total
 from maintenance.types.row_kind import is_retract
 

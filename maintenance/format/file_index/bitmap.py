@@ -17,13 +17,13 @@ import pyarrow as pa
 from pyroaring import BitMap
 
 from maintenance.errors import DataError
+from maintenance.format.bytes.ragged import Ragged, ends, fixed, interleaved
+from maintenance.format.bytes.roaring_rows import parse_bitmap, serialize_bitmap, serialize_bitmaps
 from maintenance.format.file_index.gathered import Coded, GatheringBuilder, coded
 from maintenance.format.file_index.java_order import hash_map_order
 from maintenance.format.file_index.keys import Key, parse_key, parse_numbers, stored_dtype, stored_width
 from maintenance.format.file_index.kind import Column, Condition, IndexKind, check_row_count, decoding
 from maintenance.format.file_index.spans import Asked, Span, asked_of
-from maintenance.format.ragged import Ragged, ends, fixed, interleaved
-from maintenance.format.roaring_rows import parse_bitmap, serialize_bitmap, serialize_bitmaps
 from maintenance.options.option import Option, integer, memory_size
 from maintenance.types.data_type import DataType
 

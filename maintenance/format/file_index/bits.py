@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from pyroaring import BitMap
 
-from maintenance.format.roaring import serialize_portable
-from maintenance.format.roaring_rows import EMPTY_BITMAP, container_of
+from maintenance.format.bytes.roaring import serialize_portable
+from maintenance.format.bytes.roaring_rows import EMPTY_BITMAP, container_of
 
 
 def slices(rows: np.ndarray, numbers: np.ndarray, count: int) -> Iterator[bytes]:

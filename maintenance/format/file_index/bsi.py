@@ -13,12 +13,12 @@ import pyarrow as pa
 from pyroaring import BitMap
 
 from maintenance.errors import DataError
+from maintenance.format.bytes.roaring_rows import parse_bitmap, serialize_bitmap
 from maintenance.format.file_index.bits import BitSlices, slices
 from maintenance.format.file_index.gathered import GatheringBuilder
 from maintenance.format.file_index.keys import number_keys
 from maintenance.format.file_index.kind import Column, Condition, IndexKind, check_row_count, decoding
 from maintenance.format.file_index.spans import Asked, Span, asked_of
-from maintenance.format.roaring_rows import parse_bitmap, serialize_bitmap
 from maintenance.types.data_type import DataType
 
 BSI = "bsi"

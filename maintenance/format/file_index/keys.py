@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maintenance.errors import DataError
-from maintenance.format.murmur import hash_bytes
-from maintenance.format.ragged import Ragged, ends, fixed, interleaved
+from maintenance.format.bytes.murmur import hash_bytes
+from maintenance.format.bytes.ragged import Ragged, ends, fixed, interleaved
 from maintenance.types.data_type import DataType
 from maintenance.types.values import NANOS_PER_UNIT
 

@@ -12,13 +12,13 @@ import numpy as np
 import pyarrow as pa
 from pyroaring import BitMap
 
+from maintenance.format.bytes.ragged import Ragged, ends
+from maintenance.format.bytes.roaring_rows import parse_bitmap, serialize_bitmap
 from maintenance.format.file_index.bits import BitSlices, slices
 from maintenance.format.file_index.gathered import GatheringBuilder, coded
 from maintenance.format.file_index.keys import Key, Keys, parse_key, parse_numbers, stored_dtype, stored_width
 from maintenance.format.file_index.kind import Column, Condition, IndexKind, check_row_count, decoding
 from maintenance.format.file_index.spans import Asked, Span, asked_of
-from maintenance.format.ragged import Ragged, ends
-from maintenance.format.roaring_rows import parse_bitmap, serialize_bitmap
 from maintenance.options.option import Option, memory_size
 from maintenance.types.data_type import DataType
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 from pyroaring import BitMap
 
 from maintenance.errors import CorruptFileError, DataError
-from maintenance.format.roaring import (
+from maintenance.format.bytes.roaring import (
     Bitmap64,
     Container,
     bitmaps_of,
@@ -14,7 +14,7 @@ from maintenance.format.roaring import (
     parse_portable,
     serialize_bitmap64,
 )
-from maintenance.format.roaring_kinds import united_kind
+from maintenance.format.bytes.roaring_kinds import united_kind
 from maintenance.merge.aggregates.aggregate import Aggregate, AggregatedColumn
 from maintenance.merge.aggregates.binary import united
 from maintenance.merge.aggregates.rbm32 import is_varbinary

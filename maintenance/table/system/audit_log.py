@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from maintenance.errors import OptionError, UnsupportedError
-from maintenance.format.system_fields import ROW_KIND, SEQUENCE_NUMBER, VALUE_KIND
+from maintenance.format.rows.system_fields import ROW_KIND, SEQUENCE_NUMBER, VALUE_KIND
 from maintenance.options.table import TABLE_READ_SEQUENCE_NUMBER_ENABLED
 from maintenance.predicate.tree import Predicate, restrict
 from maintenance.scan.plan import ScanPlan

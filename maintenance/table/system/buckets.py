@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import pyarrow as pa
 
-from maintenance.format.manifest import ManifestEntry
+from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.table.system.system_table import LOCAL_TIMESTAMP, SystemTable
 from maintenance.table.system.text import braces
 from maintenance.table.table import Table

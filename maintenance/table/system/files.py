@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from maintenance.errors import DataError, UnsupportedError
-from maintenance.format.column_stats import is_empty, stats_values
-from maintenance.format.data_file import DataFileMeta, FileSource, written_fields
-from maintenance.format.schema import TableSchema
-from maintenance.format.system_fields import SYSTEM_FIELDS
+from maintenance.format.metadata.column_stats import is_empty, stats_values
+from maintenance.format.metadata.data_file import DataFileMeta, FileSource, written_fields
+from maintenance.format.metadata.schema import TableSchema
+from maintenance.format.rows.system_fields import SYSTEM_FIELDS
 from maintenance.metadata.zone import local_zone
 from maintenance.table.system.system_table import LOCAL_TIMESTAMP, SystemTable
 from maintenance.table.system.text import braces, brackets, internal_text, named

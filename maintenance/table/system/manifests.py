@@ -2,8 +2,8 @@
 
 import pyarrow as pa
 
-from maintenance.format.index_manifest import GlobalIndexMeta
-from maintenance.format.schema import TableSchema
+from maintenance.format.metadata.index_manifest import GlobalIndexMeta
+from maintenance.format.metadata.schema import TableSchema
 from maintenance.table.system.system_table import SystemTable
 from maintenance.table.system.text import braces
 from maintenance.table.table import Table

@@ -7,7 +7,7 @@ from typing import Self
 import pyarrow as pa
 
 from maintenance.errors import OptionError
-from maintenance.format.system_fields import ROW_ID, SEQUENCE_NUMBER
+from maintenance.format.rows.system_fields import ROW_ID, SEQUENCE_NUMBER
 from maintenance.options.table import ROW_TRACKING_ENABLED
 from maintenance.predicate.tree import Predicate, restrict
 from maintenance.scan.plan import ScanPlan

@@ -3,7 +3,7 @@
 import pyarrow as pa
 
 from maintenance.errors import CorruptFileError
-from maintenance.format.table_statistics import parse_statistics
+from maintenance.format.metadata.table_statistics import parse_statistics
 from maintenance.table.system.system_table import SystemTable
 from maintenance.table.table import Table
 

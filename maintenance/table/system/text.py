@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from maintenance.format.binary_row import parse_row
+from maintenance.format.rows.binary_row import parse_row
 from maintenance.metadata.partition_path import partition_text
 from maintenance.metadata.zone import local_zone
 from maintenance.types.data_type import DataField

@@ -9,7 +9,7 @@ import dagster as dg
 import pytest
 import yaml
 
-from assets.config import FOLDER
+from assets.project.config import FOLDER
 from assets.run_launcher import internals
 from assets.run_launcher.forking import ForkingRunLauncher
 from assets.run_launcher.launcher import run_launcher, unavailable

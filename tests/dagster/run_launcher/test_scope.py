@@ -7,7 +7,7 @@ import dagster as dg
 import pytest
 
 from assets import keys
-from assets.config import Project
+from assets.project.config import Project
 from assets.run_launcher.scope import scoped, tables_of, within_run
 from definitions import build_definitions
 from tests.tables import create_table

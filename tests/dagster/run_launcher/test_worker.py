@@ -7,7 +7,7 @@ import pytest
 from dagster._core.definitions.reconstruct import ReconstructableRepository
 from dagster._serdes import serialize_value
 
-from assets.config import FOLDER
+from assets.project.config import FOLDER
 from assets.run_launcher.worker import execute, report_death
 
 STATUS = dg.DagsterRunStatus

@@ -21,7 +21,7 @@ import yaml
 from dagster._core.launcher.base import WorkerStatus
 
 from assets import keys
-from assets.config import FOLDER
+from assets.project.config import FOLDER
 from assets.run_launcher import internals
 from assets.run_launcher.forking import SOCKET_TAG, ForkingRunLauncher
 from assets.run_launcher.workers import PRELOADED, SOCKET_VARIABLE, UnansweredError, ask, listening

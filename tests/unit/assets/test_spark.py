@@ -6,8 +6,8 @@ import dagster as dg
 import pytest
 
 from assets import keys
-from assets.config import SPARK_ACTIONS, load_project
-from assets.resources import Spark, of_run, spark_of
+from assets.project.config import SPARK_ACTIONS, load_project
+from assets.steps.resources import Spark, of_run, spark_of
 from definitions import build_definitions
 from maintenance.errors import InfrastructureError, OptionError
 

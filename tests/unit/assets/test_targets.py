@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from assets import targets
-from assets.config import FOLDER, load_project
+from assets.project.config import FOLDER, load_project
 from assets.targets.registry import KINDS
 from maintenance.errors import OptionError
 
@@ -25,7 +25,7 @@ _NO_MODULES_OF_KINDS = ("alert", "registry", "target")
 
 def test_a_process_that_loads_only_the_configuration_knows_every_kind(tmp_path: Path) -> None:
     (tmp_path / "tables.yaml").write_text(TEXT)
-    code = "from assets.config import project_of_environment as p; print(p().alerts.targets[0].kind)"
+    code = "from assets.project.config import project_of_environment as p; print(p().alerts.targets[0].kind)"
     found = subprocess.run(
         [sys.executable, "-c", code],
         cwd=FOLDER,

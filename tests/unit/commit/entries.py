@@ -1,10 +1,10 @@
 """Manifest entries of files that do not exist."""
 
-from maintenance.format.binary_row import EMPTY_ROW, serialize_row
-from maintenance.format.data_file import DataFileMeta, FileSource
-from maintenance.format.key import key_reader
-from maintenance.format.manifest import FileKind, ManifestEntry
-from maintenance.format.simple_stats import EMPTY_STATS
+from maintenance.format.metadata.data_file import DataFileMeta, FileSource
+from maintenance.format.metadata.manifest import FileKind, ManifestEntry
+from maintenance.format.metadata.simple_stats import EMPTY_STATS
+from maintenance.format.rows.binary_row import EMPTY_ROW, serialize_row
+from maintenance.format.rows.key import key_reader
 from maintenance.types.data_type import parse_type
 
 TYPES = [parse_type("INT")]

@@ -12,13 +12,13 @@ from maintenance.commit.identity import CommitIdentity
 from maintenance.commit.replays import already_committed
 from maintenance.compaction.rewrite import CompactionResult, CompactionTask, rewrite_bucket
 from maintenance.errors import CommitError, ConflictError
-from maintenance.format.snapshot import BATCH_IDENTIFIER, CommitKind, Snapshot
+from maintenance.format.metadata.snapshot import BATCH_IDENTIFIER, CommitKind, Snapshot
 from maintenance.fs.file_io import FileIO
-from maintenance.operations.compact import compact
-from maintenance.operations.compact_plan import CompactionScope, plan_compaction
-from maintenance.operations.expire_snapshots import expire_snapshots
-from maintenance.operations.rewrite_file_index import rewrite_file_index
-from maintenance.operations.rollback_to import rollback_to
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.compaction.plan import CompactionScope, plan_compaction
+from maintenance.operations.expiry.expire_snapshots import expire_snapshots
+from maintenance.operations.indexes.rewrite_file_index import rewrite_file_index
+from maintenance.operations.refs.rollback_to import rollback_to
 from maintenance.read.data_file import ReadContext
 from maintenance.table.table import Table
 from maintenance.write.message import CommitMessage

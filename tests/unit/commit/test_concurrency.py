@@ -4,7 +4,7 @@ import multiprocessing
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from maintenance.operations.compact import compact
+from maintenance.operations.compaction.compact import compact
 from maintenance.table.table import Table
 from tests.tables import create_table, data_files, files_on_disk, get_table, keyed, live_files, state
 

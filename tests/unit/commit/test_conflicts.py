@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from maintenance.commit.conflicts import find_conflict
-from maintenance.format.binary_row import EMPTY_ROW, serialize_row
-from maintenance.format.manifest import ManifestEntry
+from maintenance.format.metadata.manifest import ManifestEntry
+from maintenance.format.rows.binary_row import EMPTY_ROW, serialize_row
 from tests.unit.commit.entries import KEY_OF, TYPES, add, delete
 
 HERE = (EMPTY_ROW, 0)

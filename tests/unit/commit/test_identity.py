@@ -9,8 +9,8 @@ import pytest
 
 from maintenance.commit.identity import CommitIdentity
 from maintenance.errors import DataError, OptionError
-from maintenance.format.snapshot import BATCH_IDENTIFIER
-from maintenance.operations.ingest import ingest
+from maintenance.format.metadata.snapshot import BATCH_IDENTIFIER
+from maintenance.operations.ingestion.ingest import ingest
 from tests.tables import create_table, files_on_disk, keyed, state
 
 LARGEST = 2**63 - 1

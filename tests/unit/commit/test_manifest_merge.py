@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maintenance.commit.manifest_merge import ManifestMergeOptions, cancelled, merge_manifests
-from maintenance.format.binary_row import serialize_row
-from maintenance.format.manifest import FileKind, ManifestEntry
-from maintenance.format.manifest_list import ManifestFileMeta
+from maintenance.format.metadata.manifest import FileKind, ManifestEntry
+from maintenance.format.metadata.manifest_list import ManifestFileMeta
+from maintenance.format.rows.binary_row import serialize_row
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.manifests import Manifests, ManifestWriter, merge_scan
 from maintenance.metadata.paths import TablePaths

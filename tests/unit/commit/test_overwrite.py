@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from maintenance.commit.overwrite import Overwrite
 from maintenance.errors import DataError
-from maintenance.format.snapshot import CommitKind
-from maintenance.operations.compact import compact
-from maintenance.operations.ingest import ingest
+from maintenance.format.metadata.snapshot import CommitKind
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.ingestion.ingest import ingest
 from maintenance.table.table import Table
 from tests.tables import create_table, files_on_disk, get_table, keyed, live_files, state
 

@@ -13,13 +13,13 @@ import maintenance.commit.newest as newest
 import maintenance.commit.order as order
 from maintenance.commit.commit import abort, append_or_abort
 from maintenance.commit.identity import CommitIdentity
+from maintenance.connector.data_writer import PaimonWriter
 from maintenance.errors import CommitError, ConflictError
-from maintenance.format.data_file import DataFileMeta
-from maintenance.operations.compact import compact
-from maintenance.operations.expire_snapshots import expire_snapshots
-from maintenance.operations.fsck import fsck
-from maintenance.operations.rollback_to import rollback_to
-from maintenance.spark.data_writer import PaimonWriter
+from maintenance.format.metadata.data_file import DataFileMeta
+from maintenance.operations.checks.fsck import fsck
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.expiry.expire_snapshots import expire_snapshots
+from maintenance.operations.refs.rollback_to import rollback_to
 from maintenance.table.table import Table
 from maintenance.write.renumber import in_threads
 from maintenance.write.rolling import RollingFileWriter

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from maintenance.compaction.append import pack_in_order, pack_small_files
-from maintenance.operations.compact import compact
+from maintenance.operations.compaction.compact import compact
 from tests.tables import create_table, data_files, files_on_disk, live_files
 from tests.unit.compaction.files import data_file
 

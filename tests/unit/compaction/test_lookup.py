@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 
 from maintenance.errors import DataError
-from maintenance.format.data_file import FileSource
-from maintenance.operations.compact import compact
-from maintenance.operations.produce_changelog import produce_changelog
+from maintenance.format.metadata.data_file import FileSource
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.compaction.produce_changelog import produce_changelog
 from maintenance.table.system.view import system_table
 from maintenance.table.table import Table
 from tests.tables import create_table, data_files, files_on_disk, keyed, live_files, state

@@ -11,8 +11,8 @@ from maintenance.compaction.plan import (
     plan_steps,
 )
 from maintenance.compaction.universal import CompactUnit
-from maintenance.format.binary_row import EMPTY_ROW
-from maintenance.format.data_file import DataFileMeta
+from maintenance.format.metadata.data_file import DataFileMeta
+from maintenance.format.rows.binary_row import EMPTY_ROW
 from tests.unit.compaction.files import KEY_OF, data_file
 
 TOP = 5

@@ -15,9 +15,9 @@ import maintenance.compaction.sorting as sorting
 from maintenance.compaction.merging import MergedKeys, Merging
 from maintenance.compaction.proof.settings import ProofSettings
 from maintenance.errors import OptionError
-from maintenance.format.system_fields import SEQUENCE_NUMBER
-from maintenance.operations.compact import compact
-from maintenance.operations.fsck import fsck
+from maintenance.format.rows.system_fields import SEQUENCE_NUMBER
+from maintenance.operations.checks.fsck import fsck
+from maintenance.operations.compaction.compact import compact
 from maintenance.read.windows import Window
 from maintenance.table.table import Table
 from maintenance.write.rolling import RollingFileWriter

@@ -17,8 +17,8 @@ from pyroaring import BitMap
 
 from maintenance.compaction.merging import MergedKeys, Merging
 from maintenance.compaction.proof.bitmaps import bitmap_words, halves_of_32, halves_of_64
-from maintenance.format.roaring import Bitmap64, parse_portable, serialize_bitmap64
-from maintenance.operations.compact import compact
+from maintenance.format.bytes.roaring import Bitmap64, parse_portable, serialize_bitmap64
+from maintenance.operations.compaction.compact import compact
 from maintenance.read.windows import Window
 from maintenance.table.table import Table
 from tests.tables import create_table, live

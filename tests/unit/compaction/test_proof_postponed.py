@@ -16,14 +16,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import maintenance.compaction.postpone as postpone
-import maintenance.operations.compact_postponed as compact_postponed
+import maintenance.operations.compaction.postponed as compact_postponed
 import maintenance.write.bucket_writer as bucket_writer
 import maintenance.write.renumber as renumbering
 from maintenance.compaction.postpone import PostponeCompaction
 from maintenance.merge.engine import MergeEngine
 from maintenance.merge.ordered import KeyGroups
-from maintenance.operations.compact import compact
-from maintenance.operations.fsck import fsck
+from maintenance.operations.checks.fsck import fsck
+from maintenance.operations.compaction.compact import compact
 from maintenance.read.data_file import DataFileReader
 from maintenance.table.table import Table
 from maintenance.write.rolling import RollingFileWriter

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from maintenance.compaction.merging import MergedKeys, Merging
-from maintenance.operations.compact import compact
+from maintenance.operations.compaction.compact import compact
 from maintenance.read.windows import Window
 from maintenance.table.table import Table
 from tests.tables import create_table, get_table

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from pyroaring import BitMap, FrozenBitMap
 
 import maintenance.write.deletion_vectors as deletion_vectors
-from maintenance.format.deletion_vector import DeletionVector
-from maintenance.format.index_manifest import IndexManifestEntry
-from maintenance.operations.compact import compact
-from maintenance.operations.delete import delete
-from maintenance.operations.fsck import fsck
+from maintenance.format.metadata.deletion_vector import DeletionVector
+from maintenance.format.metadata.index_manifest import IndexManifestEntry
+from maintenance.operations.checks.fsck import fsck
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.rows.delete import delete
 from maintenance.table.table import Table
 from maintenance.write.deletion_vectors import BucketVectors
 from maintenance.write.message import VectorsChange

@@ -19,9 +19,9 @@ from maintenance.compaction.order.orders import ORDERS
 from maintenance.compaction.order.ranges import cuts, range_keys, range_numbers
 from maintenance.compaction.order.zorder import zorder_words
 from maintenance.errors import OptionError, UnsupportedError
-from maintenance.operations import sort_compact
-from maintenance.operations.compact import compact
-from maintenance.operations.delete import delete
+from maintenance.operations.compaction import sort as sort_compact
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.rows.delete import delete
 from maintenance.spark.local_exchange import exchange_here
 from maintenance.table.table import Table
 from tests.golden.case import extract

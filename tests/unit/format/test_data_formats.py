@@ -13,14 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maintenance.errors import CorruptFileError, DataError, OptionError, UnsupportedError
-from maintenance.format.avro import avro_schema
-from maintenance.format.avro_file import without_logical_types
+from maintenance.format.avro.container import without_logical_types
+from maintenance.format.avro.data_format import avro_schema
+from maintenance.format.bytes.protobuf import messages, number_of, parse_message
 from maintenance.format.data_format import FileSettings, Wanted
 from maintenance.format.data_formats import DATA_FORMATS, open_data_file
-from maintenance.format.orc_tail import OrcTail
-from maintenance.format.protobuf import messages, number_of, parse_message
-from maintenance.format.schema import parse_schema
-from maintenance.format.system_fields import key_value_fields
+from maintenance.format.metadata.schema import parse_schema
+from maintenance.format.orc.tail import OrcTail
+from maintenance.format.rows.system_fields import key_value_fields
 from maintenance.types.data_type import DataField, DataType, parse_type
 from maintenance.types.values import Value
 from tests.data_files import as_numbers, comparable, holds_everywhere, opened, stored_values, table_of, tables, written

@@ -5,7 +5,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from maintenance.errors import CorruptFileError
-from maintenance.format.parquet import PARQUET
+from maintenance.format.parquet.reader import PARQUET
 from maintenance.types.arrow import arrow_type
 from maintenance.types.data_type import DataField
 from maintenance.types.type_text import parse_data_type

@@ -8,11 +8,11 @@ import pytest
 
 from maintenance.errors import DataError, OptionError
 from maintenance.format.json_object import MAX_MILLIS
-from maintenance.format.schema import TableSchema, serialize_schema
-from maintenance.format.snapshot import CommitKind, Snapshot, serialize_snapshot
-from maintenance.format.tag import Tag, parse_tag, serialize_tag
-from maintenance.operations.create_tag import create_tag
-from maintenance.operations.expire_tags import expire_tags
+from maintenance.format.metadata.schema import TableSchema, serialize_schema
+from maintenance.format.metadata.snapshot import CommitKind, Snapshot, serialize_snapshot
+from maintenance.format.metadata.tag import Tag, parse_tag, serialize_tag
+from maintenance.operations.expiry.expire_tags import expire_tags
+from maintenance.operations.refs.create_tag import create_tag
 from maintenance.types.data_type import DataField, parse_type
 from tests.small_tables import put, rows_of_tag, small_table
 

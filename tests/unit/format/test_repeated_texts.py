@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from maintenance.format.parquet import PARQUET, open_reader
+from maintenance.format.parquet.reader import PARQUET, open_reader
 from maintenance.types.data_type import DataField, parse_type
 
 ROWS = 40_000

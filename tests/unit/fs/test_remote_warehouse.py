@@ -8,12 +8,12 @@ import pyarrow as pa
 import pytest
 
 from maintenance.catalog import Schema, SetOption
-from maintenance.operations.compact import compact
-from maintenance.operations.create_tag import create_tag
-from maintenance.operations.expire_snapshots import expire_snapshots
-from maintenance.operations.ingest import ingest
-from maintenance.operations.produce_changelog import produce_changelog
-from maintenance.operations.rewrite_file_index import rewrite_file_index
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.compaction.produce_changelog import produce_changelog
+from maintenance.operations.expiry.expire_snapshots import expire_snapshots
+from maintenance.operations.indexes.rewrite_file_index import rewrite_file_index
+from maintenance.operations.ingestion.ingest import ingest
+from maintenance.operations.refs.create_tag import create_tag
 from maintenance.table.shape import table_shape
 from maintenance.table.table import Table
 from tests.tables import create_table, get_table, keyed, open_warehouse, state

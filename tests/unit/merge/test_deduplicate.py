@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maintenance.format.schema import TableSchema
+from maintenance.format.metadata.schema import TableSchema
 from maintenance.merge.engine import MergeEngine
 from maintenance.merge.ordered import group_by_key
 from maintenance.types.data_type import DataField, parse_type

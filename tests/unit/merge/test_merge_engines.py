@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maintenance.errors import DataError
-from maintenance.format.schema import TableSchema
+from maintenance.format.metadata.schema import TableSchema
 from maintenance.merge.engine import MergeEngine
 from maintenance.merge.ordered import group_by_key
 from maintenance.types.arrow import arrow_type

@@ -5,10 +5,10 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maintenance.format.binary_row import serialize_row
-from maintenance.format.data_file import DataFileMeta
-from maintenance.format.key import key_reader
-from maintenance.format.simple_stats import EMPTY_STATS
+from maintenance.format.metadata.data_file import DataFileMeta
+from maintenance.format.metadata.simple_stats import EMPTY_STATS
+from maintenance.format.rows.binary_row import serialize_row
+from maintenance.format.rows.key import key_reader
 from maintenance.merge.sections import Section, partition_into_sections
 from maintenance.types.data_type import parse_type
 

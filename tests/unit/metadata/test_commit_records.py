@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from maintenance.metadata import commit_records
 from maintenance.metadata.commit_records import CommitRecord, CommitRecords, superseded
-from maintenance.operations.rollback_to import rollback_to
+from maintenance.operations.refs.rollback_to import rollback_to
 from maintenance.table.table import Table
 from tests.small_tables import batch, put, small_table
 

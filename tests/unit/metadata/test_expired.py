@@ -7,11 +7,11 @@ import pytest
 
 from maintenance.errors import CorruptFileError, ErrorClass, ExpiredError, MissingFileError, NotFoundError
 from maintenance.metadata.expired import again_if_expired, is_held
-from maintenance.operations.compact import compact
-from maintenance.operations.create_tag import create_tag
-from maintenance.operations.delete_tag import delete_tag
-from maintenance.operations.expire_snapshots import expire_snapshots
-from maintenance.operations.fsck import fsck
+from maintenance.operations.checks.fsck import fsck
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.expiry.expire_snapshots import expire_snapshots
+from maintenance.operations.refs.create_tag import create_tag
+from maintenance.operations.refs.delete_tag import delete_tag
 from maintenance.table.shape import table_shape
 from maintenance.table.stream import TableStream
 from maintenance.table.system.view import system_table

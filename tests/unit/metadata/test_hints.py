@@ -9,8 +9,8 @@ import pytest
 from maintenance.errors import WriteError
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.hints import EARLIEST, LATEST
-from maintenance.operations.expire_snapshots import expire_snapshots
-from maintenance.operations.rollback_to import rollback_to
+from maintenance.operations.expiry.expire_snapshots import expire_snapshots
+from maintenance.operations.refs.rollback_to import rollback_to
 from tests.no_room import no_room
 from tests.small_tables import put, rows, small_table
 

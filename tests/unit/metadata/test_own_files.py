@@ -8,8 +8,8 @@ import pytest
 from maintenance.errors import CorruptFileError
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.own_files import check_own_files
-from maintenance.operations.create_branch import create_branch
-from maintenance.operations.create_tag import create_tag
+from maintenance.operations.refs.create_branch import create_branch
+from maintenance.operations.refs.create_tag import create_tag
 from maintenance.table.table import Table
 from tests.small_tables import put, small_table
 

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from maintenance.catalog import SetOption
-from maintenance.format.snapshot import CommitKind
+from maintenance.format.metadata.snapshot import CommitKind
 from maintenance.monitor.census import Census, Commit, take_census
 from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.second_compactor import compacts_alone, pause_beside
-from maintenance.operations.compact import compact
+from maintenance.operations.compaction.compact import compact
 from maintenance.options.own import BESIDE_OTHER_COMPACTORS
 from maintenance.table.table import Table
 from tests.deletion_vectors import ENABLED

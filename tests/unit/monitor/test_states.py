@@ -4,14 +4,14 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from maintenance.format.snapshot import serialize_snapshot
+from maintenance.format.metadata.snapshot import serialize_snapshot
 from maintenance.monitor.backlog import BacklogLimits, judge_backlog
 from maintenance.monitor.chain import snapshot_chain_intact
 from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.retention import retention_blockers
-from maintenance.operations.compact import compact
-from maintenance.operations.create_tag import create_tag
-from maintenance.operations.expire_snapshots import expire_snapshots
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.expiry.expire_snapshots import expire_snapshots
+from maintenance.operations.refs.create_tag import create_tag
 from maintenance.table.table import Table
 from tests.tables import create_table, keyed
 

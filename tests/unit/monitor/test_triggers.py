@@ -9,9 +9,9 @@ import pytest
 
 from maintenance.catalog import Schema, open_catalog
 from maintenance.monitor.triggers import CompactionNeed, Triggers, judge
-from maintenance.operations.compact import compact
-from maintenance.operations.delete import delete
-from maintenance.operations.produce_changelog import produce_changelog
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.compaction.produce_changelog import produce_changelog
+from maintenance.operations.rows.delete import delete
 from maintenance.table.shape import table_shape
 from maintenance.table.table import Table
 

@@ -5,12 +5,12 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from maintenance.format.index_manifest import IndexManifestEntry
+from maintenance.format.metadata.index_manifest import IndexManifestEntry
 from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.vectors import deletion_vectors_intact
-from maintenance.operations.compact import compact
-from maintenance.operations.delete import delete
-from maintenance.operations.rollback_to import rollback_to
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.refs.rollback_to import rollback_to
+from maintenance.operations.rows.delete import delete
 from maintenance.table.table import Table
 from tests.deletion_vectors import ENABLED, set_index
 from tests.foreign_commits import as_foreign, drop

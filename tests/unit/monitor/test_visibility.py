@@ -9,9 +9,9 @@ from maintenance.catalog import SetOption
 from maintenance.monitor.backlog import BacklogLimits, judge_backlog
 from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.triggers import CompactionNeed, compaction_need
-from maintenance.operations.compact import compact
-from maintenance.operations.expire_snapshots import expire_snapshots
-from maintenance.operations.rewrite_file_index import rewrite_file_index
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.expiry.expire_snapshots import expire_snapshots
+from maintenance.operations.indexes.rewrite_file_index import rewrite_file_index
 from maintenance.table.table import Table
 from tests.tables import create_table, get_table, keyed, open_warehouse, state
 

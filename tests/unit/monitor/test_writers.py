@@ -6,10 +6,10 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maintenance.format.snapshot import CommitKind
+from maintenance.format.metadata.snapshot import CommitKind
 from maintenance.monitor.census import Census, Commit, Interleaving, find_interleaving, take_census
 from maintenance.monitor.writers import judge_writers, no_bucket_overlap, single_compactor, writers_are_write_only
-from maintenance.operations.compact import compact
+from maintenance.operations.compaction.compact import compact
 from tests.tables import create_table, keyed
 
 BATCH = 2**63 - 1

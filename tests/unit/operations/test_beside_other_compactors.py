@@ -9,12 +9,12 @@ import pytest
 
 from maintenance.catalog import SetOption
 from maintenance.errors import ErrorClass, OptionError
-from maintenance.operations.compact import compact
-from maintenance.operations.compact_database import compact_database, plan_compact_database
-from maintenance.operations.giving_way import rival, seconds_to_wait
-from maintenance.operations.produce_changelog import produce_changelog
-from maintenance.operations.rewrite_file_index import rewrite_file_index
-from maintenance.operations.stored_plan import apply_compact, plan_compact
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.compaction.giving_way import rival, seconds_to_wait
+from maintenance.operations.compaction.produce_changelog import produce_changelog
+from maintenance.operations.databases.compact_database import compact_database, plan_compact_database
+from maintenance.operations.indexes.rewrite_file_index import rewrite_file_index
+from maintenance.operations.plans.stored_plan import apply_compact, plan_compact
 from maintenance.options.own import BESIDE_OTHER_COMPACTORS
 from maintenance.table.table import Table
 from tests.deletion_vectors import ENABLED

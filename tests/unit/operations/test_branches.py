@@ -7,13 +7,13 @@ import pytest
 from maintenance.catalog import Schema, SetOption, open_catalog
 from maintenance.errors import AlreadyExistsError, NotFoundError, OptionError
 from maintenance.metadata.branches import Branches
-from maintenance.operations.create_branch import create_branch
-from maintenance.operations.create_tag import create_tag
-from maintenance.operations.delete_branch import delete_branch
-from maintenance.operations.expire_snapshots import expire_snapshots
-from maintenance.operations.fast_forward import fast_forward
-from maintenance.operations.rename_branch import rename_branch
-from maintenance.operations.rollback_to import rollback_to
+from maintenance.operations.expiry.expire_snapshots import expire_snapshots
+from maintenance.operations.refs.create_branch import create_branch
+from maintenance.operations.refs.create_tag import create_tag
+from maintenance.operations.refs.delete_branch import delete_branch
+from maintenance.operations.refs.fast_forward import fast_forward
+from maintenance.operations.refs.rename_branch import rename_branch
+from maintenance.operations.refs.rollback_to import rollback_to
 from maintenance.table.table import Table
 from tests.small_tables import put, rows, rows_at, small_table, table_in
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from maintenance.format.snapshot import CommitKind
-from maintenance.operations.compact import compact
-from maintenance.operations.compact_report import CompactReport
+from maintenance.format.metadata.snapshot import CommitKind
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.compaction.report import CompactReport
 from maintenance.table.table import Table
 from tests.tables import create_table, data_files, files_on_disk, live
 

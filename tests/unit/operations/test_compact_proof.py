@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 
 from maintenance.errors import OptionError
-from maintenance.operations.compact import compact
-from maintenance.operations.compact_database import (
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.compaction.produce_changelog import produce_changelog
+from maintenance.operations.compaction.report import CompactReport
+from maintenance.operations.databases.compact_database import (
     TableChoice,
     apply_compact_database,
     compact_database,
     plan_compact_database,
 )
-from maintenance.operations.compact_report import CompactReport
-from maintenance.operations.produce_changelog import produce_changelog
-from maintenance.operations.step_plans import apply_changelog, plan_changelog
-from maintenance.operations.stored_plan import apply_compact, plan_compact
+from maintenance.operations.plans.step_plans import apply_changelog, plan_changelog
+from maintenance.operations.plans.stored_plan import apply_compact, plan_compact
 from maintenance.options.own import COMPACTION_PROOF
 from maintenance.table.table import Table
 from tests.tables import create_table, keyed, open_warehouse

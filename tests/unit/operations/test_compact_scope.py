@@ -7,15 +7,15 @@ import pyarrow as pa
 import pytest
 
 from maintenance.errors import ConflictError, OptionError
-from maintenance.operations.compact import compact
-from maintenance.operations.compact_database import (
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.compaction.report import CompactReport
+from maintenance.operations.databases.compact_database import (
     TableChoice,
     apply_compact_database,
     compact_database,
     plan_compact_database,
 )
-from maintenance.operations.compact_report import CompactReport
-from maintenance.operations.stored_plan import StoredPlan, plan_compact
+from maintenance.operations.plans.stored_plan import StoredPlan, plan_compact
 from maintenance.table.table import Table
 from tests.tables import create_table, keyed, live, open_warehouse
 

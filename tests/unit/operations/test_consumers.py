@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from maintenance.errors import CorruptFileError, NotFoundError, OptionError
-from maintenance.operations.clear_consumers import clear_consumers
-from maintenance.operations.expire_snapshots import expire_snapshots
-from maintenance.operations.reset_consumer import reset_consumer
+from maintenance.operations.expiry.expire_snapshots import expire_snapshots
+from maintenance.operations.refs.clear_consumers import clear_consumers
+from maintenance.operations.refs.reset_consumer import reset_consumer
 from maintenance.table.table import Table
 from tests.small_tables import put, small_table
 

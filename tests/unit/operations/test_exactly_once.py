@@ -13,13 +13,13 @@ import pytest
 from maintenance.errors import CommitError
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata import commit_records
-from maintenance.operations.create_branch import create_branch
-from maintenance.operations.create_tag import create_tag
-from maintenance.operations.expire_snapshots import expire_snapshots
-from maintenance.operations.fast_forward import fast_forward
-from maintenance.operations.ingest import ingest
-from maintenance.operations.rollback_to import rollback_to
-from maintenance.spark.stream_sink import Batch, check_known
+from maintenance.operations.expiry.expire_snapshots import expire_snapshots
+from maintenance.operations.ingestion.ingest import ingest
+from maintenance.operations.ingestion.stream_sink import Batch, check_known
+from maintenance.operations.refs.create_branch import create_branch
+from maintenance.operations.refs.create_tag import create_tag
+from maintenance.operations.refs.fast_forward import fast_forward
+from maintenance.operations.refs.rollback_to import rollback_to
 from maintenance.table.table import Table
 from tests.no_room import no_room
 from tests.small_tables import batch, put, rows, small_table

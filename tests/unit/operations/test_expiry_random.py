@@ -10,10 +10,10 @@ from typing import TypeVar
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maintenance.operations.compact import compact
-from maintenance.operations.create_tag import create_tag
-from maintenance.operations.expire_snapshots import expire_snapshots
-from maintenance.operations.expire_tags import expire_tags
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.expiry.expire_snapshots import expire_snapshots
+from maintenance.operations.expiry.expire_tags import expire_tags
+from maintenance.operations.refs.create_tag import create_tag
 from tests.models.reachable import files_on_disk, unreachable_files
 from tests.models.snapshot_expiry import expired_until
 from tests.small_tables import put, rows, rows_at, rows_of_tag, set_commit_time, small_table

@@ -18,21 +18,21 @@ from hypothesis import strategies as st
 
 from maintenance.catalog import Catalog, RemoveOption, Schema, SetOption, open_catalog
 from maintenance.errors import PaimonError
-from maintenance.operations.clear_consumers import clear_consumers
-from maintenance.operations.compact import compact
-from maintenance.operations.create_branch import create_branch
-from maintenance.operations.create_tag import create_tag
-from maintenance.operations.delete_branch import delete_branch
-from maintenance.operations.delete_tag import delete_tag
-from maintenance.operations.drop_partitions import drop_partitions
-from maintenance.operations.expire_snapshots import expire_snapshots
-from maintenance.operations.fast_forward import fast_forward
-from maintenance.operations.rename_branch import rename_branch
-from maintenance.operations.rename_tag import rename_tag
-from maintenance.operations.replace_tag import replace_tag
-from maintenance.operations.reset_consumer import reset_consumer
-from maintenance.operations.rollback_to import rollback_to
-from maintenance.operations.stored_plan import StoredPlan, plan_compact
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.expiry.expire_snapshots import expire_snapshots
+from maintenance.operations.plans.stored_plan import StoredPlan, plan_compact
+from maintenance.operations.refs.clear_consumers import clear_consumers
+from maintenance.operations.refs.create_branch import create_branch
+from maintenance.operations.refs.create_tag import create_tag
+from maintenance.operations.refs.delete_branch import delete_branch
+from maintenance.operations.refs.delete_tag import delete_tag
+from maintenance.operations.refs.fast_forward import fast_forward
+from maintenance.operations.refs.rename_branch import rename_branch
+from maintenance.operations.refs.rename_tag import rename_tag
+from maintenance.operations.refs.replace_tag import replace_tag
+from maintenance.operations.refs.reset_consumer import reset_consumer
+from maintenance.operations.refs.rollback_to import rollback_to
+from maintenance.operations.rows.drop_partitions import drop_partitions
 from maintenance.table.stream import TableStream
 from maintenance.table.table import Table
 from tests.hostile_names import names

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from maintenance.catalog import Schema
 from maintenance.errors import OptionError, PaimonError
-from maintenance.operations.compact import compact
-from maintenance.operations.create_tag import create_tag
-from maintenance.operations.expire_partitions import expire_partitions
-from maintenance.operations.expire_snapshots import expire_snapshots
-from maintenance.operations.expire_tags import expire_tags
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.expiry.expire_partitions import expire_partitions
+from maintenance.operations.expiry.expire_snapshots import expire_snapshots
+from maintenance.operations.expiry.expire_tags import expire_tags
+from maintenance.operations.refs.create_tag import create_tag
 from maintenance.table.stream import TableStream
 from maintenance.table.table import Table
 from tests.tables import create_table, keyed, open_warehouse, state

@@ -17,9 +17,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from maintenance.commit.overwrite import Overwrite
 from maintenance.errors import OptionError, UnsupportedError
-from maintenance.operations.compact import compact
-from maintenance.operations.compact_report import CompactReport
-from maintenance.operations.expire_snapshots import expire_snapshots
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.compaction.report import CompactReport
+from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.table.table import Table
 from tests.models.keyed_rows import KeyedRows, Row
 from tests.tables import create_table, data_files, files_on_disk, get_table, live, open_warehouse

@@ -10,16 +10,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import maintenance.compaction.postpone as postpone
-import maintenance.operations.compact_postponed as compact_postponed
+import maintenance.operations.compaction.postponed as compact_postponed
 from maintenance.catalog import SetOption
 from maintenance.compaction.postpone import PostponeCompaction
-from maintenance.format.data_file import FileSource
-from maintenance.format.manifest import FileKind, ManifestEntry
-from maintenance.operations.arrivals import MOVE_FIRST, Arrivals
-from maintenance.operations.compact import compact
-from maintenance.operations.expire_snapshots import expire_snapshots
-from maintenance.operations.fsck import fsck
-from maintenance.operations.rewrite_file_index import rewrite_file_index
+from maintenance.format.metadata.data_file import FileSource
+from maintenance.format.metadata.manifest import FileKind, ManifestEntry
+from maintenance.operations.checks.fsck import fsck
+from maintenance.operations.compaction.arrivals import MOVE_FIRST, Arrivals
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.expiry.expire_snapshots import expire_snapshots
+from maintenance.operations.indexes.rewrite_file_index import rewrite_file_index
 from maintenance.table.table import Table
 from maintenance.write.context import wall_clock_millis
 from maintenance.write.message import CommitMessage

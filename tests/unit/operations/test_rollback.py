@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from maintenance.errors import AlreadyExistsError, NotFoundError, OptionError
-from maintenance.operations.create_tag import create_tag
-from maintenance.operations.delete_tag import delete_tag
-from maintenance.operations.expire_snapshots import expire_snapshots
-from maintenance.operations.rename_tag import rename_tag
-from maintenance.operations.replace_tag import replace_tag
-from maintenance.operations.rollback_to import rollback_to
+from maintenance.operations.expiry.expire_snapshots import expire_snapshots
+from maintenance.operations.refs.create_tag import create_tag
+from maintenance.operations.refs.delete_tag import delete_tag
+from maintenance.operations.refs.rename_tag import rename_tag
+from maintenance.operations.refs.replace_tag import replace_tag
+from maintenance.operations.refs.rollback_to import rollback_to
 from maintenance.table.table import Table
 from tests.models.reachable import unreachable_files
 from tests.small_tables import put, rows, rows_of_tag, set_commit_time, small_table

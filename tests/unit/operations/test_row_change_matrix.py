@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from maintenance.errors import UnsupportedError
-from maintenance.format.snapshot import CommitKind
-from maintenance.operations.compact import compact
-from maintenance.operations.create_branch import create_branch
-from maintenance.operations.fsck import fsck
-from maintenance.operations.merge_clauses import Clause
+from maintenance.format.metadata.snapshot import CommitKind
+from maintenance.operations.checks.fsck import fsck
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.refs.create_branch import create_branch
+from maintenance.operations.rows.merge_clauses import Clause
 from maintenance.table.table import Table
 from tests.models.reachable import unreachable_files
 from tests.tables import create_table, keyed, live_files, state

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from maintenance.errors import ConflictError, UnsupportedError
-from maintenance.operations.compact import compact
-from maintenance.operations.fsck import fsck
-from maintenance.operations.merge_clauses import Clause
+from maintenance.operations.checks.fsck import fsck
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.rows.merge_clauses import Clause
 from maintenance.table.table import Table
 from tests.models.reachable import unreachable_files
 from tests.tables import create_table, get_table, keyed, state

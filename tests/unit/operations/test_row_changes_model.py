@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from maintenance.operations.compact import compact
-from maintenance.operations.expire_snapshots import expire_snapshots
-from maintenance.operations.fsck import fsck
+from maintenance.operations.checks.fsck import fsck
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.table.table import Table
 from tests.models.reachable import unreachable_files
 from tests.tables import create_table, get_table

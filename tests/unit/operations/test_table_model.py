@@ -14,11 +14,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from maintenance.bucket.fixed import assign_buckets
 from maintenance.catalog import RemoveOption, SetOption
-from maintenance.format.snapshot import CommitKind, Snapshot
-from maintenance.operations.compact import compact
-from maintenance.operations.create_tag import create_tag
-from maintenance.operations.expire_snapshots import expire_snapshots
-from maintenance.operations.rewrite_file_index import rewrite_file_index
+from maintenance.format.metadata.snapshot import CommitKind, Snapshot
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.expiry.expire_snapshots import expire_snapshots
+from maintenance.operations.indexes.rewrite_file_index import rewrite_file_index
+from maintenance.operations.refs.create_tag import create_tag
 from maintenance.options import table as table_options
 from maintenance.table.table import Table
 from maintenance.types.row_kind import KIND_TEXTS

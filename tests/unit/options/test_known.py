@@ -8,8 +8,8 @@ import pytest
 from maintenance.catalog import Schema, SetOption
 from maintenance.errors import OptionError
 from maintenance.metadata.schemas import Schemas
-from maintenance.operations.compact import compact
-from maintenance.operations.expire_snapshots import expire_snapshots
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.options.known import known_options
 from tests.tables import KEYED, create_table, get_table, keyed, open_warehouse, state
 

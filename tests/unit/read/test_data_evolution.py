@@ -13,7 +13,7 @@ import pytest
 from maintenance.commit.commit import commit_compact
 from maintenance.commit.identity import CommitIdentity
 from maintenance.errors import CorruptFileError, PredicateError, SchemaError
-from maintenance.format.data_file import DataFileMeta
+from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.table.table import Table
 from maintenance.write.message import CommitMessage
 from tests.deletion_vectors import ENABLED, MODIFIABLE, delete_rows

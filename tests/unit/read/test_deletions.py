@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from maintenance.commit.commit import commit_compact
 from maintenance.commit.identity import CommitIdentity
 from maintenance.errors import CorruptFileError
-from maintenance.format.data_file import DataFileMeta
-from maintenance.format.index_manifest import DELETION_VECTORS_INDEX, DeletionVectorRange
-from maintenance.format.system_fields import ROW_ID
-from maintenance.operations.compact import compact
+from maintenance.format.metadata.data_file import DataFileMeta
+from maintenance.format.metadata.index_manifest import DELETION_VECTORS_INDEX, DeletionVectorRange
+from maintenance.format.rows.system_fields import ROW_ID
+from maintenance.operations.compaction.compact import compact
 from maintenance.predicate.sql import parse
 from maintenance.read.data_file import DataFileReader, ReadContext
 from maintenance.table.table import Table

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from maintenance.catalog.schema_change import AddColumn, DropColumn, RenameColumn, SchemaChange, SetOption
 from maintenance.format.file_index.kinds import KINDS
-from maintenance.operations.explain_scan import explain_scan
-from maintenance.operations.rewrite_file_index import rewrite_file_index
+from maintenance.metastore.schema_change import AddColumn, DropColumn, RenameColumn, SchemaChange, SetOption
+from maintenance.operations.checks.explain_scan import explain_scan
+from maintenance.operations.indexes.rewrite_file_index import rewrite_file_index
 from maintenance.predicate.sql import to_sql
 from maintenance.predicate.tree import Predicate, columns_of
 from maintenance.table.table import Table

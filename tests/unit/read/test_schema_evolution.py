@@ -28,8 +28,8 @@ from maintenance.catalog import (
     after,
 )
 from maintenance.errors import ConflictError, DataError
-from maintenance.operations.compact import compact
-from maintenance.operations.rewrite_file_index import rewrite_file_index
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.indexes.rewrite_file_index import rewrite_file_index
 from maintenance.predicate.tree import And, Compare, In, IsNull, Not, Or, Predicate
 from maintenance.table.rows import read_splits
 from maintenance.table.table import Table

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 from maintenance.catalog import open_catalog
-from maintenance.catalog.schema_change import RenameColumn, UpdateColumnType
 from maintenance.errors import CorruptFileError
+from maintenance.metastore.schema_change import RenameColumn, UpdateColumnType
 from maintenance.read.data_file import DataFileReader, ReadContext
 from maintenance.read.small_files import batches_of_files
 from maintenance.table.table import Table

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maintenance.format.binary_row import EMPTY_ROW
-from maintenance.format.data_file import DataFileMeta
+from maintenance.format.metadata.data_file import DataFileMeta
+from maintenance.format.rows.binary_row import EMPTY_ROW
 from maintenance.merge.engine import MergeEngine
 from maintenance.merge.ordered import group_by_key
 from maintenance.read.data_file import DataFileReader, ReadContext

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from maintenance.operations.compact import compact
+from maintenance.operations.compaction.compact import compact
 from maintenance.table.table import Table
 from tests.tables import create_table, keyed, state
 

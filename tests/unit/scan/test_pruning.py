@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maintenance.operations.compact import compact
+from maintenance.operations.compaction.compact import compact
 from maintenance.predicate.tree import Compare, In, Predicate, columns_of
 from maintenance.scan.plan import ScanPlan
 from maintenance.table.rows import read_splits

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maintenance.errors import NotFoundError, OptionError, PaimonError
-from maintenance.format.snapshot import CommitKind, Snapshot
-from maintenance.format.tag import Tag
+from maintenance.format.metadata.snapshot import CommitKind, Snapshot
+from maintenance.format.metadata.tag import Tag
 from maintenance.scan.auto_tag import AutoTagNames
 from maintenance.scan.history import History
 from maintenance.scan.startup import (

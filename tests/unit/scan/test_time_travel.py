@@ -8,9 +8,9 @@ import pytest
 
 from maintenance.catalog import SetOption
 from maintenance.errors import NotFoundError, OptionError, UnsupportedError
-from maintenance.format.snapshot import serialize_snapshot
-from maintenance.operations.create_tag import create_tag
-from maintenance.operations.expire_snapshots import expire_snapshots
+from maintenance.format.metadata.snapshot import serialize_snapshot
+from maintenance.operations.expiry.expire_snapshots import expire_snapshots
+from maintenance.operations.refs.create_tag import create_tag
 from maintenance.table.table import Table
 from tests.tables import create_table, get_table, keyed, open_warehouse, state
 

@@ -8,15 +8,15 @@ import pyarrow as pa
 import pytest
 
 from maintenance.errors import CorruptFileError
-from maintenance.format.index_manifest import DELETION_VECTORS_INDEX
-from maintenance.operations.audit_changelog import audit_changelog
-from maintenance.operations.compact import compact
-from maintenance.operations.delete import delete
-from maintenance.operations.fsck import fsck
-from maintenance.operations.produce_changelog import produce_changelog
-from maintenance.operations.rollback_to import rollback_to
-from maintenance.operations.stored_plan import plan_compact
-from maintenance.operations.way_back import way_back
+from maintenance.format.metadata.index_manifest import DELETION_VECTORS_INDEX
+from maintenance.operations.checks.audit_changelog import audit_changelog
+from maintenance.operations.checks.fsck import fsck
+from maintenance.operations.checks.way_back import way_back
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.compaction.produce_changelog import produce_changelog
+from maintenance.operations.plans.stored_plan import plan_compact
+from maintenance.operations.refs.rollback_to import rollback_to
+from maintenance.operations.rows.delete import delete
 from maintenance.table.table import Table
 from tests.deletion_vectors import ENABLED, copied, delete_rows, set_index
 from tests.tables import create_table, live

@@ -8,7 +8,7 @@ import pytest
 
 from maintenance.catalog import SetOption
 from maintenance.errors import NotFoundError, OptionError, SchemaError, UnsupportedError
-from maintenance.operations.create_tag import create_tag
+from maintenance.operations.refs.create_tag import create_tag
 from maintenance.table.system.audit_log import AuditLogView
 from maintenance.table.table import Table
 from tests.small_tables import branch_from_tag

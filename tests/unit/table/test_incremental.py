@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 
 from maintenance.errors import OptionError, PredicateError, UnsupportedError
-from maintenance.operations.compact import compact
-from maintenance.operations.create_tag import create_tag
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.refs.create_tag import create_tag
 from maintenance.table.system.audit_log import AuditLogView
 from maintenance.table.table import Table
 from tests.tables import create_table, get_table, keyed, open_warehouse

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from maintenance.commit.commit import commit_append
 from maintenance.commit.identity import CommitIdentity
 from maintenance.errors import DataError
-from maintenance.operations.compact import compact
+from maintenance.operations.compaction.compact import compact
 from maintenance.table.rows import read_splits
 from maintenance.table.table import Table
 from maintenance.types.row_kind import RowKind

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from maintenance.catalog import Schema
 from maintenance.errors import DataError, PredicateError
-from maintenance.format.column_stats import stats_values
+from maintenance.format.metadata.column_stats import stats_values
 from maintenance.table.table import Table
 from maintenance.types.arrow import arrow_type
 from maintenance.types.data_type import DataType

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maintenance.errors import NotFoundError, OptionError, UnsupportedError
-from maintenance.operations.compact import compact
-from maintenance.operations.expire_snapshots import expire_snapshots
-from maintenance.operations.produce_changelog import produce_changelog
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.compaction.produce_changelog import produce_changelog
+from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.scan.stream_position import Limits, Position
 from maintenance.table.stream import TableStream
 from maintenance.table.table import Table

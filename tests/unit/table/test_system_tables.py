@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from maintenance.catalog import Catalog, Schema, SetOption, open_catalog
 from maintenance.errors import CorruptFileError, NotFoundError, OptionError, PredicateError
-from maintenance.format.snapshot import serialize_snapshot
-from maintenance.operations.compact import compact
-from maintenance.operations.create_tag import create_tag
+from maintenance.format.metadata.snapshot import serialize_snapshot
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.refs.create_tag import create_tag
 from maintenance.table.system.hash_order import hash_order
 from maintenance.table.system.registry import SYSTEM_TABLES
 from maintenance.table.system.tags import iso_duration

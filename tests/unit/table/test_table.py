@@ -17,7 +17,7 @@ from maintenance.errors import (
     SchemaError,
     UnsupportedError,
 )
-from maintenance.operations.compact import compact
+from maintenance.operations.compaction.compact import compact
 from maintenance.table.shape import table_shape
 from maintenance.table.table import Table, new_commit_user
 from maintenance.types.arrow import arrow_type

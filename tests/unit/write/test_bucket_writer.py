@@ -13,7 +13,7 @@ from maintenance.bucket.fixed import assign_buckets
 from maintenance.commit.commit import commit_append
 from maintenance.commit.identity import CommitIdentity
 from maintenance.errors import DataError
-from maintenance.format.key import key_reader
+from maintenance.format.rows.key import key_reader
 from maintenance.table.table import Table
 from maintenance.types.row_kind import kinds_of_texts
 from maintenance.write.rows import conform

@@ -14,9 +14,9 @@ from maintenance.bucket.cross_partition import route
 from maintenance.catalog import open_catalog
 from maintenance.commit.overwrite import Overwrite
 from maintenance.errors import OptionError, UnsupportedError
-from maintenance.format.binary_row import row_array, serialize_rows
-from maintenance.operations.compact import compact
-from maintenance.operations.fsck import fsck
+from maintenance.format.rows.binary_row import row_array, serialize_rows
+from maintenance.operations.checks.fsck import fsck
+from maintenance.operations.compaction.compact import compact
 from maintenance.table.table import Table
 from maintenance.types.data_type import parse_type
 from tests.golden.case import extract

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 
 from maintenance.errors import CorruptFileError
-from maintenance.format.hash_index import parse_hash_index, serialize_hash_index
-from maintenance.operations.compact import compact
-from maintenance.operations.expire_snapshots import expire_snapshots
+from maintenance.format.metadata.hash_index import parse_hash_index, serialize_hash_index
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.table.table import Table
 from tests.tables import create_table, get_table, keyed, live, state
 

@@ -12,11 +12,11 @@ from maintenance.commit.commit import commit_compact
 from maintenance.commit.identity import CommitIdentity
 from maintenance.compaction.postpone import PostponeTask, distribute, in_order, leaving
 from maintenance.errors import DataError, OptionError
-from maintenance.operations.compact import compact
-from maintenance.operations.compact_plan import CompactionScope
-from maintenance.operations.compact_postponed import plan_postponed
-from maintenance.operations.expire_snapshots import expire_snapshots
-from maintenance.operations.fsck import fsck
+from maintenance.operations.checks.fsck import fsck
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.compaction.plan import CompactionScope
+from maintenance.operations.compaction.postponed import plan_postponed
+from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.read.data_file import ReadContext
 from maintenance.table.table import Table
 from maintenance.write.context import wall_clock_millis

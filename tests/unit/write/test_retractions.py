@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 from maintenance.errors import DataError
-from maintenance.operations.compact import compact
-from maintenance.operations.ingest import ingest
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.ingestion.ingest import ingest
 from maintenance.spark.frame_write import FrameWrite
 from maintenance.table.table import Table
 from tests.tables import create_table, files_on_disk, get_table

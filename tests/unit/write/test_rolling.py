@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from maintenance.errors import DataError, OptionError
-from maintenance.format.binary_row import EMPTY_ROW, parse_row
-from maintenance.format.column_stats import stats_values
-from maintenance.format.data_file import DataFileMeta, FileSource
+from maintenance.format.metadata.column_stats import stats_values
+from maintenance.format.metadata.data_file import DataFileMeta, FileSource
+from maintenance.format.rows.binary_row import EMPTY_ROW, parse_row
 from maintenance.table.table import Table
 from maintenance.write.context import FileNames
 from maintenance.write.file_index import index_names

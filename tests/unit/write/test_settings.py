@@ -9,10 +9,10 @@ from pyarrow import orc
 
 from maintenance.catalog import Schema
 from maintenance.errors import OptionError, UnsupportedError
-from maintenance.format.binary_row import EMPTY_ROW
-from maintenance.format.column_stats import stats_values
-from maintenance.format.data_file import DataFileMeta
-from maintenance.operations.compact import compact
+from maintenance.format.metadata.column_stats import stats_values
+from maintenance.format.metadata.data_file import DataFileMeta
+from maintenance.format.rows.binary_row import EMPTY_ROW
+from maintenance.operations.compaction.compact import compact
 from maintenance.table.table import Table
 from maintenance.write.settings import file_settings, stats_mode
 from tests.tables import KEYED, create_table, get_table, keyed, live_files, open_warehouse, state

@@ -1,0 +1,1 @@
+"""Asset checks, run from the UI or reported by a sensor."""

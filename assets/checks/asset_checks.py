@@ -1,0 +1,126 @@
+"""Asset checks: what can be proved of a table, apart from running its steps."""
+
+from typing import Any
+
+import dagster as dg
+
+from assets import keys
+from assets.project.config import TableConfig
+from assets.project.step_config import AuditConfig, FsckConfig
+from assets.steps.failures import told_as_failure
+from assets.steps.resources import PaimonCatalog, Spark
+from maintenance.operations.checks.audit_changelog import AuditReport, audit_changelog
+from maintenance.operations.checks.faults import Fault, FaultKind
+from maintenance.operations.checks.fsck import FsckReport, fsck
+
+CHANGELOG_HOLDS = "changelog_holds"
+FSCK = "fsck"
+_FAULTS_SHOWN = 1000
+# Faults with which this project reads and writes the table all the same, apart from what it does not support.
+_WARNINGS = (FaultKind.HINT, FaultKind.STRAY, FaultKind.UNSUPPORTED)
+
+
+def changelog_check(table: TableConfig) -> dg.AssetChecksDefinition:
+    """Whether the table's changelog turns the rows of one snapshot into those of another.
+
+    It reads two states and the changes between them, so it is no part of the table's own job.
+    """
+
+    @dg.asset_check(
+        asset=keys.asset_key(table.identifier),
+        name=CHANGELOG_HOLDS,
+        description="The changelog turns the rows of one snapshot into those of another, key by key.",
+        pool=keys.pool(table.identifier),
+    )
+    def changelog_holds(
+        context: dg.AssetCheckExecutionContext, config: AuditConfig, catalog: PaimonCatalog, spark: Spark
+    ) -> dg.AssetCheckResult:
+        with told_as_failure(context, lambda: catalog.place_of(table.identifier)):
+            opened = catalog.get_table(table.identifier)  # before Spark is started for nothing
+            report = audit_changelog(spark.session(), opened, config.start, config.end)
+            context.log.info(str(report))
+            metadata = {**_metadata(report), **spark.metadata()}
+            return dg.AssetCheckResult(passed=report.holds, description=str(report), metadata=metadata)
+
+    return changelog_holds
+
+
+def _metadata(report: AuditReport) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "from snapshot": report.start,
+        "to snapshot": report.end,
+        "kind": "complete" if report.complete else "net",
+        "changes": report.changes,
+        "keys": report.keys,
+        "wrong keys": report.wrong_keys,
+        "files without changelog": report.pending_files,
+        "seconds": round(report.seconds, 3),
+    }
+    if report.first_bad is not None:
+        found["first bad snapshot"] = report.first_bad
+    if report.examples:
+        rows = [
+            dg.TableRecord({"key": e.key, "what": str(e.what), "kind": e.kind, "snapshot": e.snapshot_id or 0})
+            for e in report.examples
+        ]
+        found["examples"] = dg.MetadataValue.table(rows)
+    return found
+
+
+def fsck_check(table: TableConfig) -> dg.AssetChecksDefinition:
+    """Whether everything that the table's metadata names is there and whole; changes nothing."""
+
+    @dg.asset_check(
+        asset=keys.asset_key(table.identifier),
+        name=FSCK,
+        description="Hints, snapshots, manifests and files are there and fit together; deep: every file can be read.",
+        pool=keys.pool(table.identifier),  # an expiry meanwhile would look like loss
+    )
+    def fsck_holds(
+        context: dg.AssetCheckExecutionContext, config: FsckConfig, catalog: PaimonCatalog, spark: Spark
+    ) -> dg.AssetCheckResult:
+        with told_as_failure(context, lambda: catalog.place_of(table.identifier)):
+            file_io, location = catalog.place_of(table.identifier)
+            session = spark.session() if config.deep else None
+            report = fsck(file_io, location, deep=config.deep, spark=session, progress=context.log.info)
+            return dg.AssetCheckResult(
+                passed=report.healthy,
+                severity=_severity(report),
+                description=_fsck_told(report),
+                metadata={**_fsck_metadata(report), **spark.metadata()},
+            )
+
+    return fsck_holds
+
+
+def _severity(report: FsckReport) -> dg.AssetCheckSeverity:
+    warnings = all(fault.kind in _WARNINGS for fault in report.faults)
+    return dg.AssetCheckSeverity.WARN if warnings else dg.AssetCheckSeverity.ERROR
+
+
+def _fsck_told(report: FsckReport) -> str:
+    if report.healthy:
+        notes = f" Harmless findings: {len(report.notes)}." if report.notes else ""
+        return f"{report.states} states and {report.data_files} data files are whole.{notes}"
+    first = report.faults[0]
+    return f"{len(report.faults)} faults, the first: {first.object}: {first.detail}. Next step: {first.fix}"
+
+
+def _fsck_metadata(report: FsckReport) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "faults": len(report.faults),
+        "states": report.states,
+        "manifests": report.manifests,
+        "index files": report.index_files,
+        "data files": report.data_files,
+        "data files read": report.read_files,
+        "seconds": round(report.seconds, 3),
+    }
+    for name, faults in (("table of faults", report.faults), ("harmless findings", report.notes)):
+        if faults:
+            found[name] = dg.MetadataValue.table([_record(fault) for fault in faults[:_FAULTS_SHOWN]])
+    return found
+
+
+def _record(fault: Fault) -> dg.TableRecord:
+    return dg.TableRecord({"kind": fault.kind.value, "object": fault.object, "detail": fault.detail, "fix": fault.fix})

@@ -1,0 +1,135 @@
+"""The judgements over a table as Dagster's asset checks: run from the UI, or reported by a sensor without a run."""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import dagster as dg
+
+from assets import keys
+from assets.checks.due import NOTHING_DUE, is_watched, location_of
+from assets.checks.judging import look_at
+from assets.project.config import TableConfig
+from assets.project.configuration import CONFIGURATION
+from assets.steps.failures import told_as_failure
+from assets.steps.resources import PaimonCatalog
+from maintenance.monitor.backlog import CHANGELOG_LAG, LEVEL0_BACKLOG, SMALL_FILES
+from maintenance.monitor.chain import SNAPSHOT_CHAIN_INTACT
+from maintenance.monitor.freshness import FRESHNESS
+from maintenance.monitor.judgement import Judgement
+from maintenance.monitor.quarantine import NOTHING_QUARANTINED
+from maintenance.monitor.readable import READABLE
+from maintenance.monitor.retention import RETENTION_BLOCKERS
+from maintenance.monitor.second_compactor import COMPACTS_ALONE
+from maintenance.monitor.vectors import DELETION_VECTORS_INTACT
+from maintenance.monitor.visibility import ROWS_VISIBLE
+from maintenance.monitor.writers import NO_BUCKET_OVERLAP, SINGLE_COMPACTOR, WRITERS_ARE_WRITE_ONLY
+
+DESCRIPTIONS = {
+    READABLE: "Metadata can be read, and the files that it names are there.",
+    SINGLE_COMPACTOR: "No two jobs compact the same buckets by turns.",
+    NO_BUCKET_OVERLAP: "No two writers write the same buckets by turns.",
+    WRITERS_ARE_WRITE_ONLY: "No writer compacts what it writes while others commit, too.",
+    COMPACTS_ALONE: "Nobody else compacts the table that we compact.",
+    DELETION_VECTORS_INTACT: "No deleted rows have come back.",
+    SNAPSHOT_CHAIN_INTACT: "No snapshot is missing, miscounted or committed twice.",
+    FRESHNESS: "A writer brought rows lately.",
+    NOTHING_QUARANTINED: "No rewrite of the table has failed its verification.",
+    ROWS_VISIBLE: "Batch reads see every committed row, or will soon.",
+    LEVEL0_BACKLOG: "No bucket has too many files that only a merge makes readable.",
+    SMALL_FILES: "Most files have a decent size.",
+    CHANGELOG_LAG: "Changes come into the changelog soon.",
+    RETENTION_BLOCKERS: "No consumer or tag holds snapshots back for too long.",
+    NOTHING_DUE: "No compaction is due that nobody will start.",
+}
+# What endangers the table, or makes reads of it wrong; the rest costs time or space.
+_SEVERE = (
+    READABLE,
+    CONFIGURATION,
+    SINGLE_COMPACTOR,
+    NO_BUCKET_OVERLAP,
+    WRITERS_ARE_WRITE_ONLY,
+    DELETION_VECTORS_INTACT,
+    SNAPSHOT_CHAIN_INTACT,
+    NOTHING_QUARANTINED,
+    ROWS_VISIBLE,
+)
+
+
+def evaluation(asset: dg.AssetKey, judgement: Judgement) -> dg.AssetCheckEvaluation:
+    """A judgement as an event that needs no run."""
+    return dg.AssetCheckEvaluation(
+        asset_key=asset,
+        check_name=judgement.check,
+        passed=judgement.passed,
+        severity=_severity(judgement),
+        description=_told(judgement),
+        metadata=_metadata(judgement),
+    )
+
+
+def check_result(asset: dg.AssetKey, judgement: Judgement) -> dg.AssetCheckResult:
+    """A judgement as the result of a check in a run."""
+    return dg.AssetCheckResult(
+        asset_key=asset,
+        check_name=judgement.check,
+        passed=judgement.passed,
+        severity=_severity(judgement),
+        description=_told(judgement),
+        metadata=_metadata(judgement),
+    )
+
+
+def table_checks(config: TableConfig) -> dg.AssetChecksDefinition:
+    """The checks of a table, to be run from its page or by a job."""
+    key = keys.asset_key(config.identifier)
+
+    @dg.multi_asset_check(
+        name=keys.node(config.identifier, "checks"),
+        specs=[dg.AssetCheckSpec(name, asset=key, description=text) for name, text in DESCRIPTIONS.items()],
+        can_subset=True,
+    )
+    def checks(context: dg.AssetCheckExecutionContext, catalog: PaimonCatalog) -> Iterator[dg.AssetCheckResult]:
+        with told_as_failure(context, lambda: catalog.place_of(config.identifier)):
+            watched = is_watched(context.instance, location_of(context.run))
+            found = look_at(catalog, config, datetime.now(UTC), watched=watched)
+            if not found:
+                catalog.get_table(config.identifier)  # which says that it does not exist
+            wanted = {check.name for check in context.selected_asset_check_keys}
+            for judgement in found:
+                if judgement.check in wanted:
+                    yield check_result(key, judgement)
+            left = sorted(wanted - {judgement.check for judgement in found})
+            if left:
+                raise _not_judged(left, found)
+
+    return checks
+
+
+def _not_judged(checks: Sequence[str], found: Sequence[Judgement]) -> dg.Failure:
+    """The failure of a run that could not judge these checks, since the table cannot be read."""
+    reason = next(judgement for judgement in found if judgement.check == READABLE)
+    description = f"{', '.join(checks)} cannot be judged: {reason.summary}. Next step: {reason.fix}"
+    return dg.Failure(description, metadata={"next step": reason.fix}, allow_retries=False)
+
+
+def _severity(judgement: Judgement) -> dg.AssetCheckSeverity:
+    severe = judgement.severe or judgement.check in _SEVERE
+    return dg.AssetCheckSeverity.ERROR if severe else dg.AssetCheckSeverity.WARN
+
+
+def _told(judgement: Judgement) -> str:
+    end = "" if judgement.summary.endswith((".", "?")) else "."
+    return f"{judgement.summary}{end} {judgement.fix}" if judgement.fix else judgement.summary
+
+
+def _metadata(judgement: Judgement) -> dict[str, Any]:
+    metadata: dict[str, Any] = {"next step": judgement.fix} if judgement.fix else {}
+    for name, value in judgement.details.items():
+        if isinstance(value, (int, float, str)):
+            metadata[name.replace("_", " ")] = value
+        elif value and all(isinstance(row, dict) for row in value):
+            metadata[name.replace("_", " ")] = dg.MetadataValue.table([dg.TableRecord(row) for row in value])
+        else:
+            metadata[name.replace("_", " ")] = dg.MetadataValue.json(list(value))
+    return metadata

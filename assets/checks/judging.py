@@ -1,0 +1,146 @@
+"""Judges a table, whatever state it is in.
+
+That a table cannot be read is a judgement as well: nothing that is wrong with a table raises here, and what can still
+be judged of it is judged.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from assets.checks.due import nothing_due
+from assets.project.config import TableConfig
+from assets.project.holdings import no_table, read_holdings
+from assets.steps.failures import NO_STATE
+from assets.steps.resources import PaimonCatalog
+from maintenance.errors import CorruptFileError, ErrorClass, NotFoundError
+from maintenance.monitor.backlog import CHANGELOG_LAG, LEVEL0_BACKLOG, SMALL_FILES, judge_backlog
+from maintenance.monitor.census import take_census
+from maintenance.monitor.chain import snapshot_chain_intact
+from maintenance.monitor.judgement import Judgement
+from maintenance.monitor.quarantine import nothing_quarantined
+from maintenance.monitor.readable import ReadFault, lost_files, readable
+from maintenance.monitor.retention import retention_blockers
+from maintenance.monitor.second_compactor import compacts_alone
+from maintenance.monitor.triggers import judge as compaction_need
+from maintenance.monitor.vectors import deletion_vectors_intact
+from maintenance.monitor.visibility import ROWS_VISIBLE
+from maintenance.monitor.writers import judge_writers
+from maintenance.operations.checks.way_back import way_back
+from maintenance.options.option import duration
+from maintenance.table.shape import table_shape
+from maintenance.table.table import Table
+
+COMMITS_LOOKED_AT = 100
+# The search for a state to go back to reads manifests; a sensor's tick has no time for more of them.
+_SEARCHED_BYTES = 8 << 20
+# A backlog that one of these reports is not reported a second time as a compaction that is due.
+_BACKLOGS = (ROWS_VISIBLE, LEVEL0_BACKLOG, SMALL_FILES, CHANGELOG_LAG)
+
+
+def look_at(catalog: PaimonCatalog, config: TableConfig, now: datetime, *, watched: bool) -> tuple[Judgement, ...]:
+    """Every judgement that can be made of a table, from metadata and listings; none of one still to be created here.
+
+    The first one is whether it can be read. What cannot be is looked at a second time before it counts: an expiry may
+    just have removed it.
+
+    Args: `now`: with a time zone; `watched`: the sensor is on that starts compactions.
+    """
+    looked = _looked(catalog, config, now, watched=watched)
+    if looked.faults:
+        looked = _looked(catalog, config, now, watched=watched)
+    if not looked.exists:
+        return ()
+    faults = list(looked.faults)
+    if faults and faults[0].damage:
+        faults[0] = _with_way_back(catalog, config.identifier, faults)
+    return (readable(faults), *looked.judgements)
+
+
+@dataclass(slots=True)
+class _Looked:
+    """What a look at a table yields.
+
+    Attributes:
+        faults: what could not be read, each once, in the order in which it was met.
+        exists: False for a table that this project is still to create.
+    """
+
+    judgements: list[Judgement] = field(default_factory=list)
+    faults: dict[ReadFault, None] = field(default_factory=dict)
+    exists: bool = True
+
+    def attempt(self, part: Callable[[], Iterable[Judgement]]) -> bool:
+        """Judge one part. Returns False, and notes why, if that cannot be done."""
+        try:
+            self.judgements += part()
+        except Exception as error:  # noqa: BLE001 - what is broken in one place must not hide the rest
+            self.faults[ReadFault.of(error)] = None
+            return False
+        return True
+
+
+def _looked(catalog: PaimonCatalog, config: TableConfig, now: datetime, *, watched: bool) -> _Looked:
+    looked = _Looked()
+    try:
+        table = catalog.get_table(config.identifier)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the table cannot be read
+        absent = isinstance(error, NotFoundError) and error.error_class == ErrorClass.USER
+        looked.exists = not (absent and config.columns)
+        looked.faults[_absent(catalog, config.identifier) if absent else ReadFault.of(error)] = None
+        return looked
+    held = duration(config.checks.max_held) if config.checks.max_held else None
+
+    def lost() -> Iterable[Judgement]:
+        snapshot = table.latest_snapshot()
+        looked.faults.update(dict.fromkeys([] if snapshot is None else lost_files(table, snapshot, now)))
+        return ()
+
+    # Where the current state cannot be read, every other part would only stumble over the same file.
+    if looked.attempt(lost):
+        looked.attempt(lambda: _judge_writers(config, table))
+        looked.attempt(lambda: [deletion_vectors_intact(table)])
+        looked.attempt(lambda: [nothing_quarantined(table)])
+        looked.attempt(lambda: [snapshot_chain_intact(table)])
+        looked.attempt(lambda: judge_backlog(table, config.checks.limits, now))
+        looked.attempt(lambda: [retention_blockers(table, now, max_age=held)])
+        looked.attempt(lambda: [_judge_need(config, table, looked.judgements, watched=watched)])
+    return looked
+
+
+def _absent(catalog: PaimonCatalog, identifier: str) -> ReadFault:
+    """The fault of a table that does not exist, with the name that may be meant."""
+    try:
+        found = no_table(identifier, read_holdings(catalog, [identifier.partition(".")[0]]))
+    except Exception as error:  # noqa: BLE001 - the database cannot be listed either
+        return ReadFault.of(error)
+    return ReadFault(found.found, identifier, found.fix, damage=False)
+
+
+def _with_way_back(catalog: PaimonCatalog, identifier: str, faults: Sequence[ReadFault]) -> ReadFault:
+    """The first fault; its next step names the state to go back to, unless the table is too large to look for one."""
+    first = faults[0]
+    try:
+        file_io, location = catalog.place_of(identifier)
+        metadata = sum(file.size for file in file_io.list_files(f"{location}/manifest"))
+        if metadata > _SEARCHED_BYTES:
+            return first
+        where = " ".join(fault.where for fault in faults)
+        back = way_back(file_io, location, CorruptFileError(first.found, where, first.fix))
+    except Exception:  # noqa: BLE001 - the table is damaged: what was found first is what has to be told
+        return first
+    return replace(first, fix=f"{first.fix} {NO_STATE if back is None else back.told}")
+
+
+def _judge_writers(config: TableConfig, table: Table) -> Iterable[Judgement]:
+    census = take_census(table, limit=COMMITS_LOOKED_AT)
+    conduct = table.copy(config.compaction.conduct)
+    alone = compacts_alone(conduct, census, automatic=config.compaction.automatic)
+    return (*judge_writers(table, census), alone)
+
+
+def _judge_need(config: TableConfig, table: Table, found: Iterable[Judgement], *, watched: bool) -> Judgement:
+    need = compaction_need(table, table_shape(table), config.compaction.triggers)
+    failed = {judgement.check for judgement in found if not judgement.passed}
+    told = next((check for check in _BACKLOGS if check in failed), None)
+    return nothing_due(config, need, watched=watched, told=told)

@@ -1,0 +1,1 @@
+"""What Dagster shows of a table: its page, numbers, health, partitions."""

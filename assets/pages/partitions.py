@@ -1,0 +1,187 @@
+"""Compaction as the state of partitions: what is compacted up to where, what has changed since, what a backfill redoes.
+
+Each partitioned table has more assets, over partitions that a sensor mirrors from the table. `<table>/partitions`
+is external: a new data version of a partition says that it has changed. `<table>/compaction` depends on it partition by
+partition, so that Dagster shows those as stale that changed since they were compacted; its data version is the snapshot
+up to which the partition is compacted. A run over many partitions is one compaction: it rewrites the stale ones alone.
+`<table>/changelog` is the same for the changelog, of tables whose changelog is made by a step.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+from urllib.parse import unquote
+
+import dagster as dg
+
+from assets import keys
+from assets.pages.metadata import report_metadata, report_numbers, shape_numbers
+from assets.project.config import TableConfig
+from assets.project.step_config import PartitionCompactConfig
+from assets.steps.account import BEFORE
+from assets.steps.failures import check_groups, told_as_failure
+from assets.steps.history import keep_account
+from assets.steps.resources import PaimonCatalog, Spark
+from maintenance.metadata.partition_path import partition_path
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.compaction.partition_choice import missing_partitions, not_found
+from maintenance.operations.compaction.produce_changelog import produce_changelog
+from maintenance.operations.compaction.report import PLANNED, CompactReport
+from maintenance.operations.partition_states import PartitionState, PartitionStates, partition_states
+from maintenance.table.table import Table
+
+# Dagster refuses partition keys that hold this.
+_FORBIDDEN = "..."
+_DIGEST = "digest of the files"
+
+
+def partitions_of(table: TableConfig) -> dg.DynamicPartitionsDefinition:
+    """The partitions of a table, mirrored by the sensor."""
+    return dg.DynamicPartitionsDefinition(name=keys.partitions(table.identifier))
+
+
+def key_of(spec: Mapping[str, str]) -> str:
+    """The partition key of a partition: its directory, ``day=2026-01-31/hour=7``."""
+    return partition_path(dict(spec)).replace(_FORBIDDEN, "%2E%2E%2E")
+
+
+def spec_of(key: str) -> dict[str, str]:
+    """The other way round."""
+    pairs = (part.partition("=") for part in key.split("/"))
+    return {unquote(name): unquote(text) for name, _, text in pairs}
+
+
+def state_metadata(state: PartitionState, snapshot: int) -> dict[str, Any]:
+    """A partition as it was at a snapshot: what a run and the sensor both record of it."""
+    return {"files": state.files, "bytes": state.bytes, "snapshot": snapshot, _DIGEST: state.digest}
+
+
+def recorded_digest(event: dg.AssetMaterialization) -> Any:
+    """The digest of the partition that an event records, or None."""
+    found = event.metadata.get(_DIGEST)
+    return None if found is None else found.value
+
+
+def state_asset(table: TableConfig) -> dg.AssetSpec:
+    """The partitions as the table's writers change them; the sensor observes them."""
+    return dg.AssetSpec(
+        keys.partition_states(table.identifier),
+        description=f"The partitions of {table.identifier}; another data version: the partition has changed.",
+        group_name=keys.asset_key(table.identifier).path[0],
+        deps=[keys.asset_key(table.identifier)],
+        partitions_def=partitions_of(table),
+        kinds={"paimon"},
+        owners=list(table.owners) or None,
+    )
+
+
+def compaction_asset(table: TableConfig) -> dg.AssetsDefinition:
+    """The compaction of the partitions; materialising some of them rewrites those that are stale."""
+    told = f"The snapshot up to which each partition of {table.identifier} is compacted into its top level."
+
+    @_over_partitions(table, keys.compaction(table.identifier), told)
+    def compaction(
+        context: dg.AssetExecutionContext, config: PartitionCompactConfig, catalog: PaimonCatalog, spark: Spark
+    ) -> dg.MaterializeResult:
+        with told_as_failure(context, lambda: catalog.place_of(table.identifier)):
+            return _rewritten(context, config, catalog, spark, table, "compaction", partial(compact, full=True))
+
+    return compaction
+
+
+def changelog_asset(table: TableConfig) -> dg.AssetsDefinition:
+    """The changelog of the partitions; materialising some of them produces what they lack.
+
+    Changes of one key between two runs come as one change: a changelog that is made later is shorter, and as true.
+    """
+    told = f"The snapshot up to which each partition of {table.identifier} has its changelog; a backfill makes it."
+
+    @_over_partitions(table, keys.changelog(table.identifier), told)
+    def changelog(
+        context: dg.AssetExecutionContext, config: PartitionCompactConfig, catalog: PaimonCatalog, spark: Spark
+    ) -> dg.MaterializeResult:
+        with told_as_failure(context, lambda: catalog.place_of(table.identifier)):
+            return _rewritten(context, config, catalog, spark, table, "changelog", produce_changelog)
+
+    return changelog
+
+
+def _over_partitions(
+    table: TableConfig, key: dg.AssetKey, told: str
+) -> Callable[[Callable[..., Any]], dg.AssetsDefinition]:
+    """The decorator of an asset over the table's partitions; a backfill is one run."""
+    return dg.asset(
+        key=key,
+        description=told,
+        group_name=keys.asset_key(table.identifier).path[0],
+        deps=[dg.AssetDep(keys.partition_states(table.identifier), partition_mapping=dg.IdentityPartitionMapping())],
+        partitions_def=partitions_of(table),
+        backfill_policy=dg.BackfillPolicy.single_run(),
+        kinds={"paimon", "spark"},
+        owners=list(table.owners) or None,
+        pool=keys.pool(table.identifier),
+        op_tags={"paimon/table": table.identifier, "paimon/action": key.path[-1]},
+    )
+
+
+def _rewritten(
+    context: dg.AssetExecutionContext,
+    config: PartitionCompactConfig,
+    catalog: PaimonCatalog,
+    spark: Spark,
+    table: TableConfig,
+    step: str,
+    operation: Callable[..., CompactReport],
+) -> dg.MaterializeResult:
+    """Run an operation over the partitions of a run; those in which nothing is to be done cost nothing."""
+    opened = catalog.get_table(table.identifier).of_run(context.run.run_id).copy(table.compaction.conduct)
+    specs, absent = _existing(context, opened)
+    plan = operation(None, opened, partitions=specs, dry_run=True)
+    stale = {group.partition for group in plan.groups if group.outcome == PLANNED}
+    context.log.info(f"{len(stale)} of {len(specs)} partitions are stale")
+    report = operation(
+        spark.session() if stale else None,  # Spark is not started for nothing
+        opened,
+        partitions=specs,
+        max_retries=config.max_retries,
+        progress=context.log.info,
+    )
+    check_groups(report.groups)
+    account = {step: {**report_numbers(report), "input_bytes": _input_bytes(report)},
+               BEFORE: shape_numbers(report.before)}  # fmt: skip
+    keep_account(context.op_execution_context, catalog, table.identifier, report.after, account)
+    _record_states(context, partition_states(opened))
+    numbers = {"partitions": len(specs), "partitions rewritten": len(stale), **absent, **spark.metadata()}
+    version = dg.DataVersion(str(report.compacted_through or 0))
+    return dg.MaterializeResult(metadata={**numbers, **report_metadata(report)}, data_version=version)
+
+
+def _existing(context: dg.AssetExecutionContext, table: Table) -> tuple[list[Mapping[str, str]], dict[str, Any]]:
+    """The partitions of the run that the table has, and metadata about those that it has not.
+
+    Others may have been dropped since the keys were mirrored. Raises: NotFoundError: all of them are missing.
+    """
+    specs: list[Mapping[str, str]] = [spec_of(key) for key in context.partition_keys]
+    missing = missing_partitions(table, specs)
+    if not missing:
+        return specs, {}
+    error = not_found(table, missing)
+    if len(missing) == len(specs):
+        raise error
+    context.log.warning(str(error))
+    names = [partition_path(dict(spec)) for spec in missing]
+    return [spec for spec in specs if spec not in missing], {
+        "partitions that do not exist": dg.MetadataValue.json(names)
+    }
+
+
+def _record_states(context: dg.AssetExecutionContext, found: PartitionStates) -> None:
+    """Give each partition of the run its own numbers; those of the report are of all of them."""
+    states = {key_of(state.spec): state for state in found.partitions}
+    for key in context.partition_keys:
+        if key in states and found.snapshot_id is not None:
+            context.add_asset_metadata(state_metadata(states[key], found.snapshot_id), partition_key=key)
+
+
+def _input_bytes(report: CompactReport) -> int:
+    return sum(group.input_bytes for group in report.groups)

@@ -1,0 +1,277 @@
+"""tables.yaml: the tables this project maintains, read into frozen models.
+
+A mistake in the file is told with its line, as an OptionError; an unknown or repeated key is a mistake. An entry of
+`patterns` holds settings for every table of the catalog that it matches; where several speak of one table, the later
+entry wins, and the table's own entry over all of them, setting by setting.
+"""
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, InstanceOf, field_validator, model_validator
+
+from assets.project.entry import Entry
+from assets.project.policies import (
+    Alerts,
+    ChecksPolicy,
+    CompactionPolicy,
+    CronText,
+    IndexColumns,
+    Options,
+    PartitionsPolicy,
+    RetentionPolicy,
+    TableAlerts,
+    TagPolicy,
+    TypeText,
+    ZoneName,
+)
+from assets.project.yaml_file import parse_yaml
+from maintenance.operations.history import HISTORY_TABLE
+from maintenance.types.data_type import DataField
+
+FOLDER = Path(__file__).resolve().parent.parent
+LOCAL_MASTER = "local[*]"
+# A scheme and what is absolute in it: file:/data and file:///data, s3://bucket.
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
+# The jobs that use Spark, by their tag paimon/action; a run from an asset's page counts as maintain or compact.
+SPARK_ACTIONS = ("maintain", "ingest", "compact", "change_rows", "audit", "fsck")
+
+
+class Landing(Entry):
+    """A folder into which a feed delivers micro-batches, one Parquet file each.
+
+    A file is named ``<delivery>-batch-<number>.parquet``. Files are taken by delivery; the batch number is the commit
+    identifier, so that a batch which is delivered again is not committed again.
+    """
+
+    path: str = Field(description="Folder, relative to the project's, or a URI.")
+    commit_user: str = Field(description="Stable name of this feed: with the batch number it identifies a commit.")
+    row_kind_column: str | None = Field(default=None, description="Column with +I, -U, +U or -D; absent: all are +I.")
+
+
+class TableSettings(Entry):
+    """How a table is kept: what a pattern may say as well as a table's own entry."""
+
+    description: str = ""
+    owners: tuple[str, ...] = Field(default=(), description="E-mail addresses or team:<name>, as Dagster wants them.")
+    tag: TagPolicy = TagPolicy()
+    checks: ChecksPolicy = ChecksPolicy()
+    compaction: CompactionPolicy = CompactionPolicy()
+    retention: RetentionPolicy = RetentionPolicy()
+    partitions: PartitionsPolicy = PartitionsPolicy()
+    index_columns: IndexColumns = IndexColumns()
+    alerts: TableAlerts = TableAlerts()
+    links: dict[str, str] = Field(default={}, description="Name -> URL, shown on the table's page: a runbook, a board.")
+    spark_options: Options = Field(default={}, description="Spark's options in runs on this table, over the job's.")
+
+
+class TablePattern(TableSettings):
+    """Settings for every table of the catalog whose name matches."""
+
+    pattern: str = Field(pattern=r"^[\w*?\[\]!-]+\.[\w*?\[\]!-]+$", description="database.table with *, ? or [abc].")
+    without: tuple[str, ...] = Field(default=(), description="Patterns of tables that this entry is not about.")
+
+    @property
+    def database(self) -> str:
+        """The part of the pattern that databases match."""
+        return self.pattern.partition(".")[0]
+
+    def matches(self, identifier: str) -> bool:
+        """Whether this entry is about the table; upper and lower case differ."""
+        return fnmatchcase(identifier, self.pattern) and not any(fnmatchcase(identifier, no) for no in self.without)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundTable:
+    """What the catalog holds of a table when the definitions are loaded."""
+
+    location: str
+    fields: tuple[DataField, ...]
+    comment: str | None
+
+
+class TableConfig(TableSettings):
+    """One table: what it is called, how it is created if it does not exist, where its rows come from."""
+
+    identifier: str = Field(pattern=r"^\w+\.\w+$", description="database.table")
+    columns: dict[str, TypeText] = Field(
+        default={}, description="Column -> Paimon type; empty: the table exists already."
+    )
+    comments: dict[str, str] = Field(default={}, description="Column -> what it holds; for the columns given above.")
+    primary_keys: tuple[str, ...] = ()
+    partition_keys: tuple[str, ...] = ()
+    options: Options = Field(default={}, description="Paimon's table options, used when the table is created.")
+    landing: Landing | None = Field(default=None, description="Absent: someone else writes this table.")
+    lineage: dict[str, dict[str, tuple[str, ...]]] = Field(
+        default={}, description="Table this one is made from -> column here -> its columns there; {}: columns unknown."
+    )
+    found: InstanceOf[FoundTable] | None = Field(
+        default=None, exclude=True, description="Not for the file: what the catalog holds."
+    )
+
+    @model_validator(mode="after")
+    def keys_are_columns(self) -> "TableConfig":
+        for key in (*self.primary_keys, *self.partition_keys):
+            if self.columns and key not in self.columns:
+                raise ValueError(f"the key '{key}' is not among the columns")
+        if self.lineage and self.landing:
+            raise ValueError("lineage is for tables that others write; this one comes from its landing folder")
+        for name in (*self.comments, *(name for columns in self.lineage.values() for name in columns)):
+            if (self.columns or name in self.comments) and name not in self.columns:
+                raise ValueError(f"'{name}' is not among the columns")
+        return self
+
+    @property
+    def has_changelog(self) -> bool:
+        return self.options.get("changelog-producer", "none") != "none"
+
+    @property
+    def writes_changelog(self) -> bool:
+        """Whether a step of its own makes the changelog; with producer input the writers do."""
+        return self.options.get("changelog-producer") in ("lookup", "full-compaction")
+
+    @property
+    def is_external(self) -> bool:
+        """Whether someone else writes the table: then its asset shows what they commit."""
+        return self.landing is None
+
+    @property
+    def may_expire_partitions(self) -> bool:
+        """Whether its options ask for it; those of a table that exists already are not known here."""
+        return not self.columns or bool(self.partition_keys and "partition.expiration-time" in self.options)
+
+    @property
+    def has_file_index(self) -> bool:
+        return bool(self.index_columns.options({})) or any(
+            key.startswith("file-index.") and key.endswith(".columns") for key in self.options
+        )
+
+
+class Fleet(Entry):
+    """When the page over all tables is written anew, once its schedule is switched on."""
+
+    cron: CronText = "0 6 * * *"
+    time_zone: ZoneName = Field(default="UTC", description="An IANA name.")
+
+
+class Expiry(Entry):
+    """When the daily expiry runs."""
+
+    cron: CronText = "0 3 * * *"
+    time_zone: ZoneName = Field(default="UTC", description="An IANA name; days and hours of the schedule are in it.")
+
+
+class SparkConfig(Entry):
+    """Where the steps do their work. A run may set all of it anew in the Launchpad."""
+
+    master: str = Field(default=LOCAL_MASTER, description="Spark's master URL; local[*] uses this machine's cores.")
+    remote: str | None = Field(default=None, description="A Spark Connect server, sc://host:port, instead of a master.")
+    options: Options = Field(default={}, description="More of Spark's options; they win over the project's.")
+    jobs: dict[str, Options] = Field(default={}, description="Options of some jobs, over `options`.")
+
+    @field_validator("jobs")
+    @classmethod
+    def are_known(cls, jobs: dict[str, Options]) -> dict[str, Options]:
+        for name in jobs:
+            if name not in SPARK_ACTIONS:
+                raise ValueError(f"no job '{name}' uses Spark; name one of {', '.join(SPARK_ACTIONS)}")
+        return jobs
+
+
+class Project(Entry):
+    """The whole of tables.yaml."""
+
+    warehouse: str = Field(description="Root path, relative to the project's folder, or URI of the warehouse.")
+    catalog: Options = Field(default={}, description="More of Paimon's catalog options.")
+    spark: SparkConfig = SparkConfig()
+    expiry: Expiry = Expiry()
+    fleet: Fleet = Fleet()
+    alerts: Alerts = Alerts()
+    history: str | None = Field(
+        default=HISTORY_TABLE, pattern=r"^\w+$", description="Table in each database for what was done; null: none."
+    )
+    patterns: tuple[TablePattern, ...] = ()
+    tables: tuple[TableConfig, ...] = ()
+
+    @field_validator("tables")
+    @classmethod
+    def are_different(cls, tables: tuple[TableConfig, ...]) -> tuple[TableConfig, ...]:
+        seen: dict[str, str] = {}
+        for name in (table.identifier for table in tables):
+            other = seen.setdefault(name.replace(".", "_"), name)
+            if other != name:
+                raise ValueError(f"'{other}' and '{name}' would have the same names in Dagster; leave one out")
+        if len(seen) < len(tables):
+            names = sorted(table.identifier for table in tables)
+            twice = next(name for name, other in pairwise(names) if name == other)
+            raise ValueError(f"the table '{twice}' is described twice")
+        return tables
+
+    @model_validator(mode="after")
+    def is_about_something(self) -> "Project":
+        if not self.patterns and not self.tables:
+            raise ValueError("neither tables nor patterns are described")
+        return self
+
+    def with_patterns(self, found: Sequence[str]) -> "Project":
+        """Every table described here or found in the catalog under a pattern, with what the patterns say of it."""
+        described = {table.identifier: table for table in self.tables}
+        more = [name for name in found if name not in described and any(p.matches(name) for p in self.patterns)]
+        entries = [*self.tables, *(TableConfig(identifier=name) for name in more)]
+        return self.model_copy(update={"tables": self.are_different(tuple(self._merged(table) for table in entries))})
+
+    def _merged(self, table: TableConfig) -> TableConfig:
+        matching = [pattern for pattern in self.patterns if pattern.matches(table.identifier)]
+        if not matching:
+            return table
+        settings: dict[str, Any] = {}
+        for pattern in matching:
+            settings = _over(settings, pattern.model_dump(exclude_unset=True, exclude={"pattern", "without"}))
+        return TableConfig.model_validate(_over(settings, table.model_dump(exclude_unset=True)))
+
+
+def _over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Two sets of settings as one; what both say is said by `above`."""
+    merged = dict(below)
+    for key, value in above.items():
+        under = merged.get(key)
+        merged[key] = _over(under, value) if isinstance(under, Mapping) and isinstance(value, Mapping) else value
+    return merged
+
+
+def project_of_environment() -> Project:
+    """The tables to maintain: those of PAIMON_TABLES, a file like demo/tables.yaml, or else the example's."""
+    return load_project(Path(os.environ.get("PAIMON_TABLES") or FOLDER / "demo" / "tables.yaml"), FOLDER)
+
+
+def load_project(path: Path, folder: Path) -> Project:
+    """Read tables.yaml; relative paths in it start at `folder`. Raises OptionError, with the line of the mistake."""
+    return rooted(parse_project(path), folder)
+
+
+def rooted(project: Project, folder: Path) -> Project:
+    """The project with its relative paths starting at `folder`."""
+    tables = tuple(
+        table.model_copy(
+            update={"landing": table.landing.model_copy(update={"path": _from(folder, table.landing.path)})}
+        )
+        if table.landing
+        else table
+        for table in project.tables
+    )
+    return project.model_copy(update={"warehouse": _from(folder, project.warehouse), "tables": tables})
+
+
+def _from(folder: Path, path: str) -> str:
+    return path if _URI.match(path) else str(folder.resolve() / path)
+
+
+def parse_project(path: Path) -> Project:
+    """tables.yaml as it is written. Raises OptionError, with the line of the mistake."""
+    return parse_yaml(path, Project)

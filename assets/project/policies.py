@@ -1,0 +1,240 @@
+"""The parts of tables.yaml that say how tables are kept: frozen models, each refusing what it does not know."""
+
+from collections.abc import Mapping
+from datetime import UTC, date, datetime, timedelta
+from typing import Annotated, Any, Literal, Self
+from zoneinfo import ZoneInfo
+
+from dagster._utils.schedules import is_valid_cron_string
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+
+from assets.project.entry import Entry
+from assets.targets.registry import AlertTarget
+from maintenance.errors import PaimonError
+from maintenance.monitor.backlog import BacklogLimits
+from maintenance.monitor.triggers import Triggers
+from maintenance.options.option import duration
+from maintenance.options.own import BESIDE_OTHER_COMPACTORS, COMPACTION_PROOF
+from maintenance.options.table import COMPACTION_MIN_FILE_NUM, NUM_SORTED_RUN_COMPACTION_TRIGGER
+from maintenance.types.data_type import parse_type
+
+
+def _type_text(text: str) -> str:
+    try:
+        parse_type(text)
+    except PaimonError as error:
+        raise ValueError(error.found) from error
+    return text
+
+
+def _duration_text(text: str) -> str:
+    duration(text)
+    return text
+
+
+def _texts(options: Any) -> Any:
+    """YAML's true, 2 and 0.1 in the form in which Paimon and Spark take options: text."""
+    if not isinstance(options, dict):
+        return options
+    return {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in options.items()}
+
+
+def _cron_text(text: str) -> str:
+    if text.startswith("@") or not is_valid_cron_string(text):
+        raise ValueError(f"'{text}' is not a cron schedule of five fields")
+    return text
+
+
+def _zone_text(name: str) -> str:
+    try:
+        ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        raise ValueError(f"'{name}' is not a time zone") from None
+    return name
+
+
+Options = Annotated[dict[str, str], BeforeValidator(_texts)]
+TypeText = Annotated[str, AfterValidator(_type_text)]
+DurationText = Annotated[str, AfterValidator(_duration_text)]
+CronText = Annotated[str, AfterValidator(_cron_text)]
+ZoneName = Annotated[str, AfterValidator(_zone_text)]
+
+
+class TagPolicy(Entry):
+    """The tag before each expiry, so that a known state outlives it; with a cron, the tag of each period instead."""
+
+    name: str = Field(
+        default="{date}",
+        description="{date}: today in the schedule's zone, with a cron the day on which the period began; {time}: when"
+        " it began; {snapshot}: the snapshot's id, without a cron.",
+    )
+    time_retained: DurationText = Field(default="90 d", description="How long the tag lives, as Paimon writes it.")
+    cron: CronText | None = Field(default=None, description="When a period ends and the next begins, e.g. 0 0 * * *.")
+    time_zone: ZoneName | None = Field(default=None, description="Where the cron's hours are; absent: the expiry's.")
+    since: date = Field(default=date(2026, 1, 1), description="The first day whose periods a backfill may tag.")
+
+    @property
+    def lifetime(self) -> timedelta:
+        return duration(self.time_retained)
+
+    @property
+    def is_daily(self) -> bool:
+        """Whether no day has more than one period."""
+        minute_and_hour = (self.cron or "").split()[:2]
+        return len(minute_and_hour) == 2 and all(part.isdecimal() for part in minute_and_hour)
+
+    @model_validator(mode="after")
+    def names_differ(self) -> Self:
+        known = ("date", "time") if self.cron else ("date", "snapshot")
+        try:
+            self.name.format(**dict.fromkeys(known, "x"))
+        except (KeyError, IndexError, ValueError):
+            names = " and ".join(f"{{{name}}}" for name in known)
+            raise ValueError(f"name '{self.name}': only {names} are filled in here") from None
+        wanted = [] if self.cron is None else ["{date}"] if self.is_daily else ["{date}", "{time}"]
+        missing = [part for part in wanted if part not in self.name]
+        if missing:
+            raise ValueError(f"name '{self.name}' is the same for several periods: it needs {' and '.join(missing)}")
+        return self
+
+
+class ChecksPolicy(Entry):
+    """When the checks of a table fail. What is left empty has the engine's own limit."""
+
+    max_age: DurationText | None = Field(default=None, description="Of the newest rows; absent: no limit.")
+    max_level0_files: int | None = Field(default=None, ge=1, description="In one bucket; absent: twice the trigger.")
+    max_small_share: float = Field(default=0.8, ge=0, le=1, description="Of all files, once there are many.")
+    max_changelog_lag: int = Field(default=20, ge=0, description="Commits that no changelog has yet.")
+    max_invisible: DurationText = Field(
+        default="15 min",
+        description="How long batch reads may miss committed rows of a table that is compacted at all.",
+    )
+    max_held: DurationText | None = Field(
+        default=None, description="How old a state may be that a consumer or tag holds; absent: retention plus a week."
+    )
+
+    @property
+    def limits(self) -> BacklogLimits:
+        return BacklogLimits(
+            max_age=duration(self.max_age) if self.max_age else None,
+            max_level0_files=self.max_level0_files,
+            max_small_share=self.max_small_share,
+            max_changelog_lag=self.max_changelog_lag,
+            max_invisible=duration(self.max_invisible),
+        )
+
+
+class CompactionPolicy(Entry):
+    """When the sensor asks for the compaction of a table. Without `trigger` the table's own options say it."""
+
+    automatic: bool = Field(default=True, description="Off: only a person or a backfill compacts this table.")
+    trigger: int | None = Field(
+        default=None, ge=2, description="Sorted runs, or small files without a primary key, in one bucket."
+    )
+    level0_files: int | None = Field(default=None, ge=2, description="In one bucket; its partition is merged fully.")
+    small_files: int | None = Field(default=None, ge=2, description="In one bucket; its partition is merged fully.")
+    deleted_share: float | None = Field(
+        default=None, gt=0, le=1, description="Of a partition's rows, deleted but still stored; it is merged fully."
+    )
+    changelog_lag: int | None = Field(default=None, ge=1, description="Commits that no changelog has yet.")
+    proof: Literal["auto", "full", "sampled", "off"] | None = Field(
+        default=None,
+        description="How what a compaction writes is proved before its commit; absent: as the table's options say.",
+    )
+
+    beside_other_compactors: bool | None = Field(
+        default=None,
+        description="Compact a table with deletion vectors although another engine has compacted it, which may bring"
+        " deleted rows back; absent: as the table's options say.",
+    )
+
+    @property
+    def triggers(self) -> Triggers:
+        return Triggers(self.trigger, self.level0_files, self.small_files, self.deleted_share, self.changelog_lag)
+
+    def options(self, has_primary_key: bool) -> dict[str, str]:
+        """The table options by which a compaction goes: what this policy says of it, and how it is carried out."""
+        option = NUM_SORTED_RUN_COMPACTION_TRIGGER if has_primary_key else COMPACTION_MIN_FILE_NUM
+        return {**({} if self.trigger is None else {option.key: str(self.trigger)}), **self.conduct}
+
+    @property
+    def conduct(self) -> dict[str, str]:
+        """How all that merges files is carried out, as table options; what the policy leaves open is not there."""
+        beside = self.beside_other_compactors
+        return {
+            **({} if self.proof is None else {COMPACTION_PROOF.key: self.proof}),
+            **({} if beside is None else {BESIDE_OTHER_COMPACTORS.key: str(beside).lower()}),
+        }
+
+
+class RetentionPolicy(Entry):
+    """What the expiry of snapshots keeps. What is left empty comes from the table's own options."""
+
+    keep_at_least: int | None = Field(default=None, ge=1, description="Snapshots, whatever their age.")
+    keep_at_most: int | None = Field(default=None, ge=1, description="Snapshots, however young.")
+    time_retained: DurationText | None = Field(default=None, description="Those replaced no longer ago stay.")
+    full_days: bool = Field(default=False, description="Count from midnight: what the day before the limit saw, stays.")
+    time_zone: ZoneName | None = Field(default=None, description="Where midnight is; absent: the expiry's zone.")
+
+    @model_validator(mode="after")
+    def fits(self) -> Self:
+        if self.keep_at_least and self.keep_at_most and self.keep_at_least > self.keep_at_most:
+            raise ValueError(f"keep_at_least {self.keep_at_least} is more than keep_at_most {self.keep_at_most}")
+        if self.full_days and self.time_retained is None:
+            raise ValueError("full_days needs time_retained")
+        return self
+
+    def older_than(self, now: datetime, zone: ZoneInfo) -> datetime | None:
+        """The moment before which snapshots must have been replaced to go; None: the table's options decide.
+
+        Args: `now`: with a time zone; `zone`: of the schedule, used where the policy names none.
+        """
+        if self.time_retained is None:
+            return None
+        # Elapsed time is counted in UTC: a day with 23 or 25 hours keeps neither less nor more.
+        limit = now.astimezone(UTC) - duration(self.time_retained)
+        if not self.full_days:
+            return limit
+        local = limit.astimezone(ZoneInfo(self.time_zone) if self.time_zone else zone)
+        return local.replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
+
+
+class PartitionsPolicy(Entry):
+    """How the partitions of a table are mirrored in Dagster."""
+
+    max_keys: int = Field(default=1000, ge=1, le=5000, description="The newest partitions only; Dagster slows beyond.")
+
+
+class IndexColumns(Entry):
+    """Columns whose file indexes are built besides those that the table's own options ask for."""
+
+    bloom_filter: tuple[str, ...] = ()
+    bitmap: tuple[str, ...] = ()
+    bsi: tuple[str, ...] = ()
+    range_bitmap: tuple[str, ...] = ()
+
+    def options(self, given: Mapping[str, str]) -> dict[str, str]:
+        """Paimon's table options for these and the columns that `given` options name; empty if there are none."""
+        chosen = {"bloom-filter": self.bloom_filter, "bitmap": self.bitmap, "bsi": self.bsi}
+        chosen["range-bitmap"] = self.range_bitmap
+        found: dict[str, str] = {}
+        for kind, columns in chosen.items():
+            key = f"file-index.{kind}.columns"
+            named = [name.strip() for name in given.get(key, "").split(",") if name.strip()]
+            if columns:
+                found[key] = ",".join(dict.fromkeys([*named, *columns]))
+        return found
+
+
+class TableAlerts(Entry):
+    """Who else is told of a table's faults."""
+
+    targets: tuple[AlertTarget, ...] = ()
+    instead: bool = Field(default=False, description="The project's targets are not told of this table.")
+
+
+class Alerts(Entry):
+    """Who is told of failed runs and checks: once per fault, and again when it is over."""
+
+    url: str = Field(default="http://localhost:3000", description="Where Dagster's web server is, for links.")
+    targets: tuple[AlertTarget, ...] = ()

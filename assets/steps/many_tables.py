@@ -1,0 +1,171 @@
+"""Compaction of many tables in one run: one Spark, so many tables at a time, each reported to its own asset.
+
+The tables' pools are not taken: what another run compacts meanwhile is committed once, the other one plans anew. The
+sensor `latest_snapshots` asks for nothing while such a run is unfinished.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+import dagster as dg
+
+from assets import keys
+from assets.pages.metadata import report_numbers, shape_numbers
+from assets.project.config import TableConfig
+from assets.project.step_config import CompactManyConfig
+from assets.steps.account import BEFORE
+from assets.steps.failures import group_error, parts_failed, told_as_failure, worst_part
+from assets.steps.history import keep_account
+from assets.steps.plans import kept_plan, planned
+from assets.steps.resources import PaimonCatalog, Spark
+from maintenance.errors import OptionError, PaimonError
+from maintenance.operations.compaction.report import CompactReport
+from maintenance.operations.databases.compact_database import (
+    COMPACT_DATABASE,
+    UNPLANNED,
+    CompactDatabaseReport,
+    TableChoice,
+    apply_compact_database,
+    compact_database,
+    plan_compact_database,
+)
+from maintenance.operations.plans.stored_plan import StoredPlan
+from maintenance.options.option import duration
+from maintenance.table.table import Table
+
+
+def compact_many_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
+    """Compact all tables, or those that the config names."""
+    described = {table.identifier: table for table in tables}
+
+    @dg.op(
+        name="compact_tables",
+        description="Compacts many tables in one run, so many at a time; one that fails holds up no other.",
+        tags={"paimon/action": "compact"},
+        out=dg.Out(dg.Nothing),
+    )
+    def compact_tables(
+        context: dg.OpExecutionContext, config: CompactManyConfig, catalog: PaimonCatalog, spark: Spark
+    ) -> None:
+        def opened(table: Table) -> Table:
+            policy = described[table.identifier].compaction
+            return table.of_run(context.run_id).copy(policy.options(table.is_primary_key_table))
+
+        with told_as_failure(context):
+            at_a_time: dict[str, Any] = {"max_concurrent": config.max_concurrent, "opened": opened}
+            file_io = catalog.file_io()
+            plan = planned(config, catalog, file_io, "max_concurrent")
+            if plan is not None:
+                report = apply_compact_database(
+                    spark.session(), catalog.open(), plan, **at_a_time, progress=context.log.info
+                )
+            else:
+                choice = _choice(described, config)
+                idle_time = duration(config.partition_idle_time) if config.partition_idle_time else None
+                scope: dict[str, Any] = {
+                    "full": config.full,
+                    "partition_idle_time": idle_time,
+                    "proof": config.proof,
+                }
+                if config.dry_run:
+                    plan = plan_compact_database(catalog.open(), choice, **scope, opened=opened)
+                    _tell_plan(context, plan, kept_plan(context, catalog, file_io, plan))
+                    return
+                report = compact_database(
+                    spark.session(), catalog.open(), choice, **scope, **at_a_time, progress=context.log.info
+                )
+            _tell(context, catalog, report, spark.metadata())
+
+    return compact_tables
+
+
+def _choice(described: Mapping[str, TableConfig], config: CompactManyConfig) -> TableChoice:
+    names = [
+        name
+        for name in described
+        if any(fnmatchcase(name, pattern) for pattern in config.tables)
+        and not any(fnmatchcase(name, pattern) for pattern in config.without)
+    ]
+    if not names:
+        found = f"no table matches {', '.join(config.tables) or 'nothing'}"
+        raise OptionError(found, "config of compact_tables", f"There are {', '.join(list(described)[:20])}.")
+    return TableChoice(tables="|".join(re.escape(name) for name in names))
+
+
+def _tell_plan(context: dg.OpExecutionContext, plan: StoredPlan, kept: Mapping[str, Any]) -> None:
+    """Show a plan; fails if some tables could not be planned: they are missing in it."""
+    context.add_output_metadata(dict(kept))
+    unplanned = plan.arguments[UNPLANNED]
+    if unplanned:
+        first, fix = (
+            next(iter(unplanned.values())),
+            "Correct it and launch a new dry run, or apply the plan without it.",
+        )
+        raise dg.Failure(
+            description=f"{len(unplanned)} tables could not be planned: {first} Next step: {fix}",
+            metadata={"tables that could not be planned": dg.MetadataValue.json(unplanned), "next step": fix, **kept},
+            allow_retries=False,
+        )
+
+
+def _tell(
+    context: dg.OpExecutionContext, catalog: PaimonCatalog, report: CompactDatabaseReport, more: Mapping[str, Any]
+) -> None:
+    """Report each table that was changed to its asset and the history; fails if one failed."""
+    rows = []
+    for name, done in report.reports.items():
+        rows.append(_row(name, done))
+        if done.snapshot_ids:
+            account = {COMPACT_DATABASE: _numbers(done), BEFORE: shape_numbers(done.before)}
+            keep_account(context, catalog, name, done.after, account)
+            context.log_event(_materialization(name, done))
+    context.add_output_metadata({
+        **more,
+        "tables": len(report.reports),
+        "tables that were changed": sum(bool(done.snapshot_ids) for done in report.reports.values()),
+        "what was done": dg.MetadataValue.table([dg.TableRecord(row) for row in rows]) if rows else "nothing",
+    })  # fmt: skip
+    outcomes: dict[str, PaimonError | None] = {**dict.fromkeys(report.reports), **report.errors}
+    outcomes |= {name: group_error(done.groups) for name, done in report.reports.items() if done.failed}
+    worst = worst_part(outcomes)
+    if worst is not None:
+        with told_as_failure(context, lambda: catalog.place_of(worst)):
+            raise parts_failed(outcomes, "tables")
+
+
+def _numbers(done: CompactReport) -> dict[str, Any]:
+    return {**report_numbers(done), "input_bytes": sum(group.input_bytes for group in done.groups)}
+
+
+def _row(name: str, done: CompactReport) -> dict[str, Any]:
+    files = f"{done.before.files} -> {done.after.files}"
+    proof = str(done.proof.get("mode", ""))
+    seconds = round(done.seconds, 1)
+    return {"table": name, "snapshots": len(done.snapshot_ids), "files": files, "proof": proof, "seconds": seconds}
+
+
+def _materialization(name: str, done: CompactReport) -> dg.AssetMaterialization:
+    return dg.AssetMaterialization(
+        asset_key=keys.asset_key(name),
+        description="After compact_database.",
+        metadata={"snapshot": done.after.snapshot_id or 0, **shape_numbers(done.after)},
+        tags={"dagster/data_version": str(done.after.snapshot_id or 0)},
+    )
+
+
+def compact_many_job(tables: Sequence[TableConfig], loggers: Mapping[str, dg.LoggerDefinition]) -> dg.JobDefinition:
+    """The job of that op alone."""
+    op = compact_many_op(tables)
+
+    @dg.graph(name=COMPACT_DATABASE)
+    def compact_database_graph() -> None:
+        op()
+
+    return compact_database_graph.to_job(
+        description="Compact many tables in one run; choose them by patterns in the config.",
+        tags={"paimon/action": "compact"},
+        executor_def=dg.in_process_executor,
+        logger_defs=loggers,
+    )

@@ -1,0 +1,91 @@
+"""Plans of dry runs in Dagster: shown as a table, stored, and found again by their id."""
+
+from typing import Any
+
+import dagster as dg
+
+from assets.project.step_config import chosen_plan
+from assets.steps.resources import PaimonCatalog
+from maintenance.errors import PaimonError
+from maintenance.fs.file_io import FileIO
+from maintenance.operations.history import estimated_seconds, read_history
+from maintenance.operations.plans.stored_plan import MANY, StoredPlan
+
+_GROUPS_SHOWN = 1000
+# Plans of so many tables are estimated, each from its own history.
+_ESTIMATED = 50
+# Steps whose past runs say how quickly a table is compacted.
+_SIMILAR = {"compact": ("compact", "compaction", "compact_database")}
+
+
+def kept_plan(
+    context: dg.OpExecutionContext, catalog: PaimonCatalog, file_io: FileIO, plan: StoredPlan
+) -> dict[str, Any]:
+    """Store a plan; returns it as metadata. The run gets the plan's id as a tag."""
+    plan_id = plan.store(file_io, catalog.warehouse)
+    context.instance.add_run_tags(context.run_id, {"paimon/plan_id": plan_id})
+    metadata: dict[str, Any] = {
+        "plan id": plan_id,
+        "plan": dg.MetadataValue.table(
+            [
+                dg.TableRecord(
+                    {
+                        "group": group.name,
+                        "files": len(group.files),
+                        "bytes": group.bytes,
+                        "expected files": group.expected_files,
+                        "reason": group.reason,
+                    }
+                )
+                for group in plan.groups[:_GROUPS_SHOWN]
+            ],
+            dg.TableSchema([dg.TableColumn(name) for name in ("group", "files", "bytes", "expected files", "reason")]),
+        ),
+        "planned files": plan.files,
+        "planned bytes": plan.bytes,
+    }
+    for warning in plan.warnings:
+        context.log.warning(warning)
+    if plan.warnings:
+        metadata["warnings"] = dg.MetadataValue.md("\n".join(f"- {warning}" for warning in plan.warnings))
+    seconds = _estimate(catalog, plan)
+    if seconds is not None:
+        metadata["estimated seconds"] = round(seconds, 1)
+    return metadata
+
+
+def found_plan(catalog: PaimonCatalog, file_io: FileIO, plan_id: str) -> StoredPlan:
+    """The plan of an id. Raises: NotFoundError, CorruptFileError."""
+    return StoredPlan.load(file_io, catalog.warehouse, plan_id)
+
+
+def planned(config: dg.Config, catalog: PaimonCatalog, file_io: FileIO, *beside_it: str) -> StoredPlan | None:
+    """The plan that a run is told to carry out, None if it is to make its own.
+
+    `beside_it`: what may be set all the same. Raises: OptionError; as `found_plan`.
+    """
+    plan_id = chosen_plan(config, *beside_it)
+    return found_plan(catalog, file_io, plan_id) if plan_id else None
+
+
+def _estimate(catalog: PaimonCatalog, plan: StoredPlan) -> float | None:
+    """How long it may take, by the speed of past runs on this table, or else by their time; None if there were none."""
+    if plan.table == MANY:
+        plans = [StoredPlan.of_dict(found) for found in plan.arguments["plans"][: _ESTIMATED + 1]]
+        parts = [_estimate(catalog, found) for found in plans] if len(plans) <= _ESTIMATED else [None]
+        known = [seconds for seconds in parts if seconds is not None]
+        return sum(known) if len(known) == len(parts) else None
+    history = catalog.history_of(plan.table)
+    if history is None:
+        return None
+    if not plan.groups:
+        return 0.0
+    try:
+        past = [
+            row
+            for step in _SIMILAR.get(plan.operation, (plan.operation,))
+            for row in read_history(catalog.open(), history, plan.table, step)
+        ]
+    except (PaimonError, OSError):  # a plan is worth as much without a guess
+        return None
+    return estimated_seconds(past, plan.bytes)

@@ -1,0 +1,109 @@
+"""Rows of a table deleted or updated from the Launchpad: one job for all tables.
+
+It needs no pool: where a compaction or another writer is quicker, the change is planned anew on the new state.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import dagster as dg
+from pydantic import Field
+
+from assets import keys
+from assets.pages.health import health_page
+from assets.pages.metadata import (
+    before_and_after,
+    closing_metadata,
+    report_metadata,
+    report_numbers,
+    shape_numbers,
+    warn_of_finding,
+)
+from assets.project.config import TableConfig
+from assets.steps.account import BEFORE
+from assets.steps.failures import told_as_failure
+from assets.steps.history import keep_account
+from assets.steps.resources import PaimonCatalog, Spark
+from maintenance.errors import NotFoundError, OptionError
+from maintenance.operations.rows.delete import delete
+from maintenance.operations.rows.row_changes import RowChangeReport
+from maintenance.operations.rows.update import update
+from maintenance.table.shape import table_shape
+from maintenance.table.table import Table
+
+CHANGE_ROWS = "change_rows"  # the job
+STEP = "row_change"
+
+
+class RowChangeConfig(dg.Config):
+    """DELETE or UPDATE."""
+
+    table: str = Field(description="database.table, one of those in tables.yaml.")
+    where: str = Field(description="Which rows, in Spark SQL; true: all. Rows for which it is null stay.")
+    assignments: dict[str, str] = Field(
+        default={}, description="Column -> new value in Spark SQL, of the row as it was. Empty: only with delete."
+    )
+    delete: bool = Field(default=False, description="Delete the rows.")
+
+
+def change_rows_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
+    """Change rows of a table, and report its new state to its asset."""
+    known = {table.identifier: table for table in tables}
+
+    @dg.op(
+        name=STEP,
+        description="Deletes or updates rows: by deletion vectors, by rewriting files or as records, as the table is.",
+    )
+    def change_rows(
+        context: dg.OpExecutionContext, config: RowChangeConfig, catalog: PaimonCatalog, spark: Spark
+    ) -> dict[str, Any]:
+        with told_as_failure(context, lambda: catalog.place_of(config.table)):
+            if config.table not in known:
+                raise NotFoundError(
+                    f"'{config.table}' is none of the tables here",
+                    f"job {CHANGE_ROWS}",
+                    f"There are: {', '.join(known)}.",
+                )
+            table = catalog.get_table(config.table).of_run(context.run_id)
+            before = shape_numbers(table_shape(table))
+            report = _changed(spark, table, config)
+            warn_of_finding(context, report)
+            shape = table_shape(table)
+            after = shape_numbers(shape)
+            account = {BEFORE: before, report.operation: {**report_numbers(report), "before": before, "after": after}}
+            context.add_output_metadata(
+                {
+                    **report_metadata(report),
+                    "before and after": before_and_after(before, after),
+                    **spark.metadata(),
+                }
+            )
+            keep_account(context, catalog, config.table, shape, account)
+            context.log_event(
+                dg.AssetMaterialization(
+                    asset_key=keys.asset_key(config.table),
+                    description=f"After {report.operation} of rows where {config.where}.",
+                    metadata={
+                        **closing_metadata(table, shape, account),
+                        **health_page(context, catalog, known[config.table], shape),
+                    },
+                    tags={"dagster/data_version": str(shape.snapshot_id or 0)},
+                )
+            )
+            return {**report_numbers(report), "method": report.method, "snapshot_ids": list(report.snapshot_ids)}
+
+    return change_rows
+
+
+def _changed(spark: Spark, table: Table, config: RowChangeConfig) -> RowChangeReport:
+    if config.delete == bool(config.assignments):
+        raise OptionError(
+            "'delete' and 'assignments' are both given"
+            if config.delete
+            else "neither 'delete' nor 'assignments' is given",
+            f"job {CHANGE_ROWS} of {table.identifier}",
+            "Set 'delete' to true, or give 'assignments'.",
+        )
+    if config.delete:
+        return delete(spark.session(), table, config.where)
+    return update(spark.session(), table, config.assignments, config.where)

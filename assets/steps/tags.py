@@ -1,0 +1,125 @@
+"""Tags by the clock: each table whose policy has a cron is tagged at the end of every period.
+
+`<table>/tags` is an asset over these periods. A schedule tags each one when it ends; a backfill tags those that were
+missed, from the snapshot that was the newest then, as long as it is there. A period that cannot be tagged any more
+fails by itself and says why.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import dagster as dg
+
+from assets import keys
+from assets.pages.metadata import report_numbers
+from assets.project.config import TableConfig
+from assets.project.policies import TagPolicy
+from assets.steps.failures import told_as_failure
+from assets.steps.history import keep_account, keep_failure
+from assets.steps.resources import PaimonCatalog
+from maintenance.operations.refs.period_tags import Period, tag_period
+from maintenance.table.shape import table_shape
+
+_DAYS, _MINUTES = "%Y-%m-%d", "%Y-%m-%d-%H:%M"
+
+
+def periods_of(policy: TagPolicy, zone: ZoneInfo) -> dg.TimeWindowPartitionsDefinition:
+    """The periods of a policy with a cron. `zone`: used where the policy names none."""
+    return dg.TimeWindowPartitionsDefinition(
+        start=policy.since.isoformat() if policy.is_daily else f"{policy.since.isoformat()}-00:00",
+        fmt=_DAYS if policy.is_daily else _MINUTES,
+        cron_schedule=policy.cron,
+        timezone=policy.time_zone or str(zone),
+    )
+
+
+def period_of(policy: TagPolicy, start: datetime, end: datetime) -> Period:
+    """The period with its tag's name. Times are in the zone of the periods."""
+    # An hour that the clock shows twice has its offset in the second name.
+    time = f"{start:%H%M}" + (f"{start:%z}" if start.fold else "")
+    return Period(policy.name.format(date=f"{start:%Y-%m-%d}", time=time), end)
+
+
+def last_period(policy: TagPolicy, zone: ZoneInfo) -> Period | None:
+    """The last period that has ended; None if the first one has not."""
+    window = periods_of(policy, zone).get_last_partition_window()
+    return None if window is None else _period(policy, zone, window)
+
+
+def _period(policy: TagPolicy, zone: ZoneInfo, window: dg.TimeWindow) -> Period:
+    local = ZoneInfo(policy.time_zone) if policy.time_zone else zone
+    return period_of(policy, window.start.astimezone(local), window.end)
+
+
+def tags_asset(table: TableConfig, zone: ZoneInfo) -> dg.AssetsDefinition:
+    """The tags of the table's periods; materialising one tags the state at its end. `zone`: of the expiry."""
+
+    @dg.asset(
+        key=keys.tags(table.identifier),
+        description=f"The tags of {table.identifier}, one at the end of each period; a backfill tags missed ones.",
+        group_name=keys.asset_key(table.identifier).path[0],
+        deps=[keys.asset_key(table.identifier)],
+        partitions_def=periods_of(table.tag, zone),
+        backfill_policy=dg.BackfillPolicy.multi_run(1),
+        kinds={"paimon"},
+        owners=list(table.owners) or None,
+        pool=keys.pool(table.identifier),
+        op_tags={"paimon/table": table.identifier, "paimon/action": "tag"},
+    )
+    def tags(context: dg.AssetExecutionContext, catalog: PaimonCatalog) -> dg.MaterializeResult:
+        try:
+            with told_as_failure(context, lambda: catalog.place_of(table.identifier)):
+                return _tagged(context, catalog, table, _period(table.tag, zone, context.partition_time_window))
+        except dg.Failure as failure:
+            keep_failure(context.op_execution_context, catalog, table.identifier, "tag", failure)
+            raise
+
+    return tags
+
+
+def _tagged(
+    context: dg.AssetExecutionContext, catalog: PaimonCatalog, table: TableConfig, period: Period
+) -> dg.MaterializeResult:
+    opened = catalog.get_table(table.identifier).of_run(context.run.run_id)
+    report = tag_period(opened, period, time_retained=table.tag.lifetime)
+    if report is None:
+        return dg.MaterializeResult(metadata={"tag": f"none: at {period.end.isoformat()} there was no snapshot yet"})
+    if report.created:
+        account = {"tag": report_numbers(report)}
+        keep_account(context.op_execution_context, catalog, table.identifier, table_shape(opened), account)
+    metadata: dict[str, Any] = {
+        "tag": report.name,
+        "snapshot": report.snapshot_id,
+        "was there before": not report.created,
+    }
+    return dg.MaterializeResult(metadata=metadata, data_version=dg.DataVersion(str(report.snapshot_id)))
+
+
+def tag_schedules(tables: Sequence[TableConfig], zone: ZoneInfo) -> tuple[list[Any], list[Any]]:
+    """A job and a schedule for all tables that are tagged at the same times, of every such group."""
+    groups: dict[tuple[str, str], list[TableConfig]] = {}
+    for table in tables:
+        if table.tag.cron:
+            groups.setdefault((table.tag.cron, table.tag.time_zone or str(zone)), []).append(table)
+    jobs = [_job(cron, name, members) for (cron, name), members in groups.items()]
+    return jobs, [_schedule(job, name) for job, (_, name) in zip(jobs, groups, strict=True)]
+
+
+def _job(cron: str, zone: str, tables: Iterable[TableConfig]) -> Any:
+    times = re.sub(r"\W+", "_", f"{cron.replace('*', 'x')} {zone}").strip("_")
+    return dg.define_asset_job(
+        f"tags_{times}",
+        selection=[keys.tags(table.identifier) for table in tables],
+        description=f"Tag tables at the end of a period: {cron} in {zone}.",
+        tags={"paimon/action": "tag"},
+        executor_def=dg.in_process_executor,
+    )
+
+
+def _schedule(job: Any, zone: str) -> Any:
+    return dg.build_schedule_from_partitioned_job(
+        job, name=job.name, description=f"Tags each period when it has ended, in {zone}."
+    )

@@ -1,0 +1,215 @@
+"""Spark data source `paimon`: ``spark.read.format("paimon").load("/warehouse/db.db/t")``.
+
+Options: `path` (a table's root; what `load` sets), or `warehouse` and `table` (``db.t``, also ``db.t$branch_b``,
+``db.t$audit_log``, ``sys.tables``); `read.changelog` = ``true`` for the table's audit log; every other option is a
+dynamic option of the read, such as `scan.snapshot-id`. `readStream` follows a table, see `stream_source`. What
+``write`` takes besides is with `data_writer`.
+Filters that Spark pushes down prune partitions, buckets, files and row groups; Spark evaluates all of them again.
+Register it once for each session: `register(spark)`.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    EqualNullSafe,
+    EqualTo,
+    Filter,
+    GreaterThan,
+    GreaterThanOrEqual,
+    In,
+    InputPartition,
+    IsNotNull,
+    IsNull,
+    LessThan,
+    LessThanOrEqual,
+    StringContains,
+    StringEndsWith,
+    StringStartsWith,
+)
+from pyspark.sql.types import StructType
+
+from maintenance.catalog import open_catalog
+from maintenance.connector.data_writer import PaimonWriter, write_options
+from maintenance.connector.stream_source import READ_CHANGELOG, PaimonStreamReader, reads_changelog
+from maintenance.errors import NotFoundError, OptionError, UnsupportedError
+from maintenance.format.rows.system_fields import ROW_KIND
+from maintenance.metastore.global_tables import GlobalView
+from maintenance.predicate.pushed import of_filter
+from maintenance.predicate.tree import Predicate, conjunction
+from maintenance.read.split_read import ReadsSplits
+from maintenance.scan.split import AnySplit
+from maintenance.scan.stream_position import LIMIT_KEYS, Limits
+from maintenance.spark.read import as_spark_takes, split_batches
+from maintenance.spark.tasks import in_task
+from maintenance.spark.types import spark_ddl
+from maintenance.table.system.audit_log import AUDIT_LOG, AuditLogView
+from maintenance.table.system.view import AnyView, SystemTableView
+from maintenance.table.table import Table
+from maintenance.types.data_type import DataField
+
+_OPERATORS: Mapping[type[Filter], str] = {
+    EqualTo: "=",
+    EqualNullSafe: "<=>",
+    GreaterThan: ">",
+    GreaterThanOrEqual: ">=",
+    LessThan: "<",
+    LessThanOrEqual: "<=",
+    In: "in",
+    IsNull: "is_null",
+    IsNotNull: "is_not_null",
+    StringStartsWith: "starts_with",
+    StringEndsWith: "ends_with",
+    StringContains: "contains",
+}
+_OWN = ("path", "warehouse", "table")
+
+
+def register(spark: SparkSession) -> None:
+    """Make format ``paimon`` known to a session."""
+    spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
+    spark.dataSource.register(PaimonDataSource)
+
+
+@dataclass
+class SplitPartition(InputPartition):
+    """A split as Spark's partition, with how to read it: the reader itself travels before it has planned."""
+
+    split: AnySplit
+    split_read: ReadsSplits
+
+    def __init__(self, split: AnySplit, split_read: ReadsSplits) -> None:
+        super().__init__(None)
+        self.split = split
+        self.split_read = split_read
+
+
+@dataclass
+class RowsPartition(InputPartition):
+    """The rows of a system table over metadata, which are read while planning."""
+
+    rows: pa.Table
+
+    def __init__(self, rows: pa.Table) -> None:
+        super().__init__(None)
+        self.rows = rows
+
+
+class PaimonDataSource(DataSource):
+    """Format ``paimon``."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "paimon"
+
+    def schema(self) -> str:
+        table = opened(self.options)
+        try:
+            return spark_ddl(columns_of(table))
+        except NotFoundError:
+            # A batch read of what is not there says so when it is planned; a stream may start behind it.
+            if isinstance(table, AuditLogView):
+                return spark_ddl([ROW_KIND, *table.table.schema.fields])
+            return spark_ddl(table.schema.fields if isinstance(table, Table) else table.fields)
+
+    def reader(self, schema: StructType) -> "PaimonReader":
+        return PaimonReader(dict(self.options), schema.fieldNames())
+
+    def writer(self, schema: StructType, overwrite: bool) -> PaimonWriter:
+        given = {key.lower(): value for key, value in self.options.items()}
+        bare = {key: given[key] for key in given if key in _OWN or key.startswith("fs.")}
+        table = opened(bare)
+        if not isinstance(table, Table):
+            raise UnsupportedError(f"writing to {table.identifier}", "the sink", "Name the table itself.")
+        own = write_options(given, table.schema.partition_keys)
+        return PaimonWriter(
+            table.copy({key: value for key, value in given.items() if key not in bare and key not in own}),
+            given,
+            overwrite=overwrite,
+        )
+
+    def streamReader(self, schema: StructType) -> PaimonStreamReader:  # noqa: N802 - Spark's name
+        opened_ = opened(self.options)
+        with_kind = isinstance(opened_, AuditLogView) and opened_.name == AUDIT_LOG
+        table = opened_.table if isinstance(opened_, AuditLogView) else opened_
+        if not isinstance(table, Table) or isinstance(opened_, AuditLogView) != with_kind:
+            raise UnsupportedError(f"a stream of {opened_.identifier}", "the source", "Stream the table itself.")
+        names = [name for name in schema.fieldNames() if name != ROW_KIND.name or not with_kind]
+        if names != list(table.schema.field_names):
+            # The stream starts at a snapshot of another schema, whose columns Spark was told.
+            table = table.target()[0]
+        columns = [*([ROW_KIND] if with_kind else []), *table.schema.fields]
+        return PaimonStreamReader(table, columns, Limits.of(self.options), with_kind=with_kind)
+
+
+class PaimonReader(DataSourceReader):
+    """One batch read."""
+
+    def __init__(self, options: Mapping[str, str], columns: Sequence[str]) -> None:
+        self._options = options
+        self._columns = list(columns)
+        self._predicate: Predicate | None = None
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
+        columns = [column for column in columns_of(opened(self._options)) if not column.type.is_nested]
+        parts = [pushed(filter_, columns) for filter_ in filters]
+        known = [part for part in parts if part is not None]
+        self._predicate = conjunction(known) if known else None
+        # Pruning keeps whole files, so Spark is asked to look at every row again.
+        return filters
+
+    def partitions(self) -> Sequence[InputPartition]:
+        table = opened(self._options)
+        if isinstance(table, SystemTableView | GlobalView):
+            return [RowsPartition(table.to_arrow(self._columns))]
+        plan, split_read = table.plan(self._columns, self._predicate)
+        return [SplitPartition(split, split_read) for split in plan.splits]
+
+    @in_task
+    def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
+        if isinstance(partition, RowsPartition):
+            yield from as_spark_takes(partition.rows).to_batches()
+        if not isinstance(partition, SplitPartition):
+            # Of a plan without partitions Spark asks for one that is None.
+            return
+        yield from split_batches(partition.split_read, partition.split)
+
+
+def columns_of(table: AnyView | GlobalView) -> Sequence[DataField]:
+    """The columns that a read sees."""
+    return table.target()[0].schema.fields if isinstance(table, Table) else table.fields
+
+
+def opened(options: Mapping[str, str]) -> AnyView | GlobalView:
+    """The table that the options of a read name. Raises: OptionError: they name none."""
+    given = {key.lower(): value for key, value in options.items()}
+    if "path" in given:
+        root, _, name = given["path"].rstrip("/").rpartition("/")
+        warehouse, _, database = root.rpartition("/")
+        identifier = f"{database.removesuffix('.db')}.{name}"
+    elif "warehouse" in given and "table" in given:
+        warehouse, identifier = given["warehouse"], given["table"]
+    else:
+        raise OptionError(
+            "neither 'path' nor 'warehouse' and 'table' are set", "options", "Call load(path of the table)."
+        )
+    catalog_options = {key: value for key, value in given.items() if key.startswith("fs.")}
+    table = open_catalog({"warehouse": warehouse, **catalog_options}).get_table(identifier)
+    own = {*_OWN, READ_CHANGELOG, *LIMIT_KEYS}
+    found = table.copy({k: v for k, v in given.items() if k not in own and not k.startswith("fs.")})
+    return AuditLogView(found) if reads_changelog(given) and isinstance(found, Table) else found
+
+
+def pushed(filter_: Filter, columns: Sequence[DataField]) -> Predicate | None:
+    """A filter of Spark as a predicate, None if it cannot be said."""
+    operator = _OPERATORS.get(type(filter_))
+    attribute: Any = getattr(filter_, "attribute", None)
+    if operator is None or attribute is None or len(attribute) != 1:
+        return None
+    value = getattr(filter_, "value", None)
+    return of_filter(operator, attribute[0], value, columns)

@@ -1,0 +1,221 @@
+"""Writing through Spark's data source: ``frame.write.format("paimon").mode("append").save("/lake/db.db/t")``.
+
+Spark hands each task the rows of one partition of the DataFrame and cannot bring those of a bucket together first. So
+each task writes files of its own for every bucket that it meets, numbered in a lane of its own: what was there before
+loses against all of them, and of two records of one key in two tasks the same one wins for every reader, but none knows
+which came later. Within a task the later one wins.
+
+Options beside those of the table: `row-kind-column`, a column of ``+I``, ``-U``, ``+U``, ``-D`` that is not stored;
+`commit-user` and `commit-identifier`, with which a repeated write is left out; `partition.<column>`, the partition that
+is written to or replaced, whose column the rows may lack; `partitionOverwriteMode`, ``static`` or ``dynamic``, or
+`dynamic-partition-overwrite`. Everything is committed by the driver, which also compacts inline, in its own threads.
+Source: Paimon's Spark connector, `WriteIntoPaimonTable`.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
+
+from maintenance.bucket.postpone import is_postponed, waits
+from maintenance.commit.commit import abort
+from maintenance.commit.identity import CommitIdentity, numbered
+from maintenance.commit.overwrite import Overwrite
+from maintenance.commit.replays import already_committed
+from maintenance.errors import OptionError, SchemaError, UnsupportedError
+from maintenance.metadata.partition_path import partition_spec
+from maintenance.metadata.zone import local_zone
+from maintenance.operations.ingestion.inline import commit_rows_of, overwrite_rows
+from maintenance.options import table as table_options
+from maintenance.options.option import boolean, integer, one_of
+from maintenance.spark.frame_write import FrameWrite
+from maintenance.spark.tasks import enter_task
+from maintenance.table.table import Table, new_commit_user
+from maintenance.types.casts.default import default_value
+from maintenance.types.data_type import DataField
+from maintenance.types.values import values_of_arrow
+from maintenance.write.buckets import check_bucket_mode, has_dynamic_buckets, moves_keys
+from maintenance.write.message import CommitMessage
+from maintenance.write.partitions import by_partition
+from maintenance.write.postpone import needs_sizes
+from maintenance.write.state import WriteState
+from maintenance.write.table_write import TableWrite
+
+_PARTITION = "partition."
+_INGEST = (
+    "Call maintenance.operations.ingestion.ingest.ingest(spark, table, frame, commit_user=...), which routes the rows"
+)
+# Of the write itself, not of the table; lower case, as Spark's options are.
+WRITE_OPTIONS = ("row-kind-column", "commit-user", "commit-identifier", "partitionoverwritemode")
+
+
+@dataclass
+class TaskWritten(WriterCommitMessage):
+    """What one task wrote."""
+
+    messages: tuple[CommitMessage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Settings:
+    """What the options of a write say. `fixed`: the partition that is written to, columns to values."""
+
+    identity: CommitIdentity
+    row_kind_column: str | None
+    overwrite: Overwrite | None
+    fixed: Mapping[str, pa.Scalar]
+
+    @classmethod
+    def of(cls, given: Mapping[str, str], table: Table, *, overwrite: bool) -> "_Settings":
+        number = _parsed("commit-identifier", integer, given)
+        user = given.get("commit-user", new_commit_user(table.options))
+        fixed = {
+            field.name: _value(given[_PARTITION + field.name.lower()], field, table)
+            for field in table.schema.partition_fields
+            if _PARTITION + field.name.lower() in given
+        }
+        return cls(
+            numbered(user, number),
+            given.get("row-kind-column"),
+            _replaced(given, fixed, table) if overwrite else None,
+            fixed,
+        )
+
+
+def _replaced(given: Mapping[str, str], fixed: Mapping[str, pa.Scalar], table: Table) -> Overwrite:
+    """Without any of the options the whole table, as Spark's mode `overwrite` says."""
+    mode = _parsed("partitionoverwritemode", one_of("static", "dynamic"), given)
+    dynamic = _parsed(table_options.DYNAMIC_PARTITION_OVERWRITE.key, boolean, given)
+    if not fixed:
+        return Overwrite(dynamic=mode == "dynamic" if mode is not None else bool(dynamic))
+    fields = [field for field in table.schema.partition_fields if field.name in fixed]
+    values = [values_of_arrow(pa.array([fixed[field.name].as_py()], fixed[field.name].type))[0] for field in fields]
+    default = table_options.PARTITION_DEFAULT_NAME.of(table.options)
+    legacy = table_options.PARTITION_LEGACY_NAME.of(table.options)
+    spec = partition_spec(values, fields, default, legacy, local_zone())
+    return Overwrite([spec], dynamic=mode == "dynamic" if mode is not None else bool(dynamic))
+
+
+def _value(text: str, field: DataField, table: Table) -> pa.Scalar:
+    if text == table_options.PARTITION_DEFAULT_NAME.of(table.options):
+        return pa.scalar(None, default_value("0", field.type, local_zone()).type)
+    try:
+        return default_value(text, field.type, local_zone())
+    except SchemaError as error:
+        where = f"option '{_PARTITION}{field.name}' of a write"
+        raise OptionError(error.found, where, f"Give a text of {field.type}.") from error
+
+
+def _parsed(key: str, parse: Any, given: Mapping[str, str]) -> Any:
+    try:
+        return parse(given[key]) if key in given else None
+    except ValueError as error:
+        raise OptionError(f"'{key}' = '{given[key]}': {error}", "options of a write", "Correct or drop it.") from error
+
+
+class PaimonWriter(DataSourceArrowWriter):
+    """One batch write."""
+
+    def __init__(self, table: Table, options: Mapping[str, str], *, overwrite: bool) -> None:
+        """`options`: of Spark, keys in lower case; those of the table are in `table` already."""
+        table_options.check_writable(table.options, table.identifier)
+        context = table.write_context()
+        check_bucket_mode(context)
+        if moves_keys(context):
+            raise UnsupportedError(
+                "keys of this table may change their partition, so every row has to be routed",
+                f"table {table.identifier}",
+                f"{_INGEST}.",
+            )
+        self._table = table
+        self._settings = _Settings.of(options, table, overwrite=overwrite)
+        user = self._settings.identity.user
+        # What is replaced is never read together with the new files: numbers and buckets start anew.
+        state = WriteState(user=user) if overwrite else table.write_state(user)
+        self._write = FrameWrite(context, state, self._settings.row_kind_column)
+        self._skipped = already_committed(table.commit_target(), self._settings.identity)
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> TaskWritten:
+        """Write the rows of this task."""
+        enter_task()
+        task = TaskContext.get()
+        return self.written(iterator, 0 if task is None else task.partitionId())
+
+    def written(self, batches: Iterator[pa.RecordBatch], lane: int) -> TaskWritten:
+        """Write the rows of one task, the `lane`-th. On an error nothing of what was written stays."""
+        if self._skipped:
+            return TaskWritten(())
+        writer = TableWrite(self._write.context, replace(self._write.state, lane=lane))
+        try:
+            for batch in batches:
+                if batch.num_rows:
+                    rows = self._write.conformed(self._with_partition(pa.Table.from_batches([batch])))
+                    self._check_numbers(rows)
+                    writer.write(rows)
+        except BaseException:
+            writer.abort()
+            raise
+        return TaskWritten(tuple(writer.finish()))
+
+    def commit(self, messages: "list[WriterCommitMessage | None]") -> None:
+        """Commit what all tasks wrote. Spark calls `abort` if this fails."""
+        if self._skipped:
+            return
+        tasks = [task.messages for task in messages if isinstance(task, TaskWritten) and task.messages]
+        if has_dynamic_buckets(self._write.context) and len(tasks) > 1:
+            raise UnsupportedError(
+                f"{len(tasks)} tasks wrote rows, and each would give a new key of this table another bucket",
+                f"table {self._table.identifier}",
+                f"{_INGEST}, or write frame.coalesce(1) if it is small.",
+            )
+        written = [message for task in tasks for message in task]
+        settings = self._settings
+        if settings.overwrite is not None:
+            overwrite_rows(None, self._table, written, settings.identity, settings.overwrite)
+        else:
+            commit_rows_of(None, self._table, written, settings.identity, self._write.state)
+
+    def abort(self, messages: "list[WriterCommitMessage | None]") -> None:
+        """Delete what the tasks wrote, unless it is in the table: whether a commit that failed came through."""
+        if self._is_committed():
+            return
+        written = [message for task in messages if isinstance(task, TaskWritten) for message in task.messages]
+        abort(self._table.commit_target(), written)
+
+    def _is_committed(self) -> bool:
+        """Whether a snapshot of this commit is there; also true where the user has others and gave it no number."""
+        identity = self._settings.identity
+        return any(
+            snapshot.commit_user == identity.user and snapshot.commit_identifier == identity.identifier
+            for snapshot in self._table.snapshots.newest_first()
+        )
+
+    def _with_partition(self, rows: pa.Table) -> pa.Table:
+        """The rows with the columns of the partition that is written to. Those that they have are checked later."""
+        for name, value in self._settings.fixed.items():
+            if name not in rows.column_names:
+                rows = rows.append_column(name, pa.repeat(value, rows.num_rows))
+        return rows
+
+    def _check_numbers(self, rows: pa.Table) -> None:
+        """Tasks cannot agree on how many buckets a new partition gets."""
+        context = self._write.context
+        if not is_postponed(context.options) or waits(context.options) or not needs_sizes(context):
+            return
+        for partition, _ in by_partition(rows, context):
+            if partition not in self._write.state.bucket_numbers:
+                raise UnsupportedError(
+                    f"partition {self._table.paths.spec_of(partition)} is new, and how many buckets it gets depends on "
+                    "how much is written to it",
+                    f"table {self._table.identifier}",
+                    f"Set 'postpone.default-bucket-num'. Or: {_INGEST}.",
+                )
+
+
+def write_options(given: Mapping[str, str], table_columns: Sequence[str]) -> frozenset[str]:
+    """The keys among those of a write, in lower case, that are not options of the table."""
+    partitions = {_PARTITION + name.lower() for name in table_columns}
+    return frozenset(key for key in given if key in WRITE_OPTIONS or key in partitions)

@@ -1,0 +1,1 @@
+"""Encodings of single values: varints, hashes, bitmaps, INT96, protocol buffers."""

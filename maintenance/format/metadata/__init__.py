@@ -1,0 +1,1 @@
+"""Files of metadata: snapshots, schemas, tags, manifests, statistics, index manifests and index files."""

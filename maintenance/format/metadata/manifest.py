@@ -1,0 +1,334 @@
+"""Manifests: data files that were added or deleted. Source: metadata sections 4.2 and 8.1, Java `ManifestEntry`.
+
+A manifest may hold a hundred thousand entries of which a read wants a few: so they are decoded as columns
+(`ManifestColumns`), and only the wanted ones become entries.
+
+The library of the columns starts threads when it is imported, so it is when it is first needed: a process that forks
+others can have this module.
+"""
+
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maintenance.errors import CorruptFileError, UnsupportedError
+from maintenance.format.avro.container import AvroColumns, read_records, record_schema, write_records
+from maintenance.format.metadata.data_file import (
+    DATA_FILE_FIELDS,
+    FLAT_FILE_FIELDS,
+    DataFileMeta,
+    file_of_record,
+    file_of_values,
+    record_of_file,
+)
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MANIFEST_VERSION = 2
+
+
+class FileKind(IntEnum):
+    """Whether an entry adds a file to the table or deletes it."""
+
+    ADD = 0
+    DELETE = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestEntry:
+    """A change of one data file.
+
+    Attributes:
+        partition: serialized row of the partition columns.
+        bucket: -2 is the postpone bucket.
+        total_buckets: the bucket count the file was written under; -1 without fixed buckets, -2 for postpone.
+    """
+
+    kind: FileKind
+    partition: bytes
+    bucket: int
+    total_buckets: int
+    file: DataFileMeta
+
+    @property
+    def identity(self) -> Hashable:
+        """What makes an ADD and a DELETE meet. The level is part of it: raising a level deletes and adds a file."""
+        file = self.file
+        return (
+            self.partition,
+            self.bucket,
+            file.level,
+            file.file_name,
+            file.extra_files,
+            file.embedded_index,
+            file.external_path,
+        )
+
+
+_SCHEMA = record_schema(
+    "record",
+    [
+        {"name": "_VERSION", "type": "int"},
+        {"name": "_KIND", "type": "int"},
+        {"name": "_PARTITION", "type": "bytes"},
+        {"name": "_BUCKET", "type": "int"},
+        {"name": "_TOTAL_BUCKETS", "type": "int"},
+        {"name": "_FILE", "type": {"type": "record", "name": "record__FILE", "fields": DATA_FILE_FIELDS}},
+    ],
+)
+_KINDS = {0: FileKind.ADD, 1: FileKind.DELETE}
+
+
+@dataclass(frozen=True, slots=True)
+class EntrySelection:
+    """Which entries are wanted, judged by what an ADD and its DELETE share: then both are, or none.
+
+    Attributes:
+        partition: whether a serialized partition row is wanted; asked once for each.
+        buckets: the buckets wanted under a number of total buckets, None = all; asked once for each number.
+        level: whether a level is wanted; asked once for each.
+        test: asked for each entry that the others leave.
+    """
+
+    partition: Callable[[bytes], bool] | None = None
+    buckets: Callable[[int], Collection[int] | None] | None = None
+    level: Callable[[int], bool] | None = None
+    test: Callable[[ManifestEntry], bool] | None = None
+
+    @property
+    def names_heads(self) -> bool:
+        """Whether partitions or buckets are asked for, which stand at the head of an entry."""
+        return self.partition is not None or self.buckets is not None
+
+    def keeps(self, entry: ManifestEntry) -> bool:
+        """Whether one entry is wanted."""
+        if self.partition is not None and not self.partition(entry.partition):
+            return False
+        if self.buckets is not None:
+            wanted = self.buckets(entry.total_buckets)
+            if wanted is not None and entry.bucket not in wanted:
+                return False
+        if self.level is not None and not self.level(entry.file.level):
+            return False
+        return self.test is None or self.test(entry)
+
+
+EVERY_ENTRY = EntrySelection()
+
+
+@dataclass(frozen=True, slots=True)
+class EntryCounts:
+    """How many files a manifest adds and deletes."""
+
+    added: int
+    deleted: int
+
+    def check(self, found: "EntryCounts", where: str) -> None:
+        """Check the counts of a manifest against these, of its list. Raises: CorruptFileError."""
+        if found != self:
+            raise CorruptFileError(f"expected {self}, found {found}", where, _RESTORE)
+
+    def __str__(self) -> str:
+        return f"{self.added} added and {self.deleted} deleted files"
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestColumns:
+    """The entries of one manifest, decoded and not yet made.
+
+    Attributes:
+        frame: one row for each entry; columns `_KIND` to `_TOTAL_BUCKETS`, then those of `FLAT_FILE_FIELDS`.
+        entries: instead of the frame, for a manifest of an uncommon shape.
+        file_size: bytes of the manifest.
+    """
+
+    frame: "pl.DataFrame"
+    entries: tuple[ManifestEntry, ...] | None = None
+    file_size: int = 0
+
+    @property
+    def size(self) -> int:
+        """Bytes in memory, about."""
+        return int(self.frame.estimated_size()) if self.entries is None else 1024 * len(self.entries)
+
+    @property
+    def counts(self) -> "EntryCounts":
+        """How many files it adds and deletes."""
+        if self.entries is None:
+            return _counts(self.frame)
+        deleted = sum(entry.kind == FileKind.DELETE for entry in self.entries)
+        return EntryCounts(len(self.entries) - deleted, deleted)
+
+    def select(self, selection: EntrySelection = EVERY_ENTRY) -> list[ManifestEntry]:
+        """The entries wanted, in file order."""
+        if self.entries is not None:
+            return [entry for entry in self.entries if selection.keeps(entry)]
+        entries = [_entry_of_values(*row) for row in _wanted(self.frame, selection).iter_rows()]
+        return entries if selection.test is None else list(filter(selection.test, entries))
+
+
+def _counts(frame: "pl.DataFrame") -> EntryCounts:
+    deleted = int((frame.get_column("_KIND") == FileKind.DELETE).sum())
+    return EntryCounts(len(frame) - deleted, deleted)
+
+
+_RESTORE = "Restore the manifest from a copy, or roll back to a snapshot or tag that is intact."
+_HEAD = ("_KIND", "_PARTITION", "_BUCKET", "_TOTAL_BUCKETS")
+
+
+def _wanted(frame: "pl.DataFrame", selection: EntrySelection) -> "pl.DataFrame":
+    import polars as pl
+
+    if selection.partition is not None:
+        found = frame.get_column("_PARTITION").unique()
+        wanted = found.filter(pl.Series([selection.partition(value) for value in found], dtype=pl.Boolean))
+        if len(wanted) < len(found):
+            frame = frame.filter(pl.col("_PARTITION").is_in(wanted.implode()))
+    if selection.buckets is not None:
+        for total in frame.get_column("_TOTAL_BUCKETS").unique().to_list():
+            buckets = selection.buckets(total)
+            if buckets is not None:
+                other = pl.col("_TOTAL_BUCKETS") != total
+                frame = frame.filter(other | pl.col("_BUCKET").is_in(list(buckets)))
+    if selection.level is not None:
+        levels = list(filter(selection.level, frame.get_column("_LEVEL").unique().to_list()))
+        frame = frame.filter(pl.col("_LEVEL").is_in(levels))
+    return frame
+
+
+def decode_manifest(data: bytes, where: str) -> ManifestColumns:
+    """The entries of a manifest as columns.
+
+    Raises: CorruptFileError: damaged, or a required field is missing; UnsupportedError: another version or kind.
+    """
+    import polars as pl
+
+    columns = AvroColumns.open(data)
+    frame = None if columns is None else columns.read()
+    flat = None if frame is None else _flat(frame)
+    if flat is not None:
+        return ManifestColumns(flat, file_size=len(data))
+    return ManifestColumns(pl.DataFrame(), tuple(read_records(data, where, entry_of_record, "_FILE")), len(data))
+
+
+def select_entries(
+    data: bytes, where: str, selection: EntrySelection, counts: EntryCounts | None = None
+) -> list[ManifestEntry]:
+    """The wanted entries of a manifest, in file order: of blocks without any, no more than the heads are decoded.
+
+    Args: `counts`: of all its entries, where its list says them.
+    Raises: as `decode_manifest`; CorruptFileError: it has other counts.
+    """
+    columns = AvroColumns.open(data) if selection.names_heads else None
+    heads = None if columns is None else columns.read(("_VERSION", *_HEAD))
+    if columns is None or heads is None or not _usual(heads):
+        return _checked(decode_manifest(data, where), counts, where).select(selection)
+    if counts is not None:
+        counts.check(_counts(heads), where)
+    by_head = replace(selection, level=None, test=None)
+    rows = _wanted(heads.with_row_index("row"), by_head).get_column("row").to_numpy()
+    blocks = np.unique(np.searchsorted(np.cumsum(columns.counts), rows, side="right"))
+    frame = columns.read(blocks=blocks.tolist())
+    flat = None if frame is None else _flat(frame)
+    return decode_manifest(data, where).select(selection) if flat is None else ManifestColumns(flat).select(selection)
+
+
+def _checked(columns: ManifestColumns, counts: EntryCounts | None, where: str) -> ManifestColumns:
+    if counts is not None:
+        counts.check(columns.counts, where)
+    return columns
+
+
+def parse_manifest(data: bytes, where: str) -> list[ManifestEntry]:
+    """The entries of a manifest, in file order. Raises: as `decode_manifest`."""
+    return decode_manifest(data, where).select()
+
+
+def _flat(frame: "pl.DataFrame") -> "pl.DataFrame | None":
+    """The columns with those of the nested records beside them; None where a version, kind or field is not as usual."""
+    import polars as pl
+
+    if not _usual(frame) or "_FILE" not in frame.columns:
+        return None
+    columns = []
+    for path, required in FLAT_FILE_FIELDS:
+        found = _nested(frame, path)
+        if found is None and required:
+            return None
+        columns.append((pl.lit(None) if found is None else found).alias(".".join(path)))
+    return frame.select(*_HEAD, *columns)
+
+
+def _usual(frame: "pl.DataFrame") -> bool:
+    """Whether every entry has a head, and of a version and kind that is known."""
+    if not {"_VERSION", *_HEAD} <= set(frame.columns):
+        return False
+    versions, kinds = (frame.get_column(name).unique().to_list() for name in ("_VERSION", "_KIND"))
+    return versions in ([], [MANIFEST_VERSION]) and set(kinds) <= set(_KINDS)
+
+
+def _nested(frame: "pl.DataFrame", path: Sequence[str]) -> "pl.Expr | None":
+    """A field below `_FILE`, None where the manifest has none."""
+    import polars as pl
+
+    expression = pl.col("_FILE")
+    data_type: Any = frame.schema["_FILE"]
+    for name in path:
+        if not isinstance(data_type, pl.Struct) or name not in data_type.to_schema():
+            return None
+        expression, data_type = expression.struct.field(name), data_type.to_schema()[name]
+    return expression
+
+
+def _entry_of_values(kind: int, partition: bytes, bucket: int, total_buckets: int, *file: Any) -> ManifestEntry:
+    return ManifestEntry(_KINDS[kind], partition, bucket, total_buckets, file_of_values(file))
+
+
+def entry_of_record(record: Mapping[str, Any]) -> ManifestEntry:
+    """The entry of a decoded Avro record. Raises: KeyError: a required field is missing; UnsupportedError."""
+    check_version(record, MANIFEST_VERSION)
+    return ManifestEntry(
+        kind_of_record(record),
+        record["_PARTITION"],
+        record["_BUCKET"],
+        record["_TOTAL_BUCKETS"],
+        file_of_record(record["_FILE"]),
+    )
+
+
+def serialize_manifest(entries: Iterable[ManifestEntry], codec: str = "zstandard", level: int = 1) -> bytes:
+    """The bytes of a manifest. `codec`: Avro's name, `level`: of the compression."""
+    records = (
+        {
+            "_VERSION": MANIFEST_VERSION,
+            "_KIND": int(entry.kind),
+            "_PARTITION": entry.partition,
+            "_BUCKET": entry.bucket,
+            "_TOTAL_BUCKETS": entry.total_buckets,
+            "_FILE": record_of_file(entry.file),
+        }
+        for entry in entries
+    )
+    return write_records(_SCHEMA, records, codec, level)
+
+
+def check_version(record: Mapping[str, Any], supported: int) -> None:
+    """Check the version of an entry of a metadata file. Raises: KeyError: it has none; UnsupportedError."""
+    if record["_VERSION"] != supported:
+        raise UnsupportedError(
+            f"entry version {record['_VERSION']}",
+            "metadata file",
+            f"Version {supported} is read; recreate a table of another one with a current Paimon release.",
+        )
+
+
+def kind_of_record(record: Mapping[str, Any]) -> FileKind:
+    """The kind of an entry of a metadata file. Raises: UnsupportedError."""
+    kind = _KINDS.get(record["_KIND"])
+    if kind is None:
+        raise UnsupportedError(f"entry kind {record['_KIND']}", "metadata file", "0 (ADD) and 1 (DELETE) are read.")
+    return kind

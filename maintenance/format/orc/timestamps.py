@@ -1,0 +1,184 @@
+"""ORC timestamps of all years and of writers in any time zone.
+
+Arrow decodes them to nanoseconds, which end in 2262, and takes TIMESTAMP_LTZ for instants. But Paimon, unless
+`orc.timestamp-ltz.legacy.type` is false, has Java make instants of them as if their UTC clock showed the time zone of
+the writing machine; stripes name that zone, so it can be undone without asking which zone this machine has.
+
+Arrow is given the file with another footer, where timestamps are whole numbers: their seconds, in whatever nesting.
+Only the nanoseconds are decoded here, and stand beside the seconds in the same order.
+Source: ORC specification v1, Java `TimestampTreeReader`, `OrcTimestampColumnVector`.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import orc
+
+from maintenance.errors import UnsupportedError
+from maintenance.format.orc.integers import decode_integers
+from maintenance.format.orc.tail import Kind, OrcTail, StreamKind, Stripe, StripeStreams, with_kind
+from maintenance.format.rows.nested import entries, rebuilt
+from maintenance.types.arrow import arrow_type, element_of, map_parts
+from maintenance.types.data_type import DataField, DataType
+
+EPOCH = 1_420_070_400  # 2015-01-01 00:00:00, from which ORC counts seconds
+_UTC = ("", "UTC", "GMT", "Etc/UTC", "Z")
+_DIRECT_V2 = 2
+_NANO_DIGITS = {"ms": 3, "us": 6, "ns": 9}
+_FIRST_NANOSECOND, _LAST_NANOSECOND = divmod(-(2**63), 10**9), divmod(2**63 - 1, 10**9)
+_LEGACY = "orc.timestamp-ltz.legacy.type"
+
+Seconds = Callable[[np.ndarray], np.ndarray]
+
+
+def is_legacy(options: Mapping[str, str]) -> bool:
+    """Whether a table's TIMESTAMP_LTZ are made by the clock of the machine that writes them."""
+    return options.get(_LEGACY, "true").strip().lower() != "false"
+
+
+def has_foreign_clock(source: pa.NativeFile, fields: Sequence[DataField]) -> bool:
+    """Whether TIMESTAMP_LTZ are among the columns, and a clock other than UTC wrote them."""
+    if not any(_has_ltz(field.type) for field in fields):
+        return False
+    tail = OrcTail.read(source)
+    return any(tail.streams(source, stripe).time_zone not in _UTC for stripe in tail.stripes)
+
+
+def _has_ltz(data_type: DataType) -> bool:
+    inner = (data_type.element, data_type.key, data_type.value, *(field.type for field in data_type.fields))
+    return data_type.root == "TIMESTAMP_LTZ" or any(part is not None and _has_ltz(part) for part in inner)
+
+
+class ExactStripes:
+    """Reads stripes with exact timestamps. `legacy`: TIMESTAMP_LTZ is written by the writer's clock."""
+
+    def __init__(self, source: pa.NativeFile, where: str, *, legacy: bool) -> None:
+        self._source = source
+        self._where = where
+        self._legacy = legacy
+        self._tail = OrcTail.read(source)
+        types = [
+            with_kind(message, Kind.LONG) if found.kind in (Kind.TIMESTAMP, Kind.TIMESTAMP_INSTANT) else message
+            for message, found in zip(self._tail.type_messages(), self._tail.types, strict=True)
+        ]
+        source.seek(0)
+        self._file = orc.ORCFile(pa.BufferReader(source.read(self._tail.start) + self._tail.serialized(types)))
+
+    def stripe(self, number: int, fields: Sequence[DataField]) -> pa.Table:
+        """The columns of a stripe: timestamps in natural types, others as Arrow reads them."""
+        stripe = self._tail.stripes[number]
+        batch = self._file.read_stripe(number, [field.name for field in fields])
+        columns = _Columns(self._source, self._where, self._tail, stripe, self._legacy)
+        root = self._tail.types[0]
+        ids = dict(zip(root.names, root.subtypes, strict=True))
+        arrays = [columns.exact(batch.column(field.name), field.type, ids[field.name]) for field in fields]
+        return pa.Table.from_arrays(arrays, names=[field.name for field in fields])
+
+
+class _Columns:
+    """The columns of one stripe."""
+
+    def __init__(self, source: pa.NativeFile, where: str, tail: OrcTail, stripe: Stripe, legacy: bool) -> None:
+        self._source = source
+        self._where = where
+        self._tail = tail
+        self._streams: StripeStreams = tail.streams(source, stripe)
+        self._legacy = legacy
+
+    def exact(self, array: pa.Array, data_type: DataType, type_id: int) -> pa.Array:
+        """A column, or a part of one, with its timestamps. `type_id`: in the file."""
+        inner = self._tail.types[type_id].subtypes
+        match data_type.root:
+            case "TIMESTAMP" | "TIMESTAMP_LTZ":
+                return self._timestamps(array, data_type, type_id)
+            case "ARRAY":
+                element = self.exact(array.values, element_of(data_type), inner[0])
+                return rebuilt(array, pa.list_(element.type), [element])
+            case "MAP" | "MULTISET":
+                parts = zip((array.keys, array.items), map_parts(data_type), inner, strict=True)
+                exact = [self.exact(*part) for part in parts]
+                wanted = pa.map_(exact[0].type, exact[1].type)
+                return rebuilt(array, wanted, [entries(wanted, exact)])
+            case "ROW":
+                fields = [self.exact(array.field(i), f.type, inner[i]) for i, f in enumerate(data_type.fields)]
+                names = [field.name for field in data_type.fields]
+                return rebuilt(array, pa.struct(list(zip(names, (f.type for f in fields), strict=True))), fields)
+        return array
+
+    def _timestamps(self, array: pa.Array, data_type: DataType, type_id: int) -> pa.Array:
+        valid = array.is_valid().to_numpy(zero_copy_only=False)
+        seconds = array.drop_null().to_numpy() + self._base(type_id)
+        nanos = self._nanos(type_id, len(seconds))
+        # Writers cut the seconds of times before 1970 off towards 1970.
+        seconds = seconds - ((seconds < 0) & (nanos > 999_999))
+        wanted = arrow_type(data_type)
+        digits = _NANO_DIGITS[wanted.unit]
+        clock = self._clock(type_id, data_type)(seconds)
+        if wanted.unit == "ns" and np.any(_beyond_nanoseconds(clock, nanos)):
+            raise UnsupportedError(
+                "a column holds timestamps before 1677-09-21 or after 2262-04-11 in nanoseconds",
+                self._where,
+                "Leave the column out of the read.",
+            )
+        numbers = np.zeros(len(valid), np.int64)
+        numbers[valid] = clock * 10**digits + nanos // 10 ** (9 - digits)
+        return pa.array(numbers, mask=~valid).cast(wanted)
+
+    def _zone(self, type_id: int) -> str:
+        zone = self._streams.time_zone
+        return "UTC" if zone in _UTC else zone
+
+    def _is_instant(self, type_id: int) -> bool:
+        return self._tail.types[type_id].kind == Kind.TIMESTAMP_INSTANT
+
+    def _base(self, type_id: int) -> int:
+        """Seconds from 1970 UTC to where counting begins: of instants in UTC, of others by the writer's clock."""
+        zone = self._zone(type_id)
+        if self._is_instant(type_id) or zone == "UTC":
+            return EPOCH
+        start = pc.assume_timezone(pa.array([EPOCH], pa.timestamp("s")), zone)
+        return int(start.cast(pa.int64())[0].as_py())
+
+    def _clock(self, type_id: int, data_type: DataType) -> Seconds:
+        """What makes seconds of instants those of the clock that the column shows."""
+        zone = self._zone(type_id)
+        if zone == "UTC" or (self._is_instant(type_id) and not self._legacy):
+            return lambda seconds: seconds
+
+        def shown(seconds: np.ndarray) -> np.ndarray:
+            local = pc.local_timestamp(pa.array(seconds).cast(pa.timestamp("s", zone)))
+            return np.asarray(local.cast(pa.int64()).to_numpy())
+
+        return shown
+
+    def _nanos(self, type_id: int, count: int) -> np.ndarray:
+        """Nanoseconds of the second, of each value that is not null."""
+        if self._streams.encodings[type_id] != _DIRECT_V2:
+            raise UnsupportedError(
+                "timestamps of far years in the run-length encoding of ORC 0.11", self._where, "Rewrite the file."
+            )
+        place = self._streams.ranges.get((type_id, int(StreamKind.SECONDARY)), (0, 0))
+        stored = decode_integers(self._tail.stream(self._source, place), signed=False)
+        if len(stored) != count:
+            raise ValueError(f"{count} timestamps have nanoseconds for {len(stored)}")
+        return nanos_of(stored)
+
+
+def nanos_of(stored: np.ndarray) -> np.ndarray:
+    """Nanoseconds of the second out of their form in a stream.
+
+    The lowest three bits say how many zeros follow the digits above: none, or that number and one more. Arrow writes
+    negative ones, of which Java keeps 32 bits.
+    """
+    zeros = stored & 7
+    digits = (stored >> 3).astype(np.int32).astype(np.int64)
+    return np.asarray(digits * np.power(10, np.where(zeros, zeros + 1, 0)))
+
+
+def _beyond_nanoseconds(seconds: np.ndarray, nanos: np.ndarray) -> np.ndarray:
+    """Which times since 1970 no int64 of nanoseconds holds."""
+    (low, from_nano), (high, to_nano) = _FIRST_NANOSECOND, _LAST_NANOSECOND
+    before = (seconds < low) | ((seconds == low) & (nanos < from_nano))
+    return np.asarray(before | (seconds > high) | ((seconds == high) & (nanos > to_nano)))

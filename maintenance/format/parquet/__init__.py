@@ -1,0 +1,1 @@
+"""Parquet data files: reading, also many small ones at once, and writing."""

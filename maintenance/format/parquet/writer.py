@@ -1,0 +1,194 @@
+"""Writing parquet data files with Paimon's columns, field ids and physical types.
+
+Everything follows Paimon's own writer: TIMESTAMP(7..9) is INT96, which needs a writer of its own (`int96`), for Paimon
+before 2.0 reads INT64 nanoseconds as microseconds. Source: seed 000 (parquet types), Java `ParquetSchemaConverter`.
+"""
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from maintenance.errors import OptionError
+from maintenance.format.data_format import FileSettings, OpenWriter, format_options, number_of_option
+from maintenance.format.parquet.column_writer import ColumnWriter, needs_column_writer
+from maintenance.format.rows.system_fields import element_field_id, map_key_field_id
+from maintenance.types.arrow import arrow_type, element_of, map_parts
+from maintenance.types.data_type import DataField, DataType
+
+_CODECS = {"zstd": "zstd", "snappy": "snappy", "gzip": "gzip", "lz4": "lz4", "none": "none", "uncompressed": "none"}
+_PAGE_VERSIONS = {"PARQUET_1_0": "1.0", "V1": "1.0", "PARQUET_2_0": "2.0", "V2": "2.0"}
+_HONOURED = (
+    "compression",
+    "compression.codec.zstd.level",
+    "enable.dictionary",
+    "page.size",
+    "dictionary.page.size",
+    "writer.version",
+    "block.size",
+)
+# How much a writer gathers before it looks at sizes, how it pads blocks of HDFS, and what only readers look at.
+_HARMLESS = (
+    "page.row.count.limit",
+    "writer.max-padding",
+    "page.size.row.check.min",
+    "page.size.row.check.max",
+    "validation",
+    "filter.stats.enabled",
+    "filter.dictionary.enabled",
+    "filter.columnindex.enabled",
+    "read.async.enabled",
+)
+_SAMPLE_ROWS = 1 << 15
+_FIRST_ROWS = 1 << 11
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetOptions:
+    """How parquet files are written. `dictionary`: whether columns that repeat get one; None = plain pages of 1 MB."""
+
+    codec: str = "zstd"
+    level: int | None = 1
+    dictionary: bool = True
+    page_bytes: int | None = None
+    dictionary_bytes: int | None = None
+    page_version: str = "1.0"
+
+    @classmethod
+    def of(cls, settings: FileSettings) -> "ParquetOptions":
+        """The options of files. Raises: OptionError: a codec that parquet lacks; UnsupportedError: another key."""
+        options = format_options(settings, _HONOURED, _HARMLESS)
+
+        def number(key: str, default: int | None) -> int | None:
+            return number_of_option(settings, options, key, default, int)
+
+        name = options.get("compression", settings.compression).lower()
+        if name not in _CODECS:
+            raise OptionError(
+                f"'file.compression' = '{name}' is no codec of parquet", "options", f"Use one of {', '.join(_CODECS)}."
+            )
+        level = number("compression.codec.zstd.level", settings.zstd_level) if name == "zstd" else None
+        version = options.get("writer.version", "PARQUET_1_0").upper()
+        if version not in _PAGE_VERSIONS:
+            raise OptionError(
+                f"'parquet.writer.version' = '{version}'", "options", f"Use one of {', '.join(_PAGE_VERSIONS)}."
+            )
+        return cls(
+            _CODECS[name],
+            level,
+            settings.options.get("parquet.enable.dictionary", "true").lower() == "true",
+            number("page.size", None),
+            number("dictionary.page.size", None),
+            _PAGE_VERSIONS[version],
+        )
+
+
+def physical_schema(fields: Sequence[DataField]) -> pa.Schema:
+    """The Arrow schema that becomes the file's schema: natural types, NOT NULL as REQUIRED, Paimon's field ids."""
+    return pa.schema([_physical_field(field.name, field.type, field.id, field.id, 0) for field in fields])
+
+
+def _physical_field(name: str, data_type: DataType, own_id: int, of_field: int, depth: int) -> pa.Field:
+    """A column or a part of one. `of_field`: id of the named field around it, `depth`: levels below that."""
+    arrow = arrow_type(data_type, f"column {name}")
+    match data_type.root:
+        case "ARRAY":
+            element = element_of(data_type)
+            arrow = pa.list_(_element_field("element", element, of_field, depth + 1))
+        case "MAP" | "MULTISET":
+            key, value = map_parts(data_type)
+            key_id = map_key_field_id(of_field, depth + 1)
+            key_field = _physical_field("key", key.as_nullable(False), key_id, of_field, depth + 1)
+            arrow = pa.map_(key_field, _element_field("value", value, of_field, depth + 1))
+        case "ROW":
+            arrow = pa.struct([_physical_field(f.name, f.type, f.id, f.id, 0) for f in data_type.fields])
+    return pa.field(name, arrow, data_type.nullable, {"PARQUET:field_id": str(own_id)})
+
+
+def _element_field(name: str, data_type: DataType, of_field: int, depth: int) -> pa.Field:
+    return _physical_field(name, data_type, element_field_id(of_field, depth), of_field, depth)
+
+
+def open_writer(
+    sink: pa.NativeFile, schema: pa.Schema, options: ParquetOptions, dictionary_columns: Sequence[str]
+) -> pq.ParquetWriter | ColumnWriter:
+    """A writer of one data file. `dictionary_columns`: those worth a dictionary; the others are written plain."""
+    # Arrow leaves NaN out of the bounds, and Paimon's readers do not look for it beyond them.
+    bounded = [field.name for field in schema if not (pa.types.is_floating(field.type) or _is_nanos(field.type))]
+
+    def open_(target: pa.NativeFile | io.RawIOBase, stored: pa.Schema) -> pq.ParquetWriter:
+        return pq.ParquetWriter(
+            target,
+            stored,
+            compression=options.codec,
+            compression_level=options.level,
+            use_dictionary=list(dictionary_columns) if options.dictionary else False,
+            data_page_size=options.page_bytes,
+            dictionary_pagesize_limit=options.dictionary_bytes,
+            version="2.6",
+            data_page_version=options.page_version,
+            store_schema=False,
+            store_decimal_as_integer=True,
+            write_time_adjusted_to_utc=True,
+            write_statistics=bounded,
+        )
+
+    return ColumnWriter(sink, schema, open_) if needs_column_writer(schema) else open_(sink, schema)
+
+
+def _is_nanos(arrow: pa.DataType) -> bool:
+    return bool(pa.types.is_timestamp(arrow) and arrow.unit == "ns")
+
+
+class _ParquetWriter:
+    """Every table written is a row group. Which columns get a dictionary the first of them decides."""
+
+    def __init__(self, sink: pa.NativeFile, schema: pa.Schema, options: ParquetOptions) -> None:
+        self._sink = sink
+        self._schema = schema
+        self._options = options
+        self._writer: pq.ParquetWriter | ColumnWriter | None = None
+
+    @property
+    def size(self) -> int:
+        return int(self._sink.tell())
+
+    def write(self, rows: pa.Table) -> None:
+        if self._writer is None:
+            self._writer = open_writer(self._sink, self._schema, self._options, _dictionary_columns(rows))
+        self._writer.write_table(
+            pa.Table.from_arrays(rows.columns, schema=self._schema), row_group_size=max(1, rows.num_rows)
+        )
+
+    def close(self) -> None:
+        if self._writer is None:
+            self.write(self._schema.empty_table())
+        assert self._writer is not None
+        self._writer.close()
+
+
+def _dictionary_columns(rows: pa.Table) -> list[str]:
+    """Columns whose values repeat enough for a dictionary: building one for unique values costs most of encoding."""
+    return [
+        field.name
+        for field in rows.schema
+        if not (pa.types.is_boolean(field.type) or pa.types.is_nested(field.type)) and _repeats(rows.column(field.name))
+    ]
+
+
+def _repeats(column: pa.ChunkedArray) -> bool:
+    """Whether of some values a quarter at most are different. Few tell it of most columns, the others take more."""
+    sample = column.slice(0, _SAMPLE_ROWS)
+    if len(sample) > _FIRST_ROWS:
+        different = pc.count_distinct(sample.slice(0, _FIRST_ROWS)).as_py()
+        if different * 4 <= _FIRST_ROWS or different * 100 >= 99 * _FIRST_ROWS:
+            return bool(different * 4 <= _FIRST_ROWS)
+    return bool(pc.count_distinct(sample).as_py() * 4 <= len(sample))
+
+
+def prepare_writer(fields: Sequence[DataField], settings: FileSettings) -> OpenWriter:
+    options, schema = ParquetOptions.of(settings), physical_schema(fields)
+    return lambda sink: _ParquetWriter(sink, schema, options)

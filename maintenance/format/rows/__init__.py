@@ -1,0 +1,1 @@
+"""Serialized rows and keys, and the system columns of data files."""

@@ -1,0 +1,49 @@
+"""Open a catalog by its options."""
+
+from collections.abc import Callable, Mapping
+
+from maintenance.errors import OptionError, UnsupportedError
+from maintenance.fs.file_io import FileIO
+from maintenance.fs.location import warehouse_location
+from maintenance.metastore.catalog import Catalog
+from maintenance.metastore.filesystem import FilesystemCatalog
+from maintenance.options import catalog as catalog_options
+from maintenance.table.table import Table
+
+
+def open_metastore(options: Mapping[str, str], table_type: type[Table] = Table) -> Catalog:
+    """The catalog that Paimon's catalog options describe; its tables are handed out as `table_type`.
+
+    Raises: OptionError: no warehouse, or not a path or URI; UnsupportedError: a metastore that is not supported yet.
+    """
+    given = {key: str(value) for key, value in options.items()}
+    metastore = catalog_options.METASTORE.of(given)
+    if metastore not in _CATALOGS:
+        raise UnsupportedError(
+            f"'metastore' = '{metastore}' is not supported yet",
+            "catalog options",
+            f"Use one of {', '.join(_CATALOGS)}.",
+        )
+    if catalog_options.LOCK_ENABLED.of(given):
+        raise UnsupportedError(
+            "'lock.enabled' = 'true' is not supported yet",
+            "catalog options",
+            "Unset it: snapshots are published by the store's own 'create if absent', see docs/compatibility.md.",
+        )
+    if not catalog_options.CASE_SENSITIVE.of(given):
+        raise UnsupportedError(
+            "'case-sensitive' = 'false' is not supported yet",
+            "catalog options",
+            "Unset it, and name tables as they are.",
+        )
+    return _CATALOGS[metastore](given, table_type)
+
+
+def _filesystem(options: Mapping[str, str], table_type: type[Table]) -> Catalog:
+    warehouse = catalog_options.WAREHOUSE.of(options)
+    if not warehouse:
+        raise OptionError("'warehouse' is not set", "catalog options", "Set it to the path or URI of the warehouse.")
+    return FilesystemCatalog(warehouse_location(warehouse), FileIO.of(options), dict(options), table_type)
+
+
+_CATALOGS: Mapping[str, Callable[[Mapping[str, str], type[Table]], Catalog]] = {"filesystem": _filesystem}

@@ -1,0 +1,120 @@
+"""Options that contradict each other or the columns. Source: Java `SchemaValidation`, data section 12.2.
+
+Rules of one merge engine's own options are with the engine.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from maintenance.errors import OptionError
+from maintenance.format.metadata.schema import TableSchema
+from maintenance.options import table as table_options
+
+_FIELDS = "fields."
+_FOR_ALL_FIELDS = "default-aggregate-function"
+_LOOKUP, _FULL = "lookup", "full-compaction"
+
+
+def check_options(schema: TableSchema, where: str) -> None:
+    """Raises: OptionError: the first rule that is broken."""
+    of_columns = (_of_fields, _of_sequence_fields, _of_row_kind, _of_time_field)
+    for rule in (*of_columns, _of_changelog, _of_engines, _of_row_tracking):
+        for found, fix in rule(schema):
+            raise OptionError(found, where, fix)
+
+
+def _of_fields(schema: TableSchema) -> Iterator[tuple[str, str]]:
+    for key in schema.options:
+        if not key.startswith(_FIELDS) or "." not in key.removeprefix(_FIELDS):
+            continue
+        names, *rest = key.removeprefix(_FIELDS).split(".")
+        for name in names.split(","):
+            if name != _FOR_ALL_FIELDS and name not in schema.field_names:
+                yield f"'{key}' names column '{name}', which does not exist", "Name columns of the table."
+        if len(rest) > 1 and names in schema.field_names and schema.field(names).type.root == "ROW":
+            yield f"'{key}' leads into the ROW column '{names}'", "Name the column itself."
+
+
+def _of_sequence_fields(schema: TableSchema) -> Iterator[tuple[str, str]]:
+    names = table_options.SEQUENCE_FIELD.of(schema.options)
+    for name in names:
+        if name not in schema.field_names:
+            yield f"'sequence.field' names '{name}'", "Name a column of the table."
+        if names.count(name) > 1:
+            yield f"'sequence.field' names '{name}' twice", "Name it once."
+        if f"{_FIELDS}{name}.aggregate-function" in schema.options:
+            yield f"column '{name}' is aggregated and in 'sequence.field'", "Drop one of the options."
+    if names and schema.is_cross_partition:
+        yield "'sequence.field' with a primary key that lacks a partition column", "Drop one."
+    if names and _engine(schema) == "first-row":
+        yield "'sequence.field' with merge engine first-row", "Drop one of the options."
+
+
+def _of_row_kind(schema: TableSchema) -> Iterator[tuple[str, str]]:
+    name = table_options.ROWKIND_FIELD.of(schema.options)
+    if name is not None and name not in schema.field_names:
+        yield f"'rowkind.field' names '{name}'", "Name a column of the table."
+
+
+def _of_changelog(schema: TableSchema) -> Iterator[tuple[str, str]]:
+    producer = table_options.CHANGELOG_PRODUCER.of(schema.options)
+    deltas = "full-compaction.delta-commits" in schema.options
+    if producer != "none" and not schema.primary_keys:
+        yield f"'changelog-producer' = '{producer}' without a primary key", "Define one."
+    if deltas and producer == _LOOKUP:
+        yield (
+            "'full-compaction.delta-commits' with 'changelog-producer' = 'lookup'",
+            "Use 'changelog-producer' = 'full-compaction', or unset the former.",
+        )
+    if deltas and not schema.primary_keys and table_options.BUCKET.of(schema.options) == -1:
+        yield "'full-compaction.delta-commits' on an append table without buckets", "Unset it."
+    if _is_true(schema.options, "streaming-read-overwrite"):
+        if producer in (_LOOKUP, _FULL):
+            yield f"'streaming-read-overwrite' with 'changelog-producer' = '{producer}'", "Changes would be read twice."
+        if not schema.primary_keys:
+            yield "'streaming-read-overwrite' without a primary key", "Use 'streaming-read-append-overwrite'."
+    least, most = (schema.options.get(f"changelog.num-retained.{end}", "") for end in ("min", "max"))
+    if least.strip().isdecimal() and most.strip().isdecimal() and int(least) > int(most):
+        yield f"'changelog.num-retained.min' = '{least}' and '.max' = '{most}'", "Use min <= max."
+
+
+def _of_engines(schema: TableSchema) -> Iterator[tuple[str, str]]:
+    producer = table_options.CHANGELOG_PRODUCER.of(schema.options)
+    vectors = _is_true(schema.options, "deletion-vectors.enabled")
+    if _engine(schema) == "first-row":
+        if producer not in ("none", _LOOKUP):
+            yield f"merge engine first-row with 'changelog-producer' = '{producer}'", "Use 'none' or 'lookup'."
+        if vectors and not _is_true(schema.options, "pk-clustering-override"):
+            yield "deletion vectors with merge engine first-row, which deletes nothing", "Unset one of the options."
+    if vectors and producer == _FULL:
+        yield "deletion vectors with 'changelog-producer' = 'full-compaction'", "Use 'none', 'input' or 'lookup'."
+
+
+def _of_row_tracking(schema: TableSchema) -> Iterator[tuple[str, str]]:
+    tracking = _is_true(schema.options, "row-tracking.enabled")
+    if tracking and schema.primary_keys:
+        yield "row tracking with a primary key", "Unset 'row-tracking.enabled'."
+    if tracking and table_options.BUCKET.of(schema.options) != -1:
+        yield "row tracking with buckets", "Use 'bucket' = '-1'."
+    if _is_true(schema.options, "data-evolution.enabled") and not tracking:
+        yield "'data-evolution.enabled' without row tracking", "Set 'row-tracking.enabled' = 'true'."
+
+
+def _of_time_field(schema: TableSchema) -> Iterator[tuple[str, str]]:
+    name = schema.options.get("record-level.time-field")
+    if name is None:
+        return
+    if name not in schema.field_names:
+        yield f"'record-level.time-field' names '{name}'", "Name a column of the table."
+    elif not (schema.field(name).type.is_timestamp or schema.field(name).type.root in ("INT", "BIGINT")):
+        yield (
+            f"'record-level.time-field' names '{name}', which is {schema.field(name).type}",
+            "Use a column of type INT, BIGINT or TIMESTAMP.",
+        )
+
+
+def _engine(schema: TableSchema) -> str:
+    return table_options.MERGE_ENGINE.of(schema.options)
+
+
+def _is_true(options: Mapping[str, str], key: str) -> bool:
+    return options.get(key, "").strip().lower() == "true"

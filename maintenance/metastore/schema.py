@@ -1,0 +1,78 @@
+"""What a user gives to create a table, and the first schema file that comes of it."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
+
+from maintenance.errors import SchemaError
+from maintenance.format.metadata.schema import TableSchema
+from maintenance.metastore.validation import validate
+from maintenance.types.data_type import DataField, DataType
+from maintenance.types.field_ids import all_ids, with_new_ids
+from maintenance.types.type_text import parse_data_type
+
+FieldSpec = tuple[str, str] | tuple[str, str, str] | tuple[str, DataType] | DataField
+
+
+@dataclass(frozen=True)
+class Schema:
+    """A table to create.
+
+    Attributes:
+        fields: (name, type) or (name, type, comment), types as Paimon's text (`ROW<a INT, b ARRAY<DATE>>`); all ids
+            are given here: a column's, then those inside it.
+        primary_keys, partition_keys: names of columns.
+        options: Paimon's table options, texts.
+    """
+
+    fields: Sequence[FieldSpec]
+    primary_keys: Sequence[str] = ()
+    partition_keys: Sequence[str] = ()
+    options: Mapping[str, str] = field(default_factory=dict)
+    comment: str | None = None
+
+    def table_schema(self, table: str, time_millis: int) -> TableSchema:
+        """Schema 0 of the table. Raises: SchemaError, OptionError, UnsupportedError."""
+        options = {key: str(value) for key, value in self.options.items()}
+        primary = _keys(options, "primary-key", self.primary_keys, table)
+        partition = _keys(options, "partition", self.partition_keys, table)
+        fields = tuple(
+            replace(f, type=f.type.as_nullable(False)) if f.name in primary else f
+            for f in _with_ids(map(_field, self.fields))
+        )
+        schema = TableSchema(
+            id=0,
+            fields=fields,
+            highest_field_id=max(all_ids(fields), default=-1),
+            partition_keys=partition,
+            primary_keys=primary,
+            options=options,
+            comment=self.comment,
+            time_millis=time_millis,
+        )
+        validate(schema, table)
+        return schema
+
+
+def _keys(options: dict[str, str], option: str, given: Sequence[str], table: str) -> tuple[str, ...]:
+    """Names of keys as they are given or as an option says, which does not stay one."""
+    text = options.pop(option, None)
+    if text and given:
+        raise SchemaError(f"option '{option}' and the keys of the definition are given", f"table {table}", "Give one.")
+    return tuple(part.strip() for part in text.split(",") if part.strip()) if text else tuple(given)
+
+
+def _field(spec: FieldSpec) -> DataField:
+    if isinstance(spec, DataField):
+        return spec
+    name, data_type, *comment = spec
+    parsed = data_type if isinstance(data_type, DataType) else parse_data_type(data_type)
+    return DataField(0, name, parsed, comment[0] if comment else None)
+
+
+def _with_ids(fields: Iterable[DataField]) -> Iterator[DataField]:
+    """The columns of a new table with their ids: a column's own comes before those inside it."""
+    ids = count()
+    for part in fields:
+        own = next(ids)
+        yield replace(part, id=own, type=with_new_ids(part.type, ids))

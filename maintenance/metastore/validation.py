@@ -1,0 +1,157 @@
+"""Rules that a table's definition must keep. Source: Java `SchemaValidation`."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from maintenance.errors import OptionError, SchemaError, UnsupportedError
+from maintenance.format.file_index.kinds import column_indexes
+from maintenance.format.metadata.schema import TableSchema
+from maintenance.format.rows.system_fields import is_system_field
+from maintenance.merge.rules import check_merge_engine
+from maintenance.metadata.zone import local_zone
+from maintenance.metastore.option_rules import check_options
+from maintenance.options import table as table_options
+from maintenance.options.known import check_names
+from maintenance.options.option import Option
+from maintenance.read.defaults import read_defaults
+from maintenance.scan.startup import checked_startup
+from maintenance.types.arrow import arrow_type
+from maintenance.types.casts.default import default_value
+from maintenance.types.data_type import DataField, DataType
+from maintenance.types.field_ids import rows_in
+from maintenance.write.settings import check_formats
+
+
+def validate(schema: TableSchema, table: str, before: TableSchema | None = None) -> None:
+    """Raises: SchemaError, OptionError, UnsupportedError: with the column or option that breaks a rule.
+
+    `before`: the schema that this one follows. What this engine does not support may stay as it is there, not come new.
+    """
+    where = f"table {table}"
+    known = {} if before is None else before.options
+    types = frozenset() if before is None else frozenset(field.type for field in before.fields)
+    _validate_fields(schema, where, types)
+    _validate_keys(schema, where)
+    _validate_buckets(schema, where)
+    _validate_defaults(schema, where)
+    _validate_retention(schema, where)
+    news = {key: value for key, value in schema.options.items() if known.get(key) != value}
+    check_names(news, known, where)
+    table_options.check_writable(news, table)
+    checked_startup(schema.options)
+    check_options(schema, where)
+    check_merge_engine(schema, where)
+    read_defaults(schema, schema.options)
+    for option in _all_options():
+        option.of(schema.options)
+    column_indexes(schema.options, schema.fields)
+    check_formats(replace(schema, fields=tuple(filter(_is_held, schema.fields))), schema.options, where)
+
+
+def _all_options() -> list[Option[object]]:
+    return [value for value in vars(table_options).values() if isinstance(value, Option)]
+
+
+def _validate_fields(schema: TableSchema, where: str, known: frozenset[DataType]) -> None:
+    if not schema.fields:
+        raise SchemaError("the table has no column", where, "Give at least one.")
+    _validate_names(schema.fields, where)
+    for field in schema.fields:
+        if is_system_field(field.name):
+            raise SchemaError(f"column name '{field.name}' is reserved", where, "Choose another name.")
+        if field.type not in known:
+            arrow_type(field.type, f"{where}, column {field.name}")
+
+
+def _is_held(field: DataField) -> bool:
+    """Whether this engine has the column's type."""
+    try:
+        arrow_type(field.type)
+    except UnsupportedError:
+        return False
+    return True
+
+
+def _validate_names(fields: Sequence[DataField], where: str) -> None:
+    """Names of columns, and of the fields of every ROW among them."""
+    seen = set()
+    for field in fields:
+        if field.name in seen:
+            raise SchemaError(f"column '{field.name}' is there twice", where, "Rename one of them.")
+        if not field.name.strip():
+            raise SchemaError(f"column name '{field.name}' is blank", where, "Choose another name.")
+        if field.name.encode(errors="ignore").decode() != field.name:
+            raise SchemaError(f"column name {field.name!r} is not valid Unicode", where, "Choose another name.")
+        seen.add(field.name)
+        for inner in rows_in(field.type):
+            _validate_names(inner.fields, f"{where}, in column {field.name}")
+
+
+def _validate_defaults(schema: TableSchema, where: str) -> None:
+    for field in schema.fields:
+        if field.default_value is not None:
+            try:
+                default_value(field.default_value, field.type, local_zone())
+            except SchemaError as error:
+                raise error.at(f"{where}, column '{field.name}'") from error
+
+
+def _validate_keys(schema: TableSchema, where: str) -> None:
+    for kind, keys in (("primary key", schema.primary_keys), ("partition key", schema.partition_keys)):
+        for name in keys:
+            if name not in schema.field_names:
+                raise SchemaError(f"{kind} column '{name}' does not exist", where, "Name a column of the table.")
+            _check_no_nested_type(schema, name, kind, where)
+        if len(set(keys)) != len(keys):
+            raise SchemaError(f"a {kind} column is there twice", where, "Name each column once.")
+    if schema.primary_keys and not schema.trimmed_primary_keys:
+        raise SchemaError(
+            "the primary key holds partition columns only", where, "Add a column that tells rows of a partition apart."
+        )
+    _validate_partition_types(schema, where)
+
+
+def _validate_partition_types(schema: TableSchema, where: str) -> None:
+    for field in schema.partition_fields:
+        if field.type.is_bytes and table_options.PARTITION_LEGACY_NAME.of(schema.options):
+            raise UnsupportedError(
+                f"partition column '{field.name}' is {field.type}: its folders have names that cannot be repeated",
+                where,
+                "Set 'partition.legacy-name' = 'false', or partition by another column.",
+            )
+
+
+def _validate_buckets(schema: TableSchema, where: str) -> None:
+    buckets = table_options.BUCKET.of(schema.options)
+    keys = table_options.BUCKET_KEY.of(schema.options)
+    if buckets == 0 or buckets < -2:
+        raise OptionError(f"'bucket' = '{buckets}'", where, "Use a positive number, -1 or -2.")
+    if buckets == -1 and keys:
+        raise OptionError("'bucket-key' is set and 'bucket' is -1", where, "Set a number of buckets.")
+    if buckets == -2 and not schema.primary_keys:
+        raise OptionError("'bucket' = '-2' without a primary key", where, "Use -1 or a positive number.")
+    if buckets > 0 and not schema.primary_keys and not keys:
+        raise OptionError("an append table with buckets has no 'bucket-key'", where, "Set it, or use 'bucket' = '-1'.")
+    for name in keys:
+        if name not in schema.field_names or name in schema.partition_keys:
+            raise OptionError(f"'bucket-key' names '{name}'", where, "Name columns that are not partition columns.")
+        if schema.primary_keys and name not in schema.primary_keys:
+            raise OptionError(f"'bucket-key' names '{name}'", where, "Name columns of the primary key.")
+        _check_no_nested_type(schema, name, "bucket key", where)
+
+
+def _check_no_nested_type(schema: TableSchema, name: str, kind: str, where: str) -> None:
+    data_type = schema.field(name).type
+    if data_type.is_nested or data_type.root in ("VARIANT", "BLOB"):
+        raise SchemaError(
+            f"{kind} column '{name}' is {data_type}", where, "Paimon takes no nested type there: use another column."
+        )
+
+
+def _validate_retention(schema: TableSchema, where: str) -> None:
+    least = table_options.SNAPSHOT_NUM_RETAINED_MIN.of(schema.options)
+    most = table_options.SNAPSHOT_NUM_RETAINED_MAX.of(schema.options)
+    if least < 1 or most < least:
+        raise OptionError(
+            f"'snapshot.num-retained.min' = '{least}' and '.max' = '{most}'", where, "Use 1 or more, and min <= max."
+        )

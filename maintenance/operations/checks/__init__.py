@@ -1,0 +1,1 @@
+"""Examinations that change nothing: fsck, the changelog auditor, what a scan reads and why."""

@@ -1,0 +1,1 @@
+"""Compaction: of buckets, of whole databases, sorted, beside writing; changelogs, which compaction makes."""

@@ -1,0 +1,323 @@
+"""Plan the compaction of a table: one unit of work for each (partition, bucket), from the metadata of one snapshot."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from functools import cache
+
+from maintenance.bucket.postpone import POSTPONE_BUCKET
+from maintenance.compaction.append import AppendCompaction, DeletedRows, pack_in_order, pack_with_deletions
+from maintenance.compaction.levels import SortedRun, level_count, sorted_runs
+from maintenance.compaction.plan import (
+    BucketCompaction,
+    CompactionRules,
+    RewriteStep,
+    UpgradeStep,
+    drops_deletes,
+    plan_steps,
+)
+from maintenance.compaction.rewrite import newest_is_the_row
+from maintenance.compaction.universal import CompactUnit, UniversalOptions, pick, pick_full
+from maintenance.errors import OptionError
+from maintenance.format.metadata.data_file import DataFileMeta
+from maintenance.format.metadata.manifest import EntrySelection, ManifestEntry
+from maintenance.format.metadata.snapshot import Snapshot
+from maintenance.format.rows.key import key_reader
+from maintenance.metadata.manifests import DeletionFile
+from maintenance.metadata.paths import matches_spec
+from maintenance.operations.compaction.arrivals import held_back
+from maintenance.operations.expiry.partition_rules import PartitionRules
+from maintenance.options import table as table_options
+from maintenance.predicate.tree import Predicate, columns_of
+from maintenance.scan.pruning import Pruning
+from maintenance.scan.split import Deletions, by_bucket
+from maintenance.scan.vectors import live_deletions
+from maintenance.table.table import Table
+
+Group = tuple[bytes, int]
+Unit = BucketCompaction | AppendCompaction
+DELETED_ROWS = "deleted rows"
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionPlan:
+    """Work on one snapshot.
+
+    Attributes:
+        units: what to do; an append bucket may have several.
+        idle: groups looked at that need nothing, with their number of files.
+        skipped: groups in the scope that are left alone, and why.
+    """
+
+    snapshot: Snapshot | None
+    units: tuple[Unit, ...]
+    idle: Mapping[Group, int]
+    skipped: Mapping[Group, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionScope:
+    """Which groups to look at.
+
+    Attributes:
+        partitions: specs, column to text; None = all.
+        groups: None = all.
+        predicate: over partition columns; None = all.
+        idle_time: only partitions whose newest file is older; None = all.
+        keeps_expiring: look also at partitions that are about to expire.
+        inline: a writer compacts what it has written: option `lookup-compact` says when it lifts level 0.
+        silent: no changelog is produced, since what was written replaces what was there.
+    """
+
+    full: bool = False
+    partitions: Sequence[Mapping[str, str]] | None = None
+    groups: frozenset[Group] | None = None
+    predicate: Predicate | None = None
+    idle_time: timedelta | None = None
+    keeps_expiring: bool = False
+    inline: bool = False
+    silent: bool = False
+
+    def selection(self, table: Table) -> EntrySelection:
+        """The entries of these groups."""
+        paths, specs, groups = table.paths, self.partitions, self.groups
+        pruning = None if self.predicate is None else Pruning(table.schema, {}, self.predicate)
+        wanted = None if groups is None else {partition for partition, _ in groups}
+
+        @cache
+        def covers(partition: bytes) -> bool:
+            if wanted is not None and partition not in wanted:
+                return False
+            if pruning is not None and not pruning.keeps_partition(partition):
+                return False
+            return specs is None or matches_spec(paths.spec_of(partition), specs)
+
+        return EntrySelection(
+            partition=None if groups is None and specs is None and pruning is None else covers,
+            test=None if groups is None else lambda entry: (entry.partition, entry.bucket) in groups,
+        )
+
+    def left_alone(self, table: Table, entries: Sequence[ManifestEntry], now_millis: int) -> dict[bytes, str]:
+        """Partitions not to look at, and why: they were written to too lately, or they are about to expire.
+
+        `now_millis`: local wall clock as if UTC.
+        """
+        rules = None if self.keeps_expiring else PartitionRules.of(table)
+        expiring = {} if rules is None else rules.expiring(entries, now_millis)
+        return self._busy(entries, now_millis) | expiring
+
+    def _busy(self, entries: Sequence[ManifestEntry], now_millis: int) -> dict[bytes, str]:
+        if self.idle_time is None:
+            return {}
+        newest: dict[bytes, int] = {}
+        for entry in entries:
+            newest[entry.partition] = max(newest.get(entry.partition, 0), entry.file.creation_time or now_millis)
+        limit = now_millis - self.idle_time // timedelta(milliseconds=1)
+        return {p: _written_ago(now_millis - made, self.idle_time) for p, made in newest.items() if made > limit}
+
+
+def _written_ago(millis: int, idle_time: timedelta) -> str:
+    return f"written to {max(0, millis) / 1000:.0f} s ago, and only what is idle for {idle_time} is asked for"
+
+
+def scope_of(
+    table: Table,
+    *,
+    full: bool = False,
+    partitions: Sequence[Mapping[str, str]] | None = None,
+    where: str | None = None,
+    idle_time: timedelta | None = None,
+    keeps_expiring: bool = False,
+) -> CompactionScope:
+    """A scope that fits the table.
+
+    Raises: OptionError: it does not fit; PredicateError: `where` is not a filter of the table.
+    """
+    known = table.schema.partition_keys
+    predicate = table.predicate(where)
+    named = {name for spec in partitions or () for name in spec} | set(
+        () if predicate is None else columns_of(predicate)
+    )
+    if not named <= set(known):
+        raise OptionError(
+            f"{', '.join(sorted(named - set(known)))} is no partition column",
+            f"compaction of {table.identifier}",
+            f"Partition columns are: {', '.join(known) or 'none'}.",
+        )
+    if partitions is not None and where is not None:
+        raise OptionError(
+            "'partitions' and 'where' are both given", f"compaction of {table.identifier}", "Give one of them."
+        )
+    return CompactionScope(full, partitions, None, predicate, idle_time, keeps_expiring)
+
+
+def plan_compaction(table: Table, scope: CompactionScope, *, now_millis: int) -> CompactionPlan:
+    """The plan on the latest snapshot. `now_millis`: local wall clock as if UTC.
+
+    Rows that wait in the postpone bucket are left alone: merged there, they would lose their order and deletions.
+    """
+    snapshot = table.latest_snapshot()
+    if snapshot is None:
+        return CompactionPlan(None, (), {})
+    units: list[Unit] = []
+    idle: dict[Group, int] = {}
+    entries, skipped = scoped_entries(table, snapshot, scope, now_millis)
+    held = held_back(table, snapshot, entries) if table.is_primary_key_table else {}
+    skipped = {**skipped, **held}
+    deletions: Deletions = {}
+    if entries and table_options.DELETION_VECTORS_ENABLED.of(table.options):
+        deletions = live_deletions(table.manifests, snapshot, entries)
+    for group, members in by_bucket(entries).items():
+        if group[1] == POSTPONE_BUCKET or group in held:
+            continue
+        found = (
+            _plan_bucket(table, group, members, deletions.get(group, {}), scope=scope, now_millis=now_millis)
+            if table.is_primary_key_table
+            else _plan_append(table, group, members, deletions.get(group, {}), full=scope.full)
+        )
+        units.extend(found)
+        if not found:
+            idle[group] = len(members)
+    return CompactionPlan(snapshot, tuple(units), idle, skipped)
+
+
+def scoped_entries(
+    table: Table, snapshot: Snapshot, scope: CompactionScope, now_millis: int
+) -> tuple[list[ManifestEntry], dict[Group, str]]:
+    """The live entries of a scope; and the groups in it that are left alone, with the reason."""
+    entries = table.manifests.live_entries(snapshot, scope.selection(table))
+    left = scope.left_alone(table, entries, now_millis)
+    skipped = {(entry.partition, entry.bucket): left[entry.partition] for entry in entries if entry.partition in left}
+    return [entry for entry in entries if entry.partition not in left], skipped
+
+
+def _plan_bucket(
+    table: Table,
+    group: Group,
+    members: Sequence[ManifestEntry],
+    deletions: Mapping[str, DeletionFile],
+    *,
+    scope: CompactionScope,
+    now_millis: int,
+) -> list[Unit]:
+    options, full = table.options, scope.full
+    files = [entry.file for entry in members]
+    max_level = level_count(files, table_options.num_levels(options)) - 1
+    runs = sorted_runs(files)
+    unit = pick_full(runs, max_level) if full else None
+    if not full:
+        unit = pick(runs, max_level, _rules(options, runs, scope), now_millis=now_millis)
+    if unit is None:
+        unit = _with_deleted_rows(runs, max_level, deletions) if full else None
+    if unit is None:
+        return []
+    marks = table_options.DELETION_VECTORS_ENABLED.of(options)
+    target = table_options.target_file_size(options, has_primary_key=True)
+    produces = not scope.silent and _produces_changelog(options, unit, max_level)
+    looks_up = table_options.looks_up(options)
+    formats = table_options.FILE_FORMAT_PER_LEVEL.of(options)
+    of_table = table_options.FILE_FORMAT.of(options)
+    rules = CompactionRules(
+        max_level,
+        small_size=int(table_options.COMPACTION_SMALL_FILE_RATIO.of(options) * target),
+        changelog=produces,
+        force_rewrite=full and table_options.COMPACTION_FORCE_REWRITE_ALL_FILES.of(options),
+        looks_up=looks_up,
+        lifts_level_0=newest_is_the_row(options),
+        new_format=formats.get(0, of_table) != formats.get(unit.output_level, of_table),
+        marks=marks,
+    )
+    if unit.reason == DELETED_ROWS:
+        steps: tuple[RewriteStep | UpgradeStep, ...] = tuple(RewriteStep((((file,),),)) for file in unit.files)
+    else:
+        steps = plan_steps(unit, rules, key_reader([field.type for field in table.schema.key_fields]))
+    if not steps:
+        return []
+    moved = {name for step in steps for name in _names(step)}
+    return [
+        BucketCompaction(
+            partition=group[0],
+            bucket=group[1],
+            total_buckets=members[0].total_buckets,
+            output_level=unit.output_level,
+            max_level=max_level,
+            drop_deletes=drops_deletes(unit.output_level, files, marks=marks),
+            changelog=produces,
+            steps=steps,
+            reason=unit.reason,
+            looks_up=looks_up,
+            older=tuple(file for file in files if file.level > unit.output_level) if looks_up else (),
+            deletions=deletions,
+            marks=marks,
+            staying=tuple(f for f in files if f.level == unit.output_level and f.file_name not in moved),
+        )
+    ]
+
+
+def _rules(options: Mapping[str, str], runs: Sequence[SortedRun], scope: CompactionScope) -> UniversalOptions:
+    """The rules to pick by. With `lookup-compact` = `gentle` a writer lifts level 0 after some of its runs only.
+
+    Java counts the flushes of a writer that lives on, here the runs that these have left count.
+    Source: Java `ForceUpLevel0Compaction`.
+    """
+    rules = UniversalOptions.of(options)
+    waits = scope.inline and table_options.looks_up(options) and table_options.LOOKUP_COMPACT.of(options) == "gentle"
+    if waits and sum(run.level == 0 for run in runs) < table_options.lookup_compact_max_interval(options):
+        return replace(rules, force_up_level_0=False)
+    return rules
+
+
+def _names(step: RewriteStep | UpgradeStep) -> list[str]:
+    return [step.file.file_name] if isinstance(step, UpgradeStep) else [file.file_name for file in step.files]
+
+
+def _with_deleted_rows(
+    runs: Sequence[SortedRun], max_level: int, deletions: Mapping[str, DeletionFile]
+) -> CompactUnit | None:
+    """Files of a bucket that is compacted already whose deleted rows a full compaction drops."""
+    files = tuple(file for run in runs for file in run.files if file.file_name in deletions)
+    if len(runs) != 1 or runs[0].level != max_level or not files:
+        return None
+    return CompactUnit(max_level, files, DELETED_ROWS)
+
+
+def _produces_changelog(options: Mapping[str, str], unit: CompactUnit, max_level: int) -> bool:
+    """Whether this compaction writes the changelog of what it merges. Source: data section 5."""
+    match table_options.CHANGELOG_PRODUCER.of(options):
+        case "full-compaction":
+            return unit.output_level == max_level
+        case "lookup":
+            return any(file.level == 0 for file in unit.files)
+    return False
+
+
+def _plan_append(
+    table: Table,
+    group: Group,
+    members: Sequence[ManifestEntry],
+    deletions: Mapping[str, DeletionFile],
+    *,
+    full: bool,
+) -> list[Unit]:
+    options = table.options
+    files = [entry.file for entry in members]
+    target = table_options.target_file_size(options, has_primary_key=False)
+    least = table_options.COMPACTION_MIN_FILE_NUM.of(options)
+    if table_options.BUCKET.of(options) == -1:
+        deleted = DeletedRows(
+            {name: deletion.path for name, deletion in deletions.items()},
+            {name: deletion.range.cardinality for name, deletion in deletions.items()},
+            table_options.COMPACTION_DELETE_RATIO_THRESHOLD.of(options),
+        )
+        ratio = table_options.COMPACTION_SMALL_FILE_RATIO.of(options)
+        packed = pack_with_deletions(
+            files, deleted, target_size=target, small_ratio=ratio, min_files=least, all_leftovers=full
+        )
+    else:
+        packed = pack_in_order(files, target_size=target, min_files=least, full=full, with_vectors=deletions)
+    total = members[0].total_buckets
+    return [AppendCompaction(*group, total, chosen, _of_files(deletions, chosen)) for chosen in packed]
+
+
+def _of_files(deletions: Mapping[str, DeletionFile], files: Sequence[DataFileMeta]) -> dict[str, DeletionFile]:
+    return {file.file_name: deletions[file.file_name] for file in files if file.file_name in deletions}

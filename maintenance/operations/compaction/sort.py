@@ -1,0 +1,199 @@
+"""Sort compaction: the files of each partition of an append table are rewritten in an order of their rows.
+
+The files that were read are replaced by those written, and nothing else, in one COMPACT snapshot: rows that another
+writer adds meanwhile stay. Paimon's own overwrites the partitions, and loses them. Source: data section 2.10, Java
+Spark's `CompactProcedure`.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maintenance.commit.commit import abort
+from maintenance.compaction.append import AppendCompaction
+from maintenance.compaction.order.orders import ORDERS, SortedBy
+from maintenance.compaction.order.ranges import cuts
+from maintenance.compaction.proof.settings import ProofResult
+from maintenance.compaction.rewrite import CompactionResult
+from maintenance.compaction.sorting import (
+    RangeTask,
+    SampleTask,
+    SortTask,
+    SplitTask,
+    WrittenRange,
+    check_ranges,
+    range_task,
+    replacement,
+    rewrite_sorted,
+    sample,
+    split_files,
+    split_ranges,
+    write_range,
+)
+from maintenance.errors import OptionError, ProofError, UnsupportedError
+from maintenance.operations.compaction.plan import CompactionPlan, CompactionScope, scoped_entries
+from maintenance.options import table as table_options
+from maintenance.scan.split import Deletions, by_bucket
+from maintenance.scan.vectors import live_deletions
+from maintenance.spark.exchange import Sender, run_exchange
+from maintenance.spark.local_exchange import exchange_here
+from maintenance.spark.tasks import TaskError, run_tasks
+from maintenance.table.table import Table
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+NO_ORDER = "none"
+# Of files that one task reads, on Spark and here; more where there would be too many tasks.
+_READ_BYTES, _READ_BYTES_HERE = 32 << 20, 4 << 20
+_MOST_PARTS = 1024
+Rewritten = tuple[AppendCompaction, CompactionResult | TaskError]
+
+
+def sorted_by(table: Table, strategy: str, columns: Sequence[str], scope: CompactionScope) -> SortedBy | None:
+    """The order, None for none. Raises: OptionError: it does not fit the table; UnsupportedError: the table has one."""
+    where = f"compaction of {table.identifier}, order_strategy = '{strategy}'"
+    name = strategy.strip().lower()
+    if name == NO_ORDER:
+        if columns:
+            raise OptionError("'order_by' without an order", where, f"Use one of {', '.join(ORDERS)}.")
+        return None
+    if name not in ORDERS:
+        raise OptionError(f"'{strategy}' is no order", where, f"Use {NO_ORDER}, {', '.join(ORDERS)}.")
+    known = [column for column in table.schema.field_names if column not in table.schema.partition_keys]
+    wrong = [column for column in columns if column not in known]
+    if wrong or len(set(columns)) < max(len(columns), ORDERS[name].min_columns):
+        found = f"'{wrong[0]}' in 'order_by'" if wrong else f"'order_by' = {', '.join(columns) or 'nothing'}"
+        fix = f"Name {ORDERS[name].min_columns} or more different ones of {', '.join(known)}."
+        raise OptionError(found, where, fix)
+    nested = [column for column in columns if table.schema.field(column).type.is_nested]
+    if nested:
+        raise UnsupportedError(f"an order by column '{nested[0]}' of a nested type", where, "Use another column.")
+    if scope.idle_time is not None:
+        raise OptionError("'partition_idle_time' with an order", where, "Choose partitions by name or filter.")
+    if table.is_primary_key_table or table_options.BUCKET.of(table.options) != -1:
+        raise UnsupportedError("a table with a primary key or buckets has an order of its own", where, "Leave it out.")
+    return SortedBy(name, tuple(columns), table_options.ZORDER_VAR_LENGTH_CONTRIBUTION.of(table.options))
+
+
+def plan_sorting(table: Table, scope: CompactionScope, *, now_millis: int) -> CompactionPlan:
+    """One unit for each partition, with all its files. `now_millis`: local wall clock as if UTC."""
+    snapshot = table.latest_snapshot()
+    if snapshot is None:
+        return CompactionPlan(None, (), {})
+    entries, skipped = scoped_entries(table, snapshot, scope, now_millis)
+    deletions: Deletions = {}
+    if entries and table_options.DELETION_VECTORS_ENABLED.of(table.options):
+        deletions = live_deletions(table.manifests, snapshot, entries)
+    units = []
+    for group, members in by_bucket(entries).items():
+        files = tuple(entry.file for entry in members)
+        units.append(AppendCompaction(*group, members[0].total_buckets, files, deletions.get(group, {})))
+    return CompactionPlan(snapshot, tuple(units), {}, skipped)
+
+
+def sort_units(
+    spark: "SparkSession | None", table: Table, tasks: Sequence[SortTask], progress: Callable[[str], None]
+) -> list[Rewritten]:
+    """What became of each unit: its ranges' results, or one error; then nothing of what was written of it stays."""
+    looked_at = _cut(spark, table, tasks)
+    plans = [plan for plan in looked_at if isinstance(plan, _Cut)]
+    unread: list[Rewritten] = [plan for plan in looked_at if not isinstance(plan, _Cut)]
+    ranges = sum(plan.ranges for plan in plans)
+    if ranges > len(plans):
+        progress(f"{len(plans)} partitions are cut into {ranges} ranges")
+    # A partition by itself is divided here, too: so its files are read side by side.
+    alone = spark is None and len(plans) == 1
+    cut = [plan for plan in plans if plan.ranges > 1 or alone]
+    whole = [plan for plan in plans if plan.ranges == 1 and not alone]
+    done = run_tasks(spark, rewrite_sorted, [plan.task for plan in whole])
+    written: dict[int, list[WrittenRange | TaskError]] = {}
+    for plan, outcome in zip(whole, done, strict=True):
+        written[id(plan)] = [outcome]
+    # Here one partition after the other, so that no more than one is on its way.
+    for together in [cut] if spark is not None and cut else [[plan] for plan in cut]:
+        exchanged = iter(_exchanged(spark, together))
+        for plan in together:
+            written[id(plan)] = list(islice(exchanged, plan.ranges))
+    progress(f"{ranges} ranges rewritten")
+    return [*unread, *(found for plan in plans for found in _outcomes(table, plan.task, written[id(plan)]))]
+
+
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """A partition, and where it is cut."""
+
+    task: SortTask
+    bounds: tuple[bytes, ...] = ()
+
+    @property
+    def ranges(self) -> int:
+        return len(self.bounds) + 1
+
+
+def _outcomes(table: Table, task: SortTask, done: Sequence[WrittenRange | TaskError]) -> list[Rewritten]:
+    """What became of one unit. `done`: all of its ranges."""
+    unit = task.compaction
+    errors = [found for found in done if isinstance(found, TaskError)]
+    written = [found for found in done if not isinstance(found, TaskError)]
+    if errors:
+        abort(table.commit_target(), [replacement(task, found.files) for found in written])
+        return [(unit, errors[0])]
+    try:
+        check_ranges(task, written)
+    except ProofError as error:
+        return [(unit, TaskError(error))]
+    return [(unit, _result(task, found, first=place == 0)) for place, found in enumerate(written)]
+
+
+def _result(task: SortTask, found: WrittenRange, *, first: bool) -> CompactionResult:
+    message = replacement(task, found.files, first=first)
+    rows = [sum(file.row_count for file in files) for files in (message.compact_before, message.compact_after)]
+    return CompactionResult(message, rows[0], rows[1], proof=found.proof or ProofResult())
+
+
+def _exchanged(spark: "SparkSession | None", plans: Sequence[_Cut]) -> list[WrittenRange | TaskError]:
+    """What became of the ranges, whose rows tasks send that read each file once."""
+    senders: list[Sender[SplitTask]] = []
+    receivers: list[RangeTask] = []
+    for plan in plans:
+        first = len(receivers)
+        receivers += [range_task(plan.task)] * plan.ranges
+        numbers = range(first, len(receivers))
+        parts = split_files(plan.task, _part_bytes(spark, plan.task))
+        senders += [Sender(SplitTask(part, plan.bounds, first), numbers) for part in parts]
+    if spark is None:
+        return exchange_here(split_ranges, senders, write_range, receivers)
+    return run_exchange(spark, split_ranges, senders, write_range, receivers)
+
+
+def _part_bytes(spark: "SparkSession | None", task: SortTask) -> int:
+    """Of files that one task reads."""
+    return max(_READ_BYTES_HERE if spark is None else _READ_BYTES, task.size // _MOST_PARTS)
+
+
+def _cut(
+    spark: "SparkSession | None", table: Table, tasks: Sequence[SortTask]
+) -> "list[_Cut | tuple[AppendCompaction, TaskError]]":
+    """Where to cut partitions larger than a file. One that cannot be sampled comes with its error."""
+    target = table_options.target_file_size(table.options, has_primary_key=False)
+    numbers = [-(-task.size // target) for task in tasks]
+    samples = [
+        SampleTask.of(task, _part_bytes(spark, task)) if number > 1 else []
+        for task, number in zip(tasks, numbers, strict=True)
+    ]
+    wanted = [part for parts in samples for part in parts]
+    keys = iter(run_tasks(spark, sample, wanted) if wanted else ())
+    out: list[_Cut | tuple[AppendCompaction, TaskError]] = []
+    for task, number, parts in zip(tasks, numbers, samples, strict=True):
+        found = list(islice(keys, len(parts)))
+        errors = [keys for keys in found if isinstance(keys, TaskError)]
+        sampled = [keys for keys in found if not isinstance(keys, TaskError)]
+        if errors:
+            out.append((task.compaction, errors[0]))
+        else:
+            out.append(_Cut(task, tuple(cuts(np.concatenate(sampled), number)) if sampled else ()))
+    return out

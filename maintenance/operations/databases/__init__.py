@@ -1,0 +1,1 @@
+"""Operations on all tables of a database."""

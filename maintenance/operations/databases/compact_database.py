@@ -1,0 +1,200 @@
+"""Compact several tables in one call: procedure `compact_database`.
+
+Tables are chosen by patterns over their names and compacted side by side, no more than so many at a time. What goes
+wrong with one table holds up no other.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from maintenance.errors import OptionError, PaimonError
+from maintenance.metastore.catalog import Catalog
+from maintenance.operations.compaction.compact import Progress, compact
+from maintenance.operations.compaction.report import CompactReport
+from maintenance.operations.plans.stored_plan import (
+    MANY,
+    StoredPlan,
+    apply_compact,
+    check_plan,
+    moved_groups,
+    plan_compact,
+    refuse,
+)
+from maintenance.spark.errors import told
+from maintenance.table.table import Table
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+COMPACT_DATABASE = "compact_database"
+UNPLANNED = "unplanned"
+_PLANNERS = 8
+Done = TypeVar("Done")
+Opened = Callable[[Table], Table]
+
+
+@dataclass(frozen=True, slots=True)
+class TableChoice:
+    """Which tables: regular expressions over whole names, as in Paimon's procedure.
+
+    Attributes:
+        databases, tables: to take; `tables` are matched as ``database.table``.
+        excluded: not to take, though they match; None = none.
+    """
+
+    databases: str = ".*"
+    tables: str = ".*"
+    excluded: str | None = None
+
+    def __post_init__(self) -> None:
+        for pattern in (self.databases, self.tables, self.excluded or ""):
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                raise OptionError(f"'{pattern}' is no pattern: {error}", "compact_database", "Correct it.") from error
+
+    def takes(self, identifier: str) -> bool:
+        database = identifier.partition(".")[0]
+        taken = re.fullmatch(self.databases, database) and re.fullmatch(self.tables, identifier)
+        return bool(taken) and (self.excluded is None or not re.fullmatch(self.excluded, identifier))
+
+
+@dataclass(frozen=True, slots=True)
+class CompactDatabaseReport:
+    """What became of each table: its report, or why it was skipped (no table of Paimon's own format) or failed.
+
+    `errors`: of the tables that could not be compacted at all, `failed` as texts.
+    """
+
+    reports: Mapping[str, CompactReport]
+    skipped: Mapping[str, str]
+    errors: Mapping[str, PaimonError]
+
+    @property
+    def failed(self) -> Mapping[str, str]:
+        return {name: str(error) for name, error in self.errors.items()}
+
+
+def compact_database(
+    spark: "SparkSession | None",
+    catalog: Catalog,
+    choice: TableChoice = TableChoice(),
+    *,
+    full: bool = False,
+    partition_idle_time: timedelta | None = None,
+    max_concurrent: int = 2,
+    dry_run: bool = False,
+    proof: str | None = None,
+    opened: Opened | None = None,
+    progress: Progress | None = None,
+) -> CompactDatabaseReport:
+    """Compact the tables that `choice` takes.
+
+    Args: `max_concurrent`: tables at a time; `opened`: what is done to each table before, such as `copy` with other
+        options; the others as of `compact`.
+    Raises: OptionError: a pattern is none; errors of listing the tables.
+    """
+
+    def one(table: Table, say: Progress) -> CompactReport:
+        chosen: dict[str, Any] = {"full": full, "partition_idle_time": partition_idle_time, "proof": proof}
+        return compact(spark, table, **chosen, dry_run=dry_run, progress=say)
+
+    found = _each(catalog, _chosen(catalog, choice), one, max_concurrent, opened, progress)
+    return CompactDatabaseReport(*found)
+
+
+def plan_compact_database(
+    catalog: Catalog,
+    choice: TableChoice = TableChoice(),
+    *,
+    full: bool = False,
+    partition_idle_time: timedelta | None = None,
+    proof: str | None = None,
+    opened: Opened | None = None,
+) -> StoredPlan:
+    """What `compact_database` would rewrite now, the plans of all tables as one.
+
+    Tables that cannot be planned are no part of it: the plan's argument `UNPLANNED` says why, by table.
+    """
+
+    def one(table: Table, _: Progress) -> StoredPlan:
+        return plan_compact(table, full=full, partition_idle_time=partition_idle_time, proof=proof)
+
+    plans, _, errors = _each(catalog, _chosen(catalog, choice), one, _PLANNERS, opened, None)
+    failed = {name: str(error) for name, error in errors.items()}
+    due = [plan for plan in plans.values() if plan.groups]
+    groups = tuple(replace(group, name=f"{plan.table} {group.name}") for plan in due for group in plan.groups)
+    now = datetime.now(UTC).timestamp()
+    arguments = {"plans": [asdict(plan) for plan in due], UNPLANNED: failed}
+    warnings = tuple(warning for plan in due for warning in plan.warnings)
+    return StoredPlan(COMPACT_DATABASE, MANY, None, now, groups, arguments, warnings)
+
+
+def apply_compact_database(
+    spark: "SparkSession | None",
+    catalog: Catalog,
+    plan: StoredPlan,
+    *,
+    max_concurrent: int = 2,
+    opened: Opened | None = None,
+    progress: Progress | None = None,
+) -> CompactDatabaseReport:
+    """Compact what the plan names, of every table, and nothing else. Arguments as of `compact_database`.
+
+    Raises: OutdatedPlanError: files of some table have moved, then nothing is done to any; OptionError: it is a plan of
+        another operation.
+    """
+    check_plan(plan, COMPACT_DATABASE, None)
+    plans = {found["table"]: StoredPlan.of_dict(found) for found in plan.arguments["plans"]}
+
+    def moved(table: Table, _: Progress) -> list[str]:
+        mine = plans[table.identifier]
+        return moved_groups(mine, plan_compact(table, **mine.arguments).groups)
+
+    looked, skipped, failed = _each(catalog, list(plans), moved, _PLANNERS, opened, None)
+    troubles = [f"{name} {text}" for name, texts in looked.items() for text in texts]
+    refuse(plan, [*troubles, *(f"{name}: {text}" for name, text in {**skipped, **failed}.items())])
+
+    def one(table: Table, say: Progress) -> CompactReport:
+        return apply_compact(spark, table, plans[table.identifier], say)
+
+    return CompactDatabaseReport(*_each(catalog, list(plans), one, max_concurrent, opened, progress))
+
+
+def _chosen(catalog: Catalog, choice: TableChoice) -> list[str]:
+    names = [f"{database}.{name}" for database in catalog.list_databases() for name in catalog.list_tables(database)]
+    return [name for name in names if choice.takes(name)]
+
+
+def _each(
+    catalog: Catalog,
+    names: Sequence[str],
+    work: Callable[[Table, Progress], Done],
+    at_a_time: int,
+    opened: Opened | None,
+    progress: Progress | None,
+) -> tuple[dict[str, Done], dict[str, str], dict[str, PaimonError]]:
+    """What became of each table: what `work` returned; why it was skipped; why it failed."""
+    done: dict[str, Done] = {}
+    skipped: dict[str, str] = {}
+    failed: dict[str, PaimonError] = {}
+
+    def one(identifier: str) -> None:
+        try:
+            table = catalog.get_table(identifier)
+            if not isinstance(table, Table):
+                skipped[identifier] = "no table of files of its own"
+                return
+            table = table if opened is None else opened(table)
+            done[identifier] = work(table, lambda line: None if progress is None else progress(f"{identifier}: {line}"))
+        except Exception as error:  # noqa: BLE001 - the edge of one table: what was done to the others is still reported
+            failed[identifier] = told(error, f"table {identifier}")
+
+    with ThreadPoolExecutor(max(1, at_a_time)) as pool:
+        list(pool.map(one, names))
+    in_order = [name for name in names if name in done]
+    return {name: done[name] for name in in_order}, skipped, failed

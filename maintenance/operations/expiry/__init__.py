@@ -1,0 +1,1 @@
+"""What goes: snapshots, changelogs, tags and partitions past their retention, and how files are removed safely."""

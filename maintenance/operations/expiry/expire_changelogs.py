@@ -1,0 +1,120 @@
+"""Expire long-lived changelogs and delete what only they used: procedure `expire_changelogs`.
+
+They are what snapshots leave where `changelog.num-retained.min`, `.max` or `changelog.time-retained` ask for more than
+the retention of snapshots does. Where these options were unset again, those that are stranded go by the retention of
+snapshots, the last one too. The EARLIEST hint moves first, so that readers no longer start at what is about to lose
+files; a run that dies is finished by the next one, which finds the same changelogs. Source: data section 5.1, Java
+`ExpireChangelogImpl`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from maintenance.format.metadata.snapshot import Snapshot
+from maintenance.metadata.branches import Branches
+from maintenance.metadata.changelogs import Changelogs
+from maintenance.metadata.expired import again_if_expired
+from maintenance.metadata.hints import EARLIEST
+from maintenance.metadata.holders import holders_of, needed_by
+from maintenance.operations.expiry.removal import Leaving, RemovalPlan, plan_removals, remove
+from maintenance.operations.expiry.rules import ChangelogRetention, plan_changelogs
+from maintenance.options import table as table_options
+from maintenance.table.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class ExpireChangelogsReport:
+    """What an expiry of changelogs did, or would do.
+
+    Attributes:
+        expired: ids, ascending.
+        earliest, latest: of the changelogs that stay; None if none does.
+        deleted_files: paths, each of which existed; `deleted_bytes`: their size.
+        notes: damaged files of expired changelogs, whose data could not be looked for.
+    """
+
+    table: str
+    expired: tuple[int, ...] = ()
+    earliest: int | None = None
+    latest: int | None = None
+    deleted_files: tuple[str, ...] = ()
+    deleted_bytes: int = 0
+    notes: tuple[str, ...] = ()
+    dry_run: bool = False
+
+
+def expire_changelogs(
+    table: Table,
+    *,
+    retain_max: int | None = None,
+    retain_min: int | None = None,
+    older_than: datetime | None = None,
+    max_deletes: int | None = None,
+    delete_all: bool = False,
+    dry_run: bool = False,
+    now: datetime | None = None,
+) -> ExpireChangelogsReport:
+    """Expire the long-lived changelogs of a table or branch.
+
+    Args:
+        retain_max, retain_min: in place of `changelog.num-retained.max` and `.min`, counted from the latest snapshot.
+        older_than: in place of `changelog.time-retained`; a time without a zone is local.
+        max_deletes: expire at most so many.
+        delete_all: expire all of them, whatever the other arguments, the options and consumers say.
+        dry_run: report what would go, change nothing.
+        now: None = the current time.
+    Raises: CorruptFileError: a file that something else needs is missing or damaged; nothing is deleted then.
+        OptionError; UnsupportedError.
+    """
+    table_options.check_writable(table.options, table.identifier)
+    changelogs = table.changelogs
+    found = {changelog.id: changelog for changelog in changelogs.all()}
+    latest = table.snapshots.latest_id()
+    if not found or latest is None:
+        return ExpireChangelogsReport(table.identifier, dry_run=dry_run)
+    retention = ChangelogRetention.of(
+        table.options,
+        table.consumers.next_snapshots(),
+        datetime.now(UTC) if now is None else now,
+        retain_max=retain_max,
+        retain_min=retain_min,
+        older_than=older_than,
+    )
+    due = tuple(found)
+    if not delete_all:
+        due = plan_changelogs(list(found), latest, lambda number: found[number].time_millis, retention)
+        due = due if max_deletes is None else due[: max(0, max_deletes)]
+    plan = again_if_expired(lambda: _plan(table, found, due))
+    kept = [number for number in found if number not in due]
+    if due and not dry_run:
+        _carry_out(table, changelogs, plan, kept)
+    deletions = [deletion for removal in plan.removals for deletion in removal.deletions]
+    return ExpireChangelogsReport(
+        table=table.identifier,
+        expired=due,
+        earliest=min(kept, default=None),
+        latest=max(kept, default=None),
+        deleted_files=tuple(deletion.path for deletion in deletions),
+        deleted_bytes=sum(deletion.size for deletion in deletions),
+        notes=plan.notes,
+        dry_run=dry_run,
+    )
+
+
+def _plan(table: Table, found: Mapping[int, Snapshot], due: tuple[int, ...]) -> RemovalPlan:
+    if not due:
+        return RemovalPlan(())
+    path = table.paths.changelog
+    leaving = [Leaving(f"changelog {number}", found[number], path(number), is_changelog=True) for number in due]
+    branches, manifests = Branches(table.file_io, table.paths), table.manifests
+    holders = holders_of(branches, manifests, table.branch, without_changelogs=due)
+    return plan_removals(leaving, needed_by(holders, manifests), manifests)
+
+
+def _carry_out(table: Table, changelogs: Changelogs, plan: RemovalPlan, kept: list[int]) -> None:
+    if kept:
+        changelogs.write_hint(EARLIEST, kept[0])
+    remove(table.file_io, plan.removals)
+    if not kept:
+        changelogs.delete_hints()

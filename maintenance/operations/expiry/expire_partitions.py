@@ -1,0 +1,155 @@
+"""Drop partitions whose time is over: procedure `expire_partitions`.
+
+Partitions go in OVERWRITE snapshots that delete their files, `partition.expiration-batch-size` at a time; the files
+stay on storage until these snapshots are the oldest. Which partitions are due is asked anew on the state that each
+snapshot replaces: with `update-time`, one that was written to meanwhile stays. What a run that died has dropped is
+dropped, the next run takes the rest. Source: metadata section 10.5, Java `PartitionExpire`.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
+from maintenance.commit.overwrite import drop_partitions
+from maintenance.format.metadata.manifest import ManifestEntry
+from maintenance.metadata.zone import local_time
+from maintenance.operations.expiry.partition_rules import PartitionRules, rules_or_error
+from maintenance.options import table as table_options
+from maintenance.table.table import Table, new_commit_user
+
+
+@dataclass(frozen=True, slots=True)
+class ExpirePartitionsReport:
+    """What an expiry of partitions did, or would do.
+
+    Attributes:
+        expired: specs, columns to texts, in the order of their texts.
+        snapshot_ids: the OVERWRITE snapshots it made.
+        remaining: partitions that are due as well, beyond `partition.expiration-max-num`.
+        without_time: partitions that never expire, since their values are no time.
+        files, rows, bytes: of the partitions that went, as their last states count them.
+    """
+
+    table: str
+    expired: tuple[Mapping[str, str], ...]
+    snapshot_ids: tuple[int, ...] = ()
+    remaining: int = 0
+    without_time: tuple[Mapping[str, str], ...] = ()
+    files: int = 0
+    rows: int = 0
+    bytes: int = 0
+    dry_run: bool = False
+    seconds: float = 0.0
+
+
+def expire_partitions(
+    table: Table,
+    *,
+    expiration_time: timedelta | None = None,
+    timestamp_pattern: str | None = None,
+    timestamp_formatter: str | None = None,
+    expire_strategy: str | None = None,
+    max_expires: int | None = None,
+    batch_size: int | None = None,
+    dry_run: bool = False,
+    progress: Callable[[str], None] | None = None,
+    now: datetime | None = None,
+) -> ExpirePartitionsReport:
+    """Expire the partitions of a table or branch.
+
+    Args:
+        expiration_time: in place of `partition.expiration-time`.
+        timestamp_pattern, timestamp_formatter, expire_strategy, max_expires, batch_size: in place of the options
+            `partition.timestamp-pattern`, `.timestamp-formatter`, `.expiration-strategy`, `.expiration-max-num` and
+            `.expiration-batch-size`.
+        dry_run: report what would go, change nothing.
+        progress: told what goes on, a line at a time.
+        now: None = the current time; one without a zone is local.
+    Raises: OptionError: the table has no partitions, or no time is given; a formatter or strategy that is none.
+        CommitError: other writers kept publishing first; what was committed before stays. UnsupportedError.
+    """
+    given = {
+        table_options.PARTITION_TIMESTAMP_PATTERN.key: timestamp_pattern,
+        table_options.PARTITION_TIMESTAMP_FORMATTER.key: timestamp_formatter,
+        table_options.PARTITION_EXPIRATION_STRATEGY.key: expire_strategy,
+        table_options.PARTITION_EXPIRATION_MAX_NUM.key: None if max_expires is None else str(max_expires),
+        table_options.PARTITION_EXPIRATION_BATCH_SIZE.key: None if batch_size is None else str(batch_size),
+    }
+    table = table.copy({key: value for key, value in given.items() if value is not None})
+    table_options.check_writable(table.options, table.identifier)
+    rules = rules_or_error(table, expiration_time)
+    millis = int(local_time(now).replace(tzinfo=UTC).timestamp() * 1000)
+    expiry = _Expiry(table, rules, millis, progress or (lambda _: None))
+    return expiry.run(dry_run=dry_run)
+
+
+@dataclass(slots=True)
+class _Expiry:
+    table: Table
+    rules: PartitionRules
+    now_millis: int
+    progress: Callable[[str], None]
+    expired: list[bytes] = field(default_factory=list)
+    snapshot_ids: list[int] = field(default_factory=list)
+    gone: list[ManifestEntry] = field(default_factory=list)
+    started: float = field(default_factory=time.monotonic)
+
+    def run(self, *, dry_run: bool) -> ExpirePartitionsReport:
+        snapshot = self.table.latest_snapshot()
+        entries = [] if snapshot is None else self.table.manifests.live_entries(snapshot)
+        due = sorted(self.rules.due(entries, self.now_millis), key=self._text)
+        most = max(0, table_options.PARTITION_EXPIRATION_MAX_NUM.of(self.table.options))
+        if dry_run:
+            self.expired = due[:most]
+            self.gone = [entry for entry in entries if entry.partition in set(self.expired)]
+        else:
+            for batch in self._batches(due[:most]):
+                self._drop(batch)
+        return self._report(entries, max(0, len(due) - most), dry_run=dry_run)
+
+    def _batches(self, due: Sequence[bytes]) -> list[Sequence[bytes]]:
+        size = table_options.PARTITION_EXPIRATION_BATCH_SIZE.of(self.table.options) or 0
+        size = size if size > 0 else max(1, len(due))
+        return [due[start : start + size] for start in range(0, len(due), size)]
+
+    def _drop(self, batch: Sequence[bytes]) -> None:
+        leaving: list[ManifestEntry] = []
+
+        def chosen(live: Sequence[ManifestEntry]) -> set[bytes]:
+            inside = [entry for entry in live if entry.partition in set(batch)]
+            due = self.rules.due(inside, self.now_millis)
+            leaving[:] = [entry for entry in inside if entry.partition in due]
+            return due
+
+        identity = CommitIdentity(
+            new_commit_user(self.table.options), properties={OPERATION_PROPERTY: "expire_partitions"}
+        )
+        snapshot_id = drop_partitions(self.table.commit_target(), identity, chosen)
+        if snapshot_id is None:
+            return
+        went = {entry.partition for entry in leaving}
+        self.snapshot_ids.append(snapshot_id)
+        self.expired += [partition for partition in batch if partition in went]
+        self.gone += leaving
+        self.progress(f"{len(went)} partitions dropped in snapshot {snapshot_id}")
+
+    def _text(self, partition: bytes) -> str:
+        return ",".join(self.table.paths.spec_of(partition).values())
+
+    def _report(self, entries: Sequence[ManifestEntry], remaining: int, *, dry_run: bool) -> ExpirePartitionsReport:
+        spec_of = self.table.paths.spec_of
+        endless = [partition for partition, moment in self.rules.times(entries).items() if moment is None]
+        return ExpirePartitionsReport(
+            table=self.table.identifier,
+            expired=tuple(map(spec_of, self.expired)),
+            snapshot_ids=tuple(self.snapshot_ids),
+            remaining=remaining,
+            without_time=tuple(map(spec_of, sorted(endless, key=self._text))),
+            files=len(self.gone),
+            rows=sum(entry.file.row_count for entry in self.gone),
+            bytes=sum(entry.file.file_size for entry in self.gone),
+            dry_run=dry_run,
+            seconds=time.monotonic() - self.started,
+        )

@@ -1,0 +1,275 @@
+"""Expire snapshots and delete what only they used: procedure `expire_snapshots`.
+
+Works through the whole backlog, `snapshot.expire.limit` snapshots at a time. Of each batch the EARLIEST hint moves
+first, so that readers no longer start at what is about to lose files; then go data, changelog and index files,
+manifests, lists, and at last the snapshots' own files. What a run that died has left is finished first (`unfinished`).
+Tags are looked at once more after EARLIEST has moved: if one appeared, moved or went meanwhile, the rest is planned
+again, as it is when another expiry deletes what this one is reading. Where changes are kept longer than snapshots, each
+snapshot's changes become a long-lived changelog before anything goes; at the end those that are due expire too.
+Consumers that made no progress for `consumer.expiration-time` go first. Emptied folders are not handled: their option
+is refused.
+Source: metadata section 10.1, Java `ExpireSnapshotsImpl`.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import cache
+from itertools import pairwise
+
+from maintenance.errors import ConflictError
+from maintenance.format.metadata.snapshot import Snapshot
+from maintenance.metadata.branches import Branches
+from maintenance.metadata.expired import again_if_expired
+from maintenance.metadata.hints import EARLIEST
+from maintenance.metadata.holders import Census, counting_ids, holders_of, needed_by
+from maintenance.operations.expiry.expire_changelogs import expire_changelogs
+from maintenance.operations.expiry.expiring_commits import record_commits
+from maintenance.operations.expiry.removal import Removal, batch_text, plan_removals, remove
+from maintenance.operations.expiry.rules import ExpiryRange, Retention, moment_before, plan_range
+from maintenance.operations.expiry.unfinished import leaving_snapshots, unfinished, unfinished_notes
+from maintenance.options import table as table_options
+from maintenance.table.table import Table
+
+_MAX_PLANS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class ExpireSnapshotsReport:
+    """What an expiry did, or would do.
+
+    Attributes:
+        expired: ids, ascending.
+        kept_by: why the others stay, by id or range of ids such as ``3 to 9``.
+        earliest, latest: afterwards; None for a table without snapshots.
+        deleted_files: paths, each of which existed; `deleted_bytes`: their size.
+        remaining: snapshots that only `max_deletes` kept.
+        consumers: those that expired.
+        changelogs: ids of the long-lived changelogs that expired.
+        notes: what was finished that an earlier run left; gaps in the ids; damaged files of expired snapshots, whose
+            data could not be looked for.
+    """
+
+    table: str
+    expired: tuple[int, ...]
+    kept_by: Mapping[str, str]
+    earliest: int | None
+    latest: int | None
+    deleted_files: tuple[str, ...] = ()
+    deleted_bytes: int = 0
+    remaining: int = 0
+    consumers: tuple[str, ...] = ()
+    changelogs: tuple[int, ...] = ()
+    notes: tuple[str, ...] = ()
+    dry_run: bool = False
+    seconds: float = 0.0
+
+
+def expire_snapshots(
+    table: Table,
+    *,
+    retain_max: int | None = None,
+    retain_min: int | None = None,
+    older_than: datetime | None = None,
+    max_deletes: int | None = None,
+    dry_run: bool = False,
+    progress: Callable[[str], None] | None = None,
+    now: datetime | None = None,
+) -> ExpireSnapshotsReport:
+    """Expire the snapshots of a table or branch.
+
+    Args:
+        retain_max, retain_min: in place of `snapshot.num-retained.max` and `.min`.
+        older_than: in place of `snapshot.time-retained`: the moment up to which a snapshot must have been replaced; a
+            time without a zone is local.
+        max_deletes: expire at most so many; what a run that died left is finished all the same.
+        dry_run: report what would go, change nothing.
+        progress: told what goes on, a line at a time.
+        now: None = the current time.
+    Raises: CorruptFileError: a file that a remaining snapshot, tag or branch needs is missing or damaged; nothing is
+        deleted then. OptionError; UnsupportedError.
+    """
+    table_options.check_writable(table.options, table.identifier)
+    moment = datetime.now(UTC) if now is None else now
+    following = table.consumers.next_snapshots()
+    idle = _idle_consumers(table, moment)
+    retention = Retention.of(
+        table.options,
+        {name: snapshot_id for name, snapshot_id in following.items() if name not in idle},
+        moment,
+        retain_max=retain_max,
+        retain_min=retain_min,
+        older_than=older_than,
+    )
+    report = _Expiry(table, retention, max_deletes, progress or (lambda _: None), idle).run(dry_run=dry_run)
+    changelogs = expire_changelogs(table, dry_run=dry_run, now=moment)
+    return replace(
+        report,
+        deleted_files=(*report.deleted_files, *changelogs.deleted_files),
+        deleted_bytes=report.deleted_bytes + changelogs.deleted_bytes,
+        changelogs=changelogs.expired,
+        notes=(*report.notes, *changelogs.notes),
+    )
+
+
+def _idle_consumers(table: Table, now: datetime) -> list[str]:
+    after = table_options.CONSUMER_EXPIRATION_TIME.of(table.options)
+    return [] if after is None else table.consumers.idle_since(moment_before(now, after))
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """`pending`: what an earlier run left; `removals`: one for each expired snapshot of `range` that is still there;
+    `becoming`: those of them whose changes stay, by id."""
+
+    range: ExpiryRange
+    pending: tuple[Removal, ...]
+    removals: tuple[Removal, ...]
+    census: Census
+    notes: tuple[str, ...]
+    becoming: Mapping[str, Snapshot] = field(default_factory=dict)
+
+    @property
+    def earliest(self) -> int | None:
+        return self.range.kept[0] if self.range.kept else None
+
+
+@dataclass(slots=True)
+class _Expiry:
+    table: Table
+    retention: Retention
+    max_deletes: int | None
+    progress: Callable[[str], None]
+    idle: Sequence[str] = ()
+    notes: list[str] = field(default_factory=list)
+    expired: list[int] = field(default_factory=list)
+    done: list[Removal] = field(default_factory=list)
+    started: float = field(default_factory=time.monotonic)
+
+    def run(self, *, dry_run: bool) -> ExpireSnapshotsReport:
+        for _ in range(_MAX_PLANS):
+            plan = self._plan()
+            if dry_run:
+                self.expired = [int(removal.name) for removal in plan.removals]
+                self.done = [*plan.pending, *plan.removals]
+                return self._report(plan, dry_run=True)
+            if self._carry_out(plan):
+                return self._report(plan, dry_run=False)
+        raise ConflictError(
+            f"tags or branches changed in each of {_MAX_PLANS} attempts", self.table.identifier, "Run again."
+        )
+
+    def _plan(self) -> _Plan:
+        """Plan what is left, again if another expiry or a removal of tags deletes what is being read."""
+        return again_if_expired(self._plan_once, _MAX_PLANS)
+
+    def _plan_once(self) -> _Plan:
+        snapshots, manifests = self.table.snapshots, self.table.manifests
+        branches = Branches(self.table.file_io, self.table.paths)
+        census = self._census()
+        find = cache(snapshots.find)
+
+        def time_of(snapshot_id: int) -> int | None:
+            snapshot = find(snapshot_id)
+            return None if snapshot is None else snapshot.time_millis
+
+        ids = counting_ids(snapshots, manifests)
+        # Those that a plan gave up before it was abandoned count again, if nothing of them is gone.
+        gone = [snapshot_id for snapshot_id in self.expired if snapshot_id not in ids]
+        limit = None if self.max_deletes is None else self.max_deletes - len(gone)
+        chosen = plan_range(ids, time_of, self.retention, limit)
+        these_and_next = [found for found in map(find, (*chosen.expired, *chosen.kept[:1])) if found is not None]
+        pending = unfinished(branches, manifests)
+        leaving = [*pending, *leaving_snapshots(snapshots, these_and_next)]
+        if not leaving:
+            return _Plan(chosen, (), (), census, tuple(self._below(chosen.kept)))
+        first = chosen.kept[0] if chosen.kept else None
+        keeps = table_options.keeps_changelogs(self.table.options)
+        becoming = [found for found in these_and_next if keeps and found.id in chosen.expired]
+        holders = holders_of(branches, manifests, self.table.branch, first_snapshot=first, to_changelogs=becoming)
+        plan = plan_removals(leaving, needed_by(holders, manifests), manifests)
+        at = len(pending)
+        gaps = _gaps([found.id for found in these_and_next])
+        notes = (*unfinished_notes(pending), *gaps, *self._below(chosen.kept), *plan.notes)
+        by_id = {str(snapshot.id): snapshot for snapshot in becoming}
+        return _Plan(chosen, plan.removals[:at], plan.removals[at:], census, notes, by_id)
+
+    def _below(self, kept: Sequence[int]) -> list[str]:
+        """A note about snapshots that stay although the EARLIEST hint gives them up."""
+        hint = self.table.snapshots.read_hint(EARLIEST)
+        below = [snapshot_id for snapshot_id in kept if hint is not None and snapshot_id < hint]
+        if not below:
+            return []
+        path = f"{self.table.paths.snapshot_folder()}/{EARLIEST}"
+        found = f"snapshots {below[0]} to {below[-1]} lie below the EARLIEST hint {hint}, and nothing of them is gone"
+        return [f"{found}: they stay. If the hint is wrong, delete {path}: readers start there"]
+
+    def _carry_out(self, plan: _Plan) -> bool:
+        """Delete, a batch at a time. False if tags or branches changed, so that the rest must be planned again."""
+        snapshots = self.table.snapshots
+        self.table.consumers.remove(self.idle)
+        self._record_commits(plan.pending)
+        if plan.pending and not self._remove(plan, plan.pending):
+            return False
+        if plan.earliest is not None and not plan.removals and snapshots.read_hint(EARLIEST) is None:
+            snapshots.write_hint(EARLIEST, plan.earliest)
+        ids = [int(removal.name) for removal in plan.removals]
+        limit = max(1, table_options.SNAPSHOT_EXPIRE_LIMIT.of(self.table.options))
+        for start in range(0, len(ids), limit):
+            batch = plan.removals[start : start + limit]
+            for removal in batch:
+                if removal.name in plan.becoming:
+                    self.table.changelogs.keep(plan.becoming[removal.name])
+            self._record_commits(batch)
+            following = [*ids, *plan.range.kept][start + len(batch)]
+            snapshots.write_hint(EARLIEST, max(following, snapshots.earliest_id() or 0))
+            self.expired += [i for i in ids[start : start + limit] if i not in self.expired]
+            if not self._remove(plan, batch):
+                return False
+        if ids and plan.earliest is not None:
+            self.table.commit_records.tidy(plan.earliest)
+        return True
+
+    def _record_commits(self, batch: Sequence[Removal]) -> None:
+        """Before snapshots go: what is known of repeated commits must not go with them."""
+        found = (self.table.snapshots.find(int(removal.name)) for removal in batch if removal.name.isdecimal())
+        notes = record_commits(self.table, [snapshot for snapshot in found if snapshot is not None])
+        self.notes += [note for note in notes if note not in self.notes]
+
+    def _remove(self, plan: _Plan, batch: Sequence[Removal]) -> bool:
+        if self._census() != plan.census:
+            return False
+        self.progress(batch_text(batch))
+        remove(self.table.file_io, batch)
+        self.done += batch
+        return True
+
+    def _census(self) -> Census:
+        """Who holds what, apart from the snapshots of this branch, whose earliest moves as they expire."""
+        return Census.of(Branches(self.table.file_io, self.table.paths)).without_earliest(self.table.branch)
+
+    def _report(self, plan: _Plan, *, dry_run: bool) -> ExpireSnapshotsReport:
+        deletions = [deletion for removal in self.done for deletion in removal.deletions]
+        return ExpireSnapshotsReport(
+            table=self.table.identifier,
+            expired=tuple(self.expired),
+            kept_by=plan.range.kept_by,
+            earliest=plan.earliest,
+            latest=plan.range.kept[-1] if plan.range.kept else None,
+            deleted_files=tuple(deletion.path for deletion in deletions),
+            deleted_bytes=sum(deletion.size for deletion in deletions),
+            remaining=plan.range.remaining,
+            consumers=tuple(self.idle),
+            notes=(*plan.notes, *self.notes),
+            dry_run=dry_run,
+            seconds=time.monotonic() - self.started,
+        )
+
+
+def _gaps(ids: Sequence[int]) -> list[str]:
+    return [
+        f"snapshots {before + 1} to {after - 1} are missing; what only they used is not found here"
+        for before, after in pairwise(ids)
+        if after != before + 1
+    ]

@@ -1,0 +1,97 @@
+"""Take tags away and delete what only they used, so that dying anywhere loses and leaves nothing.
+
+Java deletes the tag's file and then what it named, so that dying between leaves files that nothing names; the other
+order would leave a tag that cannot be read. Here the tag is first retired: no reader finds it any more, and its record
+names what is to go until that is gone (`unfinished`). If tags changed or snapshots expired since the plan was made, the
+rest is planned again: what both used would be left to nobody otherwise. What any snapshot, tag or branch needs stays;
+the changelog is the snapshots' own. Source: metadata section 10.2, Java `TagManager`, `TagDeletion`.
+"""
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+
+from maintenance.errors import ConflictError, NotFoundError, PaimonError
+from maintenance.format.metadata.tag import Tag
+from maintenance.metadata.branches import Branches
+from maintenance.metadata.expired import again_if_expired
+from maintenance.metadata.holders import Census, holders_of, needed_by
+from maintenance.operations.expiry.removal import Leaving, Removal, batch_text, plan_removals, remove
+from maintenance.operations.expiry.unfinished import unfinished, unfinished_notes
+from maintenance.table.table import Table
+
+_MAX_PLANS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class TagRemovalPlan:
+    """`census`: at the time of planning, with the tags that go."""
+
+    removals: tuple[Removal, ...]
+    census: Census
+    notes: tuple[str, ...]
+
+    @property
+    def deletions(self) -> dict[str, int]:
+        """Bytes of each file that goes, by path."""
+        return {deletion.path: deletion.size for removal in self.removals for deletion in removal.deletions}
+
+
+def plan_tag_removal(table: Table, due: Mapping[str, Tag]) -> TagRemovalPlan:
+    """What goes with these tags and with what an earlier run left.
+
+    Raises: CorruptFileError, UnsupportedError; ExpiredError: others keep expiring what the plan looks at.
+    """
+    return again_if_expired(lambda: _plan(table, due), _MAX_PLANS)
+
+
+def _plan(table: Table, due: Mapping[str, Tag]) -> TagRemovalPlan:
+    branches = Branches(table.file_io, table.paths)
+    census = Census.of(branches)
+    leaving = unfinished(branches, table.manifests)
+    notes = unfinished_notes(leaving)
+    leaving += [Leaving(f"tag {name}", tag.snapshot, table.paths.tag(name)) for name, tag in due.items()]
+    if not leaving:
+        return TagRemovalPlan((), census, ())
+    holders = holders_of(branches, table.manifests, table.branch, without_tags=due)
+    plan = plan_removals(leaving, needed_by(holders, table.manifests), table.manifests)
+    return TagRemovalPlan(plan.removals, census, (*notes, *plan.notes))
+
+
+def take_back(table: Table, name: str, tag: Tag) -> None:
+    """Let nothing hold what a tag held that was given up: an expiry that saw it may have kept files for it alone.
+
+    If that fails now, the record is worked off by the next removal of tags or snapshots.
+    """
+    table.tags.record(name, tag)
+    with suppress(PaimonError, OSError):
+        remove_tags(table, {}, plan_tag_removal(table, {}), lambda _: None)
+
+
+def remove_tags(
+    table: Table, due: Mapping[str, Tag], plan: TagRemovalPlan, progress: Callable[[str], None]
+) -> TagRemovalPlan:
+    """Retire the tags and delete what goes. Returns what was deleted: a new plan if the census has changed."""
+    branches = Branches(table.file_io, table.paths)
+    records = [record for record in (_retired(table, name) for name in due) if record is not None]
+    census = plan.census.without_tags(table.branch, due)
+    for _ in range(_MAX_PLANS):
+        if Census.of(branches) == census:
+            if plan.removals:
+                progress(batch_text(plan.removals))
+            remove(table.file_io, plan.removals)
+            table.file_io.delete_quietly(records)
+            return plan
+        plan = plan_tag_removal(table, {})
+        census = plan.census
+    raise ConflictError(
+        f"tags changed or snapshots expired in each of {_MAX_PLANS} attempts", table.identifier, "Run again."
+    )
+
+
+def _retired(table: Table, name: str) -> str | None:
+    """The record of a tag that is retired now; None if another removal was faster."""
+    try:
+        return table.tags.retire(name)
+    except NotFoundError:
+        return None

@@ -1,0 +1,1 @@
+"""File indexes: built and rebuilt for existing files, proposed, and probed."""

@@ -1,0 +1,257 @@
+"""Procedure `rewrite_file_index`: give existing data files the file indexes that the table's options declare.
+
+Data files are not rewritten: columns are read raw where an index is missing, and the file's entry is replaced by one
+with the new indexes in a COMPACT snapshot, some hundred files at a time, so that a run that is stopped has done part of
+the work and the next one does the rest. Columns are found by field id, so a renamed column keeps its index. When no
+index changes nothing is committed. Unlike Java 2.0, an index that is declared no longer goes also where its column has
+another one, and the place that is not used any more (embedded bytes or file beside) is cleared, since readers prefer
+the embedded bytes. At the end known values are looked for, see `probe_file_index`.
+Source: data section 9.8, Java `RewriteFileIndexProcedure`.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
+
+from maintenance.commit.commit import commit_compact
+from maintenance.commit.identity import OPERATION_PROPERTY, REWRITE_FILE_INDEX, CommitIdentity
+from maintenance.errors import ConflictError, CorruptFileError, PredicateError
+from maintenance.format.file_index.kinds import column_indexes
+from maintenance.format.metadata.data_file import DataFileMeta
+from maintenance.format.metadata.manifest import ManifestEntry
+from maintenance.format.metadata.snapshot import Snapshot
+from maintenance.operations.compaction.compact import Progress
+from maintenance.operations.compaction.partition_choice import no_match
+from maintenance.operations.indexes.index_files import IndexResult, IndexTask, index_files, stale_entries
+from maintenance.operations.indexes.probe_file_index import IndexProbe, probe_file_index
+from maintenance.options import table as table_options
+from maintenance.predicate.tree import Predicate, columns_of
+from maintenance.read.data_file import ReadContext
+from maintenance.scan.plan import live_entries
+from maintenance.spark.tasks import TaskError, run_tasks
+from maintenance.table.table import Table, new_commit_user
+from maintenance.write.message import CommitMessage
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_FILES_PER_TASK = 16
+_ATTEMPTS = 6
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class RewriteFileIndexReport:
+    """What a rewrite did.
+
+    Attributes:
+        written_files: data files whose indexes changed; `skipped_files`: those that have what is declared.
+        index_bytes: of the new containers; `built_indexes`, `dropped_indexes`: in those files.
+        read_files: data files that were read; `input_bytes`: of those whose indexes changed.
+        conflicts: data files that another writer replaced meanwhile; what replaced them was looked at anew.
+        probe: whether known values are found through the indexes, and what that leaves out; None in a dry run.
+        probe_values, probe_skipped_share: the probe's numbers, share of files that indexes alone leave out.
+        finding: that `where` matches no partition; None if it does.
+    """
+
+    table: str
+    base_snapshot_id: int | None
+    snapshot_ids: tuple[int, ...]
+    written_files: int
+    skipped_files: int
+    index_bytes: int
+    built_indexes: int = 0
+    dropped_indexes: int = 0
+    read_files: int = 0
+    conflicts: int = 0
+    dry_run: bool = False
+    seconds: float = 0.0
+    probe: IndexProbe | None = None
+    probe_values: int = 0
+    probe_skipped_share: float = 0.0
+    input_bytes: int = 0
+    finding: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """Which files to look at, and how. `predicate`: over partition columns; `only`: names of data files, None = all."""
+
+    predicate: Predicate | None
+    rebuild: bool
+    files_per_commit: int = 1024
+    only: frozenset[str] | None = None
+
+
+def rewrite_file_index(
+    spark: "SparkSession | None",
+    table: Table,
+    *,
+    where: str | None = None,
+    rebuild: bool = False,
+    dry_run: bool = False,
+    files_per_commit: int = 1024,
+    only: frozenset[str] | None = None,
+    progress: Progress | None = None,
+) -> RewriteFileIndexReport:
+    """Rewrite the file indexes of a table.
+
+    Args: `where`: a filter over partition columns; `rebuild`: build also what is there as declared; `dry_run`: say what
+        would change, write nothing; `files_per_commit`: data files after which the work is committed; `only`: names of
+        the data files to look at, None = all; the others as of `compact`.
+    Raises: PredicateError: `where` names other columns; CorruptFileError: the probe misses a value; UnsupportedError;
+        an error of a task.
+    """
+    started = time.monotonic()
+    say = progress or (lambda _: None)
+    table_options.check_writable(table.options, table.identifier)
+    report = RewriteFileIndexReport(table.identifier, None, (), 0, 0, 0, dry_run=dry_run)
+    scope = _Scope(_over_partitions(table, where), rebuild, max(1, files_per_commit), only)
+    for _ in range(_ATTEMPTS):
+        report, lost = _attempt(spark, table, scope, report, say)
+        if not lost:
+            report = report if dry_run else _probed(table, report)
+            if where is not None and not report.written_files + report.skipped_files:
+                report = replace(report, finding=no_match(table, where))
+            return replace(report, seconds=time.monotonic() - started)
+        say(f"{lost} data files were replaced by another writer: looking again")
+    raise ConflictError(
+        f"other writers kept replacing the data files, {_ATTEMPTS} times", f"table {table.identifier}", "Run again."
+    )
+
+
+def files_to_index(
+    spark: "SparkSession | None", table: Table, *, where: str | None = None, rebuild: bool = False
+) -> tuple[int | None, list[ManifestEntry]]:
+    """The latest snapshot's id and the entries that `rewrite_file_index` would change, found without reading data.
+
+    Arguments and errors as there.
+    """
+    table_options.check_writable(table.options, table.identifier)
+    snapshot, entries = _entries(table, _Scope(_over_partitions(table, where), rebuild))
+    tasks = _tasks(table, entries, rebuild=rebuild, dry_run=True)
+    found = [entry for outcome in run_tasks(spark, stale_entries, tasks) for entry in _done(table, outcome)]
+    return None if snapshot is None else snapshot.id, found
+
+
+def _over_partitions(table: Table, where: str | None) -> Predicate | None:
+    predicate = table.predicate(where)
+    if predicate is not None and not columns_of(predicate) <= set(table.schema.partition_keys):
+        raise PredicateError(
+            f"'{where}' names columns that are not partition columns",
+            f"table {table.identifier}",
+            f"Partition columns are: {', '.join(table.schema.partition_keys) or 'none'}.",
+        )
+    return predicate
+
+
+def _entries(table: Table, scope: _Scope) -> tuple[Snapshot | None, list[ManifestEntry]]:
+    """The latest snapshot and its data files in the scope."""
+    snapshot = table.latest_snapshot()
+    # Files of level 0 too, which reads of some tables leave out: a compaction may raise them as they are.
+    source = table.scan_source()
+    entries = [] if snapshot is None else live_entries(source, snapshot, scope.predicate, all_levels=True)
+    return snapshot, [entry for entry in entries if scope.only is None or entry.file.file_name in scope.only]
+
+
+def _probed(table: Table, report: RewriteFileIndexReport) -> RewriteFileIndexReport:
+    probe = probe_file_index(table)
+    if probe.missed:
+        raise CorruptFileError(
+            f"file indexes hide rows: {'; '.join(probe.missed)}",
+            f"table {table.identifier}",
+            "Set file-index.read.enabled = false, and rewrite them with rebuild.",
+        )
+    return replace(report, probe=probe, probe_values=probe.values, probe_skipped_share=probe.skipped_share)
+
+
+def _attempt(
+    spark: "SparkSession | None",
+    table: Table,
+    scope: _Scope,
+    so_far: RewriteFileIndexReport,
+    say: Progress,
+) -> tuple[RewriteFileIndexReport, int]:
+    """Index what needs it on the latest snapshot. Returns the report and how many files were lost to other writers."""
+    snapshot, entries = _entries(table, scope)
+    say(f"{len(entries)} data files to look at")
+    report = replace(so_far, base_snapshot_id=None if snapshot is None else snapshot.id)
+    lost = 0
+    for start in range(0, len(entries), scope.files_per_commit):
+        part = entries[start : start + scope.files_per_commit]
+        results = _results(spark, table, _tasks(table, part, rebuild=scope.rebuild, dry_run=so_far.dry_run))
+        report, lost_here = _committed(table, results, report, say)
+        lost += lost_here
+    done = report.written_files
+    return replace(report, skipped_files=max(0, len(entries) - lost - done)), lost
+
+
+def _committed(
+    table: Table, results: Sequence[IndexResult], so_far: RewriteFileIndexReport, say: Progress
+) -> tuple[RewriteFileIndexReport, int]:
+    """Commit the results. Returns the report and how many files were lost to other writers."""
+    changed = [pair for result in results for pair in result.changed]
+    report = replace(
+        so_far,
+        written_files=so_far.written_files + len(changed),
+        index_bytes=so_far.index_bytes + sum(result.index_bytes for result in results),
+        built_indexes=so_far.built_indexes + sum(result.built for result in results),
+        dropped_indexes=so_far.dropped_indexes + sum(result.dropped for result in results),
+        read_files=so_far.read_files + sum(result.read_files for result in results),
+        input_bytes=so_far.input_bytes + sum(old.file.file_size for old, _ in changed),
+    )
+    if so_far.dry_run or not changed:
+        return report, 0
+    properties = {OPERATION_PROPERTY: REWRITE_FILE_INDEX}
+    identity = CommitIdentity(new_commit_user(table.options), properties=properties)
+    committed = commit_compact(table.commit_target(), _messages(changed), identity)
+    lost = [(old, new) for old, new in changed if (old.partition, old.bucket) in committed.lost]
+    for old, new in lost:
+        table.file_io.delete_quietly(_new_side_files(table, old, new))
+    report = replace(report, written_files=report.written_files - len(lost), conflicts=report.conflicts + len(lost))
+    if committed.snapshot_id is not None:
+        say(f"snapshot {committed.snapshot_id} committed")
+        report = replace(report, snapshot_ids=(*report.snapshot_ids, committed.snapshot_id))
+    return report, len(lost)
+
+
+def _new_side_files(table: Table, old: ManifestEntry, new: DataFileMeta) -> list[str]:
+    """Index files that exist because of this rewrite alone."""
+    before = set(table.paths.all_files_of(old.partition, old.bucket, old.file))
+    return [path for path in table.paths.all_files_of(old.partition, old.bucket, new) if path not in before]
+
+
+def _tasks(table: Table, entries: Sequence[ManifestEntry], *, rebuild: bool, dry_run: bool) -> list[IndexTask]:
+    column_indexes(table.options, table.schema.fields)  # what is declared wrongly is not left to the tasks
+    write = table.write_context()
+    ids = {entry.file.schema_id for entry in entries} | {table.schema.id}
+    schemas = {i: table.schema if i == table.schema.id else table.schemas.get(i) for i in ids}
+    read = ReadContext(table.file_io, schemas, ())
+    return [
+        IndexTask(write, read, tuple(entries[start : start + _FILES_PER_TASK]), rebuild, dry_run)
+        for start in range(0, len(entries), _FILES_PER_TASK)
+    ]
+
+
+def _results(spark: "SparkSession | None", table: Table, tasks: Sequence[IndexTask]) -> list[IndexResult]:
+    return [_done(table, outcome) for outcome in run_tasks(spark, index_files, tasks)]
+
+
+def _done(table: Table, outcome: T | TaskError) -> T:
+    """What a task returned. Raises its error."""
+    if isinstance(outcome, TaskError):
+        outcome.raise_told(f"table {table.identifier}")
+    return outcome
+
+
+def _messages(changed: Sequence[tuple[ManifestEntry, DataFileMeta]]) -> list[CommitMessage]:
+    groups: dict[tuple[bytes, int, int], list[tuple[DataFileMeta, DataFileMeta]]] = {}
+    for entry, file in changed:
+        groups.setdefault((entry.partition, entry.bucket, entry.total_buckets), []).append((entry.file, file))
+    return [
+        CommitMessage(
+            *group, compact_before=tuple(old for old, _ in pairs), compact_after=tuple(new for _, new in pairs)
+        )
+        for group, pairs in groups.items()
+    ]

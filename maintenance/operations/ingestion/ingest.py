@@ -1,0 +1,137 @@
+"""Ingestion: one batch of rows becomes one commit, exactly once.
+
+A pipeline keeps one commit user and numbers its batches. A batch whose number, or a later one, that user has
+committed is not written again, so a replay after a crash is safe. Source: seed 000 (two-phase commit), Java
+`filterCommitted`.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from maintenance.commit.commit import abort
+from maintenance.commit.identity import numbered
+from maintenance.commit.overwrite import Overwrite
+from maintenance.commit.publish import CommitTarget
+from maintenance.commit.replays import already_committed, unknown_user
+from maintenance.operations.ingestion.inline import (
+    InlineCompaction,
+    Progress,
+    append_rows,
+    finish_replayed,
+    overwrite_rows,
+)
+from maintenance.options import table as table_options
+from maintenance.spark.frame_write import FrameWrite
+from maintenance.spark.tasks import TaskError
+from maintenance.spark.write import write_frame
+from maintenance.table.table import Table
+from maintenance.write.message import CommitMessage
+from maintenance.write.state import WriteState
+from maintenance.write.table_write import write_rows
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+@dataclass(frozen=True, slots=True)
+class IngestReport:
+    """What an ingestion did.
+
+    Attributes:
+        snapshot_ids: made by it, of the rows and of compactions; none of rows for an empty batch or one that was
+            committed before.
+        already_committed: the batch was a replay.
+        row_count: rows in the files written, after merging within the batch.
+        compaction: of the buckets that got rows, unless the table is `write-only`.
+        warning: why it is uncertain that the batch was not committed before; empty if it is certain.
+    """
+
+    table: str
+    snapshot_ids: tuple[int, ...]
+    already_committed: bool
+    row_count: int
+    file_count: int
+    file_bytes: int
+    seconds: float
+    compaction: InlineCompaction = field(default_factory=InlineCompaction)
+    warning: str = ""
+
+
+def ingest(
+    spark: "SparkSession | None",
+    table: Table,
+    data: "DataFrame | pa.Table",
+    *,
+    commit_user: str,
+    commit_identifier: int | None = None,
+    row_kind_column: str | None = None,
+    watermark: int | None = None,
+    overwrite: Overwrite | None = None,
+    progress: Progress = lambda _: None,
+) -> IngestReport:
+    """Write a batch of rows and commit it; then compact the buckets that got rows, unless the table is `write-only`.
+
+    Args:
+        spark: its tasks write; None with an Arrow table = this process does.
+        data: columns by name; of several records of one key the last one counts, or the one with the largest
+            `sequence.field`.
+        commit_user: stable over all batches of a pipeline.
+        commit_identifier: number of the batch, growing; None = a batch that is never replayed.
+        row_kind_column: a column of ``+I``, ``-U``, ``+U``, ``-D`` that is not stored; None = all ``+I``.
+        watermark: milliseconds, recorded in the snapshot.
+        overwrite: what the rows replace, `INSERT OVERWRITE`; None = nothing, they are added.
+        progress: told of the compaction, a line at a time.
+    Raises: DataError: rows do not fit; nothing is committed and no file stays. CommitError, ConflictError: the
+            table's number of buckets was changed, UnsupportedError.
+    """
+    started = time.monotonic()
+    table_options.check_writable(table.options, table.identifier)
+    identity = numbered(commit_user, commit_identifier, watermark)
+    target = table.commit_target()
+    if already_committed(target, identity):
+        late = finish_replayed(spark, table, identity, progress)
+        return IngestReport(table.identifier, late.snapshot_ids, True, 0, 0, 0, time.monotonic() - started, late)
+    warning = unknown_user(target, identity)
+
+    def write(state: WriteState) -> Sequence[CommitMessage]:
+        frame_write = FrameWrite(table.write_context(), state, row_kind_column)
+        return _written(spark, data, frame_write, target)
+
+    if overwrite is None:
+        written = append_rows(spark, table, write, identity, progress)
+    else:
+        # What is replaced is never read together with the new files: numbers and buckets start anew.
+        messages = write(WriteState(user=commit_user))
+        written = overwrite_rows(spark, table, messages, identity, overwrite, progress=progress)
+    files = [file for message in written.messages for file in message.new_files]
+    return IngestReport(
+        table.identifier,
+        written.snapshot_ids,
+        False,
+        sum(file.row_count for file in files),
+        len(files),
+        sum(file.file_size for file in files),
+        time.monotonic() - started,
+        written.compaction,
+        warning,
+    )
+
+
+def _written(
+    spark: "SparkSession | None", data: "DataFrame | pa.Table", write: FrameWrite, target: CommitTarget
+) -> Sequence[CommitMessage]:
+    if isinstance(data, pa.Table):
+        if spark is None:
+            return write_rows(write.context, write.state, write.conformed(data))
+        data = spark.createDataFrame(data)
+    outcomes = write_frame(data, write)
+    messages = [outcome for outcome in outcomes if not isinstance(outcome, TaskError)]
+    for outcome in outcomes:
+        if isinstance(outcome, TaskError):
+            abort(target, messages)
+            raise outcome.error
+    return messages

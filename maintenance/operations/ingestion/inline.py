@@ -1,0 +1,307 @@
+"""What writers of a table that is not `write-only` do beside writing: they compact the buckets that got rows.
+
+Rows are committed first, in a snapshot of their own. Then the buckets that got them are judged by the rules of
+dedicated compaction, and what these pick is merged and committed as a COMPACT snapshot of the same user and identifier.
+Nothing that goes wrong there undoes the rows: it is told as a warning, and the next write judges the bucket again. A
+bucket that another compaction changed meanwhile is planned anew.
+
+With `full-compaction.delta-commits` = n a write on its own compacts its buckets fully. Of a pipeline that numbers its
+commits every n-th one does, for all buckets that it has written to since; with `changelog-producer` = full-compaction
+every one, if n is not given.
+
+Back-pressure: a bucket whose runs and the new ones are more than `num-sorted-run.stop-trigger` is compacted before the
+new rows are committed, and the writer waits for that.
+
+Not compacted are tables without buckets and those with postponed buckets, as in Paimon. Source: Java `MergeTreeWriter`,
+`BucketedAppendCompactManager`, Spark's `DataWrite`, Flink's `GlobalFullCompactionSinkWrite`.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from maintenance.bucket.postpone import is_postponed
+from maintenance.commit.commit import append_or_abort
+from maintenance.commit.identity import CommitIdentity
+from maintenance.commit.overwrite import Overwrite, overwrite_or_abort
+from maintenance.errors import ConflictError
+from maintenance.format.metadata.snapshot import BATCH_IDENTIFIER, CommitKind
+from maintenance.operations.compaction.compact import compact_groups
+from maintenance.operations.compaction.plan import CompactionScope, Group
+from maintenance.operations.compaction.report import FAILED, Ledger
+from maintenance.options import table as table_options
+from maintenance.spark.tasks import runner
+from maintenance.table.table import Table
+from maintenance.write.message import CommitMessage
+from maintenance.write.renumber import in_threads
+from maintenance.write.state import WriteState
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_LOG = logging.getLogger(__name__)
+# How often rows are written because of others.
+_ATTEMPTS = 5
+_RETRIES = 3
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class InlineCompaction:
+    """What a writer compacted. Sizes in bytes.
+
+    Attributes:
+        buckets: those compacted; `changelog_rows`: produced by it, by kind text.
+        before_commit: of the buckets those that had too many runs, so that the writer compacted them first.
+        warning: what went wrong; the rows are committed all the same.
+    """
+
+    snapshot_ids: tuple[int, ...] = ()
+    buckets: int = 0
+    before_commit: int = 0
+    input_files: int = 0
+    output_files: int = 0
+    input_bytes: int = 0
+    output_bytes: int = 0
+    input_rows: int = 0
+    output_rows: int = 0
+    changelog_rows: Mapping[str, int] = field(default_factory=dict)
+    warning: str = ""
+    seconds: float = 0.0
+
+    def plus(self, other: "InlineCompaction") -> "InlineCompaction":
+        """Both together."""
+        kinds = [*self.changelog_rows, *(kind for kind in other.changelog_rows if kind not in self.changelog_rows)]
+        return InlineCompaction(
+            (*self.snapshot_ids, *other.snapshot_ids),
+            self.buckets + other.buckets,
+            self.before_commit + other.before_commit,
+            self.input_files + other.input_files,
+            self.output_files + other.output_files,
+            self.input_bytes + other.input_bytes,
+            self.output_bytes + other.output_bytes,
+            self.input_rows + other.input_rows,
+            self.output_rows + other.output_rows,
+            {kind: self.changelog_rows.get(kind, 0) + other.changelog_rows.get(kind, 0) for kind in kinds},
+            "; ".join(filter(None, (self.warning, other.warning))),
+            self.seconds + other.seconds,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a write did. `snapshot_ids`: of the rows and of the compactions, in the order of their commits."""
+
+    snapshot_ids: tuple[int, ...]
+    messages: Sequence[CommitMessage]
+    compaction: InlineCompaction
+
+
+def compacts_inline(table: Table) -> bool:
+    """Whether writers of the table compact what they write."""
+    options = table.options
+    has_buckets = table.is_primary_key_table or table_options.BUCKET.of(options) > 0
+    return has_buckets and not table_options.WRITE_ONLY.of(options) and not is_postponed(options)
+
+
+def append_rows(
+    spark: "SparkSession | None",
+    table: Table,
+    write: Callable[[WriteState], Sequence[CommitMessage]],
+    identity: CommitIdentity,
+    progress: Progress = lambda _: None,
+) -> Written:
+    """Write and commit rows, and compact their buckets.
+
+    Rows are written again when another writer gave keys their places meanwhile, or partitions the number of their
+    buckets.
+
+    Args: `spark`: its tasks compact, None = threads of this process; `write`: writes the rows on the state it is given;
+        `progress`: gets a line for each thing that the compaction does.
+    Raises: as `append_or_abort`.
+    """
+    work = _Inline(spark, table, progress)
+    inline = compacts_inline(table)
+    run = in_threads if spark is None else runner(spark)
+    for attempt in range(1, _ATTEMPTS + 1):
+        state = table.write_state(identity.user)
+        messages = write(state)
+        if inline:
+            work.make_room(state, messages, identity)
+        try:
+            snapshot_ids, messages = append_or_abort(table.commit_target(), messages, identity, state=state, run=run)
+            break
+        except ConflictError:
+            if attempt == _ATTEMPTS or not (state.gives_places or is_postponed(table.options)):
+                raise
+    first = work.done
+    if inline:
+        work.compact(_groups(messages), identity)
+    later = work.done.snapshot_ids[len(first.snapshot_ids) :]
+    return Written((*first.snapshot_ids, *snapshot_ids, *later), messages, work.done)
+
+
+def commit_rows_of(
+    spark: "SparkSession | None",
+    table: Table,
+    messages: Sequence[CommitMessage],
+    identity: CommitIdentity,
+    state: WriteState,
+) -> Written:
+    """Commit rows that were written upon a state, and compact their buckets. Errors as of `append_or_abort`."""
+    work = _Inline(spark, table, lambda _: None)
+    inline = compacts_inline(table)
+    if inline:
+        work.make_room(state, messages, identity)
+    first = work.done.snapshot_ids
+    snapshot_ids, messages = append_or_abort(table.commit_target(), messages, identity, state=state)
+    if inline:
+        work.compact(_groups(messages), identity)
+    return Written((*first, *snapshot_ids, *work.done.snapshot_ids[len(first) :]), messages, work.done)
+
+
+def overwrite_rows(
+    spark: "SparkSession | None",
+    table: Table,
+    messages: Sequence[CommitMessage],
+    identity: CommitIdentity,
+    overwrite: Overwrite,
+    *,
+    progress: Progress = lambda _: None,
+) -> Written:
+    """Commit new files in place of others, and compact their buckets. Arguments and errors: see `overwrite_or_abort`.
+
+    As the overwrite itself, the compaction makes no changelog.
+    """
+    snapshot_ids = overwrite_or_abort(table.commit_target(), messages, identity, overwrite)
+    if not compacts_inline(table) or not snapshot_ids:
+        return Written(snapshot_ids, messages, InlineCompaction())
+    work = _Inline(spark, table, progress)
+    work.compact(_groups(messages), identity, silent=True)
+    return Written((*snapshot_ids, *work.done.snapshot_ids), messages, work.done)
+
+
+def finish_replayed(
+    spark: "SparkSession | None", table: Table, identity: CommitIdentity, progress: Progress = lambda _: None
+) -> InlineCompaction:
+    """Compact what a commit wrote that was killed behind its rows; it is repeated, and they are there already."""
+    work = _Inline(spark, table, progress)
+    if compacts_inline(table):
+        for snapshot in table.snapshots.newest_first():
+            if snapshot.commit_user == identity.user:
+                last = snapshot.commit_identifier == identity.identifier and snapshot.commit_kind == CommitKind.APPEND
+                entries = table.manifests.delta_entries(snapshot) if last else ()
+                work.compact(frozenset((entry.partition, entry.bucket) for entry in entries), identity)
+                break
+    return work.done
+
+
+def _groups(messages: Sequence[CommitMessage]) -> frozenset[Group]:
+    return frozenset((message.partition, message.bucket) for message in messages if message.new_files)
+
+
+@dataclass(slots=True)
+class _Inline:
+    """The compactions of one write. `done`: what they did so far."""
+
+    spark: "SparkSession | None"
+    table: Table
+    progress: Progress
+    done: InlineCompaction = field(default_factory=InlineCompaction)
+
+    def make_room(self, state: WriteState, messages: Sequence[CommitMessage], identity: CommitIdentity) -> None:
+        """Compact the buckets that would have too many runs with the new ones. Never fails."""
+        if not self.table.is_primary_key_table:
+            return
+        stop = table_options.stop_trigger(self.table.options)
+        full = {
+            (message.partition, message.bucket): state.runs[message.partition, message.bucket]
+            for message in messages
+            if (message.partition, message.bucket) in state.runs
+            and state.runs[message.partition, message.bucket] + len(message.new_files) > stop
+        }
+        # What is a single run already has nothing to give.
+        groups = frozenset(group for group, runs in full.items() if runs > 1)
+        if not groups:
+            return
+        self.progress(
+            f"{len(groups)} buckets have up to {max(full.values())} sorted runs, and 'num-sorted-run.stop-trigger' is "
+            f"{stop}: they are compacted before more is committed"
+        )
+        # What the writer commits under its identifier must be the rows, or a replay would leave them out.
+        before = identity.identifier - (identity.identifier != BATCH_IDENTIFIER)
+        found = self._attempt(
+            CompactionScope(groups=groups, inline=True), replace(identity, identifier=before, watermark=None)
+        )
+        self.done = self.done.plus(replace(found, before_commit=found.buckets))
+
+    def compact(self, groups: frozenset[Group], identity: CommitIdentity, *, silent: bool = False) -> None:
+        """Compact buckets that got rows as far as they need it. Never fails."""
+        if not groups:
+            return
+        scope = CompactionScope(groups=groups, inline=True, silent=silent)
+        commits = _commits_between_full(self.table.options, identity)
+        if commits > 0 and identity.identifier == BATCH_IDENTIFIER:
+            scope = replace(scope, full=True)
+        elif commits > 0 and (identity.identifier + 1) % commits == 0:
+            scope = replace(scope, full=True, groups=groups | self._written_since(identity, commits))
+        self.done = self.done.plus(self._attempt(scope, identity))
+
+    def _written_since(self, identity: CommitIdentity, commits: int) -> frozenset[Group]:
+        """Buckets that the latest so many commits of a pipeline wrote to, as far as their snapshots are there."""
+        found: set[Group] = set()
+        for snapshot in self.table.snapshots.newest_first():
+            if snapshot.commit_user != identity.user:
+                continue
+            if snapshot.commit_identifier <= identity.identifier - commits:
+                break
+            if snapshot.commit_kind == CommitKind.APPEND:
+                found |= {(entry.partition, entry.bucket) for entry in self.table.manifests.delta_entries(snapshot)}
+        return frozenset(found)
+
+    def _attempt(self, scope: CompactionScope, identity: CommitIdentity) -> InlineCompaction:
+        started = time.monotonic()
+        try:
+            ledger = compact_groups(
+                self.spark, self.table, scope, identity, max_retries=_RETRIES, progress=self.progress
+            )
+            found = _report(ledger)
+        except Exception as error:  # noqa: BLE001 - the rows are safe, and whoever wrote them must learn of that
+            found = InlineCompaction(warning=f"{type(error).__name__}: {error}")
+        if found.warning:
+            _LOG.warning("table %s: the rows are written, their compaction failed: %s", self.table.identifier, found)
+            self.progress(f"the compaction after the write failed, the next write tries again: {found.warning}")
+        return replace(found, seconds=time.monotonic() - started)
+
+
+def _commits_between_full(options: Mapping[str, str], identity: CommitIdentity) -> int:
+    """With which of a pipeline's commits buckets are compacted fully: each n-th; 0 = with none.
+
+    A pipeline of a table whose changelog comes from full compactions has one with every commit, unless the option says
+    otherwise. Source: Java `StoreSinkWrite`, Spark's `DataWrite`.
+    """
+    given = max(0, table_options.FULL_COMPACTION_DELTA_COMMITS.of(options) or 0)
+    if identity.identifier == BATCH_IDENTIFIER or table_options.CHANGELOG_PRODUCER.of(options) != "full-compaction":
+        return given
+    return max(1, given)
+
+
+def _report(ledger: Ledger) -> InlineCompaction:
+    groups = [group for group in ledger.groups if group.changed]
+    failed = [group for group in ledger.groups if group.outcome == FAILED]
+    return InlineCompaction(
+        tuple(ledger.snapshot_ids),
+        len(groups),
+        0,
+        sum(group.input_files for group in groups),
+        sum(group.output_files for group in groups),
+        sum(group.input_bytes for group in groups),
+        sum(group.output_bytes for group in groups),
+        sum(group.input_rows for group in groups),
+        sum(group.output_rows for group in groups),
+        {kind: rows for kind, rows in ledger.changelog_rows.items() if rows},
+        "; ".join(f"{group.partition} bucket {group.bucket}: {group.message}" for group in failed),
+    )

@@ -1,0 +1,217 @@
+"""Stored plans of the smaller steps: changelog production, file indexes, tags, the expiry of tags and partitions.
+
+As of `stored_plan`: to apply one is to plan again and compare; what moved is told, and then nothing is done.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from maintenance.errors import NotFoundError, OutdatedPlanError
+from maintenance.format.metadata.manifest import ManifestEntry
+from maintenance.metadata.paths import partition_text_of
+from maintenance.operations.compaction.produce_changelog import merges_fully, produce_changelog
+from maintenance.operations.compaction.report import CompactReport
+from maintenance.operations.expiry.expire_partitions import ExpirePartitionsReport, expire_partitions
+from maintenance.operations.expiry.expire_tags import ExpireTagsReport, expire_tags
+from maintenance.operations.indexes.rewrite_file_index import RewriteFileIndexReport, files_to_index, rewrite_file_index
+from maintenance.operations.plans.stored_plan import (
+    PlannedGroup,
+    Progress,
+    StoredPlan,
+    check_plan,
+    moved_groups,
+    moved_victims,
+    plan_compact,
+    refuse,
+    unmoved_units,
+)
+from maintenance.operations.refs.create_tag import TagReport, check_tag_name, create_tag, snapshot_to_tag
+from maintenance.table.table import Table
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+CHANGELOG, FILE_INDEX, TAG = "changelog", "file_index", "tag"
+EXPIRE_TAGS, EXPIRE_PARTITIONS = "expire_tags", "expire_partitions"
+_INDEX_OPTIONS = "file-index."
+
+
+def plan_changelog(
+    table: Table,
+    *,
+    partitions: Sequence[Mapping[str, str]] | None = None,
+    where: str | None = None,
+    proof: str | None = None,
+) -> StoredPlan:
+    """What `produce_changelog` would merge now. Arguments and errors as there."""
+    scope: dict[str, Any] = {"partitions": partitions, "where": where, "skip_expiring": False, "proof": proof}
+    plan = plan_compact(table, full=merges_fully(table), **scope)
+    chosen = {"partitions": plan.arguments["partitions"], "where": where, "proof": proof}
+    return replace(plan, operation=CHANGELOG, arguments=chosen)
+
+
+def apply_changelog(
+    spark: "SparkSession | None", table: Table, plan: StoredPlan, progress: Progress | None = None
+) -> CompactReport:
+    """Produce the changelog of what the plan names and of nothing else. Errors as of `apply_compact`."""
+    check_plan(plan, CHANGELOG, table)
+    only = unmoved_units(table, plan, plan_changelog(table, **plan.arguments))
+    return produce_changelog(spark, table, **plan.arguments, max_retries=0, only=only, progress=progress)
+
+
+def plan_file_index(
+    spark: "SparkSession | None", table: Table, *, where: str | None = None, rebuild: bool = False
+) -> StoredPlan:
+    """Which data files `rewrite_file_index` would give other indexes now. Arguments and errors as there."""
+    snapshot_id, entries = files_to_index(spark, table, where=where, rebuild=rebuild)
+    groups: dict[str, list[ManifestEntry]] = {}
+    for entry in entries:
+        place = f"{partition_text_of(table.paths.spec_of(entry.partition))} bucket {entry.bucket}"
+        groups.setdefault(place, []).append(entry)
+    planned = tuple(_to_index(name, members, rebuild) for name, members in sorted(groups.items()))
+    chosen = {"where": where, "rebuild": rebuild, "options": _index_options(table)}
+    return StoredPlan(FILE_INDEX, table.identifier, snapshot_id, _now(), planned, chosen)
+
+
+def apply_file_index(
+    spark: "SparkSession | None", table: Table, plan: StoredPlan, progress: Progress | None = None
+) -> RewriteFileIndexReport:
+    """Index the files that the plan names and no others.
+
+    Raises: OutdatedPlanError: files or the declared indexes are others now, or another writer replaced files meanwhile
+        (those that were not replaced have their indexes then); OptionError: it is no plan of this table and operation.
+    """
+    check_plan(plan, FILE_INDEX, table)
+    where, rebuild = plan.arguments["where"], plan.arguments["rebuild"]
+    other = plan.arguments["options"] != _index_options(table)
+    now = plan_file_index(spark, table, where=where, rebuild=rebuild)
+    refuse(plan, ["other indexes are declared now"] if other else moved_groups(plan, now.groups))
+    only = frozenset(name for group in plan.groups for name in group.files)
+    report = rewrite_file_index(spark, table, where=where, rebuild=rebuild, only=only, progress=progress)
+    if report.conflicts:
+        raise OutdatedPlanError(
+            f"another writer replaced {report.conflicts} of the plan's files while they were indexed",
+            f"plan {plan.id} of {plan.table}",
+            "The others have their indexes. Launch a dry run for a new plan.",
+        )
+    return report
+
+
+def _to_index(name: str, entries: Sequence[ManifestEntry], rebuild: bool) -> PlannedGroup:
+    size = sum(entry.file.file_size for entry in entries)
+    names = tuple(sorted(entry.file.file_name for entry in entries))
+    return PlannedGroup(name, names, size, len(names), "rebuilt" if rebuild else "indexes are not as declared")
+
+
+def _index_options(table: Table) -> dict[str, str]:
+    return {key: text for key, text in sorted(table.options.items()) if key.startswith(_INDEX_OPTIONS)}
+
+
+def plan_tag(
+    table: Table, name: str, *, snapshot_id: int | None = None, time_retained: timedelta | None = None
+) -> StoredPlan:
+    """The tag that `create_tag` would create now; without groups if one of that name exists. Errors as there."""
+    check_tag_name(name, table.identifier)
+    snapshot = snapshot_to_tag(table, snapshot_id)
+    groups = () if table.tags.find(name) else (PlannedGroup(f"tag {name}", (), 0, 0, f"keeps snapshot {snapshot.id}"),)
+    seconds = None if time_retained is None else time_retained.total_seconds()
+    chosen = {"name": name, "snapshot_id": snapshot.id, "seconds_retained": seconds}
+    return StoredPlan(TAG, table.identifier, snapshot.id, _now(), groups, chosen)
+
+
+def apply_tag(table: Table, plan: StoredPlan) -> TagReport | None:
+    """Create the plan's tag, of its snapshot; None where the plan has none to create.
+
+    Raises: OutdatedPlanError: a tag of that name has been created, or the snapshot has expired.
+    """
+    check_plan(plan, TAG, table)
+    if not plan.groups:
+        return None
+    name, snapshot_id, seconds = (plan.arguments[key] for key in ("name", "snapshot_id", "seconds_retained"))
+    known = table.tags.find(name)
+    moved = [] if known is None else [f"tag '{name}' exists and holds snapshot {known.snapshot.id}"]
+    try:
+        snapshot_to_tag(table, snapshot_id)
+    except NotFoundError:
+        moved.append(f"snapshot {snapshot_id} is gone")
+    refuse(plan, moved)
+    retained = None if seconds is None else timedelta(seconds=seconds)
+    return create_tag(table, name, snapshot_id=snapshot_id, time_retained=retained)
+
+
+def plan_expire_tags(table: Table, *, older_than: datetime | None = None) -> StoredPlan:
+    """What `expire_tags` would delete now."""
+    now = datetime.now(UTC)
+    report = expire_tags(table, older_than=older_than, dry_run=True, now=now)
+    chosen = {"older_than": None if older_than is None else older_than.isoformat()}
+    latest = table.snapshots.latest_id()
+    return StoredPlan(EXPIRE_TAGS, table.identifier, latest, now.timestamp(), _victims(report), chosen)
+
+
+def apply_expire_tags(table: Table, plan: StoredPlan, progress: Progress | None = None) -> ExpireTagsReport:
+    """Delete the plan's tags and files and nothing else. Raises: OutdatedPlanError: something else would go now."""
+    check_plan(plan, EXPIRE_TAGS, table)
+    text = plan.arguments["older_than"]
+    given: dict[str, Any] = {
+        "older_than": None if text is None else datetime.fromisoformat(text),
+        "now": datetime.fromtimestamp(plan.made_at, UTC),
+    }
+    refuse(plan, moved_victims(plan, _victims(expire_tags(table, **given, dry_run=True))))
+    return expire_tags(table, **given, progress=progress)
+
+
+def plan_expire_partitions(
+    table: Table, *, expiration_time: timedelta | None = None, max_expires: int | None = None
+) -> StoredPlan:
+    """Which partitions `expire_partitions` would drop now, with their data files. Arguments and errors as there."""
+    seconds = None if expiration_time is None else expiration_time.total_seconds()
+    chosen = {"seconds": seconds, "max_expires": max_expires}
+    return _planned_partitions(table, datetime.now(UTC), chosen)
+
+
+def apply_expire_partitions(table: Table, plan: StoredPlan, progress: Progress | None = None) -> ExpirePartitionsReport:
+    """Drop the plan's partitions. Raises: OutdatedPlanError: they have other files, or others would go now."""
+    check_plan(plan, EXPIRE_PARTITIONS, table)
+    moment = datetime.fromtimestamp(plan.made_at, UTC)
+    refuse(plan, moved_victims(plan, _planned_partitions(table, moment, plan.arguments).groups))
+    return expire_partitions(table, **_life(plan.arguments), progress=progress, now=moment)
+
+
+def _planned_partitions(table: Table, now: datetime, chosen: Mapping[str, Any]) -> StoredPlan:
+    report = expire_partitions(table, **_life(chosen), dry_run=True, now=now)
+    snapshot = table.latest_snapshot()
+    files: dict[str, list[ManifestEntry]] = {partition_text_of(dict(spec)): [] for spec in report.expired}
+    for entry in [] if snapshot is None else table.manifests.live_entries(snapshot):
+        text = partition_text_of(table.paths.spec_of(entry.partition))
+        if text in files:
+            files[text].append(entry)
+    groups = tuple(
+        PlannedGroup(
+            text,
+            tuple(sorted(entry.file.file_name for entry in entries)),
+            sum(entry.file.file_size for entry in entries),
+            reason="its time is over",
+        )
+        for text, entries in files.items()
+    )
+    base = None if snapshot is None else snapshot.id
+    return StoredPlan(EXPIRE_PARTITIONS, table.identifier, base, now.timestamp(), groups, chosen)
+
+
+def _life(chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """A plan's arguments as those of `expire_partitions`."""
+    seconds = chosen["seconds"]
+    life = None if seconds is None else timedelta(seconds=seconds)
+    return {"expiration_time": life, "max_expires": chosen["max_expires"]}
+
+
+def _victims(report: ExpireTagsReport) -> tuple[PlannedGroup, ...]:
+    tags = [PlannedGroup(f"tag {name}", (), 0, reason="its time is over") for name in report.expired]
+    files = PlannedGroup("files", tuple(sorted(report.deleted_files)), report.deleted_bytes, reason="only they use")
+    return (*tags, *((files,) if files.files else ()))
+
+
+def _now() -> float:
+    return datetime.now(UTC).timestamp()

@@ -1,0 +1,277 @@
+"""Plans that are looked at first and carried out later: exactly as they stand, or not at all.
+
+A plan names everything that would be rewritten or deleted. It is stored under its id, a digest of what it says, in the
+folder `_maintenance/plans` of the warehouse, where every process finds it. To apply it is to plan again and compare: if
+what the plan names has moved, nothing is done, and the error says what moved. What happened elsewhere in the table
+since (other partitions, later snapshots) does not matter.
+"""
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from maintenance.errors import CorruptFileError, NotFoundError, OptionError, OutdatedPlanError
+from maintenance.fs.file_io import FileIO
+from maintenance.metadata.paths import partition_text_of
+from maintenance.operations.compaction.compact import checked_scope, compact
+from maintenance.operations.compaction.plan import Unit, plan_compaction
+from maintenance.operations.compaction.report import CompactReport
+from maintenance.operations.compaction.sort import NO_ORDER, plan_sorting
+from maintenance.operations.expiry.expire_snapshots import ExpireSnapshotsReport, expire_snapshots
+from maintenance.options import table as table_options
+from maintenance.table.compactors import warnings_of
+from maintenance.table.table import Table
+from maintenance.write.context import wall_clock_millis
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_FOLDER = "_maintenance/plans"
+_PLAN_ID = re.compile("[0-9a-f]{16}")
+_SHOWN = 5
+_SHOWN_ID = 60
+MANY = "many tables"
+"""What a plan is of that has plans of several tables in it."""
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedGroup:
+    """A part of a plan: one (partition, bucket), or one snapshot.
+
+    Attributes:
+        name: ``month=7 bucket 0``, ``snapshot 12``.
+        files: names of the files to be rewritten, paths of those to be deleted; sorted. bytes: of these, in all.
+        expected_files: about how many there will be instead; 0 where they are deleted.
+    """
+
+    name: str
+    files: tuple[str, ...]
+    bytes: int
+    expected_files: int = 0
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPlan:
+    """What an operation would do to a table.
+
+    Attributes:
+        made_at: seconds since 1970.
+        arguments: of the operation.
+        warnings: what to know before the plan is carried out.
+    """
+
+    operation: str
+    table: str
+    base_snapshot_id: int | None
+    made_at: float
+    groups: tuple[PlannedGroup, ...]
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """A digest of all that the plan says."""
+        return hashlib.sha256(self._text().encode()).hexdigest()[:16]
+
+    @property
+    def bytes(self) -> int:
+        return sum(group.bytes for group in self.groups)
+
+    @property
+    def files(self) -> int:
+        return sum(len(group.files) for group in self.groups)
+
+    def _text(self) -> str:
+        return json.dumps(asdict(self), sort_keys=True)
+
+    def store(self, file_io: FileIO, warehouse: str) -> str:
+        """Keep the plan; returns its id."""
+        folder = f"{warehouse.rstrip('/')}/{_FOLDER}"
+        file_io.make_folder(folder)
+        file_io.overwrite(f"{folder}/{self.id}.json", self._text().encode())
+        return self.id
+
+    @classmethod
+    def of_dict(cls, found: Mapping[str, Any]) -> "StoredPlan":
+        """A plan out of the fields that it was written as. Raises: ValueError, TypeError, KeyError: they are others."""
+        groups = tuple(PlannedGroup(**{**g, "files": tuple(g["files"])}) for g in found["groups"])
+        return cls(**{**found, "groups": groups, "warnings": tuple(found.get("warnings", ()))})
+
+    @classmethod
+    def load(cls, file_io: FileIO, warehouse: str, plan_id: str) -> "StoredPlan":
+        """The plan of an id. Raises: NotFoundError; CorruptFileError: it is not what was stored."""
+        if _PLAN_ID.fullmatch(plan_id) is None:
+            raise NotFoundError(f"{plan_id[:_SHOWN_ID]!r} is not a plan id", _FOLDER, "Copy it from the dry run.")
+        path = f"{warehouse.rstrip('/')}/{_FOLDER}/{plan_id}.json"
+        try:
+            plan = cls.of_dict(json.loads(file_io.read_bytes(path)))
+        except FileNotFoundError as error:
+            raise NotFoundError(f"there is no plan '{plan_id}'", path, "Launch a dry run for a new one.") from error
+        except (ValueError, TypeError, KeyError) as error:
+            raise CorruptFileError("this is no plan", path, "Launch a dry run for a new one.") from error
+        if plan.id != plan_id:
+            raise CorruptFileError("the plan was changed after it was stored", path, "Launch a dry run for a new one.")
+        return plan
+
+
+def plan_compact(
+    table: Table,
+    *,
+    full: bool = False,
+    partitions: Sequence[Mapping[str, str]] | None = None,
+    where: str | None = None,
+    partition_idle_time: timedelta | None = None,
+    order_strategy: str = NO_ORDER,
+    order_by: Sequence[str] = (),
+    skip_expiring: bool = True,
+    proof: str | None = None,
+) -> StoredPlan:
+    """What `compact` would rewrite now. Arguments and errors as there; rows in the postpone bucket are left out."""
+    scope, by = checked_scope(
+        table,
+        full=full,
+        partitions=partitions,
+        where=where,
+        partition_idle_time=partition_idle_time,
+        order_strategy=order_strategy,
+        order_by=order_by,
+        skip_expiring=skip_expiring,
+        proof=proof,
+    )
+    plan = (plan_compaction if by is None else plan_sorting)(table, scope, now_millis=wall_clock_millis())
+    target = table_options.target_file_size(table.options, has_primary_key=table.is_primary_key_table)
+    groups: dict[str, list[Unit]] = {}
+    for unit in plan.units:
+        groups.setdefault(_name(table, unit), []).append(unit)
+    return StoredPlan(
+        "compact",
+        table.identifier,
+        None if plan.snapshot is None else plan.snapshot.id,
+        datetime.now(UTC).timestamp(),
+        tuple(_planned(name, units, target) for name, units in sorted(groups.items())),
+        {
+            "full": full,
+            "partitions": None if partitions is None else [dict(spec) for spec in partitions],
+            "where": where,
+            "order_strategy": order_strategy,
+            "order_by": list(order_by),
+            "proof": proof,
+        },
+        warnings_of(table),
+    )
+
+
+def apply_compact(
+    spark: "SparkSession | None", table: Table, plan: StoredPlan, progress: Progress | None = None
+) -> CompactReport:
+    """Compact what the plan names and nothing else; a group that another writer changes meanwhile has failed.
+
+    Raises: OutdatedPlanError: files of the plan are not to be compacted together any more; OptionError: the plan is not
+        of this table and operation.
+    """
+    check_plan(plan, "compact", table)
+    only = unmoved_units(table, plan, plan_compact(table, **plan.arguments))
+    return compact(spark, table, **plan.arguments, max_retries=0, only=only, progress=progress)
+
+
+def unmoved_units(table: Table, plan: StoredPlan, now: StoredPlan) -> Callable[[Unit], bool]:
+    """Which units of work belong to a plan. `now`: what would be planned now. Raises: OutdatedPlanError."""
+    refuse(plan, moved_groups(plan, now.groups))
+    exactly = {group.name: frozenset(group.files) for group in plan.groups}
+
+    def planned(unit: Unit) -> bool:
+        return {file.file_name for file in unit.input_files} <= exactly.get(_name(table, unit), frozenset())
+
+    return planned
+
+
+def plan_expire_snapshots(table: Table, **arguments: Any) -> StoredPlan:
+    """What `expire_snapshots` would delete now. Args: `arguments`: its own, `older_than` among them."""
+    now = datetime.now(UTC)
+    report = expire_snapshots(table, **arguments, dry_run=True, now=now)
+    kept = {name: value.isoformat() if isinstance(value, datetime) else value for name, value in arguments.items()}
+    return StoredPlan("expire_snapshots", table.identifier, report.latest, now.timestamp(), _victims(report), kept)
+
+
+def apply_expire_snapshots(table: Table, plan: StoredPlan, progress: Progress | None = None) -> ExpireSnapshotsReport:
+    """Expire the plan's snapshots and delete its files and nothing else.
+
+    Raises: OutdatedPlanError: another set of files would go now, for example because a tag has been created since.
+    """
+    check_plan(plan, "expire_snapshots", table)
+    given = dict(plan.arguments)
+    if given.get("older_than"):
+        given["older_than"] = datetime.fromisoformat(given["older_than"])
+    snapshots = [group for group in plan.groups if group.name.startswith("snapshot ")]
+    # Snapshots expire oldest first, so as many as the plan has are the same ones, whatever was committed since.
+    given["max_deletes"] = len(snapshots)
+    moment = datetime.fromtimestamp(plan.made_at, UTC)
+    refuse(plan, moved_victims(plan, _victims(expire_snapshots(table, **given, dry_run=True, now=moment))))
+    return expire_snapshots(table, **given, now=moment, progress=progress)
+
+
+def _victims(report: ExpireSnapshotsReport) -> tuple[PlannedGroup, ...]:
+    snapshots = [PlannedGroup(f"snapshot {found}", (), 0, reason="expires") for found in report.expired]
+    files = PlannedGroup("files", tuple(sorted(report.deleted_files)), report.deleted_bytes, reason="only they use")
+    others = [PlannedGroup(f"consumer {name}", (), 0, reason="idle") for name in report.consumers]
+    others += [PlannedGroup(f"changelog {found}", (), 0, reason="expires") for found in report.changelogs]
+    return (*snapshots, *others, *((files,) if files.files else ()))
+
+
+def _name(table: Table, unit: Unit) -> str:
+    return f"{partition_text_of(table.paths.spec_of(unit.partition))} bucket {unit.bucket}"
+
+
+def _planned(name: str, units: Sequence[Unit], target: int) -> PlannedGroup:
+    files = [file for unit in units for file in unit.input_files]
+    sizes = [sum(file.file_size for file in unit.input_files) for unit in units]
+    expected = sum(max(1, math.ceil(size / target)) for size in sizes)
+    reason = getattr(units[0], "reason", "small files")
+    return PlannedGroup(name, tuple(sorted(file.file_name for file in files)), sum(sizes), expected, str(reason))
+
+
+def check_plan(plan: StoredPlan, operation: str, table: Table | None) -> None:
+    """Raises: OptionError: it is no plan of this operation and table; `table`: None = of many."""
+    name = MANY if table is None else table.identifier
+    if (plan.operation, plan.table) != (operation, name):
+        raise OptionError(
+            f"this plan is about {plan.operation} of {plan.table}",
+            f"plan {plan.id}, {operation} of {name}",
+            "Name a plan of this table and operation.",
+        )
+
+
+def moved_groups(plan: StoredPlan, now: Sequence[PlannedGroup]) -> list[str]:
+    """What became of the plan's groups whose files are others now; groups that came since do not matter."""
+    files = {group.name: group.files for group in now}
+    return [_difference(g, files.get(g.name, ())) for g in plan.groups if files.get(g.name) != g.files]
+
+
+def moved_victims(plan: StoredPlan, now: Sequence[PlannedGroup]) -> list[str]:
+    """As `moved_groups`, of what would be deleted: nothing else may go, either."""
+    planned = {group.name for group in plan.groups}
+    return [*moved_groups(plan, now), *(f"{group.name} would go, too" for group in now if group.name not in planned)]
+
+
+def _difference(planned: PlannedGroup, now: Sequence[str]) -> str:
+    gone, new = sorted(set(planned.files) - set(now)), sorted(set(now) - set(planned.files))
+    parts = [f"{len(gone)} files are out ({', '.join(gone[:_SHOWN])})"] if gone else []
+    parts += [f"{len(new)} files are new ({', '.join(new[:_SHOWN])})"] if new else []
+    return f"{planned.name}: {' and '.join(parts) or 'no more to be done'}"
+
+
+def refuse(plan: StoredPlan, moved: Sequence[str]) -> None:
+    """Raises: OutdatedPlanError: something has moved."""
+    if moved:
+        raise OutdatedPlanError(
+            f"the table has moved: {'; '.join(moved)}",
+            f"plan {plan.id} of snapshot {plan.base_snapshot_id} of {plan.table}",
+            "Nothing was changed. Launch a dry run for a new plan.",
+        )

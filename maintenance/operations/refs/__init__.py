@@ -1,0 +1,1 @@
+"""Names for states: tags, branches, consumers; and going back to a state."""

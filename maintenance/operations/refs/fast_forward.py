@@ -1,0 +1,119 @@
+"""Make a branch the table: procedure `fast_forward`. Source: metadata section 10.7, Java `FileSystemBranchManager`.
+
+Main's snapshots, schemas and tags from the branch's first snapshot on are replaced by the branch's. Java deletes them
+and copies the branch's, so that a process that dies between leaves a table without its newest states. Here main always
+has a latest snapshot that is whole: newer ones than the branch has go first, newest first; then the branch's newest is
+put in the place of main's, which is the change; then the others follow. The same call finishes the work.
+
+Schemas come before the snapshots that need them and go after those that used them. Where main and the branch have
+different schemas of one id, a reader in between may see old rows under the new one.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from maintenance.errors import NotFoundError, OptionError
+from maintenance.format.metadata.schema import TableSchema, serialize_schema
+from maintenance.format.metadata.snapshot import Snapshot, serialize_snapshot
+from maintenance.metadata.branches import Branches
+from maintenance.metadata.completeness import check_complete
+from maintenance.metadata.hints import EARLIEST, LATEST
+from maintenance.metadata.own_files import check_own_files
+from maintenance.metadata.paths import MAIN_BRANCH
+from maintenance.operations.refs.delete_branch import check_branch_exists
+from maintenance.operations.refs.rollback_to import check_hint
+from maintenance.options import table as table_options
+from maintenance.table.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class FastForwardReport:
+    """`previous`, `current`: ids of main's latest snapshot; None = there was none."""
+
+    table: str
+    branch: str
+    previous: int | None
+    current: int
+
+
+def fast_forward(table: Table, branch: str) -> FastForwardReport:
+    """Replace the main branch's history by a branch's, from the branch's first snapshot on; the branch stays.
+
+    Raises: NotFoundError: no such branch, or it has no snapshot; OptionError: it is main; CorruptFileError: a file of
+        the branch's newest state is missing or damaged, or a snapshot, schema or tag of main or the branch cannot be
+        read: nothing has changed then.
+    """
+    if branch == MAIN_BRANCH:
+        raise OptionError("main cannot be fast-forwarded to itself", table.identifier, "Name another branch.")
+    check_branch_exists(table, branch)
+    main, other = table.on_branch(MAIN_BRANCH), table.on_branch(branch)
+    table_options.check_writable(main.options, main.identifier)
+    history = [other.snapshots.get(snapshot_id) for snapshot_id in _counting(other)]
+    if not history:
+        raise NotFoundError(f"branch '{branch}' has no snapshot", main.identifier, "Write to the branch first.")
+    previous = main.snapshots.latest_id()
+    # All is read before anything changes: what cannot be read must end this while main is still whole.
+    schemas = [other.schemas.get(schema_id) for schema_id in other.schemas.list_ids()]
+    theirs, ours = other.tags.all(), main.tags.all()
+    check_complete(other.manifests, history[-1])
+    check_own_files(Branches(main.file_io, main.paths))
+    for read, ids in ((main.snapshots.find, main.snapshots.list_ids()), (main.schemas.get, main.schemas.list_ids())):
+        for number in ids:
+            read(number)
+    known = other.commit_records.known_at(history[-1].id)
+    _take_schemas(main, schemas, history[0].schema_id)
+    main.commit_records.forget_after(history[0].id - 1)
+    for record in known:
+        main.commit_records.add(record, flushed=True)
+    _take_snapshots(main, history)
+    for name in (name for name, tag in ours.items() if tag.snapshot.id >= history[0].id and name not in theirs):
+        main.tags.remove(name)
+    for name, tag in theirs.items():
+        main.tags.replace(name, tag)
+    _drop_schemas(main, schemas, history[0].schema_id)
+    paths = main.paths
+    main.file_io.flush_folders((paths.snapshot_folder(), paths.tag_folder(), paths.schema_folder()))
+    return FastForwardReport(main.identifier, branch, previous, history[-1].id)
+
+
+def _counting(table: Table) -> list[int]:
+    earliest = table.snapshots.earliest_id()
+    return [i for i in table.snapshots.list_ids() if earliest is not None and i >= earliest]
+
+
+def _take_schemas(main: Table, schemas: Sequence[TableSchema], first: int) -> None:
+    known = set(main.schemas.list_ids())
+    for schema in schemas:
+        if schema.id not in known or (schema.id >= first and main.schemas.get(schema.id) != schema):
+            main.file_io.overwrite(main.paths.schema(schema.id), serialize_schema(schema))
+
+
+def _drop_schemas(main: Table, schemas: Sequence[TableSchema], first: int) -> None:
+    known = {schema.id for schema in schemas}
+    gone = [i for i in main.schemas.list_ids() if i >= first and i not in known]
+    main.file_io.delete_quietly(main.paths.schema(i) for i in reversed(gone))
+
+
+def _take_snapshots(main: Table, history: list[Snapshot]) -> None:
+    """Put the branch's snapshots in the place of main's. `history`: ascending, at least one."""
+    snapshots, file_io = main.snapshots, main.file_io
+    first, last = history[0].id, history[-1].id
+    earliest = snapshots.earliest_id()
+    # Those below main's earliest are not its latest for anybody, but something is left when main's own are gone.
+    _put(main, [snapshot for snapshot in history if earliest is not None and snapshot.id < earliest])
+    check_hint(snapshots.write_hint(LATEST, last), snapshots.paths.snapshot_folder())
+    file_io.delete_quietly(snapshots.paths.snapshot(i) for i in reversed(snapshots.list_ids()) if i > last)
+    newest = max(snapshots.list_ids(), default=0)
+    # From main's newest on upwards, then downwards: the latest that there is at each moment is whole.
+    _put(main, [snapshot for snapshot in history if snapshot.id > newest])
+    _put(main, [snapshot for snapshot in reversed(history) if snapshot.id <= newest])
+    known = {snapshot.id for snapshot in history}
+    file_io.delete_quietly(snapshots.paths.snapshot(i) for i in snapshots.list_ids() if i >= first and i not in known)
+    if earliest is None or earliest > first:
+        snapshots.write_hint(EARLIEST, first)
+
+
+def _put(main: Table, history: list[Snapshot]) -> None:
+    for snapshot in history:
+        if main.snapshots.find(snapshot.id) != snapshot:
+            main.file_io.overwrite(main.paths.snapshot(snapshot.id), serialize_snapshot(snapshot))

@@ -1,0 +1,134 @@
+"""Go back to an earlier state: procedures `rollback`, `rollback_to_timestamp`. Source: metadata section 10.3, Java
+`RollbackHelper`.
+
+First all that the state to stay needs must be there. The snapshots after it go, newest first, so that a process that
+dies leaves an earlier state of the table, never a part of one; the same call finishes the work. Then long-lived
+changelogs and tags of later snapshots go. As with Paimon no data and no manifest is deleted, and schemas stay: what
+only the lost snapshots used belongs to nobody then.
+
+Of an expired snapshot that a tag holds the file is written first. It counts as the earliest once the others are gone.
+"""
+
+from dataclasses import dataclass
+
+from maintenance.errors import ConflictError, NotFoundError, OptionError, WriteError
+from maintenance.format.metadata.snapshot import Snapshot, serialize_snapshot
+from maintenance.metadata.branches import Branches
+from maintenance.metadata.changelogs import Changelogs
+from maintenance.metadata.completeness import check_complete
+from maintenance.metadata.hints import EARLIEST, LATEST
+from maintenance.metadata.identity import unexpected
+from maintenance.metadata.own_files import check_own_files
+from maintenance.options import table as table_options
+from maintenance.table.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class RollbackReport:
+    """What a rollback did. `previous`, `current`: ids of the latest snapshot; `tags`: those that went."""
+
+    table: str
+    previous: int
+    current: int
+    tags: tuple[str, ...]
+
+
+def rollback_to(
+    table: Table, *, snapshot_id: int | None = None, tag: str | None = None, timestamp_millis: int | None = None
+) -> RollbackReport:
+    """Roll a table or branch back.
+
+    Args: exactly one of `snapshot_id`: also of an expired snapshot that a tag holds; `tag`: its name;
+        `timestamp_millis`: the last snapshot at that time or before, milliseconds since 1970-01-01 UTC.
+    Raises: OptionError: not exactly one is given; NotFoundError: no such snapshot; CorruptFileError: a file that the
+        snapshot needs is missing or damaged, or a file that is to go holds another's content: nothing has changed then;
+        ConflictError: another writer committed meanwhile: run again.
+    """
+    if sum(part is not None for part in (snapshot_id, tag, timestamp_millis)) != 1:
+        raise OptionError("a rollback to no state or to several", table.identifier, "Name a snapshot, tag or time.")
+    table_options.check_writable(table.options, table.identifier)
+    if tag is not None:
+        target = table.tags.get(tag).snapshot
+    elif timestamp_millis is not None:
+        target = table.history().at_time(timestamp_millis)
+    else:
+        target = _by_id(table, snapshot_id or 0)
+    previous = table.snapshots.latest_id()
+    if previous is None:
+        raise NotFoundError("there is no snapshot to go back from", table.identifier, "Write to the table first.")
+    # Before anything goes: a tag that cannot be read must end this while the table is still whole.
+    gone = tuple(name for name, held in table.tags.all().items() if held.snapshot.id > target.id)
+    check_complete(table.manifests, target)
+    _check_replaced(table, target)
+    truncate_history(table, target)
+    for name in gone:
+        table.tags.remove(name)
+    paths = table.paths
+    table.file_io.flush_folders((paths.snapshot_folder(), paths.changelog_folder(), paths.tag_folder()))
+    latest = table.snapshots.latest_id()
+    if latest != target.id:
+        raise ConflictError(
+            f"another writer committed snapshot {latest} meanwhile", table.identifier, "Stop the writers and run again."
+        )
+    return RollbackReport(table.identifier, previous, target.id, gone)
+
+
+def _by_id(table: Table, snapshot_id: int) -> Snapshot:
+    found = table.snapshots.find(snapshot_id)
+    earliest = table.snapshots.earliest_id()
+    if found is not None and earliest is not None and snapshot_id >= earliest:
+        return found
+    for held in table.tags.all().values():
+        if held.snapshot.id == snapshot_id:
+            return held.snapshot
+    raise NotFoundError(
+        f"snapshot {snapshot_id} does not exist and no tag holds it",
+        table.identifier,
+        f"Use one of {earliest} to {table.snapshots.latest_id()}, or a tag: {', '.join(table.tags.names()) or 'none'}.",
+    )
+
+
+def _check_replaced(table: Table, last: Snapshot) -> None:
+    """Check what is there of the snapshot to stay, and that what goes holds no other. Raises: CorruptFileError."""
+    there = table.snapshots.find(last.id)
+    if there is not None and _state(there) != _state(last):
+        path = table.paths.snapshot(last.id)
+        raise unexpected(f"snapshot {last.id} as the tag holds it", "another one", path)
+    check_own_files(Branches(table.file_io, table.paths))
+
+
+def _state(snapshot: Snapshot) -> tuple[str | None, ...]:
+    return snapshot.base_manifest_list, snapshot.delta_manifest_list, snapshot.index_manifest
+
+
+def truncate_history(table: Table, last: Snapshot) -> None:
+    """Make a snapshot the latest: those after it go, newest first, and long-lived changelogs of theirs."""
+    snapshots, file_io = table.snapshots, table.file_io
+    earliest = snapshots.earliest_id()
+    if not snapshots.exists(last.id):
+        file_io.publish(snapshots.paths.snapshot(last.id), serialize_snapshot(last))
+    check_hint(snapshots.write_hint(LATEST, last.id), snapshots.paths.snapshot_folder())
+    table.commit_records.forget_after(last.id)
+    for snapshot_id in reversed(snapshots.list_ids()):
+        if snapshot_id > last.id:
+            file_io.delete_quietly([snapshots.paths.snapshot(snapshot_id)])
+    if earliest is None or earliest > last.id:
+        snapshots.write_hint(EARLIEST, last.id)
+    _truncate_changelogs(table, last.id)
+
+
+def check_hint(written: bool, folder: str) -> None:
+    """Raises: WriteError: a LATEST hint would name a file that is about to go, where Java looks no further."""
+    if not written:
+        raise WriteError("the LATEST hint can neither be written nor deleted", folder, "Allow it, then run again.")
+
+
+def _truncate_changelogs(table: Table, last: int) -> None:
+    changelogs = Changelogs(table.file_io, table.paths)
+    ids = changelogs.list_ids()
+    if not ids or ids[-1] <= last:
+        return
+    # Java writes -1 where none is left.
+    newest = max((number for number in ids if number <= last), default=-1)
+    check_hint(changelogs.write_hint(LATEST, newest), table.paths.changelog_folder())
+    table.file_io.delete_quietly(table.paths.changelog(number) for number in reversed(ids) if number > last)

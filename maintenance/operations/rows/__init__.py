@@ -1,0 +1,1 @@
+"""Rows that change: DELETE, UPDATE, MERGE INTO, dropped partitions."""

@@ -1,0 +1,147 @@
+"""MERGE INTO on Spark: a join of the table and the source, and for each row of it what becomes of it."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from maintenance.errors import DataError
+from maintenance.operations.rows.merge_clauses import SOURCE, TARGET, Clause, quoted
+from maintenance.operations.rows.record_changes import DELETED, INSERTED, KIND, UPDATED
+from maintenance.operations.rows.row_changes import Positions, positions_of_frame
+from maintenance.read.positioned import FILE, POSITION
+from maintenance.spark.tasks import ended_with_caller
+from maintenance.spark.types import spark_type
+from maintenance.table.table import Table
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+_IN_TARGET, _IN_SOURCE, _CLAUSE = "_paimon_in_target", "_paimon_in_source", "_paimon_clause"
+_KINDS = {"update": UPDATED, "delete": DELETED, "insert": INSERTED}
+
+
+@dataclass(frozen=True, slots=True)
+class MergedFrame:
+    """Rows that change, with their new values.
+
+    Attributes: `frame`: `KIND`, the table's columns, and where the old rows lie; `counts`: rows by action.
+    """
+
+    frame: "DataFrame"
+    columns: tuple[str, ...]
+    counts: dict[str, int]
+
+    def positions(self) -> Positions:
+        """Where the rows lie that are deleted or updated."""
+        return positions_of_frame(self.frame.where(f"{KIND} <> '{INSERTED}'"))
+
+    def written(self) -> "DataFrame":
+        """New rows and new versions of rows."""
+        return self.frame.where(f"{KIND} <> '{DELETED}'").select(*map(quoted, self.columns))
+
+    def records(self) -> "DataFrame":
+        """All changes as records."""
+        return self.frame.select(*map(quoted, self.columns), KIND)
+
+
+@contextmanager
+def merge(
+    table: Table, target: "DataFrame", source: "DataFrame", on: str, clauses: Sequence[Clause]
+) -> Iterator[MergedFrame]:
+    """The changes. `target`: rows of the table, of one without a primary key with where they lie.
+
+    Raises: DataError: several rows of the source change one row of the table.
+    """
+    from pyspark.sql import functions
+
+    joined = _joined(target, source, on, clauses)
+    clause = _clause_of(clauses)
+    keys = table.schema.primary_keys or (FILE.name, POSITION.name)
+    old = [functions.col(f"{TARGET}.{quoted(name)}").alias(f"_paimon_key_{n}") for n, name in enumerate(keys)]
+    places = [] if table.schema.primary_keys else [FILE.name, POSITION.name]
+    chosen = joined.select("*", clause.alias(_CLAUSE)).where(f"{_CLAUSE} IS NOT NULL")
+    kind = _of_clause([functions.lit(_KINDS[clause.action]) for clause in clauses])
+    columns = [_new_value(table, name, clauses).alias(name) for name in table.schema.field_names]
+    frame = chosen.select(kind.alias(KIND), *columns, *places, *old).persist()
+    try:
+        with ended_with_caller(frame.sparkSession):
+            # Deleting a row twice is no contradiction.
+            if [c.action for c in clauses if c.when == "matched"] != ["delete"]:
+                _check_once(table, frame, [f"_paimon_key_{n}" for n in range(len(keys))])
+            found = {row[0]: row[1] for row in frame.groupBy(KIND).count().collect()}
+            counts = {"update": found.get(UPDATED, 0), "insert": found.get(INSERTED, 0)}
+            deleted = frame.where(f"{KIND} = '{DELETED}'").select(*(f"_paimon_key_{n}" for n in range(len(keys))))
+            counts["delete"] = deleted.distinct().count() if found.get(DELETED) else 0
+        yield MergedFrame(frame, tuple(table.schema.field_names), counts)
+    finally:
+        frame.unpersist()
+
+
+def _joined(target: "DataFrame", source: "DataFrame", on: str, clauses: Sequence[Clause]) -> "DataFrame":
+    from pyspark.sql import functions
+
+    wanted = {clause.when for clause in clauses}
+    how = "full_outer"
+    if "not_matched_by_source" not in wanted:
+        how = "right_outer" if "not_matched" in wanted else "inner"
+    elif "not_matched" not in wanted:
+        how = "left_outer"
+    one, other = (
+        frame.withColumn(name, functions.lit(True)).alias(alias)
+        for frame, name, alias in ((target, _IN_TARGET, TARGET), (source, _IN_SOURCE, SOURCE))
+    )
+    return one.join(other, functions.expr(on), how)
+
+
+def _clause_of(clauses: Sequence[Clause]) -> "Column":
+    """The number of the first clause that fits, null if none does."""
+    from pyspark.sql import functions
+
+    there = functions.col(_IN_TARGET).isNotNull()
+    given = functions.col(_IN_SOURCE).isNotNull()
+    of = {"matched": there & given, "not_matched": ~there & given, "not_matched_by_source": there & ~given}
+    chosen: Any = None
+    for number, clause in enumerate(clauses):
+        fits = of[clause.when]
+        if clause.condition is not None:
+            fits = fits & functions.expr(clause.condition)
+        chosen = (functions if chosen is None else chosen).when(fits, functions.lit(number))
+    column: Column = chosen
+    return column
+
+
+def _of_clause(values: "Sequence[Column]") -> "Column":
+    from pyspark.sql import functions
+
+    chosen: Any = functions
+    for number, value in enumerate(values):
+        chosen = chosen.when(functions.col(_CLAUSE) == number, value)
+    column: Column = chosen
+    return column
+
+
+def _new_value(table: Table, name: str, clauses: Sequence[Clause]) -> "Column":
+    """The value of a column after the clause of the row; of a deleted row the old one."""
+    from pyspark.sql import functions
+
+    field = table.schema.field(name)
+    data_type = spark_type(field.type, f"column {name}")
+    old = functions.col(f"{TARGET}.{quoted(name)}")
+    values = []
+    for clause in clauses:
+        given = (clause.values or {}).get(name)
+        absent = functions.lit(None) if clause.action == "insert" else old
+        values.append((absent if given is None else functions.expr(given)).cast(data_type))
+    return _of_clause(values)
+
+
+def _check_once(table: Table, frame: "DataFrame", keys: Sequence[str]) -> None:
+    twice = frame.where(f"{KIND} <> '{INSERTED}'").groupBy(*keys).count().where("count > 1").limit(1).collect()
+    if twice:
+        row = table.schema.primary_keys and dict(zip(table.schema.primary_keys, twice[0], strict=False))
+        raise DataError(
+            f"several rows of the source match one row of the table{f': {row}' if row else ''}",
+            f"table {table.identifier}",
+            "Make the source have one row for each that matches.",
+        )

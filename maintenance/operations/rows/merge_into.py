@@ -1,0 +1,98 @@
+"""MERGE INTO: bring the rows of a source into a table: update, delete and insert in one commit.
+
+The rows of both sides are joined, and the first clause that fits says what becomes of a row. The result is applied as
+UPDATE and DELETE apply theirs: by deletion vectors or rewritten files, and new files, of a table without a primary key;
+as records of one with. Source: data section 10.2, Java `MergeIntoPaimonTable`.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from maintenance.errors import DataError
+from maintenance.operations.rows import merge_frames, merge_rows
+from maintenance.operations.rows.merge_clauses import Clause, checked
+from maintenance.operations.rows.record_changes import check_deletes, check_updates, newest, write_records
+from maintenance.operations.rows.row_changes import (
+    COPY_ON_WRITE,
+    DELETION_VECTORS,
+    RECORDS,
+    RowChangeReport,
+    TargetState,
+    check_target,
+    repeated,
+)
+from maintenance.operations.rows.update import applied
+from maintenance.options import table as table_options
+from maintenance.table.table import Table
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def merge_into(
+    spark: "SparkSession | None",
+    table: Table,
+    source: "DataFrame | pa.Table",
+    on: str,
+    clauses: Sequence[Clause],
+) -> RowChangeReport:
+    """Merge rows.
+
+    Args:
+        spark: joins, evaluates and writes; None = this process, for an Arrow table as source, a condition of equal
+            columns, clauses without conditions, and values that are columns or literals.
+        source: the rows; its columns are ``s.<name>`` in conditions and values, those of the table ``t.<name>``.
+        on: which rows match, SQL text.
+    Raises: DataError: several rows of the source change one row of the table; PredicateError; UnsupportedError: the
+        table's merge engine does not take such changes; ConflictError: other writers kept changing the same files.
+    """
+    check_target(table)
+    names = source.column_names if isinstance(source, pa.Table) else source.columns
+    known = checked(table, on, clauses, names)
+    if spark is None and not isinstance(source, pa.Table):
+        raise DataError("a DataFrame without its session", f"table {table.identifier}", "Give the session too.")
+    if spark is not None and isinstance(source, pa.Table):
+        source = spark.createDataFrame(source)
+    if table.is_primary_key_table:
+        check_updates(table, "MERGE INTO")
+        if any(clause.action == "delete" for clause in known):
+            check_deletes(table)
+        return _by_records(spark, table, source, on, known)
+    return repeated(lambda: _attempt(spark, table, source, on, known))
+
+
+def _by_records(
+    spark: "SparkSession | None", table: Table, source: "DataFrame | pa.Table", on: str, clauses: Sequence[Clause]
+) -> RowChangeReport:
+    started = time.monotonic()
+    report = RowChangeReport(table.identifier, "merge", RECORDS)
+    if spark is None:
+        assert isinstance(source, pa.Table)
+        merged = merge_rows.merge(table, newest(table).to_arrow(), source, on, clauses)
+        ids, _ = write_records(table, merged.records(), "merge")
+        report = replace(report.counted(merged.counts), snapshot_ids=ids)
+    else:
+        assert not isinstance(source, pa.Table)
+        with merge_frames.merge(table, newest(table).to_spark(spark), source, on, clauses) as frames:
+            ids, _ = write_records(table, frames.records(), "merge")
+            report = replace(report.counted(frames.counts), snapshot_ids=ids)
+    return replace(report, seconds=time.monotonic() - started)
+
+
+def _attempt(
+    spark: "SparkSession | None", table: Table, source: "DataFrame | pa.Table", on: str, clauses: Sequence[Clause]
+) -> RowChangeReport:
+    vectors = table_options.DELETION_VECTORS_ENABLED.of(table.options)
+    report = RowChangeReport(table.identifier, "merge", DELETION_VECTORS if vectors else COPY_ON_WRITE)
+    state = TargetState.of(table, None, table.schema.fields)
+    if spark is None:
+        assert isinstance(source, pa.Table)
+        merged = merge_rows.merge(table, state.rows(), source, on, clauses)
+        return applied(None, state, merged.positions(), merged.written(), report.counted(merged.counts))
+    assert not isinstance(source, pa.Table)
+    with merge_frames.merge(table, state.frame(spark), source, on, clauses) as frames:
+        return applied(spark, state, frames.positions(), frames.written(), report.counted(frames.counts))

@@ -1,0 +1,306 @@
+"""What deleting, updating and merging rows of tables without a primary key have in common.
+
+Rows to delete are found with the data file that they lie in and their number in it. With deletion vectors these numbers
+are added to the vectors of the files; without, the files are written anew without these rows. New versions of rows are
+appended, and one OVERWRITE snapshot publishes both. When another writer deletes rows of the same files or replaces them
+meanwhile, all is planned anew on the new state. Source: data sections 7.4 and 10.2.
+"""
+
+import pickle
+import random
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyroaring import BitMap, FrozenBitMap
+
+from maintenance.commit.commit import abort, commit_rows
+from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
+from maintenance.compaction.append import AppendCompaction, AppendCompactionTask, rewrite_append
+from maintenance.errors import ConflictError, ExpiredError, OptionError, PredicateError, UnsupportedError
+from maintenance.format.metadata.data_file import FileSource
+from maintenance.format.metadata.deletion_vector import DeletionVector
+from maintenance.format.metadata.manifest import ManifestEntry
+from maintenance.format.metadata.snapshot import Snapshot
+from maintenance.operations.compaction.partition_choice import no_match
+from maintenance.options import table as table_options
+from maintenance.predicate.sql import parse
+from maintenance.predicate.tree import Predicate
+from maintenance.read.data_file import ReadContext
+from maintenance.read.defaults import stored_predicate
+from maintenance.read.positioned import FILE, POSITION, PositionedRead
+from maintenance.read.split_read import SplitRead
+from maintenance.scan.plan import plan_scan
+from maintenance.scan.split import Split
+from maintenance.scan.target import FullState
+from maintenance.spark.frame_write import FrameWrite
+from maintenance.spark.tasks import all_done, ended_with_caller, in_task, run_tasks
+from maintenance.spark.write import write_frame
+from maintenance.table.planning import branches_of
+from maintenance.table.rows import splits_to_spark
+from maintenance.table.table import Table, new_commit_user
+from maintenance.types.data_type import DataField
+from maintenance.write.deletion_vectors import BucketVectors
+from maintenance.write.message import CommitMessage
+from maintenance.write.rows import conform
+from maintenance.write.table_write import write_rows
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Positions = Mapping[str, BitMap]
+
+_ATTEMPTS = 8
+
+TRUNCATE = "truncate"
+DELETION_VECTORS = "deletion_vectors"
+COPY_ON_WRITE = "copy_on_write"
+RECORDS = "records"
+
+
+@dataclass(frozen=True, slots=True)
+class RowChangeReport:
+    """What a DELETE, UPDATE or MERGE did.
+
+    Attributes:
+        method: ``truncate`` (whole partitions, metadata alone), ``deletion_vectors``, ``copy_on_write`` (files written
+            anew without the rows) or ``records`` (changes written to a table with a primary key).
+        snapshot_ids: made by it, none if no row was concerned.
+        deleted_rows, updated_rows, inserted_rows: of the table; of a truncation rows of the files, those included that
+            were deleted before.
+        touched_files: data files that rows were deleted from.
+        attempts: how often it was planned.
+        finding: that the condition matches no partition; None if it does.
+    """
+
+    table: str
+    operation: str
+    method: str
+    snapshot_ids: tuple[int, ...] = ()
+    deleted_rows: int = 0
+    updated_rows: int = 0
+    inserted_rows: int = 0
+    touched_files: int = 0
+    attempts: int = 1
+    seconds: float = 0.0
+    finding: str | None = None
+
+    def counted(self, rows: Mapping[str, int]) -> "RowChangeReport":
+        """The report with these numbers of rows, by ``update``, ``delete``, ``insert``."""
+        return replace(
+            self,
+            deleted_rows=rows.get("delete", 0),
+            updated_rows=rows.get("update", 0),
+            inserted_rows=rows.get("insert", 0),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TargetState:
+    """The rows that may be concerned, in one snapshot. `entries`: of its files, by file name."""
+
+    table: Table
+    snapshot: Snapshot | None
+    read: SplitRead
+    splits: tuple[Split, ...]
+    entries: Mapping[str, ManifestEntry]
+
+    @classmethod
+    def of(cls, table: Table, predicate: Predicate | None, columns: Sequence[DataField]) -> "TargetState":
+        """The newest state. `columns`: to read of the rows. Raises: ConflictError: the columns were changed."""
+        snapshot = table.latest_snapshot()
+        stored = stored_predicate(predicate, table.schema, table.options)
+        plan = plan_scan(table.scan_source(), snapshot, stored)
+        splits = tuple(split for split in plan.splits if isinstance(split, Split))
+        read = SplitRead(
+            table.file_io, table.paths, table.schema, plan.schemas, table.options, tuple(columns), predicate
+        )
+        if max(plan.schemas) > table.schema.id:
+            raise ConflictError(
+                f"there are files of schema {max(plan.schemas)}, and the table was opened with {table.schema.id}",
+                f"table {table.identifier}",
+                "Open the table again: changing its rows would bring them back to the old columns.",
+            )
+        names = {file.file_name for split in splits for file in split.files}
+        entries = [] if snapshot is None or not names else table.manifests.live_entries(snapshot)
+        return cls(table, snapshot, read, splits, {e.file.file_name: e for e in entries if e.file.file_name in names})
+
+    def frame(self, spark: "SparkSession") -> "DataFrame":
+        """The rows with where they lie, as a DataFrame."""
+        return splits_to_spark(spark, self.splits, PositionedRead(self.read))
+
+    def rows(self) -> pa.Table:
+        """The rows with where they lie."""
+        read = PositionedRead(self.read)
+        found = [rows for split in self.splits for rows in read.tables(split)]
+        if found:
+            return pa.concat_tables(found)
+        fields = [*self.read.columns, FILE, POSITION]
+        return ReadContext(self.read.file_io, {}, tuple(fields), ()).arrow_schema.empty_table()
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    read: PositionedRead
+    split: Split
+
+
+def find_positions(spark: "SparkSession | None", state: TargetState) -> Positions:
+    """Where the rows lie that the filter of the state selects."""
+    searches = [_Search(PositionedRead(replace(state.read, columns=())), split) for split in state.splits]
+    found: dict[str, BitMap] = {}
+    for part in all_done(run_tasks(spark, _search, searches), state.table.identifier):
+        found |= part
+    return found
+
+
+def _search(search: _Search) -> dict[str, BitMap]:
+    return gathered(search.read.tables(search.split))
+
+
+def gathered(tables: Iterable[pa.Table]) -> dict[str, BitMap]:
+    """Row numbers by file. `tables`: with the columns of `FILE` and `POSITION`."""
+    found: dict[str, BitMap] = {}
+    for rows in tables:
+        names = rows.column(FILE.name).combine_chunks().dictionary_encode()
+        names = names.chunk(0) if isinstance(names, pa.ChunkedArray) else names
+        indices, positions = names.indices.to_numpy(), rows.column(POSITION.name).to_numpy()
+        for number, name in enumerate(names.dictionary.to_pylist()):
+            found.setdefault(name, BitMap()).update(positions[indices == number])
+    return found
+
+
+def positions_of_frame(frame: "DataFrame") -> Positions:
+    """Where the rows of a DataFrame lie. `frame`: with the columns of `FILE` and `POSITION`."""
+
+    @in_task
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        found = gathered(pa.Table.from_batches([batch]) for batch in batches if batch.num_rows)
+        data = [pickle.dumps(item) for item in found.items()]
+        yield pa.RecordBatch.from_arrays([pa.array(data, pa.binary())], names=["found"])
+
+    union: dict[str, BitMap] = {}
+    with ended_with_caller(frame.sparkSession):
+        rows_found = frame.select(FILE.name, POSITION.name).mapInArrow(run, "found binary").collect()
+    for row in rows_found:
+        name, rows = pickle.loads(bytes(row[0]))
+        union.setdefault(name, BitMap()).update(rows)
+    return union
+
+
+def deleted_rows(spark: "SparkSession | None", state: TargetState, positions: Positions) -> list[CommitMessage]:
+    """What the commit needs to delete rows. Files are written; on an error none stays."""
+    if table_options.DELETION_VECTORS_ENABLED.of(state.table.options):
+        return _by_vectors(state, positions)
+    return _by_rewriting(spark, state, positions)
+
+
+def _by_vectors(state: TargetState, positions: Positions) -> list[CommitMessage]:
+    context = state.table.write_context()
+    index = [] if state.snapshot is None else state.table.manifests.read_index(state.snapshot)
+    groups: dict[tuple[bytes, int, int], dict[str, BitMap]] = {}
+    for name, rows in positions.items():
+        entry = state.entries[name]
+        groups.setdefault((entry.partition, entry.bucket, entry.total_buckets), {})[name] = rows
+    messages: list[CommitMessage] = []
+    try:
+        for (partition, bucket, total), deleted in groups.items():
+            change = BucketVectors.of(context, partition, bucket, index).change(deleted)
+            messages.append(CommitMessage(partition, bucket, total, vectors=change))
+    except BaseException:
+        abort(state.table.commit_target(), messages)
+        raise
+    return messages
+
+
+def _by_rewriting(spark: "SparkSession | None", state: TargetState, positions: Positions) -> list[CommitMessage]:
+    write = state.table.write_context()
+    read = ReadContext(
+        state.table.file_io, state.read.schemas, write.row_fields, state.table.schema.partition_keys, keyed=False
+    )
+    tasks = []
+    for split in state.splits:
+        files = tuple(file for file in split.files if file.file_name in positions)
+        if not files:
+            continue
+        total = state.entries[files[0].file_name].total_buckets
+        vectors = {file.file_name: DeletionVector(FrozenBitMap(positions[file.file_name])) for file in files}
+        plan = AppendCompaction(split.partition, split.bucket, total, files, deleted=vectors, source=FileSource.APPEND)
+        tasks.append(AppendCompactionTask(write, read, plan))
+    done = run_tasks(spark, rewrite_append, tasks)
+    try:
+        return all_done(done, state.table.identifier)
+    except BaseException:
+        abort(state.table.commit_target(), [message for message in done if isinstance(message, CommitMessage)])
+        raise
+
+
+def new_rows(spark: "SparkSession | None", table: Table, data: "DataFrame | pa.Table") -> list[CommitMessage]:
+    """Write rows to append. On an error nothing of what was written stays."""
+    context, state = table.write_context(), table.write_state(new_commit_user(table.options))
+    if isinstance(data, pa.Table):
+        return write_rows(context, state, conform(data, None, context))
+    done = write_frame(data, FrameWrite(context, state))
+    try:
+        return all_done(done, table.identifier)
+    except BaseException:
+        abort(table.commit_target(), [message for message in done if isinstance(message, CommitMessage)])
+        raise
+
+
+def commit_changed(table: Table, messages: Sequence[CommitMessage], operation: str) -> tuple[int, ...]:
+    """Publish. Returns the new snapshot's id, nothing if there is nothing to publish. Raises: ConflictError."""
+    if all(message.is_empty for message in messages):
+        return ()
+    identity = CommitIdentity(new_commit_user(table.options), properties={OPERATION_PROPERTY: operation})
+    return (commit_rows(table.commit_target(), messages, identity),)
+
+
+def repeated(attempt: Callable[[], RowChangeReport]) -> RowChangeReport:
+    """Attempt until no other writer is in the way. Raises: ConflictError: others kept winning."""
+    started = time.monotonic()
+    for number in range(1, _ATTEMPTS + 1):
+        try:
+            return replace(attempt(), attempts=number, seconds=time.monotonic() - started)
+        except (ConflictError, ExpiredError):
+            if number == _ATTEMPTS:
+                raise
+        time.sleep(min(2.0, 0.05 * 2**number) * (1 + random.random()))
+    raise AssertionError("unreachable")
+
+
+def with_finding(
+    report: RowChangeReport, table: Table, where: str | None, predicate: Predicate | None
+) -> RowChangeReport:
+    """The report, which says so if no row changed because the condition matches no partition."""
+    if report.snapshot_ids or where is None or predicate is None:
+        return report
+    return replace(report, finding=no_match(table, where))
+
+
+def check_target(table: Table) -> None:
+    """Refuse tables, and handles of tables, whose rows cannot be changed. Raises: OptionError, UnsupportedError."""
+    table_options.check_writable(table.options, table.identifier)
+    target = table.target()[1]
+    if not isinstance(target, FullState) or target.travelled:
+        raise OptionError(
+            "options of this table's handle name an earlier state", table.identifier, "Open the table without them."
+        )
+    if branches_of(table) is not None:
+        raise UnsupportedError(
+            "rows of a table that reads a fallback or primary branch cannot be changed through it",
+            table.identifier,
+            "Change the rows of each branch, as table$branch_<name>.",
+        )
+
+
+def filter_of(where: str, table: Table, *, spark: bool) -> Predicate | None:
+    """The filter as a predicate; None if only Spark understands it. Raises: PredicateError: nobody does."""
+    try:
+        return parse(where, table.schema.fields)
+    except PredicateError:
+        if not spark:
+            raise
+        return None

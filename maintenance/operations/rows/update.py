@@ -1,0 +1,148 @@
+"""UPDATE: give columns of the rows for which a condition is true new values.
+
+Rows of a table without a primary key are deleted where they lie, and their new versions appended; to a table with one,
+new versions are written as records. Source: data section 10.2, Java `UpdatePaimonTableCommand`.
+"""
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from maintenance.commit.commit import abort
+from maintenance.errors import DataError
+from maintenance.operations.rows.assignments import Assigned, assigned, resolved
+from maintenance.operations.rows.record_changes import UPDATED, check_moves, check_updates, newest, write_records
+from maintenance.operations.rows.row_changes import (
+    COPY_ON_WRITE,
+    DELETION_VECTORS,
+    RECORDS,
+    Positions,
+    RowChangeReport,
+    TargetState,
+    check_target,
+    commit_changed,
+    deleted_rows,
+    filter_of,
+    gathered,
+    new_rows,
+    positions_of_frame,
+    repeated,
+    with_finding,
+)
+from maintenance.options import table as table_options
+from maintenance.predicate.tree import Predicate
+from maintenance.read.positioned import FILE, POSITION
+from maintenance.table.table import Table
+from maintenance.write.message import CommitMessage
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def update(
+    spark: "SparkSession | None", table: Table, assignments: Mapping[str, object], where: str | None = None
+) -> RowChangeReport:
+    """Update rows.
+
+    Args:
+        spark: evaluates assignments and conditions, its tasks do the work; None = this process, which knows literals
+            and other columns as new values, and conditions as `PredicateError` says.
+        assignments: column to new value: SQL text in Spark's dialect (``"price * 2"``, ``"'text'"``, ``"NULL"``), or a
+            value of Python that is no text. All are of the row as it was before.
+        where: a condition; rows for which it is null stay as they are. None = all rows.
+    Raises: PredicateError, DataError, UnsupportedError: the table's merge engine does not take updates; ConflictError:
+        other writers kept changing the same files; CommitError.
+    """
+    check_target(table)
+    values = resolved(table, assignments, in_process=spark is None)
+    predicate = None if where is None else filter_of(where, table, spark=spark is not None)
+    if table.is_primary_key_table:
+        check_updates(table, "UPDATE")
+        check_moves(table, values)
+        report = _by_records(spark, table, values, (where, predicate))
+    else:
+        report = repeated(lambda: _attempt(spark, table, values, (where, predicate)))
+    return with_finding(report, table, where, predicate)
+
+
+def _by_records(
+    spark: "SparkSession | None",
+    table: Table,
+    values: Mapping[str, Assigned],
+    condition: tuple[str | None, Predicate | None],
+) -> RowChangeReport:
+    started = time.monotonic()
+    where, predicate = condition
+    rows: DataFrame | pa.Table
+    if spark is None:
+        rows = assigned(newest(table).to_arrow(where=where), values, table)
+    else:
+        frame = newest(table).to_spark(spark, where=where if predicate is not None else None)
+        rows = assigned(frame if where is None or predicate is not None else frame.where(where), values, table)
+    ids, count = write_records(table, rows, "update", UPDATED)
+    report = RowChangeReport(table.identifier, "update", RECORDS, ids, updated_rows=count)
+    return replace(report, seconds=time.monotonic() - started)
+
+
+def _attempt(
+    spark: "SparkSession | None",
+    table: Table,
+    values: Mapping[str, Assigned],
+    condition: tuple[str | None, Predicate | None],
+) -> RowChangeReport:
+    vectors = table_options.DELETION_VECTORS_ENABLED.of(table.options)
+    report = RowChangeReport(table.identifier, "update", DELETION_VECTORS if vectors else COPY_ON_WRITE)
+    where, predicate = condition
+    state = TargetState.of(table, predicate, table.schema.fields)
+    if spark is None:
+        found = state.rows()
+        positions: Positions = gathered([found])
+        rows = assigned(found.drop_columns([FILE.name, POSITION.name]), values, table)
+        return applied(None, state, positions, rows, replace(report, updated_rows=found.num_rows))
+    frame = state.frame(spark)
+    if where is not None and predicate is None:
+        frame = frame.where(where)
+    # What is deleted and what is written in its place must be the same rows.
+    frame = frame.persist()
+    try:
+        positions = positions_of_frame(frame)
+        count = sum(map(len, positions.values()))
+        new = assigned(frame.drop(FILE.name, POSITION.name), values, table)
+        return applied(spark, state, positions, new, replace(report, updated_rows=count))
+    finally:
+        frame.unpersist()
+
+
+def applied(
+    spark: "SparkSession | None",
+    state: TargetState,
+    positions: Positions,
+    rows: "DataFrame | pa.Table",
+    report: RowChangeReport,
+) -> RowChangeReport:
+    """Delete rows, append rows, and commit both.
+
+    Args: `report`: says how many rows are deleted, updated and inserted. Raises: DataError: `rows` is another number.
+    """
+    due = report.updated_rows + report.inserted_rows
+    if not positions and not due:
+        return report
+    table = state.table
+    appended: list[CommitMessage] = new_rows(spark, table, rows) if due else []
+    try:
+        written = sum(file.row_count for message in appended for file in message.new_files)
+        if written != due:
+            raise DataError(
+                f"{due} rows were to be written and {written} came",
+                f"table {table.identifier}",
+                "Use conditions and values that are the same each time they are evaluated.",
+            )
+        deleted = deleted_rows(spark, state, positions)
+    except BaseException:
+        abort(table.commit_target(), appended)
+        raise
+    ids = commit_changed(table, [*deleted, *appended], report.operation)
+    return replace(report, snapshot_ids=ids, touched_files=len(positions))

@@ -1,0 +1,44 @@
+"""What a writer must know of a table before it writes: sequence numbers, buckets, runs, and where keys are."""
+
+from typing import TYPE_CHECKING
+
+from maintenance.bucket.postpone import is_postponed
+from maintenance.compaction.levels import run_count
+from maintenance.format.metadata.snapshot import Snapshot
+from maintenance.options import table as table_options
+from maintenance.table.key_index import key_index
+from maintenance.write.buckets import has_dynamic_buckets, moves_keys
+from maintenance.write.hash_index import HashFiles
+from maintenance.write.state import WriteState
+
+if TYPE_CHECKING:
+    from maintenance.table.table import Table
+
+
+def state_of(table: "Table", snapshot: Snapshot | None, user: str) -> WriteState:
+    """The state of a snapshot, for rows that a user will commit; None = the table has no snapshot."""
+    hash_files = hash_files_of(table, snapshot)
+    index = key_index(table, snapshot) if moves_keys(table.write_context()) else None
+    if snapshot is None or not (table.is_primary_key_table or table_options.BUCKET.of(table.options) > 0):
+        return WriteState(hash_files=hash_files, user=user, key_index=index)
+    last: dict[tuple[bytes, int], int] = {}
+    levels: dict[tuple[bytes, int], list[int]] = {}
+    numbers: dict[bytes, int] = {}
+    created: dict[bytes, int] = {}
+    for entry in table.manifests.live_entries(snapshot):
+        key = (entry.partition, entry.bucket)
+        last[key] = max(last.get(key, -1), entry.file.max_sequence_number)
+        levels.setdefault(key, []).append(entry.file.level)
+        if entry.total_buckets > 0:
+            numbers[entry.partition] = entry.total_buckets
+        if is_postponed(table.options) and entry.file.creation_time is not None:
+            created[entry.partition] = max(created.get(entry.partition, 0), entry.file.creation_time)
+    runs = {key: run_count(found) for key, found in levels.items()} if table.is_primary_key_table else {}
+    return WriteState(last, hash_files, numbers, user, index, runs, snapshot=snapshot, created=created)
+
+
+def hash_files_of(table: "Table", snapshot: Snapshot | None) -> HashFiles | None:
+    """The HASH index files of a snapshot by (partition, bucket); None for a table without dynamic buckets."""
+    if not has_dynamic_buckets(table.write_context()):
+        return None
+    return {} if snapshot is None else table.manifests.hash_files(snapshot)

@@ -1,0 +1,129 @@
+"""Tags that go or move while snapshots expire: nothing held is deleted, nothing is left that nobody holds."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from maintenance.errors import NotFoundError
+from maintenance.format.metadata.tag import Tag
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.expiry.expire_snapshots import expire_snapshots
+from maintenance.operations.expiry.tag_removal import plan_tag_removal, remove_tags
+from maintenance.operations.refs.create_branch import create_branch
+from maintenance.operations.refs.create_tag import create_tag, kept
+from maintenance.operations.refs.delete_tag import delete_tag
+from maintenance.operations.refs.rename_tag import rename_tag
+from maintenance.operations.refs.replace_tag import replace_tag
+from maintenance.table.table import Table
+from tests.models.reachable import unreachable_files
+from tests.small_tables import put, rows, small_table
+
+
+def tagged(folder: Path) -> Table:
+    """Eight snapshots, of which number 3 has the tag `old`, the last one the tag `new`."""
+    table = small_table(folder)
+    for i in range(4):
+        put(table, {1: f"{i}", i: "x"})
+        compact(None, table, full=True)
+    create_tag(table, "old", snapshot_id=3)
+    create_tag(table, "new")
+    return table
+
+
+def test_snapshots_expire_while_a_tag_is_about_to_go(tmp_path: Path) -> None:
+    table = tagged(tmp_path)
+    due = {"old": table.tags.get("old")}
+    plan = plan_tag_removal(table, due)
+    expire_snapshots(table, retain_min=1, retain_max=1)
+    remove_tags(table, due, plan, lambda _: None)
+    assert unreachable_files(table) == set()
+    assert rows(table, {"scan.tag-name": "new"}) == rows(table)
+
+
+def test_snapshots_of_a_branch_expire_while_a_tag_is_about_to_go(tmp_path: Path) -> None:
+    table = tagged(tmp_path)
+    create_branch(table, "b", tag="old")
+    branch = table.on_branch("b")
+    put(branch, {7: "branch"})
+    expire_snapshots(table, retain_min=1, retain_max=1)
+    branch.tags.remove("old")
+    due = {"old": table.tags.get("old")}
+    plan = plan_tag_removal(table, due)
+    compact(None, branch, full=True)
+    expire_snapshots(branch, retain_min=1, retain_max=1)
+    remove_tags(table, due, plan, lambda _: None)
+    assert unreachable_files(table) == set()
+
+
+def test_a_tag_that_came_too_late_leaves_nothing(tmp_path: Path) -> None:
+    table = tagged(tmp_path)
+    late = Tag(table.snapshots.get(5))
+    table.tags.publish("late", late)
+    expire_snapshots(table, retain_min=1, retain_max=1)
+    with pytest.raises(NotFoundError, match="snapshot 5 expired meanwhile"):
+        kept(table, "late", late)
+    assert unreachable_files(table) == set()
+    assert table.tags.names() == ["new", "old"]
+
+
+@contextmanager
+def hooked(hook: Callable[[str, tuple[Any, ...]], None]) -> Iterator[None]:
+    """Hear of what this process does on storage, right before it does."""
+    active = [True]
+    sys.addaudithook(lambda event, arguments: hook(event, arguments) if active else None)
+    try:
+        yield
+    finally:
+        active.clear()
+
+
+def at_link(path: str, do: Callable[[], object]) -> AbstractContextManager[None]:
+    """Do something, once, right before a file is published."""
+    left = [do]
+
+    def hook(event: str, arguments: tuple[Any, ...]) -> None:
+        if event == "os.link" and str(arguments[1]) == path and left:
+            left.pop()()
+
+    return hooked(hook)
+
+
+def right_after_rename(path: str, do: Callable[[], object]) -> AbstractContextManager[None]:
+    """Do something, once, at the next step on storage after a file was replaced."""
+    replaced: list[str] = []
+
+    def hook(event: str, arguments: tuple[Any, ...]) -> None:
+        if event == "os.rename" and str(arguments[1]) == path:
+            replaced.append(path)
+        elif len(replaced) == 1 and event in ("open", "os.scandir", "os.remove"):
+            replaced.append(event)
+            do()
+
+    return hooked(hook)
+
+
+def test_snapshots_expire_while_a_tag_is_moved_to_one_of_them(tmp_path: Path) -> None:
+    table = tagged(tmp_path)
+    expected = rows(table, {"scan.snapshot-id": "5"})
+    with right_after_rename(table.paths.tag("old"), lambda: expire_snapshots(table, retain_min=1, retain_max=1)):
+        replace_tag(table, "old", snapshot_id=5)
+    assert table.snapshots.list_ids() == [8]
+    assert rows(table, {"scan.tag-name": "old"}) == expected
+    assert table.tags.names() == ["new", "old"]
+    assert unreachable_files(table) == set()
+
+
+def test_a_tag_goes_while_it_is_renamed(tmp_path: Path) -> None:
+    table = tagged(tmp_path)
+    expire_snapshots(table, retain_min=1, retain_max=1)
+    with (
+        at_link(table.paths.tag("renamed"), lambda: delete_tag(table, "old")),
+        pytest.raises(NotFoundError, match="tag 'old' was deleted meanwhile"),
+    ):
+        rename_tag(table, "old", "renamed")
+    assert table.tags.names() == ["new"]
+    assert unreachable_files(table) == set()
