@@ -149,7 +149,7 @@ def test_a_machine_without_time_zones(tmp_path: Path) -> None:
     field = DataField(1, "t", parse_type("TIMESTAMP(3)"))
     path = tmp_path / "file.orc"
     path.write_bytes(written(table_of([field], [(5,)]), [field], FileSettings("orc")))
-    environment = {**os.environ, "TZDIR": "/nonexistent", "PYTHONPATH": str(Path(__file__).parents[3])}
+    environment = {**os.environ, "TZDIR": "/nonexistent", "PYTHONPATH": str(Path(__file__).parents[4])}
     command = [sys.executable, "-c", WITHOUT_ZONES, str(path)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     reading, writing = done.stdout.splitlines()
