@@ -2,8 +2,8 @@
 
 ingestion -> compaction -> changelog -> file index -> tag -> expiry of partitions, snapshots, tags -> description
 
-The asset of a table that others write, one without a landing folder, is no graph but external: the sensor reports each
-new snapshot to it, and the jobs do the maintenance.
+The asset of a table that others write, one without a landing folder, is not a graph but external: the sensor reports
+each new snapshot to it, and the jobs do the maintenance.
 
 A step that does not apply to a table is left out: no landing folder, no ingestion; no changelog producer, no changelog;
 no indexed columns, no file index; no time for its partitions, no expiry of them.

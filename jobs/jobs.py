@@ -125,7 +125,7 @@ def compact_job(steps: TableSteps, loggers: Mapping[str, dg.LoggerDefinition]) -
 
 
 def expire_job(tables: Sequence[TableSteps], loggers: Mapping[str, dg.LoggerDefinition]) -> dg.JobDefinition:
-    """Tag, then expire partitions, snapshots and tags of every table. A table that fails holds up no other."""
+    """Tag, then expire partitions, snapshots and tags of every table. A table that fails does not block the others."""
     graphs = [_expiry_graph(steps) for steps in tables]
 
     @dg.graph(name=EXPIRE)

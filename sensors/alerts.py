@@ -157,7 +157,7 @@ def sensor_faults(instance: DagsterInstance, url: str, now: float) -> Faults:
             said = error.message.strip().splitlines()[-1] if error and error.message else "it failed twice"
             found[fault] = Alert(fault, "failed", subject, said, "Open its ticks.", f"{url}/automation")
         elif state.name in _WATCHED and not just_back and (silence := _silence(state, now)):
-            fix = "See whether Dagster's daemon and the code location are well, and restart them."
+            fix = "See whether Dagster's daemon and the code location are running, and restart them."
             said = f"it is switched on and has not ticked for {silence:.0f} minutes"
             found[fault] = Alert(fault, "failed", subject, said, fix, f"{url}/automation")
     return found

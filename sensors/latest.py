@@ -77,7 +77,7 @@ class Cursor:
 
     @classmethod
     def parse(cls, text: str | None) -> "Cursor":
-        """The cursor of a text; one that makes no sense counts as none: every table is judged anew."""
+        """The cursor of a text; one that makes no sense counts as none: every table is judged again."""
         try:
             found = json.loads(text or "{}")
             return cls(

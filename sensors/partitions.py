@@ -46,7 +46,7 @@ class Mirror:
 
     @classmethod
     def parse(cls, text: str | None) -> "Mirror":
-        """The cursor of a text; one that makes no sense counts as none: all partitions are told anew."""
+        """The cursor of a text; one that makes no sense counts as none: all partitions are told again."""
         try:
             found = json.loads(text or "{}")
             tables = {

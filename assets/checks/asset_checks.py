@@ -23,7 +23,7 @@ _WARNINGS = (FaultKind.HINT, FaultKind.STRAY, FaultKind.UNSUPPORTED)
 def changelog_check(table: TableConfig) -> dg.AssetChecksDefinition:
     """Whether the table's changelog turns the rows of one snapshot into those of another.
 
-    It reads two states and the changes between them, so it is no part of the table's own job.
+    It reads two states and the changes between them, so it is not part of the table's own job.
     """
 
     @dg.asset_check(

@@ -27,8 +27,8 @@ from maintenance.monitor.writers import NO_BUCKET_OVERLAP, SINGLE_COMPACTOR, WRI
 
 DESCRIPTIONS = {
     READABLE: "Metadata can be read, and the files that it names are there.",
-    SINGLE_COMPACTOR: "No two jobs compact the same buckets by turns.",
-    NO_BUCKET_OVERLAP: "No two writers write the same buckets by turns.",
+    SINGLE_COMPACTOR: "No two jobs compact the same buckets alternately.",
+    NO_BUCKET_OVERLAP: "No two writers write the same buckets alternately.",
     WRITERS_ARE_WRITE_ONLY: "No writer compacts what it writes while others commit, too.",
     COMPACTS_ALONE: "Nobody else compacts the table that we compact.",
     DELETION_VECTORS_INTACT: "No deleted rows have come back.",

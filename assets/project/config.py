@@ -154,7 +154,7 @@ class TableConfig(TableSettings):
 
 
 class Fleet(Entry):
-    """When the page over all tables is written anew, once its schedule is switched on."""
+    """When the page over all tables is rewritten, once its schedule is switched on."""
 
     cron: CronText = "0 6 * * *"
     time_zone: ZoneName = Field(default="UTC", description="An IANA name.")
@@ -168,7 +168,7 @@ class Expiry(Entry):
 
 
 class SparkConfig(Entry):
-    """Where the steps do their work. A run may set all of it anew in the Launchpad."""
+    """Where the steps do their work. A run may set all of it again in the Launchpad."""
 
     master: str = Field(default=LOCAL_MASTER, description="Spark's master URL; local[*] uses this machine's cores.")
     remote: str | None = Field(default=None, description="A Spark Connect server, sc://host:port, instead of a master.")

@@ -50,7 +50,7 @@ class CompactConfig(dg.Config):
         default=None, ge=1, description="Commit after so many buckets; empty: all in one snapshot."
     )
     max_retries: int = Field(
-        default=5, ge=0, description="How often a group that lost against a writer is planned anew."
+        default=5, ge=0, description="How often a group that lost against a writer is planned again."
     )
     proof: str | None = Field(
         default=None,
@@ -81,7 +81,7 @@ class PartitionCompactConfig(dg.Config):
     """Compaction of partitions."""
 
     max_retries: int = Field(
-        default=5, ge=0, description="How often a group that lost against a writer is planned anew."
+        default=5, ge=0, description="How often a group that lost against a writer is planned again."
     )
 
 

@@ -5,7 +5,7 @@ run, or how a run is. As the parent of the runs it alone decides what a process 
 that is no longer its own, leaves no zombie, and sees how each run ends. A run whose process died is reported as failed.
 
 Forking is safe because this process has one thread, has opened no database and no channel; if that ever were not so, it
-refuses, and the launcher goes another way. It has imported code, not read tables.yaml: each run does that anew.
+refuses, and the launcher goes another way. It has imported code, not read tables.yaml: each run does that again.
 When told to end it interrupts its runs, which tidy up, and kills those that do not end in time.
 """
 

@@ -92,7 +92,7 @@ def apply_ingest(
     """Commit the files of a plan and no others.
 
     Raises: OutdatedPlanError: they are not what comes next any more, or other files lie under their names; files that
-        landed behind them do not matter. OptionError: it is no plan of this table's ingestion.
+        landed behind them do not matter. OptionError: it is not a plan of this table's ingestion.
     """
     check_plan(plan, INGEST, table)
     chosen = IngestConfig(limit=len(plan.groups) or None, committed=plan.arguments["committed"])

@@ -35,7 +35,7 @@ def landed_batches(file_io: FileIO, folder: str) -> list[LandedBatch]:
         match = _FILE_NAME.fullmatch(name)
         if match is None:
             fix = "Name it <delivery>-batch-<number>.parquet, or move it away."
-            raise DataError(f"the file name '{name}' says no delivery and batch", folder, fix)
+            raise DataError(f"the file name '{name}' does not contain a delivery and batch number", folder, fix)
         batches.append(LandedBatch(int(match[1]), int(match[2]), f"{folder.rstrip('/')}/{name}"))
     return sorted(batches)
 

@@ -1,6 +1,6 @@
-"""Compaction of many tables in one run: one Spark, so many tables at a time, each reported to its own asset.
+"""Compaction of many tables in one run and one Spark, a few tables at a time, each reported to its own asset.
 
-The tables' pools are not taken: what another run compacts meanwhile is committed once, the other one plans anew. The
+The tables' pools are not taken: what another run compacts meanwhile is committed once, the other one plans again. The
 sensor `latest_snapshots` asks for nothing while such a run is unfinished.
 """
 
@@ -42,7 +42,7 @@ def compact_many_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
 
     @dg.op(
         name="compact_tables",
-        description="Compacts many tables in one run, so many at a time; one that fails holds up no other.",
+        description="Compacts many tables in one run, a few at a time. A table that fails does not block the others.",
         tags={"paimon/action": "compact"},
         out=dg.Out(dg.Nothing),
     )

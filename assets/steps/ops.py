@@ -98,7 +98,7 @@ def _step(
 ) -> Callable[[Callable[..., Any]], dg.OpDefinition]:
     """The decorator of one step of one table. The first step of a job gets an empty account.
 
-    It does what `dg.op` does with the annotations `config` and resources, without looking at them anew for each of a
+    It does what `dg.op` does with the annotations `config` and resources, without looking at them again for each of a
     thousand tables.
     """
 
@@ -370,7 +370,7 @@ def _wanted_tag(
 def _of_last_period(
     context: dg.OpExecutionContext, opened: Table, table: TableConfig, zone: ZoneInfo
 ) -> tuple[str, int] | None:
-    """Before an expiry its tag is made sure of. One whose snapshot has expired already holds up no expiry."""
+    """Before an expiry its tag is made sure of. One whose snapshot has expired already does not block expiry."""
     period = last_period(table.tag, zone)
     if period is None:
         return None
@@ -485,7 +485,7 @@ def describe_op(table: TableConfig) -> dg.OpDefinition:
 
 
 def record_op(table: TableConfig) -> dg.OpDefinition:
-    """Close the chain of a job that is no asset's: report the table's new state to its asset."""
+    """Close the chain of a job that is not an asset's: report the table's new state to its asset."""
 
     @_step(table, "record", "Reports the table's new state to its asset.")
     def record(context: dg.OpExecutionContext, account: Account, catalog: PaimonCatalog) -> Account:

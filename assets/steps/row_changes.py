@@ -1,6 +1,6 @@
 """Rows of a table deleted or updated from the Launchpad: one job for all tables.
 
-It needs no pool: where a compaction or another writer is quicker, the change is planned anew on the new state.
+It needs no pool: where a compaction or another writer is quicker, the change is planned again on the new state.
 """
 
 from collections.abc import Sequence

@@ -18,7 +18,7 @@ class Alert:
         subject: what it is about: a check of a table, a job, a sensor.
         summary: what was found; `fix`: the next step, empty when it is over.
         link: to the run or the asset in Dagster.
-        tables: whose fault it is; none where it is no table's.
+        tables: whose fault it is; none where it is not a table's.
     """
 
     fault: str

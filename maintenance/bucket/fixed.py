@@ -48,7 +48,7 @@ def assign_buckets(
                 return ((hashes & 0x7FFFFFFF) % num_buckets).astype(np.int32)
     except UnsupportedError as error:
         raise error.at(f"bucket key {', '.join(map(str, bucket_fields))}") from error
-    raise OptionError(f"'{function}' is no bucket function", "bucket-function.type", "Use default, mod or hive.")
+    raise OptionError(f"'{function}' is not a bucket function", "bucket-function.type", "Use default, mod or hive.")
 
 
 def default_buckets(hashes: np.ndarray, num_buckets: int) -> np.ndarray:

@@ -1,7 +1,7 @@
 """Publish changes as snapshots: optimistic, atomic, repeatable.
 
 One commit makes at most two snapshots of the same user and identifier: APPEND for new files, then COMPACT for replaced
-ones. Each is tried on the newest snapshot; if another writer publishes first, the attempt is made anew on the new
+ones. Each is tried on the newest snapshot; if another writer publishes first, the attempt is made again on the new
 state, its own leftovers removed. Changes that replace files are first checked against that state (`conflicts`). A
 commit with an identifier is idempotent: what its user has committed up to that identifier is not committed again.
 Source: seed 000 (two-phase commit), Java `FileStoreCommitImpl`.
@@ -200,7 +200,7 @@ def commit_rows(target: CommitTarget, messages: Sequence[CommitMessage], identit
     Rows are deleted by deletion vectors, or by files in place of others. When it is certain that nothing was published,
     the files of the messages are deleted. Source: metadata section 9.3, Java `FileStoreCommitImpl`.
 
-    Raises: ConflictError: another writer deleted rows of the same files, or replaced them: plan anew. CommitError.
+    Raises: ConflictError: another writer deleted rows of the same files, or replaced them: plan again. CommitError.
     """
     entries = entries_of_messages(
         messages,

@@ -1,6 +1,6 @@
 """Would these changes corrupt the table if they were applied to this state? Source: Java `ConflictDetection`.
 
-A conflict is never waited out: the state has moved, so the work must be planned anew on it.
+A conflict is never waited out: the state has moved, so the work must be planned again on it.
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -81,7 +81,7 @@ class Overwrite:
             unknown = [name for name in spec if name not in target.schema.partition_keys]
             if unknown or not spec:
                 raise DataError(
-                    f"{dict(spec)} is no partition",
+                    f"{dict(spec)} is not a partition",
                     f"table {target.name}",
                     f"Partition columns are {', '.join(target.schema.partition_keys) or 'none'}.",
                 )
@@ -117,7 +117,7 @@ def drop_partitions(
 ) -> int | None:
     """Publish that all files of some partitions go. Returns the new snapshot's id, None if there are none of them.
 
-    Args: `chosen`: of the live entries the partitions to drop; asked anew whenever another writer was first.
+    Args: `chosen`: of the live entries the partitions to drop; asked again whenever another writer was first.
     Raises: CommitError: other writers kept publishing first.
     """
 

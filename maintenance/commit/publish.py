@@ -98,7 +98,7 @@ def publish(
 ) -> tuple[Snapshot | None, Conflict | None, int]:
     """Try until published, in conflict, or out of retries.
 
-    Args: `changes`: the same for every attempt, or planned anew on the newest snapshot of each; `prepare`: makes of
+    Args: `changes`: the same for every attempt, or planned again on the newest snapshot of each; `prepare`: makes of
         changes that have no conflict with a snapshot what is published next after it.
     Returns: snapshot or conflict, and the attempts made.
     Raises: CommitError: certainly nothing is published: out of retries, or storage takes no more.

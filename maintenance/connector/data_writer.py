@@ -133,7 +133,7 @@ class PaimonWriter(DataSourceArrowWriter):
         self._table = table
         self._settings = _Settings.of(options, table, overwrite=overwrite)
         user = self._settings.identity.user
-        # What is replaced is never read together with the new files: numbers and buckets start anew.
+        # What is replaced is never read together with the new files: numbers and buckets start over.
         state = WriteState(user=user) if overwrite else table.write_state(user)
         self._write = FrameWrite(context, state, self._settings.row_kind_column)
         self._skipped = already_committed(table.commit_target(), self._settings.identity)

@@ -207,7 +207,7 @@ def format_options(settings: FileSettings, honoured: Sequence[str], harmless: Se
 def number_of_option(
     settings: FileSettings, options: Mapping[str, str], key: str, default: T, parse: Callable[[str], T]
 ) -> T:
-    """The value of a key out of `format_options`. Raises: OptionError: it is no number."""
+    """The value of a key out of `format_options`. Raises: OptionError: it is not a number."""
     if key not in options:
         return default
     try:

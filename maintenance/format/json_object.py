@@ -54,7 +54,7 @@ def read_back(value: T, data: bytes, parse: Callable[[bytes, str], T], what: str
 def in_range(value: Any, limit: int = _MAX_LONG) -> int:
     """A number of a JSON file. Raises: ValueError: no integer, or none that Java's long, or the limit, can hold."""
     if not isinstance(value, int) or isinstance(value, bool) or not -limit - 1 <= value <= limit:
-        raise ValueError(f"{value!r} is no number up to {limit}")
+        raise ValueError(f"{value!r} is not a number up to {limit}")
     return value
 
 

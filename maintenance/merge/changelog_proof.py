@@ -39,7 +39,7 @@ class BrokenKey:
 
 
 def broken_keys(rows: pa.Table, groups: KeyGroups, end: np.ndarray, compared: Sequence[str]) -> list[BrokenKey]:
-    """The keys whose records are no such pairs, in key order, each with the first record that breaks them.
+    """The keys whose records are not such pairs, in key order, each with the first record that breaks them.
 
     Args: `rows`: n > 0 records, those of the end of any kind of addition; `groups`: in the order in which they came;
         `end`: True for records of the state in the end, shape (n,); `compared`: columns whose values must be the same.

@@ -17,7 +17,7 @@ def deduplicate(rows: pa.Table, groups: KeyGroups) -> np.ndarray:
 
 
 def deduplicate_ignoring_deletes(rows: pa.Table, groups: KeyGroups) -> np.ndarray:
-    """The same with `ignore-delete`: the newest record that is no retraction, the newest of all where none is.
+    """The same with `ignore-delete`: the newest record that is not a retraction, the newest of all where none is.
 
     Writers drop retractions of such a table, but older files may hold some: from before the option was set. A key whose
     records are all retractions has no row either way. Source: Java `DeduplicateMergeFunction`.

@@ -8,7 +8,7 @@
 | any    | another        | after                                |
 
 A record counts with its kind: a row and a retraction of the same values differ. Where deletions are not wanted,
-retractions are no part of either side and no -D comes out.
+retractions are not part of either side and no -D comes out.
 """
 
 from collections.abc import Sequence

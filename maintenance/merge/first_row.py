@@ -32,7 +32,7 @@ def _refused() -> DataError:
 
 
 def first_row_ignoring_deletes(rows: pa.Table, groups: KeyGroups) -> np.ndarray:
-    """The same with `ignore-delete`: the oldest record that is no retraction, the oldest of all where there is none."""
+    """The same with `ignore-delete`: the oldest record that is not a retraction, else the oldest of all."""
     kept = ~is_retract(rows.column("_VALUE_KIND").to_numpy())[groups.order]
     count = len(kept)
     positions = np.minimum.reduceat(np.where(kept, np.arange(count), count), groups.starts)

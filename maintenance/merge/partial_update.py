@@ -6,7 +6,7 @@ front where it comes too late. A record whose sequence is all null leaves its gr
 
 Retractions: left out with `ignore-delete`; with sequence groups they empty the columns of the groups they win; with
 `partial-update.remove-record-on-delete` a -D removes the row; else they are an error. A row is *opened* by its first
-record: if that is a retraction, its values are where the row starts from, and so does a removed row start anew from the
+record: if that is a retraction, its values are where the row starts from, and so does a removed row start over from the
 values of the -D. Source: seed 002 (partial update), Java `PartialUpdateMergeFunction`.
 """
 

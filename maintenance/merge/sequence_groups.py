@@ -92,7 +92,7 @@ def sequence_ranks(records: Records, group: SequenceGroup) -> np.ndarray:
 def winners(ranks: np.ndarray, begins: np.ndarray) -> np.ndarray:
     """Records whose sequence is not smaller than any one before.
 
-    Args: `ranks`: as of `sequence_ranks`; `begins`: True where a key begins, or begins anew. Shapes (n,).
+    Args: `ranks`: as of `sequence_ranks`; `begins`: True where a key begins, or starts over. Shapes (n,).
     """
     width = np.int64(int(ranks.max()) + 2)
     # The largest rank so far of each part, at once: later parts have larger numbers altogether.
@@ -106,7 +106,7 @@ def winners(ranks: np.ndarray, begins: np.ndarray) -> np.ndarray:
 
 
 def removals(records: Records, groups: Sequence[SequenceGroup]) -> np.ndarray:
-    """Records of kind -D that remove their row, which begins anew with their values. bool, shape (n,).
+    """Records of kind -D that remove their row, which starts over with their values. bool, shape (n,).
 
     What wins depends on the sequences since the last removal, so the first removal of every key is looked for, then the
     next one of the keys that had one, until there is none.

@@ -1,7 +1,7 @@
 """Tags: named snapshots that expiry leaves alone. Source: seed 000 (tags), Java `TagManager`.
 
-A tag that goes is *retired*: its content moves to a file that is no tag for any reader, which says what is still to be
-deleted until all of it is gone.
+A tag that goes is *retired*: its content moves to a file that is not a tag for any reader, which says what is still to
+be deleted until all of it is gone.
 """
 
 import uuid

@@ -34,7 +34,7 @@ def _with_inner_changed(
     inner = _step(data_type, path[0], where)
     if len(path) == 1:
         raise SchemaError(
-            f"'{path[0]}' is no field of a ROW",
+            f"'{path[0]}' is not a field of a ROW",
             where,
             "Elements and values have a type and may be null, no more.",
         )

@@ -262,7 +262,7 @@ def _type_of(data_type: str | DataType) -> DataType:
 
 
 def _with_default(field: DataField, text: str | None, where: str) -> DataField:
-    """Raises: SchemaError: the text is no value of the column's type."""
+    """Raises: SchemaError: the text is not a value of the column's type."""
     if text is not None:
         try:
             default_value(text, field.type, local_zone())

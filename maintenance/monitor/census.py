@@ -117,7 +117,7 @@ def _places(table: Table, entries: Iterable[ManifestEntry]) -> frozenset[Place]:
 
 @dataclass(frozen=True, slots=True)
 class Interleaving:
-    """Two writers at one task by turns: `first` was at it, then `second`, then `first` again.
+    """Two writers at one task alternately: `first` was at it, then `second`, then `first` again.
 
     `commits`: the three, in order; `places`: (partition, bucket) that both worked on.
     """
@@ -129,7 +129,7 @@ class Interleaving:
 
 
 def find_interleaving(commits: Sequence[Commit], *, same_place: bool) -> Interleaving | None:
-    """The newest case of two writers who take turns; writers that follow one another are none.
+    """The newest case of two writers who alternate; writers that follow one another are none.
 
     `same_place`: only turns in one bucket count.
     """

@@ -11,9 +11,9 @@ class Judgement:
 
     Attributes:
         check: its name, the same for all tables.
-        passed: whether all is well.
+        passed: whether nothing is wrong.
         summary: a sentence for people; of a failed check it names who, where and since when.
-        fix: what to do, with the option that does it; empty where all is well.
+        fix: what to do, with the option that does it; empty where nothing is wrong.
         severe: rows are in danger; of checks that always mean that it need not be said.
         details: numbers and names for plots and tables: int, float, str, or a list of rows (mappings of those).
     """

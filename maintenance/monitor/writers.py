@@ -1,6 +1,6 @@
 """Do writers get into each other's way? Judged from the census of a table's newest snapshots.
 
-Writers that follow one another, as batch jobs do, are well. Two that take turns are not: each of them holds state of
+Writers that follow one another, as batch jobs do, are fine. Two that alternate are not: each of them holds state of
 its own (sequence numbers, the files it wants to compact) that the other one's commits make wrong.
 Source: seed 001 (dedicated compaction), Paimon's documentation on multiple writers.
 """
@@ -25,7 +25,7 @@ def judge_writers(table: Table, census: Census) -> tuple[Judgement, ...]:
 
 
 def single_compactor(census: Census) -> Judgement:
-    """No two compactors take turns in a bucket: each throws away what the other one did, or fails."""
+    """No two compactors alternate in a bucket: each throws away what the other one did, or fails."""
     compactions = [commit for commit in census.commits if commit.kind == CommitKind.COMPACT]
     found = find_interleaving(compactions, same_place=True)
     details = {"compactors": len({commit.writer for commit in compactions}), "compactions": len(compactions)}
@@ -34,14 +34,14 @@ def single_compactor(census: Census) -> Judgement:
     return Judgement(
         SINGLE_COMPACTOR,
         False,
-        f"two compactors work on the same buckets by turns: {_turns(found)}",
+        f"two compactors work on the same buckets alternately: {_turns(found)}",
         "Let one job compact: set 'write-only' = 'true' for every writer, and stop the other compaction.",
         {**details, **_shown(found)},
     )
 
 
 def no_bucket_overlap(table: Table, census: Census) -> Judgement:
-    """No two writers of a table with a primary key take turns in a bucket: their sequence numbers would clash."""
+    """No two writers of a table with a primary key alternate in a bucket: their sequence numbers would clash."""
     kinds = (CommitKind.APPEND, CommitKind.OVERWRITE)
     # What only drops partitions numbers no records.
     appends = [c for c in census.commits if c.kind in kinds and c.added_files]
@@ -50,11 +50,11 @@ def no_bucket_overlap(table: Table, census: Census) -> Judgement:
         return Judgement(NO_BUCKET_OVERLAP, True, "without a primary key writers cannot clash", details=details)
     found = find_interleaving(appends, same_place=True)
     if found is None:
-        return Judgement(NO_BUCKET_OVERLAP, True, "no two writers take turns in a bucket", details=details)
+        return Judgement(NO_BUCKET_OVERLAP, True, "no two writers alternate in a bucket", details=details)
     return Judgement(
         NO_BUCKET_OVERLAP,
         False,
-        f"two writers write the same buckets by turns: {_turns(found)}",
+        f"two writers write the same buckets alternately: {_turns(found)}",
         "Let one job write each partition, or order versions by a column: 'sequence.field'; and 'write-only' = 'true'.",
         {**details, **_shown(found)},
     )

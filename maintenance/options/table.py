@@ -242,7 +242,7 @@ def _never(_text: str) -> bool:
 
 
 def _levels_are(*accepted: str) -> _Accepts:
-    """Whether each level has an accepted setting. A text that is no map is left to the option's own parser."""
+    """Whether each level has an accepted setting. A text that is not a map is left to the option's own parser."""
 
     def accepts(text: str) -> bool:
         try:

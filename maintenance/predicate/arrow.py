@@ -167,7 +167,7 @@ def _scalar(value: Value, arrow: pa.DataType, leaf: Leaf | None = None) -> pa.Sc
         return pa.scalar(value, arrow)
     except (ValueError, OverflowError, TypeError) as error:  # pa.ArrowInvalid is a ValueError
         fix = "Parse the filter with the fields of these rows."
-        raise PredicateError(f"{value!r} is no value of {arrow}: {error}", f"filter {leaf}", fix) from None
+        raise PredicateError(f"{value!r} is not a value of {arrow}: {error}", f"filter {leaf}", fix) from None
 
 
 def expression(predicate: Predicate, fields: Sequence[DataField]) -> pc.Expression | None:

@@ -8,7 +8,7 @@ def successor(prefix: str) -> str | None:
     for end in range(len(prefix) - 1, -1, -1):
         code = ord(prefix[end]) + 1
         if code <= _LAST:
-            # Surrogates are no characters of their own.
+            # Surrogates are not characters of their own.
             code = _LAST_SURROGATE + 1 if _FIRST_SURROGATE <= code <= _LAST_SURROGATE else code
             return prefix[:end] + chr(code)
     return None

@@ -59,7 +59,7 @@ def parse(text: str, fields: Sequence[DataField]) -> Predicate:
     """The predicate of a condition such as ``day >= DATE '2024-02-29' AND city IN ('Oslo', 'Rome')``.
 
     Column names are matched exactly, else without regard to case. Literals become values of the column's type.
-    Raises: PredicateError: the text is no condition, names an unknown column, or says more than is supported.
+    Raises: PredicateError: the text is not a condition, names an unknown column, or says more than is supported.
     """
     without_lists = lifted(text)
     try:
@@ -127,7 +127,7 @@ class _Reader:
                 field = self.column(node)
                 if field.type.root == "BOOLEAN":
                     return Compare("=", field.name, True)
-                raise ValueError(f"a column of type {field.type} is no condition")
+                raise ValueError(f"a column of type {field.type} is not a condition")
         raise ValueError("")
 
     def literals(self, items: Sequence[exp.Expr]) -> Sequence[Literal]:
@@ -164,7 +164,7 @@ class _Reader:
     def text_column(self, node: exp.Expr) -> DataField:
         field = self.column(node)
         if not field.type.is_string:
-            raise ValueError(f"column {field.name} of type {field.type} is no text")
+            raise ValueError(f"column {field.name} of type {field.type} is not a text")
         return field
 
     def column(self, node: exp.Expr) -> DataField:

@@ -1,6 +1,6 @@
 """A filter text as sqlglot's syntax tree, and the literals in it.
 
-sqlglot's Spark dialect keeps backslashes that Spark drops (`'\\d'`), so string literals are read anew from the text by
+sqlglot's Spark dialect keeps backslashes that Spark drops (`'\\d'`), so string literals are read again from the text by
 Spark's rules. Two literals that touch (`'it''s'`) are one with a quote in it, as in Spark 4.
 """
 
@@ -44,7 +44,7 @@ def syntax_tree(text: str) -> exp.Expr:
 
 
 def literal_of(node: exp.Expr) -> Literal:
-    """The value of a literal. Raises: ValueError saying why it cannot be used; the empty text if it is no literal."""
+    """The value of a literal. Raises: ValueError saying why it cannot be used; empty if it is not a literal."""
     match node:
         case exp.Paren():
             return literal_of(node.this)

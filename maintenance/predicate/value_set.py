@@ -32,7 +32,7 @@ class ValueSet(tuple[Value, ...]):
         return {}
 
     def any_between(self, low: Any, high: Any) -> bool:
-        """Whether a value lies between two bounds, both included; None is no bound."""
+        """Whether a value lies between two bounds, both included; None is not a bound."""
         ordered = self.ascending
         first = 0 if low is None else bisect_left(ordered, low)
         return first < len(ordered) and (high is None or not high < ordered[first])

@@ -74,7 +74,7 @@ class ReadContext:
 
 @dataclass(frozen=True, slots=True)
 class DataFileReader:
-    """One data file, opened anew for each reading.
+    """One data file, opened again for each reading.
 
     Attributes:
         partition: partition columns and their values, from the manifest.

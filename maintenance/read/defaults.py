@@ -19,14 +19,16 @@ _SUFFIX = ".default-value"
 
 
 def read_defaults(schema: TableSchema, options: Mapping[str, str]) -> dict[str, pa.Scalar]:
-    """The values by column. Raises: OptionError: the text is no value of the column, or the column is of the key."""
+    """The values by column. Raises: OptionError: the text is not a value of the column, or the column is of the key."""
     found = {}
     for field in schema.fields:
         key = f"fields.{field.name}{_SUFFIX}"
         if key not in options:
             continue
         if field.name in (*schema.primary_keys, *schema.partition_keys):
-            raise OptionError(f"'{key}' for a column of the key", f"column {field.name}", "Unset it: keys are no null.")
+            raise OptionError(
+                f"'{key}' for a column of the key", f"column {field.name}", "Unset it: keys are never null."
+            )
         try:
             found[field.name] = default_value(options[key], field.type, local_zone())
         except SchemaError as error:

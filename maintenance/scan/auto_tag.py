@@ -41,7 +41,7 @@ class AutoTagNames:
         return cls(_HOUR["with-dashes"], daily=False)
 
     def time_of(self, name: str) -> dt.datetime | None:
-        """The time in a tag's name, None if it is no automatic tag's."""
+        """The time in a tag's name, None if it is not an automatic tag's."""
         found = re.fullmatch(self.pattern, name.partition(" ")[0] if self.daily else name, re.ASCII)
         try:
             return None if found is None else dt.datetime(*(int(part) for part in found.groups()))  # type: ignore[arg-type]

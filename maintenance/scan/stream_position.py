@@ -35,12 +35,14 @@ class Position:
 
     @classmethod
     def of_json(cls, found: Mapping[str, object]) -> "Position":
-        """The position of an offset in a checkpoint. Raises: OptionError: it is no offset of this source."""
+        """The position of an offset in a checkpoint. Raises: OptionError: it is not an offset of this source."""
         try:
             return cls(int(str(found["snapshot"])), int(str(found["splits"])), bool(found["full"]))
         except (KeyError, ValueError) as error:
             raise OptionError(
-                f"{dict(found)} is no position of this source", "the checkpoint", "Use the checkpoint of this stream."
+                f"{dict(found)} is not a position of this source",
+                "the checkpoint",
+                "Use the checkpoint of this stream.",
             ) from error
 
     def to_json(self) -> dict[str, int | bool]:

@@ -33,7 +33,7 @@ _SESSION_DEFAULTS = {
 START_DEFAULTS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    # Task results are commit messages; a task that fails is planned anew by the operation, which knows the table.
+    # Task results are commit messages; a task that fails is planned again by the operation, which knows the table.
     "spark.python.worker.reuse": "true",
     "spark.log.level": "ERROR",
 }

@@ -59,7 +59,7 @@ def other_compaction(table: Table, *, by_streams: bool = False) -> Snapshot | No
 def refusal(table: Table, *, inline: bool = False) -> OptionError | None:
     """Why the table may not be compacted here: another engine does it, so deleted rows would return. None: it may.
 
-    `inline`: by a writer beside writing. It takes turns with batch jobs that do the same; with streams it cannot.
+    `inline`: by a writer beside writing. It alternates with batch jobs that do the same; with streams it cannot.
     """
     if not endangers_deletions(table) or BESIDE_OTHER_COMPACTORS.of(table.options):
         return None

@@ -165,7 +165,7 @@ class TableStream:
         return NotFoundError(
             f"snapshot {snapshot_id}, which the stream reads next, is not there: it expired, or the table is another",
             self.table.identifier,
-            "Start the stream anew. Set 'consumer-id', or keep changelogs longer, and expiry waits for the stream.",
+            "Restart the stream. Set 'consumer-id', or keep changelogs longer, and expiry waits for the stream.",
         )
 
     # How it is read

@@ -234,7 +234,7 @@ def json_of_type(data_type: DataType) -> Any:
 
 
 def field_of_json(value: Mapping[str, Any]) -> DataField:
-    """A field of a schema file. Raises: SchemaError: it misses its id, name or type; TypeError: its name is no text."""
+    """A field of a schema file. Raises: SchemaError: no id, name or type; TypeError: its name is not text."""
     try:
         if not isinstance(value["name"], str):
             raise TypeError(f"a column is called {value['name']!r}")

@@ -78,7 +78,7 @@ class Rebuild:
         names = [part.name for part in array.type]
         extra = set(names) - {part.name for part in target}
         if self.strict and extra:
-            raise pa.ArrowInvalid(f"{_text(path)}'{min(extra)}' is no field of {target}")
+            raise pa.ArrowInvalid(f"{_text(path)}'{min(extra)}' is not a field of {target}")
         # What a null hides must not be looked at, so it is made null too.
         fields = array.flatten() if array.null_count else [array.field(number) for number in range(len(names))]
         parts = [

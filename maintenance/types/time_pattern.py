@@ -1,8 +1,8 @@
 """Texts to points in time as Java reads them: by a pattern of `DateTimeFormatter`, or as Paimon's partition times.
 
-A time is nanoseconds since 1970 of a clock without a zone; a date alone is its midnight. A text that is no time gives
-None. By a pattern parts must be in range, except that a day beyond the end of its month is the month's last day, and
-24:00 the midnight that follows; Paimon's own form takes parts out of range and counts on (month 13, hour 25).
+A time is nanoseconds since 1970 of a clock without a zone; a date alone is its midnight. A text that is not a time
+gives None. By a pattern parts must be in range, except that a day beyond the end of its month is the month's last
+day, and 24:00 the midnight that follows; Paimon's own form takes parts out of range and counts on (month 13, hour 25).
 Patterns may hold y, u, M, d, D, H, k, m, s, S, optional parts in brackets and literals; letters that stand for texts,
 zones, weeks or halves of days are refused. Source: metadata section 10.5, Java `PartitionTimeExtractor`.
 """

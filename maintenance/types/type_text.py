@@ -40,7 +40,7 @@ def _parsed(text: str) -> DataType:
         return DataType("MAP", nullable, key=first, value=_parsed(parts[1]))
     if root == "VECTOR":
         if not parts[1].isdecimal():
-            raise _wrong(text, f"'{parts[1]}' is no length")
+            raise _wrong(text, f"'{parts[1]}' is not a length")
         return DataType("VECTOR", nullable, element=first, length=int(parts[1]))
     return DataType(root, nullable, element=first)
 
@@ -49,7 +49,7 @@ def _field(number: int, text: str, whole: str) -> DataField:
     comment = _COMMENT.fullmatch(text)
     found = _FIELD.fullmatch(comment[1] if comment else text)
     if found is None:
-        raise _wrong(whole, f"'{text}' is no field of a ROW")
+        raise _wrong(whole, f"'{text}' is not a field of a ROW")
     name = found[1].replace("``", "`") if found[1] else found[2]
     return DataField(number, name, _parsed(found[3]), comment[2].replace("''", "'") if comment else None)
 

@@ -74,7 +74,7 @@ def other_number(paths: TablePaths, partition: bytes, known: str, new: str) -> s
 def check_bucket_number(context: WriteContext, partition: bytes, known: int | None) -> None:
     """Refuse rows for fixed buckets of a partition that has `known` ones, None if it is new. Raises: BucketNumberError.
 
-    The commit looks again, at the state of then; to look here saves the work.
+    The commit looks again, at the state at that time; to look here saves the work.
     """
     if known is not None and 0 < context.total_buckets != known:
         reason = other_number(context.paths, partition, str(known), str(context.total_buckets))

@@ -1,8 +1,8 @@
 """Write deletion vectors: those of the files of one bucket, with more rows deleted, or without files that go.
 
-A bucket of a table with buckets has one index file, which is written anew with all vectors that the bucket has; when
+A bucket of a table with buckets has one index file, which is rewritten with all vectors that the bucket has; when
 none is left, an index file without vectors stands for that. Where there are no buckets only the index files that hold a
-vector that changes are written anew, and new ones are closed at `deletion-vector.index-file.target-size`.
+vector that changes are rewritten, and new ones are closed at `deletion-vector.index-file.target-size`.
 Source: data section 7, Java `BucketedDvMaintainer`, `AppendDeleteFileMaintainer`.
 """
 

@@ -64,7 +64,7 @@ def stats_mode(schema: TableSchema, options: Mapping[str, str], level: int, *, c
 
 
 def max_file_rows(options: Mapping[str, str]) -> int | None:
-    """Rows at which a file that is no result of a compaction is closed; None = any number."""
+    """Rows at which a file that is not a result of a compaction is closed; None = any number."""
     return table_options.TARGET_FILE_ROW_NUM.of(options)
 
 

@@ -101,7 +101,7 @@ class Fleet:
         self._describe(MISSPELT)
 
     def repair(self, fault: Fault) -> None:
-        """Take a fault away, as a person would. Definitions are loaded anew after one of tables.yaml."""
+        """Take a fault away, as a person would. Definitions are loaded again after one of tables.yaml."""
         if fault.repair is not None:
             fault.repair(self.table(fault.table))
         else:

@@ -1,4 +1,4 @@
-"""Takes the pictures of README and docs anew: ``python -m tests.browser.screenshots``, after ``make demo``.
+"""Takes the pictures of README and docs again: ``python -m tests.browser.screenshots``, after ``make demo``.
 
 It drives Dagster on what the demo left as a person would. So that there is something to plan and to compact, it writes
 some of the flights of summer to their table again, as they are. `checks.png` is the tests' own picture `conflict`.
@@ -87,7 +87,7 @@ def plan(ui: Ui) -> None:
 
 
 def fleet(ui: Ui) -> None:
-    """How all tables stand."""
+    """Health of all tables."""
     ui.open("/assets/maintenance/fleet")
     ui.sees("sorted runs")
     ui.shoot("fleet")

@@ -157,7 +157,7 @@ def test_a_sensor_switched_on_reacts_to_a_commit_of_the_java_core(world: World, 
 
 def test_two_compactors_turn_a_check_red_and_the_webhook_hears_of_it(world: World, begun: Begun, page: Ui) -> None:
     page.open("/assets/shop/stock?view=checks&checkDetail=single_compactor")
-    page.sees("single_compactor", re.compile("two compactors work on the same buckets by turns"))
+    page.sees("single_compactor", re.compile("two compactors work on the same buckets alternately"))
     page.sees(re.compile("^Failed"), re.compile("compactor-a"), re.compile("compactor-b"))
     page.shoot("conflict")
 

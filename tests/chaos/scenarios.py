@@ -58,7 +58,7 @@ class Scenario:
 
 
 def open_table(folder: Path) -> Table:
-    """The table, opened anew."""
+    """The table, opened again."""
     table = open_catalog({"warehouse": str(folder)}).get_table(TABLE)
     assert isinstance(table, Table)
     return table

@@ -75,7 +75,7 @@ class Worker:
 
     @property
     def table(self) -> Table:
-        """The table, opened anew or as it was opened before."""
+        """The table, opened again or as it was opened before."""
         if self._table is None or self.dice.random() < 0.5:
             self._table = open_table(self.place.warehouse)
         return self._table

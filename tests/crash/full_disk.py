@@ -54,7 +54,7 @@ def _temporaries(folder: Path) -> list[Path]:
 
 
 def _complete_hints(whole: Path, attempt: Path) -> None:
-    """Hints that could not be written are missing, which is no fault."""
+    """Hints that could not be written are missing, which is not a fault."""
     for hint in _HINTS:
         expected, found = whole / "db.db/t" / hint, attempt / "db.db/t" / hint
         if expected.exists() and not found.exists():

@@ -391,7 +391,7 @@ def check_both_expired(table: Table) -> None:
 
 
 def prepare_partitions(folder: Path) -> None:
-    """Three partitions that are past their time, each to go in a snapshot of its own, and one that is not."""
+    """Three partitions that are past their retention, each to go in a snapshot of its own, and one that is not."""
     options = {
         "partition.expiration-time": "7 d",
         "partition.expiration-batch-size": "1",

@@ -23,7 +23,7 @@ def parse_nested_type(text: str) -> DataType:
             return DataType(head, nullable, key=parse_nested_type(parts[0]), value=parse_nested_type(parts[1]))
         case "ROW":
             return DataType(head, nullable, fields=tuple(_field(i, part) for i, part in enumerate(parts)))
-    raise AssertionError(f"{text} is no type")
+    raise AssertionError(f"{text} is not a type")
 
 
 def _field(number: int, text: str) -> DataField:

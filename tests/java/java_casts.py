@@ -67,7 +67,7 @@ class JavaCasts:
         return found
 
     def defaults(self, texts: Sequence[tuple[str, DataType]]) -> list[Value | tuple[str, str]]:
-        """The value of each default text; (`FAILED`, message) for one that is none."""
+        """The value of each default text; (`FAILED`, message) for one that does not exist."""
         found: list[Value | tuple[str, str]] = []
         for text, data_type in texts:
             theirs = self.data_type(data_type)

@@ -54,7 +54,7 @@ def test_java_reads_batches_that_went_straight_into_buckets(java: JavaProcess, t
 def test_both_write_and_compact_in_turns(java: JavaProcess, tmp_path: Path, begins: str) -> None:
     """Rows that wait, rows that go straight into buckets and compactions of these, of either engine in turns.
 
-    Giving buckets to the rows that wait is no part of the Java core: that is done here.
+    Giving buckets to the rows that wait is not part of the Java core: that is done here.
     """
     sample = Sample(("p", "id"), ("p",), {**OPTIONS, "write-only": "true"})
     replay = Replay(java, str(tmp_path), sample)

@@ -72,7 +72,7 @@ def test_java_reads_and_continues(java: JavaProcess, tmp_path: Path, engine: str
         settled(table)
         expected |= {0: "v2", 1: "v0", 5: "v0", 15: "v9"}
         check(java, tmp_path, expected)
-    # Java writes deleted keys anew, compacts, and the others stay deleted.
+    # Java writes deleted keys again, compacts, and the others stay deleted.
     rows = [(3, "v9"), (16, "v9"), (50, "v9")]
     if buckets == "fixed":
         java.write(str(tmp_path), "db.t", rows)

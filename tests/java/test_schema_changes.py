@@ -37,7 +37,7 @@ def test_next_schema(java: JavaProcess, name: str, has_snapshot: bool) -> None:
         changes = [random_change(random, schema) for _ in range(random.choice((1, 1, 1, 2)))]
         theirs = java.next_schemas([(serialize_schema(schema).decode(), changes)], has_snapshot=has_snapshot)[0]
         ours = _ours(schema, changes, has_snapshot)
-        # Java 1.4 keeps a default that is no value of the new type; later ones refuse it as we do.
+        # Java 1.4 keeps a default that is not a value of the new type; later ones refuse it as we do.
         if isinstance(ours, str) and (ours.startswith("unsupported") or "default value" in ours):
             continue
         expected = None if theirs is None else replace(parse_schema(theirs.encode(), "java"), time_millis=0)

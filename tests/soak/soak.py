@@ -74,7 +74,7 @@ class Sample:
 
 @dataclass(slots=True)
 class Outcome:
-    """What the soak found. `faults`: what is wrong, empty if all is well."""
+    """What the soak found. `faults`: what is wrong, empty if nothing is wrong."""
 
     samples: list[Sample] = field(default_factory=list)
     runs: dict[str, int] = field(default_factory=dict)

@@ -242,7 +242,7 @@ def test_partitions_are_dropped_by_name(tmp_path: Path) -> None:
     assert {row[0] for row in rows_of(table)} == {2}
     with pytest.raises(DataError, match="no partition is named"):
         table.drop_partitions([])
-    with pytest.raises(DataError, match="is no partition"):
+    with pytest.raises(DataError, match="is not a partition"):
         table.drop_partitions([{"id": "1"}])
     table.truncate()
     assert rows_of(table) == []

@@ -113,7 +113,7 @@ def test_arrow_through_spark_tasks(spark: SparkSession, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("most", ["-1", "3"])
 def test_dynamic_buckets_are_filled_side_by_side(spark: SparkSession, tmp_path: Path, most: str) -> None:
-    """Each turn starts anew, with another number of assigners."""
+    """Each turn starts over, with another number of assigners."""
     options = {
         "bucket": "-1",
         "dynamic-bucket.target-row-num": "20",

@@ -27,7 +27,7 @@ def _registered(spark: SparkSession) -> None:
 
 
 class Follower:
-    """A query that is started anew for each look, with one checkpoint; remembers the rows of each batch."""
+    """A query that is started again for each look, with one checkpoint; remembers the rows of each batch."""
 
     def __init__(self, spark: SparkSession, table: Table, checkpoint: Path, **options: str) -> None:
         self._spark, self._table, self._checkpoint = spark, table, checkpoint

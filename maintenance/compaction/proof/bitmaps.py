@@ -1,7 +1,7 @@
 """Columns of serialized roaring bitmaps: what is in them, however it is encoded.
 
 The word of a bitmap is made of its numbers; of those with very many, of how many there are and of some of them, which
-are spread evenly. Bytes that are no bitmap stand for themselves: a key's only record is never looked into.
+are spread evenly. Bytes that are not a bitmap stand for themselves: a key's only record is never looked into.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,12 +26,12 @@ _Parse = Callable[[bytes], _Halves]
 
 
 def halves_of_32(data: bytes) -> _Halves:
-    """Raises: ValueError: these are no bytes of a bitmap."""
+    """Raises: ValueError: these are not the bytes of a bitmap."""
     return {0: BitMap.deserialize(data)}
 
 
 def halves_of_64(data: bytes) -> _Halves:
-    """Raises: CorruptFileError: these are no bytes of a bitmap."""
+    """Raises: CorruptFileError: these are not the bytes of a bitmap."""
     return bitmaps_of(parse_bitmap64(data, "column"))
 
 

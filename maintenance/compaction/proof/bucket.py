@@ -95,7 +95,7 @@ class _Output(ResultWitness):
         super().gather(rows)
 
     def values(self, touched: Groups | None) -> Digest:
-        """Of the rows that are no retractions. `touched`: only those of these keys, None = of all."""
+        """Of the rows that are not retractions. `touched`: only those of these keys, None = of all."""
         if touched is None:
             return self._digest
         found = Digest()

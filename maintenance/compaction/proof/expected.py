@@ -1,4 +1,4 @@
-"""What a merge must make of records: for each key the columns its row takes from which records, computed anew.
+"""What a merge must make of records: for each key the columns its row takes from which records, computed again.
 
 Nothing here uses the merge engines. Deduplicate and first-row take one record whole. In the others each column, or
 sequence group, is a *unit* of its own: picked from a record (the newest value that is not null, the winner of a
@@ -149,7 +149,7 @@ class _Masked:
 
 @dataclass(frozen=True, slots=True)
 class _Wins:
-    """A sequence group: of the records with the largest sequence the newest one counts; all null is no sequence."""
+    """A sequence group: of the records with the largest sequence the newest one counts; all null is not a sequence."""
 
     order_by: tuple[str, ...]
 

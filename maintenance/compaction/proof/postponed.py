@@ -1,6 +1,6 @@
 """The proof of rows that leave the postpone bucket of a partition for its real buckets.
 
-Rows are seen as they leave the waiting files, with the buckets they are given. The number of each is worked out anew:
+Rows are seen as they leave the waiting files, with the buckets they are given. The number of each is worked out again:
 rows of a bucket count on from what the bucket holds, in the order in which they are read. A writer's buffer becomes one
 sorted run, with one row of each key, so what is expected of the rows of a run is worked out from the records that it is
 made of; where each run ends is all that is believed of the writer.

@@ -1,7 +1,7 @@
 """Where files go that a proof has refused, and what is told of them.
 
 `<table>/_quarantine/<UTC time>-<id>/` holds the files in the folders they had below the table, and `proof.json`. Names
-that begin with an underscore are no partitions and no buckets, so nothing takes the folder for a part of the table.
+that begin with an underscore are neither partitions nor buckets, so nothing takes the folder for a part of the table.
 """
 
 import datetime as dt

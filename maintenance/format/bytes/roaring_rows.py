@@ -143,7 +143,7 @@ def _flags(is_run: np.ndarray, groups: np.ndarray, per_group: np.ndarray, flag_b
 def parse_bitmap(data: bytes, start: int, row_count: int) -> tuple[BitMap, int]:
     """The bitmap at a position, and where it ends.
 
-    Raises: ValueError: the bytes are no bitmap of rows below `row_count`.
+    Raises: ValueError: the bytes are not a bitmap of rows below `row_count`.
     """
     end = _checked_end(data, start)
     bitmap = BitMap.deserialize(data[start:end])

@@ -76,12 +76,14 @@ def supports(data_type: DataType) -> bool:
 def might_contain(body: bytes, value: Value, data_type: DataType) -> bool:
     """False only if the column certainly does not hold `value`, which is not None.
 
-    `data_type`: the column's type when the filter was built. Raises: CorruptFileError: the body is no filter.
+    `data_type`: the column's type when the filter was built. Raises: CorruptFileError: the body is not a filter.
     """
     count = int.from_bytes(body[:4], "big", signed=True)
     if len(body) < 5 or not 0 < count < 128:
         fix = "Rebuild the index with rewrite_file_index, or read with file-index.read.enabled = false."
-        raise CorruptFileError(f"{len(body)} bytes with {count} hash functions are no bloom filter", "file index", fix)
+        raise CorruptFileError(
+            f"{len(body)} bytes with {count} hash functions are not a bloom filter", "file index", fix
+        )
     # The filter tells -0.0 from 0.0, comparisons do not.
     values = (0.0, -0.0) if isinstance(value, float) and value == 0 else (value,)
     hashes = value_hashes(arrow_of_values(values, data_type), data_type)

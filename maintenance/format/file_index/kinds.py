@@ -98,7 +98,7 @@ def _column_index(declared: DeclaredIndex, fields: Mapping[str, DataField]) -> C
         if option not in kind.options:
             known = ", ".join(sorted(kind.options)) or "none"
             text = f"file-index.{kind.name}.{index.name}.{option}"
-            raise OptionError(f"'{text}' is no option of '{kind.name}'", "options", f"Its options: {known}.")
+            raise OptionError(f"'{text}' is not an option of '{kind.name}'", "options", f"Its options: {known}.")
     index.builder()  # a wrong value is an error of the table, not of the first write
     return index
 

@@ -137,7 +137,7 @@ def stats_values(stats: SimpleStats, fields: Sequence[DataField]) -> tuple[tuple
     if len(nulls) != len(fields):
         raise CorruptFileError(f"{len(nulls)} null counts of {len(fields)} columns", "statistics", "Restore the file.")
     return tuple(
-        # Java stores NaN as the largest value of a column that has one; that is no bound to compare with.
+        # Java stores NaN as the largest value of a column that has one; that is not a bound to compare with.
         (None, None, count) if low != low or high != high else (_without_padding(low, part), high, count)
         for part, low, high, count in zip(types, lows, highs, nulls, strict=True)
     )

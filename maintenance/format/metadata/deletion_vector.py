@@ -44,7 +44,7 @@ class DeletionVector:
         try:
             return cls(kind.deserialize(body))
         except (ValueError, IndexError) as error:
-            raise CorruptFileError(f"a deletion vector is no roaring bitmap: {error}", where, _FIX) from error
+            raise CorruptFileError(f"a deletion vector is not a roaring bitmap: {error}", where, _FIX) from error
 
     def serialize(self) -> bytes:
         """The frame as Java writes it."""

@@ -8,7 +8,7 @@ from maintenance.errors import CorruptFileError
 def parse_hash_index(data: bytes, where: str) -> np.ndarray:
     """The hashes in file order, int32, shape (n,). Raises: CorruptFileError: the file ends inside of one."""
     if len(data) % 4:
-        raise CorruptFileError(f"{len(data)} bytes are no whole number of hashes", where, "Roll back to a snapshot.")
+        raise CorruptFileError(f"{len(data)} bytes are not a whole number of hashes", where, "Roll back to a snapshot.")
     return np.frombuffer(data, ">i4").astype(np.int32)
 
 

@@ -130,7 +130,7 @@ def _fields_of_json(forms: Any) -> tuple[DataField, ...]:
 
 def _names_of_json(form: Any) -> tuple[str, ...]:
     if not isinstance(form, list) or not all(isinstance(name, str) for name in form):
-        raise TypeError(f"{form!r} are no names of columns")
+        raise TypeError(f"{form!r} are not column names")
     return tuple(form)
 
 

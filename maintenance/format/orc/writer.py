@@ -91,7 +91,7 @@ def _arguments(names: Sequence[str], settings: FileSettings) -> dict[str, Any]:
     codec = options.get("compress", settings.compression).lower()
     if codec not in _CODECS:
         raise OptionError(
-            f"'file.compression' = '{codec}' is no codec of ORC", "options", f"Use one of {', '.join(_CODECS)}."
+            f"'file.compression' = '{codec}' is not a codec of ORC", "options", f"Use one of {', '.join(_CODECS)}."
         )
     level = number("compression.zstd.level", settings.zstd_level, int)
     if codec == "zstd" and level not in _ZSTD_STRATEGIES:

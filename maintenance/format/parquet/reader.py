@@ -26,7 +26,7 @@ def open_reader(
     Args: `pre_buffer`: fetch whole column chunks together; `buffer_size`: bytes to read ahead of each column instead of
         holding whole column chunks, 0 = hold them; `texts`: columns that may be read as dictionaries where the file
         holds them so, see `without_dictionaries`.
-    Raises: CorruptFileError: it is no parquet file.
+    Raises: CorruptFileError: it is not a parquet file.
     """
     with decoding(where, "the file is not parquet"):
         reader = pq.ParquetFile(source, pre_buffer=pre_buffer, buffer_size=buffer_size)

@@ -15,7 +15,7 @@ _NUMBERS = (4, 5, 6)  # i16, i32, i64: zigzag numbers
 def values_of(data: bytes) -> Iterator[tuple[Path, int, int | bytes]]:
     """Numbers and byte strings of a struct: path of field ids and list positions, offset, value (bytes from offset).
 
-    Raises: ValueError, IndexError: the bytes are no struct.
+    Raises: ValueError, IndexError: the bytes are not a struct.
     """
     yield from _Walk(data).struct(())
 

@@ -68,7 +68,9 @@ class ParquetOptions:
         name = options.get("compression", settings.compression).lower()
         if name not in _CODECS:
             raise OptionError(
-                f"'file.compression' = '{name}' is no codec of parquet", "options", f"Use one of {', '.join(_CODECS)}."
+                f"'file.compression' = '{name}' is not a codec of parquet",
+                "options",
+                f"Use one of {', '.join(_CODECS)}.",
             )
         level = number("compression.codec.zstd.level", settings.zstd_level) if name == "zstd" else None
         version = options.get("writer.version", "PARQUET_1_0").upper()

@@ -18,7 +18,7 @@ def _union(bitmaps: list[bytes], where: str) -> bytes:
     try:
         result = BitMap.union(*map(BitMap.deserialize, bitmaps))
     except (ValueError, RuntimeError) as error:
-        raise DataError(f"bytes that are no roaring bitmap: {error}", where, "Write serialized bitmaps.") from error
+        raise DataError(f"bytes that are not a roaring bitmap: {error}", where, "Write serialized bitmaps.") from error
     result.run_optimize()
     data: bytes = result.serialize()
     return data

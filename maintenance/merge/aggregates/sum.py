@@ -78,7 +78,7 @@ def _sum_decimals(inputs: Inputs, nothing: np.ndarray, column: AggregatedColumn)
 
 
 def _sum_exactly(inputs: Inputs, part: slice, signs: np.ndarray | None, largest: int) -> int | None:
-    """One segment near the limit, a record at a time: what goes beyond becomes null, and the sum begins anew."""
+    """One segment near the limit, a record at a time: what goes beyond becomes null, and the sum starts over."""
     high, low = (half[inputs.order[part]].tolist() for half in unscaled_halves(inputs.column))
     total: int | None = None
     for position, valid in enumerate(inputs.valid[part].tolist()):

@@ -28,7 +28,9 @@ def _union(sketches: list[bytes], where: str) -> bytes:
         for data in sketches:
             union.update(compact_theta_sketch.deserialize(data))
     except (ValueError, RuntimeError) as error:
-        raise DataError(f"bytes that are no theta sketch: {error}", where, "Write compact theta sketches.") from error
+        raise DataError(
+            f"bytes that are not a theta sketch: {error}", where, "Write compact theta sketches."
+        ) from error
     return _as_java(union.get_result().serialize())
 
 

@@ -87,7 +87,7 @@ def audit_bucket(task: AuditTask) -> BucketVerdict:
     if task.as_input:
         wrong, examples = _merged_wrongly(task, rows, first_of_end)
         if wrong:
-            # A bucket that was emptied numbers its records anew: then the order in which they came is theirs.
+            # A bucket that was emptied numbers its records from the start: then the order in which they came is theirs.
             came = np.arange(rows.num_rows)
             place = rows.column_names.index(SEQUENCE_NUMBER.name)
             renumbered = rows.set_column(place, SEQUENCE_NUMBER.name, pa.array(came))

@@ -66,7 +66,7 @@ class Faults:
         """What `read` gives; None if it fails, which is a fault of the file.
 
         Args: `needed_by`: for the detail; `listed`: it was there a moment ago, so if it is missing somebody deleted it,
-            which is no fault.
+            which is not a fault.
         """
         try:
             return read()

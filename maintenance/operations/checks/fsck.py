@@ -1,9 +1,9 @@
 """Examine a table without changing it: from hints to snapshots, lists, manifests, index files and data files.
 
-All branches, tags, changelogs and consumers are looked at too. Whatever is wrong becomes a fault with what to do about
-it; nothing ends the examination. What others expire meanwhile is no fault. It trusts no catalog and needs no schema, so
-that it also serves where a table cannot be opened. A `deep` examination reads every column of every data file. Files
-that nothing names are not its matter.
+All branches, tags, changelogs and consumers are examined too. Whatever is wrong becomes a fault with what to do about
+it; nothing ends the examination. What others expire meanwhile is not a fault. No catalog and no schema is needed, so it
+also serves where a table cannot be opened. A `deep` examination reads every column of every data file. Files that
+nothing names are left out.
 """
 
 import time

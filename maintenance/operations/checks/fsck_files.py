@@ -271,7 +271,7 @@ class FileWalk:
         for part in entry.dv_ranges or ():
             count = rows.get((entry.partition, entry.bucket, part.data_file_name))
             if count is None:
-                detail = f"a deletion vector of {part.data_file_name}, which is no file of {state.name}"
+                detail = f"a deletion vector of {part.data_file_name}, which is not a file of {state.name}"
                 self.faults.add(FaultKind.MISMATCH, path, detail, _ROLL_BACK)
             elif part.cardinality is not None and part.cardinality > count:
                 detail = f"{part.cardinality} deleted rows of {part.data_file_name}, which has {count}"

@@ -2,7 +2,7 @@
 
 Each (partition, bucket) is planned, rewritten in a task of its own and committed with the others in one COMPACT
 snapshot.
-A group that another writer changed meanwhile is dropped from the commit and planned anew on the new state; the others
+A group that another writer changed meanwhile is dropped from the commit and planned again on the new state; the others
 stay. A task that fails does not undo the finished ones. Rows that wait in the postpone bucket get their real buckets
 first. Source: seed 002 (dedicated compaction), Java `CompactProcedure`.
 """
@@ -105,7 +105,7 @@ def compact(
         groups_per_commit: groups after which the work is committed; None = all in one snapshot. What is committed stays
             when later work fails.
         dry_run: plan and report, change nothing.
-        max_retries: how often a group is planned anew after another writer won.
+        max_retries: how often a group is planned again after another writer won.
         skip_expiring: leave partitions alone that expire before the next check (`partition.expiration-check-interval`)
             unless option `compaction.skip-expired-partitions` is ``false``.
         proof: how each rewrite is proved before it is committed, see `ProofMode`; None = as the table's option
@@ -262,7 +262,7 @@ class _Compaction:
         other = rival(self._table, planned_on, lost)
         seconds = seconds_to_wait(attempt, beside_others=other is not None)
         who = "another writer" if other is None else f"'{other}', a writer of another engine"
-        self._progress(f"{len(lost)} groups were changed by {who}: they are planned anew in {seconds:.1f} s")
+        self._progress(f"{len(lost)} groups were changed by {who}: they are planned again in {seconds:.1f} s")
         time.sleep(seconds)
 
     def _plan(self, scope: CompactionScope) -> CompactionPlan:
@@ -357,7 +357,7 @@ class _Compaction:
         try:
             committed = commit_compact(self._table.commit_target(), messages, self.identity)
         except CommitError as error:
-            # Certain not to be published: what was written is of no use, the groups are planned anew.
+            # Certain not to be published: what was written is of no use, the groups are planned again.
             abort(self._table.commit_target(), messages)
             return {_group(message): str(error) for message in messages}
         if committed.snapshot_id is not None:
@@ -379,7 +379,7 @@ class _Compaction:
         return again_if_expired(lambda: plan_postponed(self._table, self._scope, now_millis=wall_clock_millis()))
 
     def _distribute(self, max_retries: int) -> None:
-        """Give the rows that wait their buckets. What another writer changed is planned anew, as far as it is left."""
+        """Give the rows that wait their buckets. What another writer changed is planned again, as far as it is left."""
         lost: Mapping[Group, str] = {}
         for attempt in range(max_retries + 1):
             plan = self._plan_postponed()

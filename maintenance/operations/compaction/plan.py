@@ -140,7 +140,7 @@ def scope_of(
     )
     if not named <= set(known):
         raise OptionError(
-            f"{', '.join(sorted(named - set(known)))} is no partition column",
+            f"{', '.join(sorted(named - set(known)))} is not a partition column",
             f"compaction of {table.identifier}",
             f"Partition columns are: {', '.join(known) or 'none'}.",
         )

@@ -62,7 +62,7 @@ def sorted_by(table: Table, strategy: str, columns: Sequence[str], scope: Compac
             raise OptionError("'order_by' without an order", where, f"Use one of {', '.join(ORDERS)}.")
         return None
     if name not in ORDERS:
-        raise OptionError(f"'{strategy}' is no order", where, f"Use {NO_ORDER}, {', '.join(ORDERS)}.")
+        raise OptionError(f"'{strategy}' is not an order", where, f"Use {NO_ORDER}, {', '.join(ORDERS)}.")
     known = [column for column in table.schema.field_names if column not in table.schema.partition_keys]
     wrong = [column for column in columns if column not in known]
     if wrong or len(set(columns)) < max(len(columns), ORDERS[name].min_columns):

@@ -1,7 +1,7 @@
 """Compact several tables in one call: procedure `compact_database`.
 
-Tables are chosen by patterns over their names and compacted side by side, no more than so many at a time. What goes
-wrong with one table holds up no other.
+Tables are chosen by patterns over their names and compacted side by side, a limited number at a time. What goes
+wrong with one table does not block the others.
 """
 
 import re
@@ -55,7 +55,9 @@ class TableChoice:
             try:
                 re.compile(pattern)
             except re.error as error:
-                raise OptionError(f"'{pattern}' is no pattern: {error}", "compact_database", "Correct it.") from error
+                raise OptionError(
+                    f"'{pattern}' is not a pattern: {error}", "compact_database", "Correct it."
+                ) from error
 
     def takes(self, identifier: str) -> bool:
         database = identifier.partition(".")[0]
@@ -118,7 +120,7 @@ def plan_compact_database(
 ) -> StoredPlan:
     """What `compact_database` would rewrite now, the plans of all tables as one.
 
-    Tables that cannot be planned are no part of it: the plan's argument `UNPLANNED` says why, by table.
+    Tables that cannot be planned are not part of it: the plan's argument `UNPLANNED` says why, by table.
     """
 
     def one(table: Table, _: Progress) -> StoredPlan:

@@ -1,7 +1,7 @@
 """Drop partitions whose time is over: procedure `expire_partitions`.
 
 Partitions go in OVERWRITE snapshots that delete their files, `partition.expiration-batch-size` at a time; the files
-stay on storage until these snapshots are the oldest. Which partitions are due is asked anew on the state that each
+stay on storage until these snapshots are the oldest. Which partitions are due is asked again on the state that each
 snapshot replaces: with `update-time`, one that was written to meanwhile stays. What a run that died has dropped is
 dropped, the next run takes the rest. Source: metadata section 10.5, Java `PartitionExpire`.
 """
@@ -28,7 +28,7 @@ class ExpirePartitionsReport:
         expired: specs, columns to texts, in the order of their texts.
         snapshot_ids: the OVERWRITE snapshots it made.
         remaining: partitions that are due as well, beyond `partition.expiration-max-num`.
-        without_time: partitions that never expire, since their values are no time.
+        without_time: partitions that never expire, since their values are not a time.
         files, rows, bytes: of the partitions that went, as their last states count them.
     """
 
@@ -67,7 +67,7 @@ def expire_partitions(
         dry_run: report what would go, change nothing.
         progress: told what goes on, a line at a time.
         now: None = the current time; one without a zone is local.
-    Raises: OptionError: the table has no partitions, or no time is given; a formatter or strategy that is none.
+    Raises: OptionError: the table has no partitions, or no time is given; a formatter or strategy that does not exist.
         CommitError: other writers kept publishing first; what was committed before stays. UnsupportedError.
     """
     given = {

@@ -1,9 +1,9 @@
-"""Which partitions of a table are past their time, by the options `partition.expiration-*`.
+"""Which partitions of a table are past their retention, by the options `partition.expiration-*`.
 
 The age of a partition counts from the time that its values name (`values-time`) or from the creation of its newest file
 (`update-time`). What is older than `partition.expiration-time` is due. Times are those of the local clock, without a
-zone, as in Java: tables must be written and expired in one time zone. Values that are no time, null among them, make a
-partition that never expires; so do DATE columns, whose values print as numbers of days.
+zone, as in Java: tables must be written and expired in one time zone. Values that are not a time, null among them, make
+a partition that never expires; so do DATE columns, whose values print as numbers of days.
 Source: metadata section 10.5, Java `PartitionExpire`, `PartitionValuesTimeExpireStrategy`.
 """
 

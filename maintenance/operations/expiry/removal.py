@@ -3,7 +3,7 @@
 A removal is all that goes with one snapshot or tag, in stages: a file is deleted only after all that is found through
 it. Data, changelog, index and statistics files go first, then the manifests that name them, then the lists that name
 the manifests, at last the record: the snapshot's file, or the journal of a tag. Whatever is left when the process dies
-is therefore still named, and the same work planned anew finds it; what is already gone is passed over. A file that
+is therefore still named, and the same work planned again finds it; what is already gone is passed over. A file that
 several of them name goes with the last one.
 """
 

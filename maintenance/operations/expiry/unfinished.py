@@ -1,6 +1,6 @@
-"""Work that an expiry which died has left: it is part of the next one.
+"""Work that an interrupted expiry left behind: it is part of the next one.
 
-Snapshots below the EARLIEST hint of which something is gone were given up, and retired tags are no tags any more; both
+Snapshots below the EARLIEST hint of which something is gone were given up, and retired tags are not tags any more; both
 may have lost files already, so nothing can read them. Each expiry, of snapshots or of tags, finishes both kinds in all
 branches before it begins anything new: what one kind leaves is found only while the manifests that the other shares
 with it are there.

@@ -33,7 +33,7 @@ class IndexTask:
     """Data files to index.
 
     Attributes:
-        rebuild: build all declared indexes anew.
+        rebuild: rebuild all declared indexes.
         dry_run: build and compare, write nothing.
     """
 
@@ -109,7 +109,7 @@ def _bodies(task: IndexTask, entry: ManifestEntry) -> Bodies:
         container = index_bytes(task.write.file_io, path, entry.file)
         return {} if container is None else parse_container(container, path)
     except CorruptFileError as error:
-        _LOG.warning("a file index is built anew: %s", error)
+        _LOG.warning("a file index is rebuilt: %s", error)
         return {}
 
 

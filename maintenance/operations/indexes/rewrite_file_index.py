@@ -49,7 +49,7 @@ class RewriteFileIndexReport:
         written_files: data files whose indexes changed; `skipped_files`: those that have what is declared.
         index_bytes: of the new containers; `built_indexes`, `dropped_indexes`: in those files.
         read_files: data files that were read; `input_bytes`: of those whose indexes changed.
-        conflicts: data files that another writer replaced meanwhile; what replaced them was looked at anew.
+        conflicts: data files that another writer replaced meanwhile; what replaced them was looked at again.
         probe: whether known values are found through the indexes, and what that leaves out; None in a dry run.
         probe_values, probe_skipped_share: the probe's numbers, share of files that indexes alone leave out.
         finding: that `where` matches no partition; None if it does.

@@ -104,7 +104,7 @@ def ingest(
     if overwrite is None:
         written = append_rows(spark, table, write, identity, progress)
     else:
-        # What is replaced is never read together with the new files: numbers and buckets start anew.
+        # What is replaced is never read together with the new files: numbers and buckets start over.
         messages = write(WriteState(user=commit_user))
         written = overwrite_rows(spark, table, messages, identity, overwrite, progress=progress)
     files = [file for message in written.messages for file in message.new_files]

@@ -81,7 +81,7 @@ def apply_file_index(
     """Index the files that the plan names and no others.
 
     Raises: OutdatedPlanError: files or the declared indexes are others now, or another writer replaced files meanwhile
-        (those that were not replaced have their indexes then); OptionError: it is no plan of this table and operation.
+        (those that were not replaced have their indexes then); OptionError: not a plan of this table and operation.
     """
     check_plan(plan, FILE_INDEX, table)
     where, rebuild = plan.arguments["where"], plan.arguments["rebuild"]
@@ -192,7 +192,7 @@ def _planned_partitions(table: Table, now: datetime, chosen: Mapping[str, Any]) 
             text,
             tuple(sorted(entry.file.file_name for entry in entries)),
             sum(entry.file.file_size for entry in entries),
-            reason="its time is over",
+            reason="past its retention",
         )
         for text, entries in files.items()
     )
@@ -208,7 +208,7 @@ def _life(chosen: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _victims(report: ExpireTagsReport) -> tuple[PlannedGroup, ...]:
-    tags = [PlannedGroup(f"tag {name}", (), 0, reason="its time is over") for name in report.expired]
+    tags = [PlannedGroup(f"tag {name}", (), 0, reason="past its retention") for name in report.expired]
     files = PlannedGroup("files", tuple(sorted(report.deleted_files)), report.deleted_bytes, reason="only they use")
     return (*tags, *((files,) if files.files else ()))
 

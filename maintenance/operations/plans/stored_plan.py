@@ -238,7 +238,7 @@ def _planned(name: str, units: Sequence[Unit], target: int) -> PlannedGroup:
 
 
 def check_plan(plan: StoredPlan, operation: str, table: Table | None) -> None:
-    """Raises: OptionError: it is no plan of this operation and table; `table`: None = of many."""
+    """Raises: OptionError: it is not a plan of this operation and table; `table`: None = of many."""
     name = MANY if table is None else table.identifier
     if (plan.operation, plan.table) != (operation, name):
         raise OptionError(

@@ -13,7 +13,7 @@ def clear_consumers(
 
     Args: `including`, `excluding`: regular expressions that the whole name matches, or does not; `dry_run`: change
         nothing.
-    Raises: OptionError: a text is no regular expression. Source: data section 10.1, Java `ClearConsumersProcedure`.
+    Raises: OptionError: a text is not a regular expression. Source: data section 10.1, Java `ClearConsumersProcedure`.
     """
     wanted, kept = _pattern(table, including), None if excluding is None else _pattern(table, excluding)
     chosen = tuple(

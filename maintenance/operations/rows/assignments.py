@@ -87,7 +87,7 @@ def _assigned(table: Table, field: DataField, value: object, *, in_process: bool
 
 
 def literal_value(field: DataField, text: str) -> pa.Scalar:
-    """The value of an SQL literal as one of a column. Raises: PredicateError: it is no literal, or does not fit."""
+    """The value of an SQL literal as one of a column. Raises: PredicateError: it is not a literal, or does not fit."""
     where = f"value {text!r} of column '{field.name}'"
     try:
         literal = literal_of(syntax_tree(text))

@@ -1,7 +1,7 @@
 """DELETE FROM: delete the rows for which a condition is true.
 
 Whole partitions go by metadata alone. Rows of a table without a primary key are marked in deletion vectors, or their
-files are written anew without them; to a table with one, deletions are written as records where it takes them, and its
+files are rewritten without them; to a table with one, deletions are written as records where it takes them, and its
 files are treated in the same way where it does not.
 Source: data section 10.2, Java `DeleteFromPaimonTableCommand`.
 """

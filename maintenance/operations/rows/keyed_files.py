@@ -2,10 +2,10 @@
 
 Merge engine first-row refuses deletions, partial-update and aggregation refuse them or take them for retractions unless
 an option says otherwise, and `ignore-delete` drops them. There rows are deleted as in tables without a key: marked in
-deletion vectors, or their files written anew without them. That is right only where a row lies in one file: what a
+deletion vectors, or their files rewritten without them. That is right only where a row lies in one file: what a
 compaction has yet to merge would bring it back, or parts of it. So the files concerned must be compacted.
 
-Files are written anew on their level with the sequence numbers that the records have; Paimon writes the rest of their
+Files are rewritten on their level with the sequence numbers that the records have; Paimon writes the rest of their
 rows as new records on level 0, which reads the same. Source: Java `DeleteFromPaimonTableCommand`,
 `PrimaryKeyTableUtils.validatePKUpsertDeletable`.
 """
@@ -86,7 +86,7 @@ def _waiting(state: TargetState, predicate: Predicate | None) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Rewrite:
-    """Files of one bucket to write anew. `deleted`: rows to leave out, by file name."""
+    """Files of one bucket to rewrite. `deleted`: rows to leave out, by file name."""
 
     write: WriteContext
     read: ReadContext
@@ -98,7 +98,7 @@ class _Rewrite:
 
 
 def rewritten_files(spark: "SparkSession | None", state: TargetState, positions: Positions) -> list[CommitMessage]:
-    """Write files anew without these rows. On an error nothing of what was written stays."""
+    """Rewrite files without these rows. On an error nothing of what was written stays."""
     table = state.table
     if state.snapshot is None:
         return []

@@ -66,7 +66,7 @@ def merge(
     frame = chosen.select(kind.alias(KIND), *columns, *places, *old).persist()
     try:
         with ended_with_caller(frame.sparkSession):
-            # Deleting a row twice is no contradiction.
+            # Deleting a row twice is not a contradiction.
             if [c.action for c in clauses if c.when == "matched"] != ["delete"]:
                 _check_once(table, frame, [f"_paimon_key_{n}" for n in range(len(keys))])
             found = {row[0]: row[1] for row in frame.groupBy(KIND).count().collect()}

@@ -1,9 +1,9 @@
 """What deleting, updating and merging rows of tables without a primary key have in common.
 
 Rows to delete are found with the data file that they lie in and their number in it. With deletion vectors these numbers
-are added to the vectors of the files; without, the files are written anew without these rows. New versions of rows are
+are added to the vectors of the files; without, the files are rewritten without these rows. New versions of rows are
 appended, and one OVERWRITE snapshot publishes both. When another writer deletes rows of the same files or replaces them
-meanwhile, all is planned anew on the new state. Source: data sections 7.4 and 10.2.
+meanwhile, all is planned again on the new state. Source: data sections 7.4 and 10.2.
 """
 
 import pickle
@@ -66,7 +66,7 @@ class RowChangeReport:
 
     Attributes:
         method: ``truncate`` (whole partitions, metadata alone), ``deletion_vectors``, ``copy_on_write`` (files written
-            anew without the rows) or ``records`` (changes written to a table with a primary key).
+            again without the rows) or ``records`` (changes written to a table with a primary key).
         snapshot_ids: made by it, none if no row was concerned.
         deleted_rows, updated_rows, inserted_rows: of the table; of a truncation rows of the files, those included that
             were deleted before.

@@ -51,7 +51,7 @@ def update(
         spark: evaluates assignments and conditions, its tasks do the work; None = this process, which knows literals
             and other columns as new values, and conditions as `PredicateError` says.
         assignments: column to new value: SQL text in Spark's dialect (``"price * 2"``, ``"'text'"``, ``"NULL"``), or a
-            value of Python that is no text. All are of the row as it was before.
+            value of Python that is not a text. All are of the row as it was before.
         where: a condition; rows for which it is null stay as they are. None = all rows.
     Raises: PredicateError, DataError, UnsupportedError: the table's merge engine does not take updates; ConflictError:
         other writers kept changing the same files; CommitError.

@@ -63,7 +63,7 @@ def refuse(array: pa.Array, wrong: pa.Array, target: Any) -> None:
     if pc.any(wrong).as_py():
         value = array.filter(wrong)[0].as_py()
         raise DataError(
-            f"'{value}' is no value of type {target}",
+            f"'{value}' is not a value of type {target}",
             "cast",
             "Give the column its former type, or leave it out of the read.",
         )

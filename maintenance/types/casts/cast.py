@@ -72,7 +72,7 @@ def cast(column: pa.ChunkedArray, source: DataType, target: DataType, zone: str 
     """A column in another type, as Paimon casts its values; rows of a nested type are matched by field id.
 
     Args: `column`: natural Arrow type of `source`; `zone`: name of the time zone of TIMESTAMP_LTZ's wall clock.
-    Raises: DataError: a text or bytes that are no value of the target; UnsupportedError: no such cast.
+    Raises: DataError: a text or bytes that are not a value of the target; UnsupportedError: no such cast.
     """
     if source.as_nullable() == target.as_nullable():
         return column

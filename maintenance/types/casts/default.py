@@ -10,13 +10,13 @@ from maintenance.types.data_type import DataType
 def default_value(text: str, data_type: DataType, zone: str) -> pa.Scalar:
     """The text, without the quotes around it, as the type has it.
 
-    Raises: SchemaError: it is no value of the type, or the type has no default values.
+    Raises: SchemaError: it is not a value of the type, or the type has no default values.
     """
     where = f"default value `{text}`"
     is_quoted = text.startswith("'") and text.endswith("'")
     try:
         if text == "'":
-            raise DataError("one quote alone is no text", "cast", "Close it.")
+            raise DataError("one quote alone is not a text", "cast", "Close it.")
         return array_of_text(text[1:-1] if is_quoted else text, data_type, zone)[0]
     except (DataError, UnsupportedError) as error:
         raise SchemaError(error.found, where, "Give a text that can be cast to the type.") from error

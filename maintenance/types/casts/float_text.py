@@ -67,7 +67,7 @@ def _with_integers(plain: pa.Array, array: pa.Array) -> pa.Array:
 
 
 def _scientific(texts: pa.Array) -> pa.Array:
-    """``0.000015`` and ``1.5e-05`` as ``1.5E-5``. Null where a text is no finite number."""
+    """``0.000015`` and ``1.5e-05`` as ``1.5E-5``. Null where a text is not a finite number."""
     parts = pc.extract_regex(texts, _PARTS)
     sign, whole, fraction, exponent = (pc.struct_field(parts, i) for i in range(4))
     digits = pc.binary_join_element_wise(whole, fraction, "")

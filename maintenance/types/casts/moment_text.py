@@ -129,7 +129,7 @@ def text_to_time(array: pa.Array, source: DataType, target: DataType, zone: str)
 
 
 def _rounded_millis(fraction: pa.Array) -> np.ndarray:
-    """Up to three digits, the fourth rounds; what is no digit counts as 0. Source: `DateTimeUtils.parseFraction`."""
+    """Up to three digits, the fourth rounds; what is not a digit counts as 0. Source: `DateTimeUtils.parseFraction`."""
     digits = pc.replace_substring_regex(pc.utf8_trim_whitespace(fraction), r"[^0-9]", "0").fill_null("")
     padded = pc.utf8_rpad(pc.utf8_slice_codeunits(digits, 0, 4), 4, "0")
     value = np.asarray(padded.cast(pa.int32()).to_numpy(zero_copy_only=False)).astype(np.int64)

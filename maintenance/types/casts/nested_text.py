@@ -39,7 +39,7 @@ def array_of_text(text: str | None, data_type: DataType, zone: str) -> pa.Array:
     if data_type.root == "MAP" and stripped.upper() == "NULL":
         return pa.nulls(1, wanted)
     if form is None:
-        raise DataError(f"'{text}' is no value of type {data_type}", "cast", "Write it as [a, b] or {a, b}.")
+        raise DataError(f"'{text}' is not a value of type {data_type}", "cast", "Write it as [a, b] or {a, b}.")
     content = (form[1] if form[1] is not None else form[2]).strip()
     if data_type.root == "ARRAY":
         elements = _joined(
@@ -63,7 +63,7 @@ def _map(content: str, is_call: bool, data_type: DataType, zone: str) -> pa.Arra
         found = [_ENTRY.fullmatch(entry) for entry in entries]
         pairs = [(entry[1], entry[2]) for entry in found if entry is not None]
     if len(pairs) != (len(entries) // 2 if is_call else len(entries)) or (is_call and len(entries) % 2):
-        raise DataError(f"'{content}' is no list of entries", "cast", "Write entries as k -> v.")
+        raise DataError(f"'{content}' is not a list of entries", "cast", "Write entries as k -> v.")
     latest = dict(pairs)
     if "null" in latest:
         raise DataError(f"'{content}' has a key that is null", "cast", "Leave it out.")
@@ -85,7 +85,7 @@ def _joined(arrays: list[pa.Array], data_type: DataType) -> pa.Array:
 
 def _atom(text: str, data_type: DataType, zone: str) -> pa.Array:
     if not is_castable(STRING, data_type):
-        raise UnsupportedError(f"a text is no value of type {data_type}", "cast", "Leave the default out.")
+        raise UnsupportedError(f"a text is not a value of type {data_type}", "cast", "Leave the default out.")
     return cast(pa.chunked_array([pa.array([text], pa.string())]), STRING, data_type, zone).combine_chunks()
 
 

@@ -1,4 +1,4 @@
-"""Numbers out of texts, as Java reads them. A text that is no number raises DataError. Source: `BinaryStringUtils`."""
+"""Texts to numbers, as Java reads them. A text that is not a number raises DataError. Source: `BinaryStringUtils`."""
 
 import decimal
 
@@ -63,7 +63,7 @@ def to_decimal(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
 def decimals_of_texts(array: pa.Array, target: DataType) -> pa.Array:
     """Decimals of texts, rounded half away from zero; null where the precision does not suffice.
 
-    Raises: DataError: a text is no number. Source: Java `Decimal.fromBigDecimal`.
+    Raises: DataError: a text is not a number. Source: Java `Decimal.fromBigDecimal`.
     """
     parts = pc.extract_regex(array, _DECIMAL)
     sign, whole, fraction, exponent = (pc.struct_field(parts, i) for i in range(4))

@@ -55,7 +55,7 @@ def test_threads(tmp_path: Path) -> None:
 
 def test_processes_and_compactions_between_them(tmp_path: Path) -> None:
     table = create_table(tmp_path, options=OPTIONS)
-    # Forked: importing everything anew in each process takes longer than what is tested.
+    # Forked: importing everything again in each process takes longer than what is tested.
     fork = multiprocessing.get_context("fork")
     writers = [fork.Process(target=write, args=(str(tmp_path), n, 6)) for n in range(3)]
     for writer in writers:

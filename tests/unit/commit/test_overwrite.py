@@ -91,7 +91,7 @@ def test_a_static_partition_is_replaced_also_by_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("overwrite", "said"),
-    [(Overwrite([{"day": "b"}]), "which is not overwritten"), (Overwrite([{"dya": "b"}]), "is no partition")],
+    [(Overwrite([{"day": "b"}]), "which is not overwritten"), (Overwrite([{"dya": "b"}]), "is not a partition")],
 )
 def test_rows_outside_are_refused_and_leave_nothing(tmp_path: Path, overwrite: Overwrite, said: str) -> None:
     table = days_table(tmp_path)

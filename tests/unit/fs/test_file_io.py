@@ -140,7 +140,7 @@ def test_settings_travel(io: FileIO) -> None:
 
 
 def test_folders_are_no_files(tmp_path: Path) -> None:
-    """Java keeps success files of tags in `tag/tag-success-file/`, which is no tag."""
+    """Java keeps success files of tags in `tag/tag-success-file/`, which is not a tag."""
     (tmp_path / "tag-success-file").mkdir()
     (tmp_path / "tag-a").write_bytes(b"{}")
     assert FileIO().list_names(str(tmp_path)) == ["tag-a"]

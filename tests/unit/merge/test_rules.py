@@ -45,14 +45,17 @@ REFUSED = {
         {**AGGREGATION, "aggregation.remove-record-on-delete": "true", "fields.a.ignore-retract": "true"},
         "contradict each other",
     ),
-    "a flag that is none": ({**AGGREGATION, "fields.a.ignore-retract": "yes"}, "'fields.a.ignore-retract' = 'yes'"),
+    "a flag that does not exist": (
+        {**AGGREGATION, "fields.a.ignore-retract": "yes"},
+        "'fields.a.ignore-retract' = 'yes'",
+    ),
     "padding without sequence": ({"sequence.auto-padding": "row-kind-flag"}, "'sequence.auto-padding' without one"),
     "padding of texts": (
         {"sequence.auto-padding": "second-to-micro", "sequence.field": "b"},
         "'sequence.auto-padding' without one",
     ),
     "an unknown padding": ({"sequence.auto-padding": "hours", "sequence.field": "a"}, "expected one of row-kind-flag"),
-    "a default that is no value": ({"fields.a.default-value": "x"}, "'fields.a.default-value' = 'x'"),
+    "a default that is not a value": ({"fields.a.default-value": "x"}, "'fields.a.default-value' = 'x'"),
     "a default of the key": ({"fields.k.default-value": "1"}, "for a column of the key"),
 }
 

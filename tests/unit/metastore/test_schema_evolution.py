@@ -196,7 +196,7 @@ def test_nested_defaults(tmp_path: Path) -> None:
     table = get_table(tmp_path)
     table.write_arrow(pa.table({"id": pa.array([1], pa.int32())}))
     assert table.to_arrow().to_pylist() == [{"id": 1, "m": [("a", 1)], "l": [1, 2], "r": {"x": 7}}]
-    with pytest.raises(SchemaError, match="is no value of type INT"):
+    with pytest.raises(SchemaError, match="is not a value of type INT"):
         open_warehouse(tmp_path).alter_table("db.t", [UpdateColumnDefaultValue("l", "[x]")])
 
 

@@ -122,7 +122,7 @@ def test_compaction_beside_writing_refuses_where_a_stream_compacts(
 ) -> None:
     table = endangered(tmp_path)
     table.write_arrow(keyed({2: "ours"}))
-    assert table.snapshots.latest_id() == 5, "a batch job is over with its commit, so writers may take turns"
+    assert table.snapshots.latest_id() == 5, "a batch job is over with its commit, so writers may alternate"
     foreign_write(table, keyed({3: "c"}), "flink-job")
     assert foreign_compaction(table, "flink-job", identifier=7) == (7,)
     before = table.snapshots.latest_id()
@@ -155,7 +155,7 @@ class Race:
     @property
     def waits(self) -> list[float]:
         """Seconds before what was lost is planned again."""
-        found = (re.search(r"planned anew in ([0-9.]+) s", line) for line in self.losses)
+        found = (re.search(r"planned again in ([0-9.]+) s", line) for line in self.losses)
         return [float(match[1]) for match in found if match]
 
 

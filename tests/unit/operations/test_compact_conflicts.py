@@ -1,4 +1,4 @@
-"""Groups that lose are planned anew, the others stay; what came to nothing is reported as a failure."""
+"""Groups that lose are planned again, the others stay; what came to nothing is reported as a failure."""
 
 from collections.abc import Callable
 from pathlib import Path

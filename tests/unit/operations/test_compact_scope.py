@@ -47,9 +47,9 @@ def test_partitions_by_a_filter(tmp_path: Path) -> None:
 
 def test_a_scope_that_does_not_fit(tmp_path: Path) -> None:
     table = filled(tmp_path)
-    with pytest.raises(OptionError, match="id is no partition column"):
+    with pytest.raises(OptionError, match="id is not a partition column"):
         compact(None, table, where="id = 1")
-    with pytest.raises(OptionError, match="month is no partition column"):
+    with pytest.raises(OptionError, match="month is not a partition column"):
         compact(None, table, partitions=[{"month": "1"}])
     with pytest.raises(OptionError, match="both given"):
         compact(None, table, where="day = 1", partitions=[{"day": "1"}])

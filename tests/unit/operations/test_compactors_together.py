@@ -28,7 +28,7 @@ TABLES: dict[str, dict[str, str]] = {
 
 @dataclass
 class Told:
-    """What a compactor reported. `retries`: lines about groups that were planned anew."""
+    """What a compactor reported. `retries`: lines about groups that were planned again."""
 
     reports: list[CompactReport] = field(default_factory=list)
     retries: int = 0
@@ -39,7 +39,7 @@ def compactor(warehouse: str, start: Barrier, stop: Event, results: Any) -> None
     told, waits = Told(), [start]
 
     def listen(line: str) -> None:
-        told.retries += "planned anew" in line
+        told.retries += "planned again" in line
         if waits and "groups to compact" in line:
             waits.pop().wait(120)
 

@@ -94,7 +94,7 @@ def made(folder: str, keys: tuple[str, ...], choices: list[dict[str, str]]) -> T
 
 
 class ModesMachine(RuleBasedStateMachine):
-    """One table, its model, and a handle that is never opened anew."""
+    """One table, its model, and a handle that is never opened again."""
 
     @initialize(
         mode=st.sampled_from([*MODES]),

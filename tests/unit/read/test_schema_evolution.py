@@ -276,7 +276,7 @@ def test_what_cannot_be_cast_names_file_column_and_value(tmp_path: Path) -> None
     table = create_table(tmp_path, (("id", "INT"), ("t", "STRING")), ())
     table.write_arrow(pa.table({"id": pa.array([1, 2], pa.int32()), "t": ["7", "seven"]}))
     open_warehouse(tmp_path).alter_table("db.t", [UpdateColumnType("t", "INT")])
-    with pytest.raises(DataError, match=r"'seven' is no value of type INT .*data-.*column 't', which was STRING"):
+    with pytest.raises(DataError, match=r"'seven' is not a value of type INT .*data-.*column 't', which was STRING"):
         get_table(tmp_path).to_arrow()
     open_warehouse(tmp_path).alter_table("db.t", [UpdateColumnType("t", "STRING")])
     assert get_table(tmp_path).to_arrow()["t"].to_pylist() == ["7", "seven"]

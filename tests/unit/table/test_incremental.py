@@ -57,7 +57,7 @@ def test_difference(table: Table) -> None:
     expected = [("+I", 1, "A"), ("+I", 4, "d"), ("-D", 2, "B"), ("-D", 3, "c")]
     assert log(table, "first,last") == expected
     assert log(table, "1,4", "diff") == expected
-    assert log(table, "2,3", "diff") == []  # the compaction dropped a deletion, which is no row that goes
+    assert log(table, "2,3", "diff") == []  # the compaction dropped a deletion, which is not a row that goes
     rows = table.to_arrow(options={"incremental-between": "first,last"}).to_pylist()
     assert sorted(row["id"] for row in rows) == [1, 4]
 

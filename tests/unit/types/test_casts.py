@@ -149,7 +149,7 @@ def test_texts_of_nested_values() -> None:
 
 
 def test_refused() -> None:
-    with pytest.raises(DataError, match="'x' is no value of type INT"):
+    with pytest.raises(DataError, match="'x' is not a value of type INT"):
         cast_values(["1", "x"], "STRING", "INT")
     with pytest.raises(DataError, match="not UTF-8"):
         cast_values([b"\xff"], "BYTES", "STRING")

@@ -52,7 +52,7 @@ def test_maps_hide_nothing(start: int) -> None:
 
 @pytest.mark.parametrize("start", range(3))
 def test_rows_hide_nothing(start: int) -> None:
-    """A null row hides a text that is no number, and a null of a NOT NULL field."""
+    """A null row hides a text that is not a number, and a null of a NOT NULL field."""
     texts = pa.array(["1", "hidden", "3"])
     inner = pa.StructArray.from_arrays([pa.array([None, None, "9"]), listed(1)], names=["x", "l"])
     whole = pa.StructArray.from_arrays(

@@ -148,7 +148,7 @@ def test_what_failed_counts_no_more_once_it_is_planned_again(tmp_path: Path) -> 
         broken.enter_context(truncated(table, units[0][0]))
 
         def listen(line: str) -> None:
-            if "planned anew" in line:
+            if "planned again" in line:
                 broken.close()
             elif not others and "groups rewritten" in line:
                 others.append(compact(None, table, only=lambda unit: tuple(unit.input_files) == units[-1]))
