@@ -35,7 +35,8 @@ from assets.project.yaml_file import parse_yaml
 from maintenance.operations.history import HISTORY_TABLE
 from maintenance.types.data_type import DataField
 
-FOLDER = Path(__file__).resolve().parent.parent
+# The checkout: where dagster.yaml, workspace.yaml and demo/ lie.
+FOLDER = Path(__file__).resolve().parents[2]
 LOCAL_MASTER = "local[*]"
 # A scheme and what is absolute in it: file:/data and file:///data, s3://bucket.
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")

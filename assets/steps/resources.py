@@ -30,7 +30,7 @@ from maintenance.metastore.filesystem import FilesystemCatalog
 from maintenance.metastore.identifier import Identifier
 from maintenance.table.table import Table
 
-_LOG4J = Path(__file__).resolve().parent / "log4j2.properties"
+LOG4J = Path(__file__).resolve().with_name("log4j2.properties")
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 # A run's own UI takes any free port: many runs may be at work.
 _OWN_DEFAULTS = {"spark.ui.enabled": "true", "spark.ui.port": "0"}
@@ -172,7 +172,7 @@ class Spark(dg.ConfigurableResource):
                 raise InfrastructureError("no Spark Connect server answers", self.remote.partition("/;")[0], fix)
             return _session_of(self.master, self.remote, options)
         config = {**_OWN_DEFAULTS, **options}
-        config[_JAVA_OPTIONS] = f"-Dlog4j2.configurationFile={_LOG4J.as_uri()} {options.get(_JAVA_OPTIONS, '')}".strip()
+        config[_JAVA_OPTIONS] = f"-Dlog4j2.configurationFile={LOG4J.as_uri()} {options.get(_JAVA_OPTIONS, '')}".strip()
         return _session_of(self.master, None, config)
 
     def _shared(self) -> Any:

@@ -6,6 +6,7 @@ import pytest
 from assets import keys
 from assets.project.config import FOLDER, Project
 from assets.project.config import project_of_environment as shipped_project
+from assets.steps.resources import LOG4J
 from definitions import build_definitions
 
 
@@ -23,6 +24,11 @@ def test_the_shipped_tables_load() -> None:
     beside = {f"demo/flights/{name}" for name in ("partitions", "compaction", "changelog")}
     assert keys_found == tables | landings | beside | {"maintenance/fleet"}
     assert shipped_project().warehouse == str(FOLDER / "warehouse")
+
+
+def test_files_that_are_not_python_are_where_the_code_looks_for_them() -> None:
+    assert (FOLDER / "dagster.yaml").is_file()
+    assert LOG4J.is_file(), "without it Spark's own lines fill the run's log"
 
 
 def test_each_table_has_its_jobs(definitions: dg.Definitions) -> None:
