@@ -196,14 +196,19 @@ def _nodes(keys: Sequence[tuple[bytes, int]], depth: int) -> Iterator[bytes]:
     prefix = keys[0][0][depth:end]
     starts = [i for i, (key, _) in enumerate(keys) if i == 0 or key[end] != keys[i - 1][0][end]]
     branches = [keys[i][0][end] for i in starts]
-    kind, body = _branching(branches)
+    spans = list(zip(starts, [*starts[1:], len(keys)], strict=True))
+    kind, body = _branching(branches, [min(number for _, number in keys[start:stop]) for start, stop in spans])
     yield _NODE.pack(kind, len(branches), len(prefix)) + prefix + body
-    for start, stop in zip(starts, [*starts[1:], len(keys)], strict=True):
+    for start, stop in spans:
         yield from _nodes(keys[start:stop], end + 1)
 
 
-def _branching(branches: Sequence[int]) -> tuple[int, bytes]:
-    """Type of a node, and the bytes that say which byte leads to which child."""
+def _branching(branches: Sequence[int], ages: Sequence[int]) -> tuple[int, bytes]:
+    """Type of a node, and the bytes that say which byte leads to which child.
+
+    Args: `ages`: the first container below each branch. A node of 48 got its first 16 children in the order of their
+        bytes from the smaller node that it was, and each further child when it was added.
+    """
     if len(branches) <= 4:
         return _NODE4, bytes(branches).ljust(4, b"\x00")[::-1]
     if len(branches) <= 16:
@@ -211,7 +216,8 @@ def _branching(branches: Sequence[int]) -> tuple[int, bytes]:
         return _NODE16, packed[:8][::-1] + packed[8:][::-1]
     if len(branches) <= 48:
         slots = bytearray(b"\xff" * 256)
-        for child, branch in enumerate(branches):
+        by_age = [branch for _, branch in sorted(zip(ages, branches, strict=True))]
+        for child, branch in enumerate([*sorted(by_age[:16]), *by_age[16:]]):
             slots[branch] = child
         return _NODE48, b"".join(bytes(slots[i : i + 8])[::-1] for i in range(0, 256, 8))
     mask = np.zeros(256, np.uint8)
