@@ -15,7 +15,7 @@ LEAST = {
     "update": (8, 6),
     "mark": (15, 10),
     "expire_snapshots": (20, 2),
-    "expire_tags": (10, 2),
+    "expire_tags": (10, 0),  # retired tags are moved, not written
     "expire_both": (35, 2),
     "expire_partitions": (15, 12),
     "rollback": (7, 2),
