@@ -8,15 +8,16 @@ from assets.checks.asset_checks import changelog_check, fsck_check
 from assets.checks.judgements import table_checks
 from assets.pages.catalogue import landing_asset
 from assets.pages.health import fleet_asset
-from assets.pages.partitions import changelog_asset, compaction_asset, state_asset
-from assets.pages.progress import progress_logger
 from assets.project.config import Project, project_of_environment
-from assets.project.discovery import discover
+from assets.resources.catalog import PaimonCatalog
+from assets.resources.spark import spark_of
 from assets.run_launcher.scope import scoped
+from assets.runs.progress import progress_logger
 from assets.steps.many_tables import compact_many_job
-from assets.steps.resources import PaimonCatalog, spark_of
+from assets.steps.partitions import changelog_asset, compaction_asset, state_asset
 from assets.steps.tags import tag_schedules, tags_asset
 from assets.tables import TableSteps, alone, table_asset
+from assets.warehouse.discovery import discover
 from jobs.jobs import (
     audit_job,
     change_rows_job,

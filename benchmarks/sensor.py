@@ -17,7 +17,7 @@ import dagster as dg
 import pyarrow as pa
 
 from assets.project.config import Project
-from assets.steps.resources import PaimonCatalog
+from assets.resources.catalog import PaimonCatalog
 from definitions import build_definitions
 from maintenance.catalog import Schema
 from maintenance.table.table import Table

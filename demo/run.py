@@ -18,7 +18,8 @@ import pyarrow as pa
 
 from assets import keys
 from assets.project.config import FOLDER, Project, load_project
-from assets.steps.resources import PaimonCatalog, spark_of
+from assets.resources.catalog import PaimonCatalog
+from assets.resources.spark import spark_of
 from assets.steps.row_changes import CHANGE_ROWS, STEP
 from definitions import build_definitions
 from demo import correction, flights, routes, weather

@@ -22,9 +22,9 @@ from assets import keys
 from assets.checks.asset_checks import CHANGELOG_HOLDS, FSCK
 from assets.checks.judgements import DESCRIPTIONS
 from assets.project.config import Project, TableConfig
-from assets.project.configuration import CONFIGURATION
 from assets.targets.alert import Alert
 from assets.targets.target import Target
+from assets.warehouse.configuration import CONFIGURATION
 from maintenance.monitor.quarantine import NOTHING_QUARANTINED
 from sensors.routes import Routes, Told, parse_told, told_text
 

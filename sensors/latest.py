@@ -22,7 +22,7 @@ from assets import keys
 from assets.checks.judging import COMMITS_LOOKED_AT
 from assets.pages.metadata import commit_materialization
 from assets.project.config import TableConfig
-from assets.steps.resources import PaimonCatalog
+from assets.resources.catalog import PaimonCatalog
 from maintenance.commit.identity import RUN_PROPERTY
 from maintenance.errors import NotFoundError
 from maintenance.format.metadata.snapshot import Snapshot

@@ -14,9 +14,9 @@ import dagster as dg
 from dagster import DagsterInstance
 
 from assets import keys
-from assets.pages.partitions import key_of, partitions_of, recorded_digest, state_metadata
 from assets.project.config import TableConfig
-from assets.steps.resources import PaimonCatalog
+from assets.resources.catalog import PaimonCatalog
+from assets.steps.partitions import key_of, partitions_of, recorded_digest, state_metadata
 from maintenance.errors import NotFoundError
 from maintenance.operations.partition_states import PartitionState, PartitionStates, partition_states
 from sensors.turns import Trouble, Turns, unread

@@ -20,8 +20,8 @@ from assets.checks.due import is_watched
 from assets.checks.judgements import evaluation
 from assets.checks.judging import look_at
 from assets.project.config import Project, TableConfig, TablePattern
-from assets.project.configuration import configuration
-from assets.steps.resources import PaimonCatalog
+from assets.resources.catalog import PaimonCatalog
+from assets.warehouse.configuration import configuration
 from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.readable import READABLE
 from sensors.turns import AGAIN_SECONDS, Turns, pause

@@ -7,8 +7,9 @@ import dagster as dg
 from assets import keys
 from assets.project.config import TableConfig
 from assets.project.step_config import AuditConfig, FsckConfig
-from assets.steps.failures import told_as_failure
-from assets.steps.resources import PaimonCatalog, Spark
+from assets.resources.catalog import PaimonCatalog
+from assets.resources.spark import Spark
+from assets.runs.failures import told_as_failure
 from maintenance.operations.checks.audit_changelog import AuditReport, audit_changelog
 from maintenance.operations.checks.faults import Fault, FaultKind
 from maintenance.operations.checks.fsck import FsckReport, fsck

@@ -10,9 +10,9 @@ from assets import keys
 from assets.checks.due import NOTHING_DUE, is_watched, location_of
 from assets.checks.judging import look_at
 from assets.project.config import TableConfig
-from assets.project.configuration import CONFIGURATION
-from assets.steps.failures import told_as_failure
-from assets.steps.resources import PaimonCatalog
+from assets.resources.catalog import PaimonCatalog
+from assets.runs.failures import told_as_failure
+from assets.warehouse.configuration import CONFIGURATION
 from maintenance.monitor.backlog import CHANGELOG_LAG, LEVEL0_BACKLOG, SMALL_FILES
 from maintenance.monitor.chain import SNAPSHOT_CHAIN_INTACT
 from maintenance.monitor.freshness import FRESHNESS

@@ -10,9 +10,9 @@ from datetime import datetime
 
 from assets.checks.due import nothing_due
 from assets.project.config import TableConfig
-from assets.project.holdings import no_table, read_holdings
-from assets.steps.failures import NO_STATE
-from assets.steps.resources import PaimonCatalog
+from assets.resources.catalog import PaimonCatalog
+from assets.runs.failures import NO_STATE
+from assets.warehouse.holdings import no_table, read_holdings
 from maintenance.errors import CorruptFileError, ErrorClass, NotFoundError
 from maintenance.monitor.backlog import CHANGELOG_LAG, LEVEL0_BACKLOG, SMALL_FILES, judge_backlog
 from maintenance.monitor.census import take_census

@@ -1,1 +1,1 @@
-"""What Dagster shows of a table: its page, numbers, health, partitions."""
+"""What Dagster shows of a table: its page, numbers, health."""

@@ -12,8 +12,8 @@ from assets.checks.due import NOTHING_DUE, is_watched, location_of
 from assets.checks.judgements import check_result
 from assets.checks.judging import look_at
 from assets.project.config import Project, TableConfig
-from assets.project.configuration import check_spec, configuration
-from assets.steps.resources import PaimonCatalog
+from assets.resources.catalog import PaimonCatalog
+from assets.warehouse.configuration import check_spec, configuration
 from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.readable import READABLE
 from maintenance.operations.history import read_history

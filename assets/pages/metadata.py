@@ -10,7 +10,7 @@ import dagster as dg
 from assets import keys
 from assets.pages.catalogue import STORAGE_KIND, column_lineage
 from assets.project.config import TableConfig
-from assets.steps.account import BEFORE, steps_of
+from assets.runs.account import BEFORE, steps_of
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.table.shape import TableShape
 from maintenance.table.table import Table

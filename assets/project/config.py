@@ -16,7 +16,7 @@ from typing import Any
 
 from pydantic import Field, InstanceOf, field_validator, model_validator
 
-from assets.project.entry import Entry
+from assets.entry import Entry
 from assets.project.policies import (
     Alerts,
     ChecksPolicy,

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 from dagster._utils.schedules import is_valid_cron_string
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from assets.project.entry import Entry
+from assets.entry import Entry
 from assets.targets.registry import AlertTarget
 from maintenance.errors import PaimonError
 from maintenance.monitor.backlog import BacklogLimits

@@ -1,1 +1,1 @@
-"""The steps of a run, one op per operation, and how they fail, plan and keep account."""
+"""The steps of a run, one op per operation, their plans, and the assets over partitions and periods."""

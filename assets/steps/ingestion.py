@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 
 from assets.project.config import Landing, TableConfig
 from assets.project.step_config import IngestConfig
-from assets.steps.landing import LandedBatch, committed_identifier, landed_batches, still_to_commit
 from maintenance.errors import DataError, OptionError
 from maintenance.fs.file_io import FileIO
 from maintenance.operations.ingestion.ingest import IngestReport, ingest
+from maintenance.operations.ingestion.landing import LandedBatch, committed_identifier, landed_batches, still_to_commit
 from maintenance.operations.plans.stored_plan import PlannedGroup, StoredPlan, check_plan, refuse
 from maintenance.table.table import Table
 

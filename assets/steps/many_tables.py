@@ -15,11 +15,12 @@ from assets import keys
 from assets.pages.metadata import report_numbers, shape_numbers
 from assets.project.config import TableConfig
 from assets.project.step_config import CompactManyConfig
-from assets.steps.account import BEFORE
-from assets.steps.failures import group_error, parts_failed, told_as_failure, worst_part
-from assets.steps.history import keep_account
+from assets.resources.catalog import PaimonCatalog
+from assets.resources.spark import Spark
+from assets.runs.account import BEFORE
+from assets.runs.failures import group_error, parts_failed, told_as_failure, worst_part
+from assets.runs.history import keep_account
 from assets.steps.plans import kept_plan, planned
-from assets.steps.resources import PaimonCatalog, Spark
 from maintenance.errors import OptionError, PaimonError
 from maintenance.operations.compaction.report import CompactReport
 from maintenance.operations.databases.compact_database import (

@@ -38,12 +38,13 @@ from assets.project.step_config import (
     TagConfig,
     chosen_plan,
 )
-from assets.steps.account import BEFORE, Account, after_dry_step, is_dry, steps_of
-from assets.steps.failures import check_groups, refuse_if_cancelled, told_as_failure
-from assets.steps.history import keep_account, keep_failure
+from assets.resources.catalog import PaimonCatalog
+from assets.resources.spark import Spark
+from assets.runs.account import BEFORE, Account, after_dry_step, is_dry, steps_of
+from assets.runs.failures import check_groups, refuse_if_cancelled, told_as_failure
+from assets.runs.history import keep_account, keep_failure
 from assets.steps.ingestion import apply_ingest, ingest_landed, plan_ingest
 from assets.steps.plans import found_plan, kept_plan, planned
-from assets.steps.resources import PaimonCatalog, Spark
 from assets.steps.tags import last_period
 from maintenance.errors import NotFoundError, OptionError
 from maintenance.operations.compaction.compact import checked_scope, compact

@@ -5,7 +5,7 @@ from typing import Any
 import dagster as dg
 
 from assets.project.step_config import chosen_plan
-from assets.steps.resources import PaimonCatalog
+from assets.resources.catalog import PaimonCatalog
 from maintenance.errors import PaimonError
 from maintenance.fs.file_io import FileIO
 from maintenance.operations.history import estimated_seconds, read_history

@@ -20,10 +20,11 @@ from assets.pages.metadata import (
     warn_of_finding,
 )
 from assets.project.config import TableConfig
-from assets.steps.account import BEFORE
-from assets.steps.failures import told_as_failure
-from assets.steps.history import keep_account
-from assets.steps.resources import PaimonCatalog, Spark
+from assets.resources.catalog import PaimonCatalog
+from assets.resources.spark import Spark
+from assets.runs.account import BEFORE
+from assets.runs.failures import told_as_failure
+from assets.runs.history import keep_account
 from maintenance.errors import NotFoundError, OptionError
 from maintenance.operations.rows.delete import delete
 from maintenance.operations.rows.row_changes import RowChangeReport

@@ -17,9 +17,9 @@ from assets import keys
 from assets.pages.metadata import report_numbers
 from assets.project.config import TableConfig
 from assets.project.policies import TagPolicy
-from assets.steps.failures import told_as_failure
-from assets.steps.history import keep_account, keep_failure
-from assets.steps.resources import PaimonCatalog
+from assets.resources.catalog import PaimonCatalog
+from assets.runs.failures import told_as_failure
+from assets.runs.history import keep_account, keep_failure
 from maintenance.operations.refs.period_tags import Period, tag_period
 from maintenance.table.shape import table_shape
 

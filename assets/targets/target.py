@@ -1,6 +1,6 @@
 """What every kind of alert target has."""
 
-from assets.project.entry import Entry
+from assets.entry import Entry
 from assets.targets.alert import Alert
 
 

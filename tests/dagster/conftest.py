@@ -23,7 +23,7 @@ from dagster._core.scheduler.instigation import InstigatorState, InstigatorStatu
 from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
 
 from assets.project.config import Project, load_project
-from assets.steps.resources import PaimonCatalog
+from assets.resources.catalog import PaimonCatalog
 from definitions import build_definitions
 
 TABLES = """

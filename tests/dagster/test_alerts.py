@@ -12,7 +12,7 @@ from dagster._core.scheduler.instigation import InstigatorStatus
 
 from assets.project.config import Project, load_project
 from assets.project.policies import Alerts
-from assets.steps.resources import PaimonCatalog
+from assets.resources.catalog import PaimonCatalog
 from assets.targets.alert import Alert
 from assets.targets.webhook import Webhook
 from definitions import build_definitions

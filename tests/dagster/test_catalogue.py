@@ -10,7 +10,7 @@ import pytest
 from assets import keys
 from assets.pages.metadata import commit_materialization
 from assets.project.config import Project, load_project
-from assets.steps.resources import PaimonCatalog
+from assets.resources.catalog import PaimonCatalog
 from definitions import build_definitions
 from maintenance.catalog import AddColumn, Schema
 from maintenance.errors import OptionError

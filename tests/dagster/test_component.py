@@ -10,7 +10,7 @@ from dagster.components.testing import create_defs_folder_sandbox
 
 from assets import keys
 from assets.project.config import Project
-from assets.steps.resources import PaimonCatalog
+from assets.resources.catalog import PaimonCatalog
 from components import PaimonTables
 from maintenance.errors import OptionError
 

@@ -8,10 +8,10 @@ import pytest
 
 from assets import keys
 from assets.project.config import Project, load_project
-from assets.project.configuration import CONFIGURATION
 from assets.project.policies import Alerts
-from assets.steps.resources import PaimonCatalog
+from assets.resources.catalog import PaimonCatalog
 from assets.targets.webhook import Webhook
+from assets.warehouse.configuration import CONFIGURATION
 from definitions import build_definitions
 from maintenance.catalog import Schema
 from maintenance.monitor.readable import READABLE

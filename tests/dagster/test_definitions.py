@@ -6,7 +6,7 @@ import pytest
 from assets import keys
 from assets.project.config import FOLDER, Project
 from assets.project.config import project_of_environment as shipped_project
-from assets.steps.resources import LOG4J
+from assets.resources.spark import LOG4J
 from definitions import build_definitions
 
 

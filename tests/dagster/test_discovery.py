@@ -6,8 +6,8 @@ import dagster as dg
 import pytest
 
 from assets.project.config import Project, load_project
-from assets.project.discovery import discover
-from assets.steps.resources import PaimonCatalog
+from assets.resources.catalog import PaimonCatalog
+from assets.warehouse.discovery import discover
 from definitions import build_definitions
 from maintenance.errors import OptionError
 

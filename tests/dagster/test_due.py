@@ -10,7 +10,7 @@ from assets import keys
 from assets.checks.due import NOTHING_DUE, is_watched
 from assets.project.config import Project
 from assets.project.policies import CompactionPolicy
-from assets.steps.resources import PaimonCatalog
+from assets.resources.catalog import PaimonCatalog
 from definitions import build_definitions
 from tests.dagster.conftest import evaluate, state_of, switch_on
 from tests.dagster.test_radar import reported

@@ -20,9 +20,9 @@ import pyarrow as pa
 import pytest
 
 from assets.project.config import Project
-from assets.steps import failures
-from assets.steps.failures import AGAIN, Again, parts_failed
-from assets.steps.resources import PaimonCatalog
+from assets.resources.catalog import PaimonCatalog
+from assets.runs import failures
+from assets.runs.failures import AGAIN, Again, parts_failed
 from definitions import build_definitions
 from maintenance.errors import ConflictError, CorruptFileError, ErrorClass, InfrastructureError
 from maintenance.operations.compaction.compact import compact
@@ -42,7 +42,7 @@ import dagster as dg
 import pyarrow as pa
 from pyspark import SparkContext
 
-from assets.steps import failures
+from assets.runs import failures
 from assets.project.config import load_project
 from tests.dagster.test_failures import Meddler, instance_with_meddler, launch, written
 

@@ -10,7 +10,7 @@ import pytest
 
 from assets.project.config import Project, TableConfig
 from assets.project.policies import Alerts
-from assets.steps.resources import PaimonCatalog
+from assets.resources.catalog import PaimonCatalog
 from assets.targets.webhook import Webhook
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from assets.keys import FLEET
 from assets.project.config import Project
-from assets.steps.resources import PaimonCatalog
+from assets.resources.catalog import PaimonCatalog
 from definitions import build_definitions
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from assets import keys
 from assets.project.config import Project
-from assets.steps.resources import PaimonCatalog
+from assets.resources.catalog import PaimonCatalog
 from definitions import build_definitions
 from maintenance.catalog import SetOption
 from maintenance.format.metadata.snapshot import CommitKind

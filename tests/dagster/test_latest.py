@@ -12,7 +12,7 @@ import pytest
 from assets import keys
 from assets.project.config import Project
 from assets.project.policies import CompactionPolicy
-from assets.steps.resources import PaimonCatalog
+from assets.resources.catalog import PaimonCatalog
 from definitions import build_definitions
 from maintenance.operations.compaction.compact import compact
 from maintenance.table.table import Table

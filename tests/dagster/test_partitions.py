@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assets import keys
-from assets.pages.partitions import key_of, spec_of
 from assets.project.config import Project, load_project
 from assets.project.policies import PartitionsPolicy
-from assets.steps.resources import PaimonCatalog
+from assets.resources.catalog import PaimonCatalog
+from assets.steps.partitions import key_of, spec_of
 from definitions import build_definitions
 from maintenance.operations.compaction.produce_changelog import produce_changelog
 from maintenance.table.table import Table

@@ -9,7 +9,7 @@ import pytest
 
 from assets.project.config import Project
 from assets.project.policies import IndexColumns
-from assets.steps.resources import PaimonCatalog
+from assets.resources.catalog import PaimonCatalog
 from definitions import build_definitions
 from maintenance.table.table import Table
 from tests.dagster.conftest import land

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 
 from assets import keys
-from assets.pages.partitions import key_of
 from assets.project.config import Project, load_project
-from assets.steps.resources import PaimonCatalog
+from assets.resources.catalog import PaimonCatalog
+from assets.steps.partitions import key_of
 from definitions import build_definitions
 from maintenance.table.table import Table
 

@@ -15,7 +15,7 @@ from assets import keys
 from assets.checks.judgements import DESCRIPTIONS
 from assets.project.config import Project
 from assets.project.policies import Alerts
-from assets.steps.resources import PaimonCatalog
+from assets.resources.catalog import PaimonCatalog
 from assets.targets.alert import Alert, from_environment
 from assets.targets.email import Email
 from assets.targets.webhook import Webhook, slack_blocks

@@ -12,7 +12,7 @@ import pytest
 from assets import keys
 from assets.project.config import Project, load_project
 from assets.project.policies import TagPolicy
-from assets.steps.resources import PaimonCatalog
+from assets.resources.catalog import PaimonCatalog
 from assets.steps.tags import period_of, periods_of
 from definitions import build_definitions
 from maintenance.errors import OptionError

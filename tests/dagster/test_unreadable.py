@@ -13,7 +13,7 @@ from dagster._core.storage.asset_check_execution_record import AssetCheckExecuti
 from assets import keys
 from assets.project.config import Project, load_project
 from assets.project.policies import Alerts
-from assets.steps.resources import PaimonCatalog
+from assets.resources.catalog import PaimonCatalog
 from assets.targets.webhook import Webhook
 from definitions import build_definitions
 from maintenance.monitor.readable import READABLE

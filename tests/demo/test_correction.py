@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from assets.project.config import project_of_environment as project
-from assets.steps.resources import PaimonCatalog
+from assets.resources.catalog import PaimonCatalog
 from demo import correction, routes, weather
 from demo.report import Corrected, correction_report
 from demo.run import INDEX_QUERIES, WEATHER, index_report

@@ -19,7 +19,7 @@ import dagster as dg
 
 from assets import keys
 from assets.project.config import FOLDER, Project
-from assets.steps.resources import PaimonCatalog
+from assets.resources.catalog import PaimonCatalog
 from maintenance.errors import PaimonError
 from maintenance.operations.checks.fsck import fsck
 from maintenance.spark.connect_server import connect_server

@@ -21,7 +21,7 @@ import pyspark
 import pytest
 
 from assets.project.config import Project, load_project
-from assets.steps.resources import PaimonCatalog
+from assets.resources.catalog import PaimonCatalog
 from maintenance.spark.connect_server import connect_server
 from tests.tables import data_files, files_on_disk
 

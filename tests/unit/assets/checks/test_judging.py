@@ -9,7 +9,7 @@ import pytest
 from assets.checks.judgements import DESCRIPTIONS
 from assets.checks.judging import look_at
 from assets.project.config import TableConfig
-from assets.steps.resources import PaimonCatalog
+from assets.resources.catalog import PaimonCatalog
 from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.readable import READABLE
 from maintenance.operations.refs.create_tag import create_tag

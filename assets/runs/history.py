@@ -6,8 +6,8 @@ from typing import Any
 
 import dagster as dg
 
-from assets.steps.account import BEFORE, steps_of
-from assets.steps.resources import PaimonCatalog
+from assets.resources.catalog import PaimonCatalog
+from assets.runs.account import BEFORE, steps_of
 from maintenance.operations.history import FAILED, HistoryEntry, write_history
 from maintenance.table.shape import TableShape
 

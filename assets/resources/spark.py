@@ -1,6 +1,6 @@
-"""What ops and sensors share: the Paimon catalog and the Spark session.
+"""The Spark session that the steps of a run share.
 
-Spark: `master` starts a Spark of the run's own, on this machine or on a standalone cluster (``spark://``); `remote` is
+`master` starts a Spark of the run's own, on this machine or on a standalone cluster (``spark://``); `remote` is
 a Spark Connect server. Where neither is said and the parent of all runs (`make ui`) has started a server, runs use
 that; a run whose settings that server cannot take, or that does not find it, starts its own Spark and says so.
 """
@@ -15,96 +15,17 @@ import dagster as dg
 from pydantic import Field, PrivateAttr
 
 from assets import keys
-from assets.project.config import LOCAL_MASTER, SPARK_ACTIONS, Project, TableConfig
-from maintenance.catalog import Catalog, Schema, open_catalog
+from assets.project.config import LOCAL_MASTER, SPARK_ACTIONS, Project
 from maintenance.errors import (
-    CorruptFileError,
     InfrastructureError,
-    MissingFileError,
-    NotFoundError,
     OptionError,
-    SchemaError,
 )
-from maintenance.fs.file_io import FileIO
-from maintenance.metastore.filesystem import FilesystemCatalog
-from maintenance.metastore.identifier import Identifier
-from maintenance.table.table import Table
 
 LOG4J = Path(__file__).resolve().with_name("log4j2.properties")
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 # A run's own UI takes any free port: many runs may be at work.
 _OWN_DEFAULTS = {"spark.ui.enabled": "true", "spark.ui.port": "0"}
 _CACHED: dict[tuple[str, str | None, tuple[tuple[str, str], ...]], Any] = {}
-
-
-class PaimonCatalog(dg.ConfigurableResource):
-    """The catalog that holds the tables."""
-
-    warehouse: str = Field(description="Root path or URI, for example s3://lake/warehouse.")
-    options: dict[str, str] = Field(default={}, description="More of Paimon's catalog options.")
-    history: str | None = Field(
-        default=None, description="Name of the table, in each database, that keeps the history."
-    )
-
-    def history_of(self, identifier: str) -> str | None:
-        """The history table for what is done to a table; None if none is kept, as for the history table itself."""
-        database, _, name = identifier.partition(".")
-        return None if self.history in (None, name) else f"{database}.{self.history}"
-
-    def open(self) -> Catalog:
-        """The catalog itself."""
-        return open_catalog({"warehouse": self.warehouse, **self.options})
-
-    def get_table(self, identifier: str) -> Table:
-        """The table as it is now. Raises NotFoundError; SchemaError for one of Paimon's system tables."""
-        table = self.open().get_table(identifier)
-        if not isinstance(table, Table):
-            raise SchemaError(f"'{identifier}' is a system table", self.warehouse, "Name the table itself.")
-        return table
-
-    def get_or_none(self, identifier: str) -> tuple[FileIO, Table | None]:
-        """The table, None if it does not exist; and what reads the warehouse in any case."""
-        try:
-            table = self.get_table(identifier)
-        except MissingFileError:
-            raise
-        except NotFoundError:
-            return self.file_io(), None
-        return table.file_io, table
-
-    def file_io(self) -> FileIO:
-        """What reads and writes the warehouse."""
-        return FileIO.of(self.options)
-
-    def place_of(self, identifier: str) -> tuple[FileIO, str]:
-        """Where a table lies, one that is too damaged to be opened, too. Raises: NotFoundError."""
-        catalog = self.open()
-        try:
-            table = self.get_table(identifier)
-        except (CorruptFileError, MissingFileError):
-            if isinstance(catalog, FilesystemCatalog):
-                return catalog.file_io, catalog.location(Identifier.parse(identifier))
-            raise
-        return table.file_io, table.location
-
-    def get_or_create(self, table: TableConfig) -> Table:
-        """The table, created from its description if it does not exist. Raises NotFoundError if it has none."""
-        catalog = self.open()
-        database = table.identifier.partition(".")[0]
-        if table.columns:
-            catalog.create_database(database, ignore_if_exists=True)
-            schema = Schema(
-                fields=[
-                    (name, text, table.comments[name]) if name in table.comments else (name, text)
-                    for name, text in table.columns.items()
-                ],
-                primary_keys=list(table.primary_keys),
-                partition_keys=list(table.partition_keys),
-                options=dict(table.options),
-                comment=table.description or None,
-            )
-            catalog.create_table(table.identifier, schema, ignore_if_exists=True)
-        return self.get_table(table.identifier)
 
 
 class Spark(dg.ConfigurableResource):

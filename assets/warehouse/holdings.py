@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 
 from assets.project.config import Project, TablePattern
 from assets.project.findings import Finding
-from assets.steps.resources import PaimonCatalog
+from assets.resources.catalog import PaimonCatalog
 from maintenance.spelling import nearest, suggestion
 
 _SHOWN = 20

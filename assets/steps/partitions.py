@@ -18,10 +18,11 @@ from assets import keys
 from assets.pages.metadata import report_metadata, report_numbers, shape_numbers
 from assets.project.config import TableConfig
 from assets.project.step_config import PartitionCompactConfig
-from assets.steps.account import BEFORE
-from assets.steps.failures import check_groups, told_as_failure
-from assets.steps.history import keep_account
-from assets.steps.resources import PaimonCatalog, Spark
+from assets.resources.catalog import PaimonCatalog
+from assets.resources.spark import Spark
+from assets.runs.account import BEFORE
+from assets.runs.failures import check_groups, told_as_failure
+from assets.runs.history import keep_account
 from maintenance.metadata.partition_path import partition_path
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.compaction.partition_choice import missing_partitions, not_found

@@ -9,8 +9,8 @@ import yaml
 
 from assets.project.config import load_project
 from assets.project.findings import Finding
-from assets.project.holdings import Holdings, catalog_findings, read_holdings
-from assets.steps.resources import PaimonCatalog
+from assets.resources.catalog import PaimonCatalog
+from assets.warehouse.holdings import Holdings, catalog_findings, read_holdings
 from maintenance.catalog import Schema
 
 LAKE = Holdings(

@@ -7,7 +7,7 @@ import pytest
 
 from assets import keys
 from assets.project.config import SPARK_ACTIONS, load_project
-from assets.steps.resources import Spark, of_run, spark_of
+from assets.resources.spark import Spark, of_run, spark_of
 from definitions import build_definitions
 from maintenance.errors import InfrastructureError, OptionError
 

@@ -1,4 +1,4 @@
-"""Which landed batches are still to be committed, as the table itself tells."""
+"""Which landed batches are still to be committed, as the table itself says."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -6,11 +6,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from assets.steps.landing import committed_identifier, landed_batches
 from maintenance.catalog import Schema, open_catalog
 from maintenance.errors import DataError, NotFoundError
 from maintenance.fs.file_io import FileIO
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
+from maintenance.operations.ingestion.landing import committed_identifier, landed_batches
 from maintenance.operations.refs.create_tag import create_tag
 from maintenance.table.table import Table
 

@@ -1,0 +1,1 @@
+"""What ops, checks and sensors are given: the catalog and the Spark session."""

@@ -1,0 +1,82 @@
+"""The Paimon catalog, for everything that runs in Dagster."""
+
+import dagster as dg
+from pydantic import Field
+
+from assets.project.config import TableConfig
+from maintenance.catalog import Catalog, Schema, open_catalog
+from maintenance.errors import CorruptFileError, MissingFileError, NotFoundError, SchemaError
+from maintenance.fs.file_io import FileIO
+from maintenance.metastore.filesystem import FilesystemCatalog
+from maintenance.metastore.identifier import Identifier
+from maintenance.table.table import Table
+
+
+class PaimonCatalog(dg.ConfigurableResource):
+    """The catalog that holds the tables."""
+
+    warehouse: str = Field(description="Root path or URI, for example s3://lake/warehouse.")
+    options: dict[str, str] = Field(default={}, description="More of Paimon's catalog options.")
+    history: str | None = Field(
+        default=None, description="Name of the table, in each database, that keeps the history."
+    )
+
+    def history_of(self, identifier: str) -> str | None:
+        """The history table for what is done to a table; None if none is kept, as for the history table itself."""
+        database, _, name = identifier.partition(".")
+        return None if self.history in (None, name) else f"{database}.{self.history}"
+
+    def open(self) -> Catalog:
+        """The catalog itself."""
+        return open_catalog({"warehouse": self.warehouse, **self.options})
+
+    def get_table(self, identifier: str) -> Table:
+        """The table as it is now. Raises NotFoundError; SchemaError for one of Paimon's system tables."""
+        table = self.open().get_table(identifier)
+        if not isinstance(table, Table):
+            raise SchemaError(f"'{identifier}' is a system table", self.warehouse, "Name the table itself.")
+        return table
+
+    def get_or_none(self, identifier: str) -> tuple[FileIO, Table | None]:
+        """The table, None if it does not exist; and what reads the warehouse in any case."""
+        try:
+            table = self.get_table(identifier)
+        except MissingFileError:
+            raise
+        except NotFoundError:
+            return self.file_io(), None
+        return table.file_io, table
+
+    def file_io(self) -> FileIO:
+        """What reads and writes the warehouse."""
+        return FileIO.of(self.options)
+
+    def place_of(self, identifier: str) -> tuple[FileIO, str]:
+        """Where a table lies, one that is too damaged to be opened, too. Raises: NotFoundError."""
+        catalog = self.open()
+        try:
+            table = self.get_table(identifier)
+        except (CorruptFileError, MissingFileError):
+            if isinstance(catalog, FilesystemCatalog):
+                return catalog.file_io, catalog.location(Identifier.parse(identifier))
+            raise
+        return table.file_io, table.location
+
+    def get_or_create(self, table: TableConfig) -> Table:
+        """The table, created from its description if it does not exist. Raises NotFoundError if it has none."""
+        catalog = self.open()
+        database = table.identifier.partition(".")[0]
+        if table.columns:
+            catalog.create_database(database, ignore_if_exists=True)
+            schema = Schema(
+                fields=[
+                    (name, text, table.comments[name]) if name in table.comments else (name, text)
+                    for name, text in table.columns.items()
+                ],
+                primary_keys=list(table.primary_keys),
+                partition_keys=list(table.partition_keys),
+                options=dict(table.options),
+                comment=table.description or None,
+            )
+            catalog.create_table(table.identifier, schema, ignore_if_exists=True)
+        return self.get_table(table.identifier)
