@@ -6,6 +6,8 @@ table = catalog.get_table("demo.flights")
 
 from maintenance.catalog.open import Catalog, open_catalog
 from maintenance.catalog.table import CatalogTable
+from maintenance.metastore.database import Database
+from maintenance.metastore.partitions import Partition
 from maintenance.metastore.schema import Schema
 from maintenance.metastore.schema_change import (
     FIRST,
@@ -27,15 +29,20 @@ from maintenance.metastore.schema_change import (
     after,
     before,
 )
+from maintenance.metastore.view import AddDialect, DropDialect, UpdateDialect, View, ViewChange
 
 __all__ = [
     "FIRST",
     "LAST",
     "AddColumn",
+    "AddDialect",
     "Catalog",
     "CatalogTable",
+    "Database",
     "DropColumn",
+    "DropDialect",
     "DropPrimaryKey",
+    "Partition",
     "Position",
     "RemoveOption",
     "RenameColumn",
@@ -48,6 +55,9 @@ __all__ = [
     "UpdateColumnPosition",
     "UpdateColumnType",
     "UpdateComment",
+    "UpdateDialect",
+    "View",
+    "ViewChange",
     "after",
     "before",
     "open_catalog",

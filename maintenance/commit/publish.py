@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from maintenance.commit.conflicts import Conflict
 from maintenance.commit.identity import CommitIdentity
+from maintenance.commit.lock import NO_LOCK, LockTimeoutError, TableLock
 from maintenance.commit.manifest_merge import ManifestMergeOptions, merge_manifests
 from maintenance.commit.replays import remember
 from maintenance.commit.waits import Waits
@@ -40,7 +41,12 @@ from maintenance.options import table as table_options
 
 @dataclass(frozen=True, slots=True)
 class CommitTarget:
-    """The table that is committed to. `properties`: of every snapshot committed, on top of those of the identity."""
+    """The table that is committed to.
+
+    Attributes:
+        properties: of every snapshot committed, on top of those of the identity.
+        lock: under which snapshots are published.
+    """
 
     name: str
     file_io: FileIO
@@ -48,6 +54,7 @@ class CommitTarget:
     schema: TableSchema
     options: Mapping[str, str]
     properties: Mapping[str, str] = field(default_factory=dict)
+    lock: TableLock = NO_LOCK
 
     @property
     def snapshots(self) -> Snapshots:
@@ -101,9 +108,10 @@ def publish(
     Args: `changes`: the same for every attempt, or planned again on the newest snapshot of each; `prepare`: makes of
         changes that have no conflict with a snapshot what is published next after it.
     Returns: snapshot or conflict, and the attempts made.
-    Raises: CommitError: certainly nothing is published: out of retries, or storage takes no more.
+    Raises: CommitError: certainly nothing is published: out of retries, the catalog's lock cannot be had or was lost,
+        or storage takes no more.
     """
-    waits = Waits.of(target.options)
+    waits, timed_out = Waits.of(target.options), None
     written = _Written(target, _manifest_writer(target))
     try:
         for attempt in waits.attempts():
@@ -124,6 +132,9 @@ def publish(
             except ExpiredError:
                 # The newest snapshot expired while it was read, so there is a newer one.
                 written.retreat()
+            except LockTimeoutError as error:
+                written.retreat()
+                timed_out = error
     except BaseException as error:
         written.discard_unless_published(error)
         if isinstance(error, OSError) and not written.asked:
@@ -132,6 +143,8 @@ def publish(
             raise WriteError(f"the commit cannot be prepared: {reason}", where, storage_fix(error)) from error
         raise
     written.discard()
+    if timed_out is not None:
+        raise timed_out
     raise waits.gave_up(f"table {target.name}")
 
 
@@ -168,9 +181,12 @@ class _Written:
     def publish(self, snapshot: Snapshot) -> bool:
         """Publish a snapshot once all that it names is safe. False if it lost; what only it needed is deleted then."""
         self._flush()
-        self.asked = True
-        published = self._is_next(snapshot) and self.target.snapshots.publish(snapshot)
-        self.asked = False
+        with self.target.lock.held() as lock:
+            next_one = self._is_next(snapshot)
+            lock.check()
+            self.asked = next_one
+            published = next_one and self.target.snapshots.publish(snapshot)
+            self.asked = False
         if not published:
             self.retreat()
         return published

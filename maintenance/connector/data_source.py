@@ -48,6 +48,7 @@ from maintenance.scan.stream_position import LIMIT_KEYS, Limits
 from maintenance.spark.read import as_spark_takes, split_batches
 from maintenance.spark.tasks import in_task
 from maintenance.spark.types import spark_ddl
+from maintenance.table.object_table import ObjectTable
 from maintenance.table.system.audit_log import AUDIT_LOG, AuditLogView
 from maintenance.table.system.view import AnyView, SystemTableView
 from maintenance.table.table import Table
@@ -200,6 +201,8 @@ def opened(options: Mapping[str, str]) -> AnyView | GlobalView:
         )
     catalog_options = {key: value for key, value in given.items() if key.startswith("fs.")}
     table = open_catalog({"warehouse": warehouse, **catalog_options}).get_table(identifier)
+    if isinstance(table, ObjectTable):
+        raise UnsupportedError("an object table is not supported here", identifier, "Use `to_spark` of the table.")
     own = {*_OWN, READ_CHANGELOG, *LIMIT_KEYS}
     found = table.copy({k: v for k, v in given.items() if k not in own and not k.startswith("fs.")})
     return AuditLogView(found) if reads_changelog(given) and isinstance(found, Table) else found

@@ -12,8 +12,9 @@ is safe for one writer at a time.
 import logging
 import os
 import time
-from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -181,6 +182,23 @@ class FileIO:
         return [_status(folder, item) for item in found if item["type"] == "file" and not _name(item).startswith(".")]
 
     @reported("list")
+    def list_tree(self, folder: str) -> list[FileStatus]:
+        """All files below a folder, hidden ones too, by path. `path` of each is relative to the folder.
+
+        A missing folder is empty.
+        """
+        if is_local(folder):
+            return sorted(_tree_local(folder), key=lambda status: status.path)
+        store = self._fs(folder)
+        try:
+            found = store.find(folder, detail=True)
+        except FileNotFoundError:
+            return []
+        root = str(store._strip_protocol(folder)).rstrip("/") + "/"
+        files = [replace(_status(folder, item), path=name.removeprefix(root)) for name, item in found.items()]
+        return sorted(files, key=lambda status: status.path)
+
+    @reported("list")
     def list_names(self, folder: str) -> list[str]:
         """Names of the files directly in a folder, without those that start with a dot; a missing folder is empty."""
         if is_local(folder):
@@ -343,6 +361,16 @@ def _list_local(folder: str) -> list[FileStatus]:
     except FileNotFoundError:
         return []
     return found
+
+
+def _tree_local(folder: str) -> Iterator[FileStatus]:
+    root = local_path(folder)
+    for above, _, names in os.walk(root):
+        for name in names:
+            path = os.path.join(above, name)
+            with suppress(FileNotFoundError):
+                stat = os.stat(path)
+                yield FileStatus(os.path.relpath(path, root), name, stat.st_size, int(stat.st_mtime * 1000))
 
 
 def _bare(path: str) -> str:

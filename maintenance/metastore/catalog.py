@@ -1,16 +1,38 @@
 """What every catalog offers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from maintenance.metastore.database import Database
 from maintenance.metastore.global_tables import GlobalView
+from maintenance.metastore.partitions import Partition, Spec
 from maintenance.metastore.schema import Schema
 from maintenance.metastore.schema_change import SchemaChange
+from maintenance.metastore.view import View, ViewChange
+from maintenance.table.object_table import ObjectTable
 from maintenance.table.system.view import AnyView
 
 
 class Catalog(Protocol):
-    """Databases and tables. Names of tables are ``database.table``; see `Identifier` for what may follow."""
+    """Databases, tables and views. Names are ``database.name``; see `Identifier` for what may follow a table's.
+
+    What a kind of catalog has no place for is refused with an UnsupportedError.
+    """
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        """As they were given."""
+
+    @property
+    def warehouse(self) -> str:
+        """Where tables lie, unless they say otherwise."""
+
+    @property
+    def case_sensitive(self) -> bool:
+        """Whether engines may rely on upper and lower case in names."""
+
+    def close(self) -> None:
+        """Give back what the catalog holds: connections, for example. Tables that it gave stay usable."""
 
     def warehouse_exists(self) -> bool:
         """Whether there is such a folder. On an object store: whether anything lies below it.
@@ -21,23 +43,79 @@ class Catalog(Protocol):
     def list_databases(self) -> list[str]:
         """Names, sorted."""
 
-    def create_database(self, name: str, ignore_if_exists: bool = False) -> None:
-        """Raises: AlreadyExistsError."""
+    def create_database(
+        self, name: str, ignore_if_exists: bool = False, properties: Mapping[str, str] | None = None
+    ) -> None:
+        """Raises: AlreadyExistsError, SchemaError; OptionError: of a property."""
+
+    def get_database(self, name: str) -> Database:
+        """Raises: NotFoundError."""
+
+    def alter_database(
+        self,
+        name: str,
+        set: Mapping[str, str] | None = None,  # noqa: A002 - the name that users write
+        remove: Sequence[str] = (),
+        ignore_if_not_exists: bool = False,
+    ) -> None:
+        """Set and remove properties; one to remove that is not there is passed over. Raises: NotFoundError."""
 
     def drop_database(self, name: str, ignore_if_not_exists: bool = False, cascade: bool = False) -> None:
-        """Raises: NotFoundError; SchemaError: it has tables and `cascade` is not set."""
+        """Raises: NotFoundError; SchemaError: it has tables or views and `cascade` is not set."""
 
-    def list_tables(self, database: str) -> list[str]:
-        """Names without the database, sorted. Raises: NotFoundError."""
+    def list_tables(self, database: str, pattern: str | None = None) -> list[str]:
+        """Names without the database, sorted. `pattern`: of SQL's LIKE. Raises: NotFoundError."""
 
     def create_table(self, identifier: str, schema: Schema, ignore_if_exists: bool = False) -> None:
         """Raises: AlreadyExistsError, NotFoundError (the database), SchemaError, OptionError, UnsupportedError."""
 
-    def get_table(self, identifier: str) -> AnyView | GlobalView:
+    def get_table(self, identifier: str) -> AnyView | GlobalView | ObjectTable:
         """The table as it is now. Raises: NotFoundError."""
 
     def drop_table(self, identifier: str, ignore_if_not_exists: bool = False) -> None:
         """Delete a table with all its files. Raises: NotFoundError."""
 
-    def alter_table(self, identifier: str, changes: Sequence[SchemaChange]) -> None:
+    def rename_table(self, source: str, target: str, ignore_if_not_exists: bool = False) -> None:
+        """Give a table another name, in another database too. Raises: NotFoundError, AlreadyExistsError."""
+
+    def alter_table(self, identifier: str, changes: Sequence[SchemaChange], ignore_if_not_exists: bool = False) -> None:
         """Apply changes as one new schema. Raises: NotFoundError, SchemaError, OptionError, UnsupportedError."""
+
+    def list_partitions(self, identifier: str) -> list[Partition]:
+        """The partitions of a table, in no order; none of a table without. Raises: NotFoundError."""
+
+    def create_partitions(self, identifier: str, specs: Sequence[Spec]) -> None:
+        """Make partitions known where the catalog keeps them. Raises: NotFoundError: the table."""
+
+    def drop_partitions(self, identifier: str, specs: Sequence[Spec]) -> None:
+        """Delete all rows of partitions; those that do not exist are passed over. Raises: NotFoundError: the table."""
+
+    def mark_done_partitions(self, identifier: str, specs: Sequence[Spec]) -> None:
+        """Mark partitions as complete where the catalog keeps that. Raises: NotFoundError: the table."""
+
+    def list_views(self, database: str, pattern: str | None = None) -> list[str]:
+        """Names without the database, sorted. `pattern`: of SQL's LIKE. Raises: NotFoundError."""
+
+    def create_view(self, identifier: str, view: View, ignore_if_exists: bool = False) -> None:
+        """Raises: AlreadyExistsError: a view or table; NotFoundError: the database."""
+
+    def get_view(self, identifier: str) -> View:
+        """Raises: NotFoundError."""
+
+    def alter_view(self, identifier: str, changes: Sequence[ViewChange], ignore_if_not_exists: bool = False) -> None:
+        """Raises: NotFoundError: the view or a dialect; AlreadyExistsError: a dialect."""
+
+    def rename_view(self, source: str, target: str, ignore_if_not_exists: bool = False) -> None:
+        """Raises: NotFoundError, AlreadyExistsError."""
+
+    def drop_view(self, identifier: str, ignore_if_not_exists: bool = False) -> None:
+        """Raises: NotFoundError."""
+
+    def repair_catalog(self) -> None:
+        """Make the catalog know every database and table that the warehouse has."""
+
+    def repair_database(self, name: str) -> None:
+        """The same for one database. Raises: NotFoundError: it has no folder."""
+
+    def repair_table(self, identifier: str) -> None:
+        """The same for one table. Raises: NotFoundError: it has no schema file."""

@@ -3,56 +3,78 @@
 Source: seed 000 (filesystem catalog), Java `FileSystemCatalog`.
 """
 
-import time
+import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from maintenance.errors import AlreadyExistsError, CommitError, CorruptFileError, NotFoundError, SchemaError
-from maintenance.fs.file_io import FileIO
+from maintenance.errors import CorruptFileError, NotFoundError, OptionError, SchemaError
+from maintenance.format.metadata.schema import TableSchema
 from maintenance.metadata.paths import branch_root
-from maintenance.metadata.schemas import Schemas
-from maintenance.metastore.global_tables import SYS, GlobalView, global_names, global_table
-from maintenance.metastore.identifier import DATABASE_SUFFIX, Identifier
+from maintenance.metastore.database import LOCATION, Database
+from maintenance.metastore.global_tables import SYS
+from maintenance.metastore.identifier import Identifier
+from maintenance.metastore.located import LocatedCatalog
 from maintenance.metastore.schema import Schema
 from maintenance.metastore.schema_change import SchemaChange
-from maintenance.metastore.schema_evolution import changed_schema
-from maintenance.names import check_new_name, segment
-from maintenance.options.catalog import TABLE_DEFAULT_PREFIX
-from maintenance.table.planning import check_branches
-from maintenance.table.system.view import AnyView, system_table
-from maintenance.table.table import Table
+from maintenance.metastore.view import View, ViewChange
+from maintenance.names import check_new_name
+from maintenance.options.catalog import CASE_SENSITIVE
+from maintenance.options.table import TYPE
 
-_ATTEMPTS = 100
+_LOG = logging.getLogger(__name__)
+_VIEWS = "a view"
+_OTHER_CATALOG = "Use a catalog with a store of its own, such as 'metastore' = 'jdbc'."
 
 
-@dataclass(frozen=True, slots=True)
-class FilesystemCatalog:
-    """Tables below one warehouse path. `options`: all catalog options; `table_type`: of the tables it gives."""
+@dataclass(frozen=True)
+class FilesystemCatalog(LocatedCatalog):
+    """Tables below one warehouse path; what is there in files is all that this catalog knows."""
 
-    warehouse: str
-    file_io: FileIO
-    options: Mapping[str, str]
-    table_type: type[Table] = Table
+    @property
+    def kind(self) -> str:
+        return "filesystem"
 
-    def warehouse_exists(self) -> bool:
-        return self.file_io.folder_exists(self.warehouse)
+    @property
+    def case_sensitive(self) -> bool:
+        return CASE_SENSITIVE.of(self.options)
+
+    # Databases
 
     def list_databases(self) -> list[str]:
-        names = self.file_io.list_folders(self.warehouse)
-        return [name.removesuffix(DATABASE_SUFFIX) for name in names if name.endswith(DATABASE_SUFFIX)]
+        return self._databases_in_files()
 
-    def create_database(self, name: str, ignore_if_exists: bool = False) -> None:
-        folder = self._database(name)
+    def create_database(
+        self, name: str, ignore_if_exists: bool = False, properties: Mapping[str, str] | None = None
+    ) -> None:
+        folder = self.database_folder(name)
         if name != SYS and self.file_io.folder_exists(folder):
             if ignore_if_exists:
                 return
-            raise AlreadyExistsError(f"database '{name}' exists", self.warehouse, "Use it, or choose another name.")
-        check_new_name(name, "a database", self.warehouse, around=len(DATABASE_SUFFIX), error=SchemaError)
-        if name == SYS or "." in name:
-            raise SchemaError(
-                f"'{name}' cannot be a database", self.warehouse, f"Choose a name without '.', not {SYS}."
+            raise self._database_exists(name)
+        self._check_not_sys(name)
+        self._check_database_name(name)
+        if LOCATION in (properties or {}):
+            raise OptionError(
+                f"a database of a filesystem catalog cannot have a '{LOCATION}'", f"database {name}", _OTHER_CATALOG
             )
+        if properties:
+            _LOG.warning("a filesystem catalog keeps no properties of database %s: %s", name, ", ".join(properties))
         self.file_io.make_folder(folder)
+
+    def get_database(self, name: str) -> Database:
+        if name != SYS and not self.file_io.folder_exists(self.database_folder(name)):
+            raise self._no_database(name)
+        return Database(name)
+
+    def alter_database(
+        self,
+        name: str,
+        set: Mapping[str, str] | None = None,  # noqa: A002 - the name that users write
+        remove: Sequence[str] = (),
+        ignore_if_not_exists: bool = False,
+    ) -> None:
+        del set, remove, ignore_if_not_exists
+        raise self._unsupported("changing a database", _OTHER_CATALOG, f"database {name}")
 
     def drop_database(self, name: str, ignore_if_not_exists: bool = False, cascade: bool = False) -> None:
         if name not in self.list_databases():
@@ -61,97 +83,106 @@ class FilesystemCatalog:
             raise self._no_database(name)
         if self.list_tables(name) and not cascade:
             raise SchemaError(f"database '{name}' has tables", self.warehouse, "Drop them first, or pass cascade=True.")
-        self.file_io.delete_folder(self._database(name))
+        self.file_io.delete_folder(self.database_folder(name))
 
-    def list_tables(self, database: str) -> list[str]:
-        if database == SYS:
-            return global_names(self.options)
-        folder = self._database(database)
-        if not self.file_io.folder_exists(folder):
-            raise self._no_database(database)
-        names = self.file_io.list_folders(folder)
-        return [name for name in names if self._schemas(f"{folder}/{name}").list_ids()]
+    # Tables
+
+    def _table_names(self, database: str) -> list[str]:
+        return self._tables_in_files(database)
+
+    def _has(self, name: Identifier) -> bool:
+        return bool(self._schemas(self.location(name)).list_ids())
 
     def create_table(self, identifier: str, schema: Schema, ignore_if_exists: bool = False) -> None:
         name = self._plain(identifier)
-        if not self.file_io.folder_exists(self._database(name.database)):
-            raise self._no_database(name.database)
-        check_new_name(name.table, "a table", f"table {name}", error=SchemaError)
-        location = self.location(name)
-        defaults = {
-            key.removeprefix(TABLE_DEFAULT_PREFIX): value
-            for key, value in self.options.items()
-            if key.startswith(TABLE_DEFAULT_PREFIX)
-        }
-        first = replace(schema, options={**defaults, **schema.options}).table_schema(str(name), _now())
-        if not self._schemas(location).list_ids() and self._schemas(location).publish(first):
+        self.get_database(name.database)
+        first = self._first_schema(name, schema)
+        kind = TYPE.of(first.options)
+        if kind not in ("table", "materialized-table"):
+            raise self._refuse_kind(kind, name)
+        if not self._has(name) and self._schemas(self.location(name)).publish(first):
             return
         if not ignore_if_exists:
-            raise AlreadyExistsError(f"table '{name}' exists", self.warehouse, "Use it, or choose another name.")
+            raise self._table_exists(name)
 
-    def get_table(self, identifier: str) -> AnyView | GlobalView:
-        name = Identifier.parse(identifier)
-        if name.database == SYS:
-            return global_table(self, name.table)
+    def _stored_schema(self, name: Identifier) -> TableSchema:
         location = self.location(name)
         schema = self._schemas(location, name.branch).latest()
-        if schema is None:
-            if not self.file_io.folder_exists(self._database(name.database)):
-                raise self._no_database(name.database)
-            if self.file_io.folder_exists(f"{branch_root(location, name.branch)}/snapshot"):
-                raise CorruptFileError(
-                    f"table '{name}' has snapshots and no schema",
-                    f"{branch_root(location, name.branch)}/schema",
-                    "Restore the schema files.",
-                )
-            known = ", ".join(self.list_tables(name.database)) or "none"
-            raise NotFoundError(f"table '{name}' does not exist", self.warehouse, f"Tables there: {known}.")
-        table = self.table_type(str(name), location, self.file_io, schema.without_place(), name.branch)
-        return table if name.system_table is None else system_table(table, name.system_table)
+        if schema is not None:
+            return schema
+        if not self.file_io.folder_exists(self.database_folder(name.database)):
+            raise self._no_database(name.database)
+        if self.file_io.folder_exists(f"{branch_root(location, name.branch)}/snapshot"):
+            raise CorruptFileError(
+                f"table '{name}' has snapshots and no schema",
+                f"{branch_root(location, name.branch)}/schema",
+                "Restore the schema files.",
+            )
+        raise self._no_table(name)
+
+    def alter_table(self, identifier: str, changes: Sequence[SchemaChange], ignore_if_not_exists: bool = False) -> None:
+        name = Identifier.parse(identifier)
+        if name.system_table is not None:
+            raise SchemaError(f"'{identifier}' is a system table", self.warehouse, "Alter the table itself.")
+        if ignore_if_not_exists and not self._schemas(self.location(name), name.branch).list_ids():
+            return
+        self._publish_next_schema(name, changes)
+
+    def rename_table(self, source: str, target: str, ignore_if_not_exists: bool = False) -> None:
+        old, new = self._plain(source), self._plain(target)
+        if not self._has(old):
+            if ignore_if_not_exists:
+                return
+            raise self._no_table(old)
+        check_new_name(new.table, "a table", f"table {new}", error=SchemaError)
+        self.get_database(new.database)
+        if self._has(new):
+            raise self._table_exists(new)
+        self.file_io.rename_folder(self.location(old), self.location(new))
 
     def drop_table(self, identifier: str, ignore_if_not_exists: bool = False) -> None:
         name = self._plain(identifier)
-        if not self._schemas(self.location(name)).list_ids():
-            if ignore_if_not_exists:
-                return
+        if self._has(name):
+            self.file_io.delete_folder(self.location(name))
+        elif not ignore_if_not_exists:
             raise NotFoundError(f"table '{name}' does not exist", self.warehouse, "Check the name.")
-        self.file_io.delete_folder(self.location(name))
 
-    def alter_table(self, identifier: str, changes: Sequence[SchemaChange]) -> None:
-        name = Identifier.parse(identifier)
-        schemas = self._schemas(self.location(name), name.branch)
-        for _ in range(_ATTEMPTS):
-            table = self.get_table(str(name))
-            if not isinstance(table, Table) or name.system_table is not None:
-                raise SchemaError(f"'{identifier}' is a system table", self.warehouse, "Alter the table itself.")
-            has_snapshot = table.snapshots.latest_id() is not None
-            following = changed_schema(table.schema, changes, str(name), has_snapshot=has_snapshot, time_millis=_now())
-            check_branches(table, following.options)
-            if schemas.publish(following):
-                return
-        raise CommitError("other writers kept changing the schema", f"table {name}", "Run again.")
+    # Repair: there is nothing beside the files that could differ from them
 
-    def location(self, name: Identifier) -> str:
-        """Path of a table's root."""
-        return f"{self._database(name.database)}/{name.table}"
+    def repair_catalog(self) -> None:
+        raise self._no_repair()
 
-    def _database(self, name: str) -> str:
-        folder = segment(name, "a database", self.warehouse, suffix=DATABASE_SUFFIX, error=SchemaError)
-        return f"{self.warehouse}/{folder}"
+    def repair_database(self, name: str) -> None:
+        raise self._no_repair(f"database {name}")
 
-    def _schemas(self, location: str, branch: str = "main") -> Schemas:
-        return Schemas(self.file_io, f"{branch_root(location, branch)}/schema")
+    def repair_table(self, identifier: str) -> None:
+        raise self._no_repair(f"table {identifier}")
 
-    def _plain(self, identifier: str) -> Identifier:
-        name = Identifier.parse(identifier)
-        if name.branch != "main" or name.system_table is not None:
-            raise SchemaError(f"'{identifier}' is not a table of its own", self.warehouse, "Name the table itself.")
-        return name
+    def _no_repair(self, where: str = "") -> Exception:
+        return self._unsupported("a repair", "There is nothing to repair: the files are all that it knows.", where)
 
-    def _no_database(self, name: str) -> NotFoundError:
-        known = ", ".join(self.list_databases()) or "none"
-        return NotFoundError(f"database '{name}' does not exist", self.warehouse, f"Databases there: {known}.")
+    # Views: there is no place for them
 
+    def list_views(self, database: str, pattern: str | None = None) -> list[str]:
+        del pattern
+        self.get_database(database)
+        return []
 
-def _now() -> int:
-    return time.time_ns() // 1_000_000
+    def get_view(self, identifier: str) -> View:
+        raise NotFoundError(f"view '{identifier}' does not exist", self.warehouse, _OTHER_CATALOG)
+
+    def create_view(self, identifier: str, view: View, ignore_if_exists: bool = False) -> None:
+        del view, ignore_if_exists
+        raise self._unsupported(_VIEWS, _OTHER_CATALOG, f"view {identifier}")
+
+    def alter_view(self, identifier: str, changes: Sequence[ViewChange], ignore_if_not_exists: bool = False) -> None:
+        del changes, ignore_if_not_exists
+        raise self._unsupported(_VIEWS, _OTHER_CATALOG, f"view {identifier}")
+
+    def rename_view(self, source: str, target: str, ignore_if_not_exists: bool = False) -> None:
+        del target, ignore_if_not_exists
+        raise self._unsupported(_VIEWS, _OTHER_CATALOG, f"view {source}")
+
+    def drop_view(self, identifier: str, ignore_if_not_exists: bool = False) -> None:
+        del ignore_if_not_exists
+        raise self._unsupported(_VIEWS, _OTHER_CATALOG, f"view {identifier}")

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from maintenance.errors import NotFoundError
 from maintenance.options.catalog import CATALOG_OPTIONS_TABLE_ENABLED
+from maintenance.table.object_table import ObjectTable
 from maintenance.table.system.local_time import epoch_millis
 from maintenance.table.system.registry import SYSTEM_TABLES
 from maintenance.table.system.view import AnyView, MetadataView
@@ -29,7 +30,7 @@ class Tables(Protocol):
 
     def list_tables(self, database: str) -> list[str]: ...
 
-    def get_table(self, identifier: str) -> "AnyView | GlobalView": ...
+    def get_table(self, identifier: str) -> "AnyView | GlobalView | ObjectTable": ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,7 @@ def global_names(options: Mapping[str, str]) -> list[str]:
     return sorted(name for name in _TABLES if shown or name != _CATALOG_OPTIONS)
 
 
-def _all_tables(catalog: Tables) -> Iterator[tuple[str, str, Table]]:
+def _all_tables(catalog: Tables) -> Iterator[tuple[str, str, Table | ObjectTable]]:
     """Database, name and handle of each table; those dropped meanwhile are left out."""
     for database in catalog.list_databases():
         try:
@@ -95,7 +96,7 @@ def _all_tables(catalog: Tables) -> Iterator[tuple[str, str, Table]]:
                 table = catalog.get_table(f"{database}.{name}")
             except NotFoundError:
                 continue
-            if isinstance(table, Table):
+            if isinstance(table, (Table, ObjectTable)):
                 yield database, name, table
 
 
@@ -119,7 +120,7 @@ def _number(text: str | None) -> int | None:
 def _partitions(catalog: Tables) -> Rows:
     rows: Rows = []
     for database, name, table in _all_tables(catalog):
-        if not table.schema.partition_keys:
+        if not isinstance(table, Table) or not table.schema.partition_keys:
             continue
         for row in SYSTEM_TABLES["partitions"].read(table).to_pylist():
             counts = (row["record_count"], row["file_size_in_bytes"], row["file_count"])

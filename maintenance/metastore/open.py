@@ -17,6 +17,8 @@ def open_metastore(options: Mapping[str, str], table_type: type[Table] = Table) 
     Raises: OptionError: no warehouse, or not a path or URI; UnsupportedError: a metastore that is not supported yet.
     """
     given = {key: str(value) for key, value in options.items()}
+    catalog_options.check_names(given)
+    catalog_options.TYPE.of(given)
     metastore = catalog_options.METASTORE.of(given)
     if metastore not in _CATALOGS:
         raise UnsupportedError(
@@ -24,26 +26,24 @@ def open_metastore(options: Mapping[str, str], table_type: type[Table] = Table) 
             "catalog options",
             f"Use one of {', '.join(_CATALOGS)}.",
         )
-    if catalog_options.LOCK_ENABLED.of(given):
-        raise UnsupportedError(
-            "'lock.enabled' = 'true' is not supported yet",
-            "catalog options",
-            "Unset it: snapshots are published by the store's own 'create if absent', see docs/compatibility.md.",
-        )
-    if not catalog_options.CASE_SENSITIVE.of(given):
-        raise UnsupportedError(
-            "'case-sensitive' = 'false' is not supported yet",
-            "catalog options",
-            "Unset it, and name tables as they are.",
-        )
     return _CATALOGS[metastore](given, table_type)
 
 
 def _filesystem(options: Mapping[str, str], table_type: type[Table]) -> Catalog:
+    if catalog_options.LOCK_ENABLED.of(options):
+        raise UnsupportedError(
+            "'lock.enabled' = 'true' is not supported in a filesystem catalog",
+            "catalog options",
+            "Unset it: snapshots are published by the store's own 'create if absent', see docs/compatibility.md.",
+        )
+    return FilesystemCatalog(_warehouse(options), FileIO.of(options), dict(options), table_type)
+
+
+def _warehouse(options: Mapping[str, str]) -> str:
     warehouse = catalog_options.WAREHOUSE.of(options)
     if not warehouse:
         raise OptionError("'warehouse' is not set", "catalog options", "Set it to the path or URI of the warehouse.")
-    return FilesystemCatalog(warehouse_location(warehouse), FileIO.of(options), dict(options), table_type)
+    return warehouse_location(warehouse)
 
 
 _CATALOGS: Mapping[str, Callable[[Mapping[str, str], type[Table]], Catalog]] = {"filesystem": _filesystem}

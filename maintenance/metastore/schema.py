@@ -38,7 +38,7 @@ class Schema:
         partition = _keys(options, "partition", self.partition_keys, table)
         fields = tuple(
             replace(f, type=f.type.as_nullable(False)) if f.name in primary else f
-            for f in _with_ids(map(_field, self.fields))
+            for f in _with_ids(map(field_of, self.fields))
         )
         schema = TableSchema(
             id=0,
@@ -62,7 +62,8 @@ def _keys(options: dict[str, str], option: str, given: Sequence[str], table: str
     return tuple(part.strip() for part in text.split(",") if part.strip()) if text else tuple(given)
 
 
-def _field(spec: FieldSpec) -> DataField:
+def field_of(spec: FieldSpec) -> DataField:
+    """The column of a definition, without an id of its own yet. Raises: SchemaError: its type cannot be read."""
     if isinstance(spec, DataField):
         return spec
     name, data_type, *comment = spec

@@ -2,8 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 
-from maintenance.options.option import Option, boolean, integer, memory_size, one_of, string
+from maintenance.errors import OptionError
+from maintenance.options.option import Option, at_least, boolean, duration, integer, memory_size, one_of, string
+from maintenance.spelling import suggestion
 
 WAREHOUSE: Option[str | None] = Option("warehouse", string, None)
 METASTORE = Option("metastore", one_of("filesystem", "jdbc", "hive", "rest"), "filesystem")
@@ -14,8 +17,43 @@ CACHE_ENABLED = Option("cache-enabled", boolean, True)
 CACHE_MANIFEST_SMALL_FILE_MEMORY = Option("cache.manifest.small-file-memory", memory_size, 128 << 20)
 CACHE_MANIFEST_SMALL_FILE_THRESHOLD = Option("cache.manifest.small-file-threshold", memory_size, 1 << 20)
 CACHE_SNAPSHOT_MAX_NUM_PER_TABLE = Option("cache.snapshot.max-num-per-table", integer, 20)
+URI: Option[str | None] = Option("uri", string, None)
+CATALOG_KEY = Option("catalog-key", string, "jdbc")
+SYNC_ALL_PROPERTIES = Option("sync-all-properties", boolean, True)
+CLIENT_POOL_SIZE = Option("client-pool-size", at_least(1), 2)
+LOCK_ACQUIRE_TIMEOUT = Option("lock-acquire-timeout", duration, timedelta(minutes=8))
+LOCK_CHECK_MAX_SLEEP = Option("lock-check-max-sleep", duration, timedelta(seconds=8))
+LOCK_KEY_MAX_LENGTH = Option("lock-key-max-length", at_least(1), 255)
+TYPE = Option("type", one_of("paimon"), "paimon")
 TABLE_DEFAULT_PREFIX = "table-default."
 FS_PREFIX = "fs."
+JDBC_PREFIX = "jdbc."
+# Options of Paimon's catalogs, and of the engines that open them, which change nothing here: they tune other caches
+# and clients, or name what an engine looks for first.
+_ELSEWHERE = frozenset(
+    {
+        "cache.deletion-vectors.max-num", "cache.expire-after-access", "cache.expire-after-write",
+        "cache.expiration-interval", "cache.manifest.max-memory", "cache.manifest.soft-values",
+        "cache.partition.max-num", "default-database", "disable-create-table-in-default-db", "file-io.allow-cache",
+        "file-io.populate-meta", "local-cache.block-size", "local-cache.dir", "local-cache.enabled",
+        "local-cache.max-size", "local-cache.whitelist", "property-version", "resolving-file-io.enabled",
+    }
+)  # fmt: skip
+# Of catalogs that are not opened yet; named so that a misspelt one is noticed all the same.
+_OF_OTHER_CATALOGS = frozenset(
+    {
+        "alter-table-cascade", "client-pool-cache.eviction-interval-ms", "client-pool-cache.keys",
+        "data-token.enabled", "format-table.enabled", "hadoop-conf-dir", "hive-conf-dir", "http-user-agent",
+        "location-in-properties", "lock.type", "metastore.client.class", "prefix", "table.type", "token",
+        "token.provider",
+    }
+)  # fmt: skip
+# What begins so is a setting of a store, a driver, a metastore or an engine.
+_NAMESPACES = (
+    TABLE_DEFAULT_PREFIX, FS_PREFIX, JDBC_PREFIX, "s3.", "s3a.", "oss.", "cosn.", "gs.", "gcs.", "azure.", "abfs.",
+    "obs.", "dfs.", "hadoop.", "hive.", "header.", "io.", "dlf.", "rest.", "security.", "metastore.", "flink.",
+    "spark.",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,3 +73,27 @@ class CacheSettings:
             CACHE_MANIFEST_SMALL_FILE_THRESHOLD.of(options),
             CACHE_SNAPSHOT_MAX_NUM_PER_TABLE.of(options),
         )
+
+
+def check_names(options: Mapping[str, str]) -> None:
+    """Refuse options that no catalog of Paimon has: they would be ignored. Raises: OptionError naming the first."""
+    known = {
+        name for value in globals().values() if isinstance(value, Option) for name in (value.key, *value.fallbacks)
+    }
+    known |= _ELSEWHERE | _OF_OTHER_CATALOGS
+    for key in options:
+        if key not in known and not key.startswith(_NAMESPACES):
+            raise OptionError(
+                f"'{key}' is not an option of a catalog",
+                "catalog options",
+                f"Remove it, or correct its name.{suggestion(key, known)}",
+            )
+
+
+def table_defaults(options: Mapping[str, str]) -> dict[str, str]:
+    """Table options that new tables get unless they are given: those with the prefix `table-default.`."""
+    return {
+        key.removeprefix(TABLE_DEFAULT_PREFIX): value
+        for key, value in options.items()
+        if key.startswith(TABLE_DEFAULT_PREFIX)
+    }

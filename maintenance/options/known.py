@@ -148,7 +148,7 @@ def known_options() -> frozenset[str]:
 
 
 def check_names(keys: Iterable[str], stored: Mapping[str, str], where: str) -> None:
-    """Refuse names that are probably mistakes: very like an option's, or unknown and without a namespace.
+    """Refuse names that are probably mistakes: like an option's. Others are properties of the user's own, as in Paimon.
 
     Args: `keys`: of options that are set; `stored`: options that the table has, whose names may stay.
     Raises: OptionError.
@@ -157,10 +157,12 @@ def check_names(keys: Iterable[str], stored: Mapping[str, str], where: str) -> N
     for key in keys:
         if key in known or key in stored or key.lower() in _PROPERTIES or key.startswith(_OF_OTHERS):
             continue
+        # A name with a namespace is taken for a mistake only if it is almost an option's; any other if it is like one.
         meant = misspelt(key, known)
-        if meant is None and "." in key and not key.startswith(_OURS):
+        if meant is None and ("." not in key or key.startswith(_OURS)):
+            meant = nearest(key, known)
+        if meant is None and not key.startswith(_OURS):
             continue
-        meant = meant or nearest(key, known)
         hint = f"Did you mean '{meant}'? " if meant else ""
         raise OptionError(
             f"option '{key}' does not exist", where, f"{hint}Give options of your own a namespace, such as team.name."

@@ -35,6 +35,12 @@ def paddings(text: str) -> tuple[str, ...]:
     return tuple(one_of(*_PADDINGS)(part) for part in names(text))
 
 
+PATH_KEY = "path"
+TYPE = Option(
+    "type",
+    one_of("table", "format-table", "materialized-table", "object-table", "lance-table", "iceberg-table"),
+    "table",
+)
 BUCKET = Option("bucket", integer, -1)
 BUCKET_KEY: Option[tuple[str, ...]] = Option("bucket-key", names, ())
 BUCKET_FUNCTION_TYPE = Option("bucket-function.type", one_of("default", "mod", "hive"), "default")
@@ -259,7 +265,7 @@ REFUSED: Mapping[str, _Accepts] = {
     "postpone.merge-on-read": _OFF,
     "chain-table.enabled": _OFF,
     "query-auth.enabled": _OFF,
-    "type": _is("table"),
+    "type": _is("table", "materialized-table"),
 }
 # Reading such tables is exact: none of these options changes what a batch read sees beyond what `scan` and `read` do.
 REFUSED_ON_WRITE: Mapping[str, _Accepts] = {
@@ -308,6 +314,14 @@ REFUSED_ON_WRITE: Mapping[str, _Accepts] = {
     "tag.create-success-file": _OFF,
     "tag.time-expire-enabled": _is("true"),
 }
+
+
+def check_type(options: Mapping[str, str], table: str) -> str:
+    """The kind of table that `type` names. Raises: OptionError: Paimon has no such kind; UnsupportedError."""
+    kind = TYPE.of(options)
+    if kind in ("lance-table", "iceberg-table"):
+        raise UnsupportedError(f"'type' = '{kind}' is not supported", f"table {table}", "Use a table of Paimon's own.")
+    return kind
 
 
 def check_readable(options: Mapping[str, str], table: str) -> None:

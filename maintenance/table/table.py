@@ -13,6 +13,7 @@ from maintenance.commit.identity import (
     RUN_PROPERTY,
     check_properties,
 )
+from maintenance.commit.lock import NO_LOCK, TableLock
 from maintenance.commit.publish import CommitTarget
 from maintenance.errors import NotFoundError, OptionError
 from maintenance.format.metadata.schema import TableSchema
@@ -67,6 +68,7 @@ class Table:
         dynamic_options: those of `copy`, on top of the schema's.
         read_optimized: reads see the highest level alone, which needs no merging: `t$ro`.
         run: committed with every snapshot, so that the run that made it can be found; None = nothing is.
+        lock: the catalog's, under which snapshots are published.
     """
 
     identifier: str
@@ -77,6 +79,7 @@ class Table:
     dynamic_options: Mapping[str, str] = field(default_factory=dict)
     read_optimized: bool = False
     run: str | None = None
+    lock: TableLock = NO_LOCK
 
     @property
     def options(self) -> Mapping[str, str]:
@@ -262,7 +265,7 @@ class Table:
 
     def commit_target(self) -> CommitTarget:
         properties = {ENGINE_PROPERTY: ENGINE, **({} if self.run is None else {RUN_PROPERTY: self.run})}
-        return CommitTarget(self.identifier, self.file_io, self.paths, self.schema, self.options, properties)
+        return CommitTarget(self.identifier, self.file_io, self.paths, self.schema, self.options, properties, self.lock)
 
     def of_run(self, run: str) -> "Table":
         """This table; what is committed through it names the run in its snapshot's properties. Raises: OptionError."""

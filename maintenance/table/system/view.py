@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-class MetadataView(ABC):
-    """A table over metadata, read like a table. Metadata is small, so all of it is made on the driver."""
+class ArrowView(ABC):
+    """A table whose rows are made on the driver, all at once; read like a table."""
 
     __slots__ = ()
 
@@ -35,16 +35,12 @@ class MetadataView(ABC):
 
     @property
     @abstractmethod
-    def schema(self) -> pa.Schema: ...
+    def fields(self) -> tuple[DataField, ...]:
+        """The columns."""
 
     @abstractmethod
     def rows(self, options: Mapping[str, str]) -> pa.Table:
         """All rows. `options`: further ones, of this read."""
-
-    @property
-    def fields(self) -> tuple[DataField, ...]:
-        """The columns."""
-        return fields_of(self.schema)
 
     def to_arrow(
         self,
@@ -74,6 +70,21 @@ class MetadataView(ABC):
         """The rows as a DataFrame. Arguments as of `to_arrow`."""
         rows = self.to_arrow(columns, where, options)
         return rows_to_spark(spark, rows, fields_of(rows.schema))
+
+
+class MetadataView(ArrowView):
+    """A table over metadata, which is small."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def schema(self) -> pa.Schema: ...
+
+    @property
+    def fields(self) -> tuple[DataField, ...]:
+        """The columns."""
+        return fields_of(self.schema)
 
 
 @dataclass(frozen=True, slots=True)

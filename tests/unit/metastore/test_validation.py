@@ -91,7 +91,8 @@ def test_what_a_first_schema_is_like(tmp_path: Path) -> None:
         ({"warehouse": "/x", "metastore": "hive"}, UnsupportedError, "'metastore' = 'hive'"),
         ({"warehouse": "/x", "metastore": "nonsense"}, OptionError, "nonsense"),
         ({"warehouse": "/x", "lock.enabled": "true"}, UnsupportedError, r"lock\.enabled"),
-        ({"warehouse": "/x", "case-sensitive": "false"}, UnsupportedError, r"case-sensitive"),
+        ({"warehouse": "/x", "case-sensitiv": "false"}, OptionError, "Did you mean 'case-sensitive'"),
+        ({"warehouse": "/x", "type": "iceberg"}, OptionError, "'type' = 'iceberg'"),
     ],
 )
 def test_catalogs_that_cannot_be_opened(options: dict[str, str], error: type[Exception], message: str) -> None:

@@ -1,0 +1,235 @@
+"""What catalogs share whose tables lie at `{warehouse}/DATABASE.db/TABLE`, each with its own schema files.
+
+A catalog of this kind decides which databases and tables exist; definitions are read from the schema files always.
+Source: Java `AbstractCatalog`.
+"""
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from maintenance.commit.lock import NO_LOCK, TableLock
+from maintenance.errors import (
+    AlreadyExistsError,
+    CommitError,
+    NotFoundError,
+    SchemaError,
+    UnsupportedError,
+)
+from maintenance.format.metadata.schema import TableSchema
+from maintenance.fs.file_io import FileIO
+from maintenance.metadata.paths import branch_root
+from maintenance.metadata.schemas import Schemas
+from maintenance.metastore import partitions
+from maintenance.metastore.database import Database
+from maintenance.metastore.global_tables import SYS, GlobalView, global_names, global_table
+from maintenance.metastore.identifier import DATABASE_SUFFIX, Identifier
+from maintenance.metastore.partitions import Partition, Spec
+from maintenance.metastore.schema import Schema
+from maintenance.metastore.schema_change import SchemaChange
+from maintenance.metastore.schema_evolution import changed_schema
+from maintenance.names import check_new_name, segment
+from maintenance.options import table as table_options
+from maintenance.options.catalog import table_defaults
+from maintenance.table import object_table
+from maintenance.table.object_table import ObjectTable, object_fields
+from maintenance.table.planning import check_branches
+from maintenance.table.system.view import AnyView, system_table
+from maintenance.table.table import Table
+
+_ATTEMPTS = 100
+
+
+@dataclass(frozen=True)
+class LocatedCatalog(ABC):
+    """Tables below one warehouse path. `options`: all catalog options; `table_type`: of the tables it gives."""
+
+    warehouse: str
+    file_io: FileIO
+    options: Mapping[str, str]
+    table_type: type[Table] = Table
+
+    # What each catalog decides
+
+    @abstractmethod
+    def list_databases(self) -> list[str]: ...
+
+    @abstractmethod
+    def get_database(self, name: str) -> Database: ...
+
+    @abstractmethod
+    def _stored_schema(self, name: Identifier) -> TableSchema:
+        """The newest schema of a table that the catalog has. Raises: NotFoundError."""
+
+    @abstractmethod
+    def _table_names(self, database: str) -> list[str]:
+        """Names of the tables of a database that exists, sorted."""
+
+    def _lock(self, name: Identifier) -> TableLock:
+        """What changes of a table are made under."""
+        del name
+        return NO_LOCK
+
+    # Databases and tables
+
+    def close(self) -> None:  # noqa: B027 - a catalog without connections has nothing to give back
+        """Give back what the catalog holds: connections, for example."""
+
+    def warehouse_exists(self) -> bool:
+        return self.file_io.folder_exists(self.warehouse)
+
+    def list_tables(self, database: str, pattern: str | None = None) -> list[str]:
+        if pattern is not None:
+            raise self._unsupported("filtering tables by a name pattern", "List all tables and filter the names.")
+        if database == SYS:
+            return global_names(self.options)
+        self.get_database(database)
+        return self._table_names(database)
+
+    def get_table(self, identifier: str) -> "AnyView | GlobalView | ObjectTable":
+        name = Identifier.parse(identifier)
+        if name.database == SYS:
+            return global_table(self, name.table)
+        schema = self._stored_schema(name)
+        if table_options.check_type(schema.options, str(name)) == object_table.TYPE:
+            location = schema.options.get(table_options.PATH_KEY, self.location(name))
+            return ObjectTable(str(name), location, self.file_io, schema)
+        table = self.table_type(
+            str(name), self.location(name), self.file_io, schema.without_place(), name.branch, lock=self._lock(name)
+        )
+        return table if name.system_table is None else system_table(table, name.system_table)
+
+    def location(self, name: Identifier) -> str:
+        """Path of a table's root."""
+        return f"{self.database_folder(name.database)}/{name.table}"
+
+    def database_folder(self, name: str) -> str:
+        """Path of a database. Raises: SchemaError: the name would lead to another folder."""
+        folder = segment(name, "a database", self.warehouse, suffix=DATABASE_SUFFIX, error=SchemaError)
+        return f"{self.warehouse}/{folder}"
+
+    # Partitions
+
+    def list_partitions(self, identifier: str) -> list[Partition]:
+        return partitions.list_partitions(self._data_table(identifier))
+
+    def create_partitions(self, identifier: str, specs: Sequence[Spec]) -> None:
+        """Nothing is stored: partitions come into being with their rows, as in Paimon. Raises: NotFoundError."""
+        del specs
+        self._data_table(identifier)
+
+    def mark_done_partitions(self, identifier: str, specs: Sequence[Spec]) -> None:
+        """Nothing is stored: this catalog has no place for it, as in Paimon. Raises: NotFoundError."""
+        del specs
+        self._data_table(identifier)
+
+    def drop_partitions(self, identifier: str, specs: Sequence[Spec]) -> None:
+        partitions.drop_partitions(self._data_table(identifier), specs)
+
+    # Schema files
+
+    def _schemas(self, location: str, branch: str = "main") -> Schemas:
+        return Schemas(self.file_io, f"{branch_root(location, branch)}/schema")
+
+    def _databases_in_files(self) -> list[str]:
+        names = self.file_io.list_folders(self.warehouse)
+        return [name.removesuffix(DATABASE_SUFFIX) for name in names if name.endswith(DATABASE_SUFFIX)]
+
+    def _tables_in_files(self, database: str) -> list[str]:
+        """Names of the folders of a database that have a schema, sorted."""
+        folder = self.database_folder(database)
+        return [name for name in self.file_io.list_folders(folder) if self._schemas(f"{folder}/{name}").list_ids()]
+
+    def _first_schema(self, name: Identifier, schema: Schema) -> TableSchema:
+        """Schema 0 of a table to create, with the catalog's defaults. Raises: SchemaError, OptionError,
+        UnsupportedError.
+        """
+        check_new_name(name.table, "a table", f"table {name}", error=SchemaError)
+        options = {**table_defaults(self.options), **schema.options}
+        kind = table_options.check_type(options, str(name))
+        if kind == object_table.TYPE:
+            place = {table_options.PATH_KEY: self.location(name)}
+            of_objects = Schema([("path", "STRING")], options={}, comment=schema.comment).table_schema(
+                str(name), _now()
+            )
+            fields = object_fields()
+            return replace(of_objects, fields=fields, highest_field_id=len(fields) - 1, options={**place, **options})
+        if table_options.PATH_KEY in options:
+            path = options[table_options.PATH_KEY]
+            raise self._unsupported(f"option 'path' = '{path}'", "Leave it out.", f"table {name}")
+        return replace(schema, options=options).table_schema(str(name), _now())
+
+    def _refuse_kind(self, kind: str, name: Identifier) -> UnsupportedError:
+        return self._unsupported(f"option 'type' = '{kind}'", "Use a catalog that has such tables.", f"table {name}")
+
+    def _publish_next_schema(self, name: Identifier, changes: Sequence[SchemaChange]) -> TableSchema:
+        """Apply changes to the newest schema until nobody else was first. Returns the new schema."""
+        schemas = self._schemas(self.location(name), name.branch)
+        for _ in range(_ATTEMPTS):
+            following = self._next_schema(name, changes)
+            if schemas.publish(following):
+                return following
+        raise CommitError("other writers kept changing the schema", f"table {name}", "Run again.")
+
+    def _next_schema(self, name: Identifier, changes: Sequence[SchemaChange]) -> TableSchema:
+        table = self.get_table(str(name))
+        if isinstance(table, ObjectTable):
+            return changed_schema(table.schema, changes, str(name), has_snapshot=False, time_millis=_now())
+        if not isinstance(table, Table):
+            raise SchemaError(f"'{name}' is a system table", self.warehouse, "Alter the table itself.")
+        has_snapshot = table.snapshots.latest_id() is not None
+        following = changed_schema(table.schema, changes, str(name), has_snapshot=has_snapshot, time_millis=_now())
+        check_branches(table, following.options)
+        return following
+
+    # Checks and errors
+
+    def _data_table(self, identifier: str) -> Table:
+        table = self.get_table(identifier)
+        if not isinstance(table, Table):
+            raise SchemaError(f"'{identifier}' has no partitions", self.warehouse, "Name a table with data.")
+        return table
+
+    def _plain(self, identifier: str) -> Identifier:
+        """The name of a table itself. Raises: SchemaError: of a branch, a system table or in `sys`."""
+        name = Identifier.parse(identifier)
+        if name.branch != "main" or name.system_table is not None or name.database == SYS:
+            raise SchemaError(f"'{identifier}' is not a table of its own", self.warehouse, "Name the table itself.")
+        return name
+
+    def _check_database_name(self, name: str) -> None:
+        """Raises: SchemaError: no new database can have the name."""
+        check_new_name(name, "a database", self.warehouse, around=len(DATABASE_SUFFIX), error=SchemaError)
+        if "." in name:
+            raise SchemaError(f"'{name}' cannot be a database", self.warehouse, "Choose a name without '.'.")
+
+    def _check_not_sys(self, name: str) -> None:
+        if name == SYS:
+            raise SchemaError(f"'{SYS}' cannot be a database", self.warehouse, "It is the database of system tables.")
+
+    def _no_database(self, name: str) -> NotFoundError:
+        known = ", ".join(self.list_databases()) or "none"
+        return NotFoundError(f"database '{name}' does not exist", self.warehouse, f"Databases there: {known}.")
+
+    def _no_table(self, name: Identifier) -> NotFoundError:
+        known = ", ".join(self.list_tables(name.database)) or "none"
+        return NotFoundError(f"table '{name}' does not exist", self.warehouse, f"Tables there: {known}.")
+
+    def _table_exists(self, name: Identifier) -> AlreadyExistsError:
+        return AlreadyExistsError(f"table '{name}' exists", self.warehouse, "Use it, or choose another name.")
+
+    def _database_exists(self, name: str) -> AlreadyExistsError:
+        return AlreadyExistsError(f"database '{name}' exists", self.warehouse, "Use it, or choose another name.")
+
+    def _unsupported(self, what: str, fix: str, where: str = "") -> UnsupportedError:
+        return UnsupportedError(f"{what} is not possible in a {self.kind} catalog", where or self.warehouse, fix)
+
+    @property
+    @abstractmethod
+    def kind(self) -> str:
+        """The value of `metastore`."""
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000

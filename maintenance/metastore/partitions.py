@@ -1,0 +1,75 @@
+"""The partitions of a table, as a catalog lists and drops them. Source: Java `Partition`, `AbstractCatalog`."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from maintenance.commit.identity import CommitIdentity
+from maintenance.commit.overwrite import Overwrite
+from maintenance.commit.overwrite import drop_partitions as commit_drop
+from maintenance.errors import DataError
+from maintenance.format.metadata.manifest import ManifestEntry
+from maintenance.options import table as table_options
+from maintenance.table.system.local_time import instant_of
+from maintenance.table.table import Table, new_commit_user
+
+Spec = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """A partition of a table.
+
+    Attributes:
+        spec: partition columns to texts, as the partition's folder shows them.
+        last_file_creation_time: milliseconds since 1970-01-01 UTC, None if no file says.
+        total_buckets: number of buckets, -1 without.
+        done: whether it was marked done in the catalog.
+    """
+
+    spec: Spec
+    record_count: int
+    file_size_in_bytes: int
+    file_count: int
+    last_file_creation_time: int | None
+    total_buckets: int
+    done: bool = False
+
+
+def list_partitions(table: Table) -> list[Partition]:
+    """The partitions that have live files in the newest snapshot."""
+    snapshot = table.latest_snapshot()
+    if snapshot is None or not table.schema.partition_keys:
+        return []
+    groups: dict[bytes, list[ManifestEntry]] = {}
+    for entry in table.manifests.live_entries(snapshot):
+        groups.setdefault(entry.partition, []).append(entry)
+    return [_partition(table.paths.spec_of(partition), entries) for partition, entries in groups.items()]
+
+
+def _partition(spec: Spec, entries: Sequence[ManifestEntry]) -> Partition:
+    created = (entry.file.creation_time for entry in entries)
+    return Partition(
+        spec,
+        sum(entry.file.row_count for entry in entries),
+        sum(entry.file.file_size for entry in entries),
+        len(entries),
+        max((instant_of(millis) for millis in created if millis is not None), default=None),
+        max(entry.total_buckets for entry in entries),
+    )
+
+
+def drop_partitions(table: Table, partitions: Sequence[Spec]) -> None:
+    """Delete all rows of partitions; those that do not exist are passed over, as in Paimon.
+
+    Raises: DataError: none is named, or one of a column that is not a partition column; CommitError.
+    """
+    table_options.check_writable(table.options, table.identifier)
+    if not partitions:
+        raise DataError("no partition is named", f"table {table.identifier}", "Name some, or truncate the table.")
+    target = table.commit_target()
+    replaces = Overwrite(partitions, dynamic=False).replaces(target, ())
+
+    def chosen(live: Sequence[ManifestEntry]) -> set[bytes]:
+        return {entry.partition for entry in live if replaces is not None and replaces(entry.partition)}
+
+    commit_drop(target, CommitIdentity(new_commit_user(table.options)), chosen)

@@ -1,0 +1,88 @@
+"""Object tables: the files below a folder as rows. They cannot be written. Source: Java `ObjectTable`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from maintenance.errors import UnsupportedError
+from maintenance.format.metadata.schema import TableSchema
+from maintenance.fs.file_io import FileIO
+from maintenance.table.system.view import ArrowView
+from maintenance.types.data_type import DataField
+from maintenance.types.type_text import parse_data_type
+
+TYPE = "object-table"
+_COLUMNS = (
+    ("path", "STRING NOT NULL", "Relative path of object"),
+    ("name", "STRING NOT NULL", "Name of object"),
+    ("length", "BIGINT NOT NULL", "Bytes length of object"),
+    ("mtime", "BIGINT NOT NULL", "Modification time of object"),
+    ("atime", "BIGINT NOT NULL", "Access time of object"),
+    ("owner", "STRING", "Owner of object"),
+)
+_ARROW = pa.schema(
+    [
+        pa.field("path", pa.string(), nullable=False),
+        pa.field("name", pa.string(), nullable=False),
+        pa.field("length", pa.int64(), nullable=False),
+        pa.field("mtime", pa.int64(), nullable=False),
+        pa.field("atime", pa.int64(), nullable=False),
+        pa.field("owner", pa.string()),
+    ]
+)
+
+
+def object_fields() -> tuple[DataField, ...]:
+    """The columns of every object table."""
+    return tuple(DataField(i, name, parse_data_type(text), about) for i, (name, text, about) in enumerate(_COLUMNS))
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectTable(ArrowView):
+    """A table over the files of a folder. Each read lists the folder again.
+
+    Attributes:
+        location: the folder; `schema`: as its schema file has it, with the columns of every object table.
+    """
+
+    name: str
+    location: str
+    file_io: FileIO
+    schema: TableSchema
+
+    @property
+    def identifier(self) -> str:
+        return self.name
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        return self.schema.options
+
+    @property
+    def fields(self) -> tuple[DataField, ...]:
+        return self.schema.fields
+
+    def copy(self, options: Mapping[str, str]) -> "ObjectTable":
+        """This table with further options, stored nowhere."""
+        return replace(self, schema=replace(self.schema, options={**self.schema.options, **options}))
+
+    def rows(self, options: Mapping[str, str]) -> pa.Table:
+        """All files, hidden ones and those in subfolders too. Sizes in bytes, times in milliseconds since 1970 UTC."""
+        del options
+        files = self.file_io.list_tree(self.location)
+        columns = (
+            [file.path for file in files],
+            [file.name for file in files],
+            [file.size for file in files],
+            [file.mtime_ms for file in files],
+            [0] * len(files),  # as Paimon: it asks no file system for these two
+            [None] * len(files),
+        )
+        arrays = [pa.array(values, field.type) for values, field in zip(columns, _ARROW, strict=True)]
+        return pa.Table.from_arrays(arrays, schema=_ARROW)
+
+    def write_arrow(self, data: pa.Table | pa.RecordBatch) -> tuple[int, ...]:
+        """Raises: UnsupportedError, always."""
+        del data
+        raise UnsupportedError("an object table cannot be written", f"table {self.name}", "Write files to its folder.")
