@@ -1,0 +1,1 @@
+"""What the warehouse holds, beside what tables.yaml names."""
