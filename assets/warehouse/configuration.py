@@ -11,8 +11,8 @@ import dagster as dg
 from assets import keys
 from assets.project.config import Project, TablePattern
 from assets.project.findings import Finding
-from assets.warehouse.holdings import catalog_findings, read_holdings
 from assets.resources.catalog import PaimonCatalog
+from assets.warehouse.holdings import catalog_findings, read_holdings
 from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.readable import ReadFault
 

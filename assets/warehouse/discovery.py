@@ -12,8 +12,8 @@ import dagster as dg
 
 from assets.project.config import FoundTable, Project, TableConfig, TablePattern
 from assets.project.findings import Finding
-from assets.warehouse.holdings import Holdings, catalog_findings, read_holdings, with_databases_of
 from assets.resources.catalog import PaimonCatalog
+from assets.warehouse.holdings import Holdings, catalog_findings, read_holdings, with_databases_of
 from maintenance.errors import ErrorClass, NotFoundError, PaimonError
 
 _READERS = 32
