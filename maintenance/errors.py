@@ -134,6 +134,10 @@ class ConflictError(PaimonError):
     error_class = ErrorClass.CONFLICT
 
 
+class ReplayedError(ConflictError):
+    """The same numbered commit of the same user was published meanwhile, by another process that replays it."""
+
+
 class OutdatedPlanError(ConflictError):
     """The table has changed so that a stored plan no longer fits. A new plan is needed."""
 

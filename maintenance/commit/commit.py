@@ -17,7 +17,7 @@ from maintenance.commit.identity import CommitIdentity
 from maintenance.commit.order import OrderedFiles
 from maintenance.commit.publish import Changes, Check, CommitTarget, Plan, conflict_error, publish
 from maintenance.commit.vectors import check_vectors, vectors_after
-from maintenance.errors import CommitError, ConflictError, DataError, NotFoundError
+from maintenance.errors import CommitError, ConflictError, DataError, NotFoundError, ReplayedError
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.metadata.index_manifest import IndexManifestEntry
 from maintenance.format.metadata.manifest import EntrySelection, FileKind, ManifestEntry
@@ -117,11 +117,15 @@ def append_or_abort(
     """As `commit_append`; when it is certain that nothing was published, the files of the messages are deleted.
 
     Args: `run`: what writes files again that need other numbers.
-    Returns: the new snapshot ids, and the messages as they were published.
+    Returns: the new snapshot ids, and the messages as they were published; both empty if another process published the
+        same commit meanwhile.
     """
     files = OrderedFiles.of(target, messages, state, run)
-    with _aborting(target, messages):
-        return _append(files, identity, state), files.messages
+    try:
+        with _aborting(target, messages):
+            return _append(files, identity, state), files.messages
+    except ReplayedError:
+        return (), ()
 
 
 def replaced(old: Sequence[IndexManifestEntry], new: Sequence[IndexManifestEntry]) -> list[IndexManifestEntry]:

@@ -17,11 +17,13 @@ class Conflict:
     """Why changes cannot be applied, and the (partition, bucket) groups that are to blame.
 
     `fix`: what to do where another number of buckets is the reason, since repeating the work does not help then.
+    `replayed`: the same commit is in the table already.
     """
 
     reason: str
     groups: frozenset[Group]
     fix: str | None = None
+    replayed: bool = False
 
 
 def find_conflict(

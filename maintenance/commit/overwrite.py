@@ -13,7 +13,7 @@ from maintenance.commit.commit import abort, check_replaced, entries_of_messages
 from maintenance.commit.conflicts import Conflict
 from maintenance.commit.identity import CommitIdentity
 from maintenance.commit.publish import Changes, CommitTarget, publish
-from maintenance.errors import DataError, UnsupportedError
+from maintenance.errors import DataError, ReplayedError, UnsupportedError
 from maintenance.format.metadata.index_manifest import IndexManifestEntry
 from maintenance.format.metadata.manifest import EntrySelection, FileKind, ManifestEntry
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
@@ -109,7 +109,10 @@ def overwrite_or_abort(
     def planned(latest: Snapshot | None) -> Changes:
         return _changes(target, latest, (added, new), replaces)
 
-    return (publish_or_abort(target, messages, planned, identity, check_replaced),)
+    try:
+        return (publish_or_abort(target, messages, planned, identity, check_replaced),)
+    except ReplayedError:
+        return ()
 
 
 def drop_partitions(

@@ -12,7 +12,7 @@ from maintenance.commit.conflicts import Conflict
 from maintenance.commit.identity import CommitIdentity
 from maintenance.commit.lock import NO_LOCK, LockTimeoutError, TableLock
 from maintenance.commit.manifest_merge import ManifestMergeOptions, merge_manifests
-from maintenance.commit.replays import remember
+from maintenance.commit.replays import last_committed, remember, replayed_since
 from maintenance.commit.waits import Waits
 from maintenance.errors import (
     BucketNumberError,
@@ -20,6 +20,7 @@ from maintenance.errors import (
     ConflictError,
     DataError,
     ExpiredError,
+    ReplayedError,
     StorageError,
     WriteError,
     storage_fix,
@@ -30,7 +31,7 @@ from maintenance.format.metadata.index_manifest import IndexManifestEntry
 from maintenance.format.metadata.manifest import FileKind, ManifestEntry
 from maintenance.format.metadata.manifest_list import ManifestFileMeta
 from maintenance.format.metadata.schema import TableSchema
-from maintenance.format.metadata.snapshot import CommitKind, Snapshot
+from maintenance.format.metadata.snapshot import BATCH_IDENTIFIER, CommitKind, Snapshot
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.manifests import Manifests, ManifestWriter
 from maintenance.metadata.paths import TablePaths
@@ -112,13 +113,14 @@ def publish(
         or storage takes no more.
     """
     waits, timed_out = Waits.of(target.options), None
+    replay = _Replay(target, identity)
     written = _Written(target, _manifest_writer(target))
     try:
         for attempt in waits.attempts():
             try:
                 latest = target.snapshots.latest()
                 planned = changes(latest) if callable(changes) else changes
-                conflict = check(target, planned, latest)
+                conflict = replay.found(planned.kind, latest) or check(target, planned, latest)
                 if conflict is not None:
                     written.discard()
                     return None, conflict, attempt
@@ -146,6 +148,28 @@ def publish(
     if timed_out is not None:
         raise timed_out
     raise waits.gave_up(f"table {target.name}")
+
+
+@dataclass(slots=True)
+class _Replay:
+    """Looks at each attempt whether another process has published the same commit. `seen`: up to which snapshot."""
+
+    target: CommitTarget
+    identity: CommitIdentity
+    seen: int | None = None
+
+    def found(self, kind: CommitKind, latest: Snapshot | None) -> Conflict | None:
+        # A writer's compaction has the number of the rows that it follows.
+        if kind == CommitKind.COMPACT or self.identity.identifier == BATCH_IDENTIFIER:
+            return None
+        if self.seen is None:
+            last = last_committed(self.target, self.identity.user)
+            replayed = last is not None and self.identity.identifier <= last
+        else:
+            replayed = replayed_since(self.target, self.identity, self.seen, latest)
+        self.seen = 0 if latest is None else latest.id
+        reason = f"commit {self.identity.identifier} of user '{self.identity.user}' is in the table already"
+        return Conflict(reason, frozenset(), replayed=True) if replayed else None
 
 
 @dataclass(slots=True)
@@ -308,6 +332,8 @@ def _manifest_writer(target: CommitTarget) -> ManifestWriter:
 
 def conflict_error(target: CommitTarget, conflict: Conflict | None) -> ConflictError:
     reason = conflict.reason if conflict else "the state of the table has moved"
+    if conflict and conflict.replayed:
+        return ReplayedError(reason, f"table {target.name}", "Nothing to do: the rows are there once.")
     if conflict and conflict.fix:
         return BucketNumberError(reason, f"table {target.name}", conflict.fix)
     return ConflictError(reason, f"table {target.name}", "Open the table again and repeat the work.")

@@ -32,6 +32,21 @@ def already_committed(target: "CommitTarget", identity: CommitIdentity) -> bool:
     return identity.identifier <= last
 
 
+def replayed_since(target: "CommitTarget", identity: CommitIdentity, seen: int, latest: Snapshot | None) -> bool:
+    """Whether this user has committed this identifier, or a later one, in the snapshots after `seen`.
+
+    Two processes may hold the same commit: one that was taken for dead, and the one started in its place.
+    """
+    if identity.identifier == BATCH_IDENTIFIER or latest is None or latest.id <= seen:
+        return False
+    for snapshot in target.snapshots.newest_first():
+        if snapshot.id <= seen:
+            break
+        if snapshot.commit_user == identity.user and snapshot.is_numbered:
+            return snapshot.commit_kind != CommitKind.COMPACT and snapshot.commit_identifier >= identity.identifier
+    return False
+
+
 def last_committed(target: "CommitTarget", user: str) -> int | None:
     """The identifier of the user's newest numbered commit; None if nothing tells of one."""
     for snapshot in target.snapshots.newest_first():

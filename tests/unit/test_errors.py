@@ -29,7 +29,7 @@ CLASSES = {
         "UnsupportedError",
     },
     ErrorClass.DAMAGE: {"CorruptFileError", "MissingFileError"},
-    ErrorClass.CONFLICT: {"CommitError", "ConflictError", "ExpiredError"},
+    ErrorClass.CONFLICT: {"CommitError", "ConflictError", "ExpiredError", "ReplayedError"},
     ErrorClass.INFRASTRUCTURE: {"InfrastructureError", "StorageError", "WriteError"},
     ErrorClass.DEFECT: {"PaimonError", "ProofError", "UnexpectedError"},
 }

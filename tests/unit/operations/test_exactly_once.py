@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 from maintenance.errors import CommitError
+from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata import commit_records
+from maintenance.metadata.snapshots import Snapshots
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.operations.ingestion.ingest import ingest
 from maintenance.operations.ingestion.stream_sink import Batch, check_known
@@ -23,6 +25,7 @@ from maintenance.operations.refs.rollback_to import rollback_to
 from maintenance.table.table import Table
 from tests.no_room import no_room
 from tests.small_tables import batch, put, rows, small_table
+from tests.tables import data_files, files_on_disk
 
 WRITERS: dict[str, Callable[[Table, int], object]] = {
     "write_arrow": lambda table, number: table.write_arrow(
@@ -77,6 +80,40 @@ def test_snapshots_of_other_writers_are_recorded_before_they_expire(tmp_path: Pa
     expire(table, kept=2)
     assert write(table, 7) == ()
     assert write(table, 8) != ()
+
+
+def meanwhile(monkeypatch: pytest.MonkeyPatch, first: Callable[[], object]) -> None:
+    """Let another process act after a commit was prepared, and before it is published for the first time."""
+    real = Snapshots.publish
+
+    def publish(self: Snapshots, snapshot: Snapshot) -> bool:
+        monkeypatch.setattr(Snapshots, "publish", real)
+        first()
+        return real(self, snapshot)
+
+    monkeypatch.setattr(Snapshots, "publish", publish)
+
+
+@pytest.mark.parametrize("primary_key", [True, False])
+@pytest.mark.parametrize("other", [7, 8])
+@pytest.mark.parametrize("name", WRITERS)
+def test_two_processes_that_hold_the_same_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, other: int, primary_key: bool
+) -> None:
+    table = small_table(tmp_path, primary_key=primary_key)
+    write(table, 6)
+    before = rows(table)
+
+    def restarted() -> None:
+        WRITERS[name](table, other)
+        write(table, 1, "another")
+
+    meanwhile(monkeypatch, restarted)
+    assert WRITERS[name](table, 7) == ()
+    assert sorted(rows(table)) == sorted(
+        [*(() if name == "overwrite_arrow" else before), (other, "feed"), (1, "another")]
+    )
+    assert files_on_disk(table) == data_files(table), "the one that came second leaves nothing"
 
 
 def test_known_over_many_commits_and_expiries(tmp_path: Path) -> None:
