@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from maintenance.commit.publish import CommitIdentity
 from maintenance.fs.file_io import FileIO
+from maintenance.operations.ingestion.inline import commit_rows_of
 from maintenance.table.table import Table
 from maintenance.types.row_kind import kinds_of_texts
 from maintenance.write.message import CommitMessage
@@ -32,7 +33,7 @@ class Prepared:
         return cls(table, records, state, write_rows(context, state, given))
 
     def commit(self) -> tuple[int, ...]:
-        return self.table.commit_written(self.messages, CommitIdentity("a"), state=self.state)
+        return commit_rows_of(None, self.table, self.messages, CommitIdentity("a"), self.state).snapshot_ids
 
 
 @dataclass(frozen=True, slots=True)
