@@ -23,8 +23,9 @@ import pyarrow.parquet as pq
 from benchmarks import tables
 from maintenance.catalog import Schema, open_catalog
 from maintenance.compaction.rewrite import CompactionTask
-from maintenance.operations.compaction import compact as compact_operation
-from maintenance.operations.compaction.compact import compact, run_unit
+from maintenance.operations.compaction import groups
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.compaction.groups import run_unit
 from maintenance.spark.session import get_session
 from maintenance.table.table import Table
 
@@ -132,7 +133,7 @@ def merge(gib: float, cap_mib: int) -> bool:
     note = CACHE / "peak"
     note.unlink(missing_ok=True)
     # The operation looks the function up in its module: the watched one takes its place, everything else is as it is.
-    compact_operation.run_unit = WatchedUnit(note, cap_mib << 20)  # type: ignore[assignment]
+    groups.run_unit = WatchedUnit(note, cap_mib << 20)  # type: ignore[assignment]
     table = open_catalog({"warehouse": str(warehouse)}).get_table(tables.NAME).copy({"target-file-size": "128 mb"})
     expected = newest_of(table)
     spark = get_session(master="local[1]")

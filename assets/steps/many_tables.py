@@ -23,6 +23,7 @@ from assets.runs.history import keep_account
 from assets.steps.plans import kept_plan, planned
 from maintenance.errors import OptionError, PaimonError
 from maintenance.operations.compaction.report import CompactReport
+from maintenance.operations.compaction.request import CompactRequest
 from maintenance.operations.databases.compact_database import (
     COMPACT_DATABASE,
     UNPLANNED,
@@ -65,17 +66,20 @@ def compact_many_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
             else:
                 choice = _choice(described, config)
                 idle_time = duration(config.partition_idle_time) if config.partition_idle_time else None
-                scope: dict[str, Any] = {
-                    "full": config.full,
-                    "partition_idle_time": idle_time,
-                    "proof": config.proof,
-                }
                 if config.dry_run:
-                    plan = plan_compact_database(catalog.open(), choice, **scope, opened=opened)
+                    request = CompactRequest(full=config.full, partition_idle_time=idle_time, proof=config.proof)
+                    plan = plan_compact_database(catalog.open(), choice, request, opened=opened)
                     _tell_plan(context, plan, kept_plan(context, catalog, file_io, plan))
                     return
                 report = compact_database(
-                    spark.session(), catalog.open(), choice, **scope, **at_a_time, progress=context.log.info
+                    spark.session(),
+                    catalog.open(),
+                    choice,
+                    full=config.full,
+                    partition_idle_time=idle_time,
+                    proof=config.proof,
+                    **at_a_time,
+                    progress=context.log.info,
                 )
             _tell(context, catalog, report, spark.metadata())
 

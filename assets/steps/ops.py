@@ -47,10 +47,11 @@ from assets.steps.ingestion import apply_ingest, ingest_landed, plan_ingest
 from assets.steps.plans import found_plan, kept_plan, planned
 from assets.steps.tags import last_period
 from maintenance.errors import NotFoundError, OptionError
-from maintenance.operations.compaction.compact import checked_scope, compact
+from maintenance.operations.compaction.compact import carry_out
 from maintenance.operations.compaction.partition_choice import no_match
-from maintenance.operations.compaction.produce_changelog import produce_changelog
+from maintenance.operations.compaction.produce_changelog import changelog_request
 from maintenance.operations.compaction.report import CompactReport
+from maintenance.operations.compaction.request import CompactRequest
 from maintenance.operations.expiry.expire_partitions import expire_partitions
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.operations.expiry.expire_tags import expire_tags
@@ -62,17 +63,17 @@ from maintenance.operations.plans.step_plans import (
     apply_expire_tags,
     apply_file_index,
     apply_tag,
-    plan_changelog,
     plan_expire_partitions,
     plan_expire_tags,
     plan_file_index,
     plan_tag,
+    preview_changelog,
 )
 from maintenance.operations.plans.stored_plan import (
     apply_compact,
     apply_expire_snapshots,
-    plan_compact,
     plan_expire_snapshots,
+    preview_compact,
 )
 from maintenance.operations.refs.create_tag import create_tag
 from maintenance.operations.refs.period_tags import state_at
@@ -236,28 +237,24 @@ def compact_op(table: TableConfig) -> dg.OpDefinition:
             if plan is not None:
                 report = apply_compact(spark.session(), opened, plan, context.log.info)
                 return _told_compaction(context, account, "compact", report, {"plan id": plan.id, **spark.metadata()})
-            scope: dict[str, Any] = {
-                "full": config.full,
-                "partitions": config.partitions or None,
-                "where": config.where,
-                "partition_idle_time": idle_time,
-                "order_strategy": config.order_strategy,
-                "order_by": config.order_by,
-                "proof": config.proof,
-            }
+            request = CompactRequest(
+                full=config.full,
+                partitions=config.partitions or None,
+                where=config.where,
+                partition_idle_time=idle_time,
+                order_strategy=config.order_strategy,
+                order_by=config.order_by,
+                proof=config.proof,
+                max_retries=config.max_retries,
+                groups_per_commit=config.groups_per_commit,
+            )
             kept = {}
             if config.dry_run:
-                kept = kept_plan(context, catalog, opened.file_io, plan_compact(opened, **scope))
-            checked_scope(opened, **scope)  # before Spark is started for nothing
-            report = compact(
-                None if config.dry_run else spark.session(),
-                opened,
-                **scope,
-                groups_per_commit=config.groups_per_commit,
-                dry_run=config.dry_run,
-                max_retries=config.max_retries,
-                progress=context.log.info,
-            )
+                report, plan = preview_compact(opened, request, context.log.info)
+                kept = kept_plan(context, catalog, opened.file_io, plan)
+            else:
+                request.checked(opened)  # before Spark is started for nothing
+                report = carry_out(spark.session(), opened, request, progress=context.log.info)
             return _told_compaction(context, account, "compact", report, {**kept, **spark.metadata()})
 
     return compact_table
@@ -278,17 +275,15 @@ def changelog_op(table: TableConfig) -> dg.OpDefinition:
             if plan is not None:
                 report = apply_changelog(spark.session(), opened, plan, context.log.info)
                 return _told_compaction(context, account, "changelog", report, {"plan id": plan.id, **spark.metadata()})
-            scope: dict[str, Any] = {
-                "partitions": config.partitions or None,
-                "where": config.where,
-                "proof": config.proof,
-            }
+            chosen = CompactRequest(partitions=config.partitions or None, where=config.where, proof=config.proof)
+            request = changelog_request(opened, chosen)
             kept = {}
             if config.dry_run:
-                kept = kept_plan(context, catalog, opened.file_io, plan_changelog(opened, **scope))
-            checked_scope(opened, **scope)  # before Spark is started for nothing
-            session = None if config.dry_run else spark.session()
-            report = produce_changelog(session, opened, **scope, dry_run=config.dry_run, progress=context.log.info)
+                report, plan = preview_changelog(opened, request, context.log.info)
+                kept = kept_plan(context, catalog, opened.file_io, plan)
+            else:
+                request.checked(opened)  # before Spark is started for nothing
+                report = carry_out(spark.session(), opened, request, progress=context.log.info)
             return _told_compaction(context, account, "changelog", report, {**kept, **spark.metadata()})
 
     return changelog

@@ -54,6 +54,10 @@ class CompactionPlan:
     idle: Mapping[Group, int]
     skipped: Mapping[Group, str] = field(default_factory=dict)
 
+    @property
+    def snapshot_id(self) -> int | None:
+        return None if self.snapshot is None else self.snapshot.id
+
 
 @dataclass(frozen=True, slots=True)
 class CompactionScope:

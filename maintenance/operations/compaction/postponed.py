@@ -9,14 +9,32 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from maintenance.bucket.postpone import POSTPONE_BUCKET, PostponeOptions
-from maintenance.compaction.postpone import DirectFiles, PostponeCompaction, in_order
+from maintenance.commit.commit import abort
+from maintenance.compaction.postpone import (
+    DirectFiles,
+    Distributed,
+    PostponeCompaction,
+    PostponeTask,
+    check_shares,
+    distribute,
+    in_order,
+    leaving,
+)
+from maintenance.compaction.proof.settings import together
+from maintenance.compaction.rewrite import CompactionResult
+from maintenance.errors import PaimonError, ProofError
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.format.metadata.snapshot import Snapshot
+from maintenance.metadata.expired import again_if_expired
 from maintenance.operations.compaction.arrivals import Arrivals, find_arrivals
-from maintenance.operations.compaction.plan import CompactionScope
+from maintenance.operations.compaction.plan import CompactionScope, Group
+from maintenance.operations.compaction.work import CompactionWork, group_of
 from maintenance.scan.split import by_bucket
+from maintenance.spark.tasks import TaskError, run_tasks
 from maintenance.table.table import Table
+from maintenance.write.context import wall_clock_millis
+from maintenance.write.message import CommitMessage
 
 _SHARE_BYTES = 128 << 20
 
@@ -90,3 +108,80 @@ def _direct(
                 place = (bisect_right(moments, moment), moment[0], bucket)
                 commits.setdefault(place, []).append(entry.file)
     return tuple(DirectFiles(bucket, after, tuple(files)) for (after, _, bucket), files in sorted(commits.items()))
+
+
+def planned_rows(work: CompactionWork) -> PostponedPlan:
+    """The plan of the rows that wait in a compaction's scope."""
+    scope = work.request.scope
+    return again_if_expired(lambda: plan_postponed(work.table, scope, now_millis=wall_clock_millis()))
+
+
+def distribute_rows(work: CompactionWork) -> None:
+    """Give the rows that wait their buckets. What another writer changed is planned again, as far as it is left."""
+    lost: Mapping[Group, str] = {}
+    for attempt in range(work.request.max_retries + 1):
+        plan = planned_rows(work)
+        partitions = {unit.partition for unit in plan.units}
+        work.ledger.plan_again((partition, POSTPONE_BUCKET) for partition in partitions)
+        for group in lost:
+            if group[0] not in partitions:
+                work.ledger.idle(group, "another writer did the work")
+        if not plan.units:
+            return
+        lost = _distributed(work, plan, retried=attempt > 0)
+        if not lost:
+            return
+        if attempt < work.request.max_retries:
+            work.give_way(plan.snapshot, lost, attempt)
+    work.ledger.give_up(lost)
+
+
+def _distributed(work: CompactionWork, plan: PostponedPlan, *, retried: bool) -> Mapping[Group, str]:
+    """Returns the postpone buckets whose partitions another writer changed meanwhile."""
+    write = work.table.write_context()
+    read = work.read_context([file for unit in plan.units for file in unit.input_files], write)
+    base = None if plan.snapshot is None else plan.snapshot.id
+    tasks = [PostponeTask(write, read, unit, work.request.proof, base) for unit in plan.units]
+    work.progress(f"rows of {len(tasks)} partitions wait for their buckets")
+    done = run_tasks(work.spark, distribute, tasks)
+    by_partition: dict[bytes, list[tuple[PostponeTask, Distributed | TaskError]]] = {}
+    for task, outcome in zip(tasks, done, strict=True):
+        by_partition.setdefault(task.compaction.partition, []).append((task, outcome))
+    results: list[CompactionResult] = []
+    kept: list[CommitMessage] = []
+    expired: dict[Group, str] = {}
+    for partition, parts in by_partition.items():
+        written = _whole(work, parts, plan.snapshot)
+        if written is None:
+            expired[partition, POSTPONE_BUCKET] = "what it read was replaced and expired meanwhile"
+        elif written:
+            rows = sum(file.row_count for file in parts[0][0].compaction.files)
+            proof = together([part.proof for part in written])
+            results.append(CompactionResult(leaving(parts[0][0].compaction), rows, rows, proof=proof))
+            kept += [message for part in written for message in part.messages]
+    lost = work.commit(results, [*(result.message for result in results), *kept], retried=retried)
+    return {**expired, **{group: reason for group, reason in lost.items() if group[1] == POSTPONE_BUCKET}}
+
+
+def _whole(
+    work: CompactionWork, parts: Sequence[tuple[PostponeTask, Distributed | TaskError]], snapshot: Snapshot | None
+) -> list[Distributed] | None:
+    """What the units of one partition wrote; nothing if one failed, and nothing of it stays then.
+
+    None if what they read has expired. Args: `snapshot`: that they were planned on.
+    """
+    written = [out for _, out in parts if not isinstance(out, TaskError)]
+    errors: list[PaimonError] = [out.told(work.table.identifier) for _, out in parts if isinstance(out, TaskError)]
+    if not errors:
+        try:
+            check_shares([task for task, _ in parts], written)
+            return written
+        except ProofError as error:
+            errors.append(error)
+    else:
+        abort(work.table.commit_target(), [message for part in written for message in part.messages])
+        if all(work.has_expired(snapshot, error) for error in errors):
+            return None
+    unit = parts[0][0].compaction
+    work.ledger.fail_files(group_of(leaving(unit)), unit.files, errors)
+    return []

@@ -8,12 +8,15 @@ Source: seed 003 (lookup, full-compaction), data section 5.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from maintenance.errors import OptionError
-from maintenance.operations.compaction.compact import Progress, compact
+from maintenance.operations.compaction.compact import carry_out, preview
 from maintenance.operations.compaction.plan import Unit
 from maintenance.operations.compaction.report import CompactReport
+from maintenance.operations.compaction.request import RETRIES, CompactRequest
+from maintenance.operations.compaction.work import Progress
 from maintenance.options import table as table_options
 from maintenance.table.table import Table
 
@@ -28,7 +31,7 @@ def produce_changelog(
     partitions: Sequence[Mapping[str, str]] | None = None,
     where: str | None = None,
     dry_run: bool = False,
-    max_retries: int = 5,
+    max_retries: int = RETRIES,
     proof: str | None = None,
     beside_other_compactors: bool | None = None,
     only: Callable[[Unit], bool] | None = None,
@@ -38,20 +41,25 @@ def produce_changelog(
 
     Raises: OptionError: the table has no changelog producer, or one that writes the changelog itself.
     """
-    return compact(
-        spark,
+    request = changelog_request(
         table,
-        full=merges_fully(table),
-        partitions=partitions,
-        where=where,
-        skip_expiring=False,  # also of partitions that are about to expire: subscribers are told of every change
-        dry_run=dry_run,
-        max_retries=max_retries,
-        proof=proof,
-        beside_other_compactors=beside_other_compactors,
-        only=only,
-        progress=progress,
+        CompactRequest(
+            partitions=partitions,
+            where=where,
+            proof=proof,
+            max_retries=max_retries,
+            beside_other_compactors=beside_other_compactors,
+        ),
     )
+    if dry_run:
+        return preview(table, request, only=only, progress=progress).report
+    return carry_out(spark, table, request, only=only, progress=progress)
+
+
+def changelog_request(table: Table, chosen: CompactRequest) -> CompactRequest:
+    """The compaction that produces the changelog of what is chosen. Raises: OptionError, as `produce_changelog`."""
+    # Also of partitions that are about to expire: subscribers are told of every change.
+    return replace(chosen, full=merges_fully(table), skip_expiring=False)
 
 
 def merges_fully(table: Table) -> bool:

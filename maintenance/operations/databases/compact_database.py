@@ -9,12 +9,14 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from maintenance.errors import OptionError, PaimonError
 from maintenance.metastore.catalog import Catalog
-from maintenance.operations.compaction.compact import Progress, compact
+from maintenance.operations.compaction.compact import carry_out, preview
 from maintenance.operations.compaction.report import CompactReport
+from maintenance.operations.compaction.request import CompactRequest
+from maintenance.operations.compaction.work import Progress
 from maintenance.operations.plans.stored_plan import (
     MANY,
     StoredPlan,
@@ -100,10 +102,12 @@ def compact_database(
         options; the others as of `compact`.
     Raises: OptionError: a pattern is none; errors of listing the tables.
     """
+    request = CompactRequest(full=full, partition_idle_time=partition_idle_time, proof=proof)
 
     def one(table: Table, say: Progress) -> CompactReport:
-        chosen: dict[str, Any] = {"full": full, "partition_idle_time": partition_idle_time, "proof": proof}
-        return compact(spark, table, **chosen, dry_run=dry_run, progress=say)
+        if dry_run:
+            return preview(table, request, progress=say).report
+        return carry_out(spark, table, request, progress=say)
 
     found = _each(catalog, _chosen(catalog, choice), one, max_concurrent, opened, progress)
     return CompactDatabaseReport(*found)
@@ -112,10 +116,8 @@ def compact_database(
 def plan_compact_database(
     catalog: Catalog,
     choice: TableChoice = TableChoice(),
+    request: CompactRequest = CompactRequest(),  # noqa: B008 - frozen
     *,
-    full: bool = False,
-    partition_idle_time: timedelta | None = None,
-    proof: str | None = None,
     opened: Opened | None = None,
 ) -> StoredPlan:
     """What `compact_database` would rewrite now, the plans of all tables as one.
@@ -124,7 +126,7 @@ def plan_compact_database(
     """
 
     def one(table: Table, _: Progress) -> StoredPlan:
-        return plan_compact(table, full=full, partition_idle_time=partition_idle_time, proof=proof)
+        return plan_compact(table, request)
 
     plans, _, errors = _each(catalog, _chosen(catalog, choice), one, _PLANNERS, opened, None)
     failed = {name: str(error) for name, error in errors.items()}
@@ -155,7 +157,7 @@ def apply_compact_database(
 
     def moved(table: Table, _: Progress) -> list[str]:
         mine = plans[table.identifier]
-        return moved_groups(mine, plan_compact(table, **mine.arguments).groups)
+        return moved_groups(mine, plan_compact(table, CompactRequest.of_arguments(mine.arguments)).groups)
 
     looked, skipped, failed = _each(catalog, list(plans), moved, _PLANNERS, opened, None)
     troubles = [f"{name} {text}" for name, texts in looked.items() for text in texts]

@@ -21,8 +21,8 @@ from maintenance.format.file_index.kinds import column_indexes
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.format.metadata.snapshot import Snapshot
-from maintenance.operations.compaction.compact import Progress
 from maintenance.operations.compaction.partition_choice import no_match
+from maintenance.operations.compaction.work import Progress
 from maintenance.operations.indexes.index_files import IndexResult, IndexTask, index_files, stale_entries
 from maintenance.operations.indexes.probe_file_index import IndexProbe, probe_file_index
 from maintenance.options import table as table_options

@@ -11,21 +11,22 @@ from typing import TYPE_CHECKING, Any
 from maintenance.errors import NotFoundError, OutdatedPlanError
 from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.metadata.paths import partition_text_of
-from maintenance.operations.compaction.produce_changelog import merges_fully, produce_changelog
+from maintenance.operations.compaction.produce_changelog import changelog_request
 from maintenance.operations.compaction.report import CompactReport
+from maintenance.operations.compaction.request import CompactRequest
+from maintenance.operations.compaction.work import Progress
 from maintenance.operations.expiry.expire_partitions import ExpirePartitionsReport, expire_partitions
 from maintenance.operations.expiry.expire_tags import ExpireTagsReport, expire_tags
 from maintenance.operations.indexes.rewrite_file_index import RewriteFileIndexReport, files_to_index, rewrite_file_index
 from maintenance.operations.plans.stored_plan import (
     PlannedGroup,
-    Progress,
     StoredPlan,
+    carry_out_stored,
     check_plan,
     moved_groups,
     moved_victims,
-    plan_compact,
+    preview_compact,
     refuse,
-    unmoved_units,
 )
 from maintenance.operations.refs.create_tag import TagReport, check_tag_name, create_tag, snapshot_to_tag
 from maintenance.table.table import Table
@@ -38,18 +39,15 @@ EXPIRE_TAGS, EXPIRE_PARTITIONS = "expire_tags", "expire_partitions"
 _INDEX_OPTIONS = "file-index."
 
 
-def plan_changelog(
+def preview_changelog(
     table: Table,
-    *,
-    partitions: Sequence[Mapping[str, str]] | None = None,
-    where: str | None = None,
-    proof: str | None = None,
-) -> StoredPlan:
-    """What `produce_changelog` would merge now. Arguments and errors as there."""
-    scope: dict[str, Any] = {"partitions": partitions, "where": where, "skip_expiring": False, "proof": proof}
-    plan = plan_compact(table, full=merges_fully(table), **scope)
-    chosen = {"partitions": plan.arguments["partitions"], "where": where, "proof": proof}
-    return replace(plan, operation=CHANGELOG, arguments=chosen)
+    chosen: CompactRequest = CompactRequest(),  # noqa: B008 - frozen
+    progress: Progress | None = None,
+) -> tuple[CompactReport, StoredPlan]:
+    """What `produce_changelog` would merge now, as the report of a dry run and as a plan. Errors as there."""
+    report, plan = preview_compact(table, changelog_request(table, chosen), progress)
+    kept = {key: plan.arguments[key] for key in ("partitions", "where", "proof")}
+    return report, replace(plan, operation=CHANGELOG, arguments=kept)
 
 
 def apply_changelog(
@@ -57,8 +55,8 @@ def apply_changelog(
 ) -> CompactReport:
     """Produce the changelog of what the plan names and of nothing else. Errors as of `apply_compact`."""
     check_plan(plan, CHANGELOG, table)
-    only = unmoved_units(table, plan, plan_changelog(table, **plan.arguments))
-    return produce_changelog(spark, table, **plan.arguments, max_retries=0, only=only, progress=progress)
+    request = changelog_request(table, CompactRequest.of_arguments(plan.arguments))
+    return carry_out_stored(spark, table, plan, request, progress)
 
 
 def plan_file_index(

@@ -10,34 +10,34 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime, timedelta
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from maintenance.errors import CorruptFileError, NotFoundError, OptionError, OutdatedPlanError
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.paths import partition_text_of
-from maintenance.operations.compaction.compact import checked_scope, compact
-from maintenance.operations.compaction.plan import Unit, plan_compaction
+from maintenance.operations.compaction.compact import carry_out, preview
+from maintenance.operations.compaction.plan import CompactionPlan, Unit
 from maintenance.operations.compaction.report import CompactReport
-from maintenance.operations.compaction.sort import NO_ORDER, plan_sorting
+from maintenance.operations.compaction.request import CompactRequest
+from maintenance.operations.compaction.work import Progress
 from maintenance.operations.expiry.expire_snapshots import ExpireSnapshotsReport, expire_snapshots
 from maintenance.options import table as table_options
 from maintenance.table.compactors import warnings_of
 from maintenance.table.table import Table
-from maintenance.write.context import wall_clock_millis
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+COMPACT = "compact"
 _FOLDER = "_maintenance/plans"
 _PLAN_ID = re.compile("[0-9a-f]{16}")
 _SHOWN = 5
 _SHOWN_ID = 60
 MANY = "many tables"
 """What a plan is of that has plans of several tables in it."""
-Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,49 +121,27 @@ class StoredPlan:
         return plan
 
 
-def plan_compact(
-    table: Table,
-    *,
-    full: bool = False,
-    partitions: Sequence[Mapping[str, str]] | None = None,
-    where: str | None = None,
-    partition_idle_time: timedelta | None = None,
-    order_strategy: str = NO_ORDER,
-    order_by: Sequence[str] = (),
-    skip_expiring: bool = True,
-    proof: str | None = None,
-) -> StoredPlan:
-    """What `compact` would rewrite now. Arguments and errors as there; rows in the postpone bucket are left out."""
-    scope, by = checked_scope(
-        table,
-        full=full,
-        partitions=partitions,
-        where=where,
-        partition_idle_time=partition_idle_time,
-        order_strategy=order_strategy,
-        order_by=order_by,
-        skip_expiring=skip_expiring,
-        proof=proof,
-    )
-    plan = (plan_compaction if by is None else plan_sorting)(table, scope, now_millis=wall_clock_millis())
-    target = table_options.target_file_size(table.options, has_primary_key=table.is_primary_key_table)
-    groups: dict[str, list[Unit]] = {}
-    for unit in plan.units:
-        groups.setdefault(_name(table, unit), []).append(unit)
+def plan_compact(table: Table, request: CompactRequest = CompactRequest()) -> StoredPlan:  # noqa: B008 - frozen
+    """What `compact` would rewrite now. Errors as there; rows in the postpone bucket are left out."""
+    return _stored(table, request, request.checked(table).plan(table))
+
+
+def preview_compact(
+    table: Table, request: CompactRequest, progress: Progress | None = None
+) -> tuple[CompactReport, StoredPlan]:
+    """The same as the report of a dry run and as a plan, both from planning once."""
+    looked = preview(table, request, progress=progress)
+    return looked.report, _stored(table, request, looked.plan)
+
+
+def _stored(table: Table, request: CompactRequest, plan: CompactionPlan) -> StoredPlan:
     return StoredPlan(
-        "compact",
+        COMPACT,
         table.identifier,
-        None if plan.snapshot is None else plan.snapshot.id,
+        plan.snapshot_id,
         datetime.now(UTC).timestamp(),
-        tuple(_planned(name, units, target) for name, units in sorted(groups.items())),
-        {
-            "full": full,
-            "partitions": None if partitions is None else [dict(spec) for spec in partitions],
-            "where": where,
-            "order_strategy": order_strategy,
-            "order_by": list(order_by),
-            "proof": proof,
-        },
+        _groups(table, plan),
+        request.arguments,
         warnings_of(table),
     )
 
@@ -176,20 +154,26 @@ def apply_compact(
     Raises: OutdatedPlanError: files of the plan are not to be compacted together any more; OptionError: the plan is not
         of this table and operation.
     """
-    check_plan(plan, "compact", table)
-    only = unmoved_units(table, plan, plan_compact(table, **plan.arguments))
-    return compact(spark, table, **plan.arguments, max_retries=0, only=only, progress=progress)
+    check_plan(plan, COMPACT, table)
+    return carry_out_stored(spark, table, plan, CompactRequest.of_arguments(plan.arguments), progress)
 
 
-def unmoved_units(table: Table, plan: StoredPlan, now: StoredPlan) -> Callable[[Unit], bool]:
-    """Which units of work belong to a plan. `now`: what would be planned now. Raises: OutdatedPlanError."""
-    refuse(plan, moved_groups(plan, now.groups))
+def carry_out_stored(
+    spark: "SparkSession | None",
+    table: Table,
+    plan: StoredPlan,
+    request: CompactRequest,
+    progress: Progress | None = None,
+) -> CompactReport:
+    """Do what a stored plan of a request names and nothing else. Errors as of `apply_compact`."""
+    now = request.checked(table).plan(table)
+    refuse(plan, moved_groups(plan, _groups(table, now)))
     exactly = {group.name: frozenset(group.files) for group in plan.groups}
 
-    def planned(unit: Unit) -> bool:
+    def named(unit: Unit) -> bool:
         return {file.file_name for file in unit.input_files} <= exactly.get(_name(table, unit), frozenset())
 
-    return planned
+    return carry_out(spark, table, replace(request, max_retries=0), planned=now, only=named, progress=progress)
 
 
 def plan_expire_snapshots(table: Table, **arguments: Any) -> StoredPlan:
@@ -227,6 +211,14 @@ def _victims(report: ExpireSnapshotsReport) -> tuple[PlannedGroup, ...]:
 
 def _name(table: Table, unit: Unit) -> str:
     return f"{partition_text_of(table.paths.spec_of(unit.partition))} bucket {unit.bucket}"
+
+
+def _groups(table: Table, plan: CompactionPlan) -> tuple[PlannedGroup, ...]:
+    target = table_options.target_file_size(table.options, has_primary_key=table.is_primary_key_table)
+    groups: dict[str, list[Unit]] = {}
+    for unit in plan.units:
+        groups.setdefault(_name(table, unit), []).append(unit)
+    return tuple(_planned(name, units, target) for name, units in sorted(groups.items()))
 
 
 def _planned(name: str, units: Sequence[Unit], target: int) -> PlannedGroup:

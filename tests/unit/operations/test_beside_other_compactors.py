@@ -12,6 +12,7 @@ from maintenance.errors import ErrorClass, OptionError
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.compaction.giving_way import rival, seconds_to_wait
 from maintenance.operations.compaction.produce_changelog import produce_changelog
+from maintenance.operations.compaction.request import CompactRequest
 from maintenance.operations.databases.compact_database import compact_database, plan_compact_database
 from maintenance.operations.indexes.rewrite_file_index import rewrite_file_index
 from maintenance.operations.plans.stored_plan import apply_compact, plan_compact
@@ -72,7 +73,7 @@ def test_the_tables_settings_may_allow_it(tmp_path: Path) -> None:
 
 def test_plans_warn_and_are_not_carried_out(tmp_path: Path) -> None:
     table = endangered(tmp_path)
-    plan = plan_compact(table, full=True)
+    plan = plan_compact(table, CompactRequest(full=True))
     assert len(plan.groups) == 1
     assert RISK in plan.warnings[0]
     assert "snapshot 2 by commit user 'flink'" in plan.warnings[1]
@@ -85,7 +86,7 @@ def test_plans_warn_and_are_not_carried_out(tmp_path: Path) -> None:
     assert apply_compact(None, allowed, plan).snapshot_ids == (4,)
     catalog = open_warehouse(tmp_path)
     foreign_write(table, keyed({3: "c"}))
-    assert RISK in plan_compact_database(catalog, full=True).warnings[0]
+    assert RISK in plan_compact_database(catalog, request=CompactRequest(full=True)).warnings[0]
     assert "another engine" in str(compact_database(None, catalog, full=True).failed["db.t"])
 
 

@@ -11,13 +11,14 @@ from maintenance.errors import OptionError
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.compaction.produce_changelog import produce_changelog
 from maintenance.operations.compaction.report import CompactReport
+from maintenance.operations.compaction.request import CompactRequest
 from maintenance.operations.databases.compact_database import (
     TableChoice,
     apply_compact_database,
     compact_database,
     plan_compact_database,
 )
-from maintenance.operations.plans.step_plans import apply_changelog, plan_changelog
+from maintenance.operations.plans.step_plans import apply_changelog, preview_changelog
 from maintenance.operations.plans.stored_plan import apply_compact, plan_compact
 from maintenance.options.own import COMPACTION_PROOF
 from maintenance.table.table import Table
@@ -31,17 +32,22 @@ def of_database(table: Table, given: dict[str, str]) -> CompactReport:
     return compact_database(None, catalog, CHOICE, full=True, **given).reports["db.t"]
 
 
+def of_changelog_plan(table: Table, given: dict[str, Any]) -> CompactReport:
+    _, plan = preview_changelog(table, CompactRequest(**given))
+    return apply_changelog(None, table, plan)
+
+
 def of_planned_database(table: Table, given: dict[str, str]) -> CompactReport:
     catalog = open_warehouse(Path(table.location).parents[1])
-    plan = plan_compact_database(catalog, CHOICE, full=True, **given)
+    plan = plan_compact_database(catalog, CHOICE, CompactRequest(full=True, **given))
     return apply_compact_database(None, catalog, plan).reports["db.t"]
 
 
 WAYS: dict[str, Callable[[Table, Any], CompactReport]] = {
     "compact": lambda table, given: compact(None, table, full=True, **given),
     "changelog": lambda table, given: produce_changelog(None, table, **given),
-    "plan": lambda table, given: apply_compact(None, table, plan_compact(table, full=True, **given)),
-    "changelog plan": lambda table, given: apply_changelog(None, table, plan_changelog(table, **given)),
+    "plan": lambda table, given: apply_compact(None, table, plan_compact(table, CompactRequest(full=True, **given))),
+    "changelog plan": of_changelog_plan,
     "database": of_database,
     "planned database": of_planned_database,
 }

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from maintenance.catalog import Catalog, RemoveOption, Schema, SetOption, open_catalog
 from maintenance.errors import PaimonError
 from maintenance.operations.compaction.compact import compact
+from maintenance.operations.compaction.request import CompactRequest
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.operations.plans.stored_plan import StoredPlan, plan_compact
 from maintenance.operations.refs.clear_consumers import clear_consumers
@@ -201,7 +202,7 @@ def _stream(table: Table) -> None:
 
 def plans(lake: Lake, name: str) -> None:
     table = lake.table()
-    plan_compact(table, full=True).store(table.file_io, str(lake.root / "warehouse" / "db.db" / "t"))
+    plan_compact(table, CompactRequest(full=True)).store(table.file_io, str(lake.root / "warehouse" / "db.db" / "t"))
     StoredPlan.load(table.file_io, str(lake.root / "warehouse" / "db.db" / "t"), name)
 
 

@@ -12,8 +12,9 @@ from maintenance.errors import ErrorClass, NotFoundError
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.compaction.partition_choice import no_match
 from maintenance.operations.compaction.produce_changelog import produce_changelog
+from maintenance.operations.compaction.request import CompactRequest
 from maintenance.operations.indexes.rewrite_file_index import rewrite_file_index
-from maintenance.operations.plans.step_plans import plan_changelog
+from maintenance.operations.plans.step_plans import preview_changelog
 from maintenance.operations.plans.stored_plan import plan_compact
 from maintenance.table.table import Table
 from tests.tables import create_table, get_table
@@ -35,9 +36,9 @@ def filled(folder: Path, days: int = 3, options: Mapping[str, str] | None = None
 BY_NAME: dict[str, Callable[..., Any]] = {
     "compact": lambda table, **how: compact(None, table, **how),
     "dry run": lambda table, **how: compact(None, table, dry_run=True, **how),
-    "plan": plan_compact,
+    "plan": lambda table, **how: plan_compact(table, CompactRequest(**how)),
     "changelog": lambda table, **how: produce_changelog(None, table, **how),
-    "changelog plan": plan_changelog,
+    "changelog plan": lambda table, **how: preview_changelog(table, CompactRequest(**how)),
 }
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-import maintenance.operations.compaction.compact as compaction
+import maintenance.operations.compaction.groups as compaction
 from maintenance.errors import ErrorClass, ProofError
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.operations.compaction.compact import compact

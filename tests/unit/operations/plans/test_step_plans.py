@@ -9,6 +9,7 @@ import pytest
 from maintenance.catalog import Schema, open_catalog
 from maintenance.errors import ConflictError, OptionError
 from maintenance.operations.compaction.compact import compact
+from maintenance.operations.compaction.request import CompactRequest
 from maintenance.operations.indexes.rewrite_file_index import rewrite_file_index
 from maintenance.operations.plans.step_plans import (
     apply_changelog,
@@ -16,11 +17,11 @@ from maintenance.operations.plans.step_plans import (
     apply_expire_tags,
     apply_file_index,
     apply_tag,
-    plan_changelog,
     plan_expire_partitions,
     plan_expire_tags,
     plan_file_index,
     plan_tag,
+    preview_changelog,
 )
 from maintenance.operations.plans.stored_plan import StoredPlan
 from maintenance.operations.refs.create_tag import create_tag
@@ -58,14 +59,14 @@ def changes(table: Table) -> set[tuple[str, str]]:
 def test_a_changelog_is_made_of_exactly_what_its_plan_names(tmp_path: Path, producer: str) -> None:
     table = create(tmp_path, changelog_producer=producer)
     put(table, 1, "a", "b")
-    plan = plan_changelog(table, partitions=[{"day": "a"}])
+    _, plan = preview_changelog(table, CompactRequest(partitions=[{"day": "a"}]))
     assert [group.name for group in plan.groups] == ["day=a bucket 0"]
     put(table, 2, "c")
     assert apply_changelog(None, table, plan).count("committed") == 1
     assert changes(table) == {("a", "+I")}
     with pytest.raises(ConflictError, match="day=a bucket 0: 1 files are out"):
         apply_changelog(None, table, plan)
-    rest = plan_changelog(table)
+    _, rest = preview_changelog(table)
     put(table, 3, "b")
     with pytest.raises(ConflictError, match="day=b bucket 0: 1 files are new"):
         apply_changelog(None, table, rest)
@@ -73,7 +74,7 @@ def test_a_changelog_is_made_of_exactly_what_its_plan_names(tmp_path: Path, prod
 
 def test_a_table_without_a_producer_has_no_plan_of_a_changelog(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="leaves nothing to produce"):
-        plan_changelog(create(tmp_path))
+        preview_changelog(create(tmp_path))
 
 
 def indexed(table: Table) -> set[str]:

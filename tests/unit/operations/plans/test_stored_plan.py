@@ -9,6 +9,7 @@ import pytest
 from maintenance.catalog import Schema, open_catalog
 from maintenance.errors import ConflictError, CorruptFileError, NotFoundError, OptionError
 from maintenance.operations.compaction.compact import compact
+from maintenance.operations.compaction.request import CompactRequest
 from maintenance.operations.plans.stored_plan import (
     StoredPlan,
     apply_compact,
@@ -46,7 +47,7 @@ def live(table: Table) -> set[str]:
 def test_a_plan_survives_its_file_and_is_refused_when_changed(table: Table, tmp_path: Path) -> None:
     put(table, 1, "a")
     put(table, 2, "a")
-    plan = plan_compact(table, full=True)
+    plan = plan_compact(table, CompactRequest(full=True))
     assert (plan.files, len(plan.groups), plan.groups[0].expected_files) == (2, 1, 1)
     plan_id = plan.store(table.file_io, str(tmp_path))
     assert StoredPlan.load(table.file_io, str(tmp_path), plan_id) == plan
@@ -62,7 +63,7 @@ def test_a_plan_survives_its_file_and_is_refused_when_changed(table: Table, tmp_
 def test_a_compaction_rewrites_exactly_what_its_plan_names(table: Table) -> None:
     put(table, 1, "a", "b")
     put(table, 2, "a", "b")
-    plan = plan_compact(table, full=True, partitions=[{"day": "a"}])
+    plan = plan_compact(table, CompactRequest(full=True, partitions=[{"day": "a"}]))
     put(table, 3, "b", "c")
     before = live(table)
     report = apply_compact(None, table, plan)
@@ -75,7 +76,7 @@ def test_a_compaction_rewrites_exactly_what_its_plan_names(table: Table) -> None
 def test_a_compaction_whose_files_moved_does_nothing_and_says_what_moved(table: Table) -> None:
     put(table, 1, "a", "b")
     put(table, 2, "a", "b")
-    plan = plan_compact(table, full=True)
+    plan = plan_compact(table, CompactRequest(full=True))
     put(table, 3, "b")
     before = table.snapshots.latest_id()
     with pytest.raises(ConflictError, match=r"day=b bucket 0: 1 files are new"):
@@ -115,7 +116,7 @@ def test_an_expiry_is_refused_once_a_tag_needs_what_it_would_delete(table: Table
 
 def test_a_plan_of_another_table_is_refused(table: Table) -> None:
     put(table, 1, "a")
-    plan = plan_compact(table, full=True)
+    plan = plan_compact(table, CompactRequest(full=True))
     with pytest.raises(OptionError, match=r"compact of db\.other"):
         apply_compact(None, table, replace(plan, table="db.other"))
     with pytest.raises(OptionError, match="plan of this table and operation"):
@@ -130,7 +131,7 @@ def test_a_plan_to_sort_is_carried_out_sorting(tmp_path: Path) -> None:
     assert isinstance(table, Table)
     for ids in ([3, 1], [2, 0]):
         table.write_arrow(pa.table({"id": pa.array(ids, pa.int32()), "v": pa.array(ids, pa.int32())}))
-    plan = plan_compact(table, order_strategy="order", order_by=["id"])
+    plan = plan_compact(table, CompactRequest(order_strategy="order", order_by=["id"]))
     assert plan.files == 2
     assert apply_compact(None, table, plan).count("committed") == 1
     assert table.to_arrow()["id"].to_pylist() == [0, 1, 2, 3]

@@ -1,0 +1,158 @@
+"""The groups of a plan: rewritten in tasks, proved, and committed in one COMPACT snapshot or several."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from maintenance.commit.commit import abort
+from maintenance.compaction.append import AppendCompaction, AppendCompactionTask, proved_append
+from maintenance.compaction.plan import BucketCompaction
+from maintenance.compaction.rewrite import CompactionResult, CompactionTask, rewrite_bucket
+from maintenance.compaction.sorting import SortTask
+from maintenance.errors import ExpiredError
+from maintenance.format.metadata.data_file import DataFileMeta
+from maintenance.format.metadata.index_manifest import IndexManifestEntry
+from maintenance.format.metadata.snapshot import Snapshot
+from maintenance.operations.compaction.interrupted import cleared_if_interrupted, new_stamp
+from maintenance.operations.compaction.plan import CompactionPlan, Group, Unit
+from maintenance.operations.compaction.sort import sort_units
+from maintenance.operations.compaction.vectors import ChangedVectors, VectorsTask
+from maintenance.operations.compaction.work import CompactionWork, group_of
+from maintenance.options import table as table_options
+from maintenance.spark.tasks import TaskError, run_tasks
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRewrite:
+    """The rewrite of the groups of one plan."""
+
+    work: CompactionWork
+    plan: CompactionPlan
+
+    def run(self, *, retried: bool) -> dict[Group, str]:
+        """Rewrite and commit. Returns the groups that another writer changed meanwhile, and what it did."""
+        try:
+            # Before the work: another writer may expire the snapshot meanwhile.
+            index = self._index(self.plan.snapshot)
+        except ExpiredError as gone:
+            return {(unit.partition, unit.bucket): str(gone) for unit in self.plan.units}
+        lost: dict[Group, str] = {}
+        for batch in _batches(self.plan, self.work.request.groups_per_commit):
+            lost |= self._attempt(batch, index, retried=retried)
+        return lost
+
+    def _index(self, snapshot: Snapshot | None) -> Sequence[IndexManifestEntry] | None:
+        """The index state that the plan was made on, None where vectors play no role."""
+        table = self.work.table
+        if snapshot is None or not table_options.DELETION_VECTORS_ENABLED.of(table.options):
+            return None
+        return table.manifests.read_index(snapshot)
+
+    def _attempt(
+        self, batch: Sequence[Unit], index: Sequence[IndexManifestEntry] | None, *, retried: bool
+    ) -> dict[Group, str]:
+        """Rewrite and commit some units. Returns the groups that another writer changed meanwhile."""
+        finished: list[tuple[Unit, CompactionResult]] = []
+        expired: dict[Group, str] = {}
+        for unit, outcome in self._rewritten(batch):
+            if not isinstance(outcome, TaskError):
+                finished.append((unit, outcome))
+                continue
+            error = outcome.told(f"table {self.work.table.identifier}")
+            if self.work.has_expired(self.plan.snapshot, error):
+                expired[unit.partition, unit.bucket] = str(error)
+            else:
+                self.work.ledger.fail_unit(unit, error)
+        return {**expired, **self._finish(index, finished, retried=retried)}
+
+    def _finish(
+        self,
+        index: Sequence[IndexManifestEntry] | None,
+        finished: Sequence[tuple[Unit, CompactionResult]],
+        *,
+        retried: bool,
+    ) -> Mapping[Group, str]:
+        """Commit what was rewritten. Returns the groups that another writer changed meanwhile."""
+        results = [result for _, result in finished]
+        if index is None:
+            return self.work.commit(results, [result.message for result in results], retried=retried)
+        changed = self._changed_vectors(index, finished)
+        for unit, result in finished:
+            if group_of(result.message) in changed.refused:
+                self.work.ledger.fail_unit(unit, changed.refused[group_of(result.message)])
+        kept = [result for result in results if group_of(result.message) not in changed.refused]
+        return self.work.commit(kept, changed.messages, retried=retried)
+
+    def _changed_vectors(
+        self, index: Sequence[IndexManifestEntry], finished: Sequence[tuple[Unit, CompactionResult]]
+    ) -> ChangedVectors:
+        rows = {file.file_name: file.row_count for unit, _ in finished for file in _known_files(unit)}
+        results = [result for _, result in finished]
+        table, proof = self.work.table, self.work.request.proof
+        try:
+            return VectorsTask(table, index, rows, proof, self.plan.snapshot_id).change(results)
+        except BaseException:
+            abort(table.commit_target(), [result.message for result in results])
+            raise
+
+    def _rewritten(self, units: Sequence[Unit]) -> list[tuple[Unit, CompactionResult | TaskError]]:
+        stamp = new_stamp()
+        tasks = self._tasks(units, stamp)
+        places = {(unit.partition, unit.bucket) for unit in units}
+        with cleared_if_interrupted(self.work.table, places, stamp, tasks_end=self.work.spark is None):
+            return self._outcomes(units, tasks)
+
+    def _outcomes(
+        self, units: Sequence[Unit], tasks: Sequence[CompactionTask | AppendCompactionTask]
+    ) -> list[tuple[Unit, CompactionResult | TaskError]]:
+        work, order = self.work, self.work.request.order
+        if order is not None:
+            sorting = [
+                SortTask(task.write, task.read, task.compaction, order, proof=task.proof, snapshot_id=task.snapshot_id)
+                for task in tasks
+                if isinstance(task, AppendCompactionTask)
+            ]
+            return [*sort_units(work.spark, work.table, sorting, work.progress)]
+        done = run_tasks(
+            work.spark,
+            run_unit,
+            tasks,
+            sizes=[sum(file.file_size for file in unit.input_files) for unit in units],
+            on_done=lambda n: work.progress(f"{n} groups rewritten"),
+        )
+        return list(zip(units, done, strict=True))
+
+    def _tasks(self, units: Sequence[Unit], stamp: str) -> list[CompactionTask | AppendCompactionTask]:
+        write = replace(self.work.table.write_context(), stamp=stamp)
+        read = self.work.read_context([file for unit in units for file in unit.input_files], write)
+        base, proof = self.plan.snapshot_id, self.work.request.proof
+        return [
+            AppendCompactionTask(write, read, unit, proof=proof, snapshot_id=base)
+            if isinstance(unit, AppendCompaction)
+            else CompactionTask(write, read, unit, proof=proof, snapshot_id=base)
+            for unit in units
+        ]
+
+
+def run_unit(task: CompactionTask | AppendCompactionTask) -> CompactionResult:
+    """Do one unit of work. Runs in a task."""
+    if isinstance(task, CompactionTask):
+        return rewrite_bucket(task)
+    message, proof = proved_append(task)
+    rows = sum(f.row_count for f in message.compact_before)
+    return CompactionResult(message, rows, rows, proof=proof)
+
+
+def _known_files(unit: Unit) -> Sequence[DataFileMeta]:
+    """Files whose vectors a unit may change."""
+    return (*unit.input_files, *unit.older) if isinstance(unit, BucketCompaction) else unit.input_files
+
+
+def _batches(plan: CompactionPlan, groups: int | None) -> Iterator[list[Unit]]:
+    """The units of a plan in parts of so many groups; the units of a group stay together."""
+    by_group: dict[Group, list[Unit]] = {}
+    for unit in plan.units:
+        by_group.setdefault((unit.partition, unit.bucket), []).append(unit)
+    size = max(1, groups or len(by_group))
+    chosen = list(by_group.values())
+    for start in range(0, len(chosen), size):
+        yield [unit for units in chosen[start : start + size] for unit in units]

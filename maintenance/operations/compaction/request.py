@@ -1,0 +1,107 @@
+"""What a compaction is asked to do: one record that goes from the call through plans and reports to the work.
+
+A `CompactRequest` holds what a user chose and fits any table; a `CheckedRequest` is what that means for one table.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import Any
+
+from maintenance.compaction.order.orders import SortedBy
+from maintenance.compaction.proof.settings import ProofSettings
+from maintenance.metadata.expired import again_if_expired
+from maintenance.operations.compaction.partition_choice import check_partitions
+from maintenance.operations.compaction.plan import CompactionPlan, CompactionScope, Group, plan_compaction, scope_of
+from maintenance.operations.compaction.sort import NO_ORDER, plan_sorting, sorted_by
+from maintenance.options import own as own_options
+from maintenance.options import table as table_options
+from maintenance.table.table import Table
+from maintenance.write.context import wall_clock_millis
+
+RETRIES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedRequest:
+    """A request that fits its table.
+
+    Attributes:
+        scope: the groups to look at; `order`: to bring the rows into, None = as they are.
+        max_retries: how often a group is planned again after another writer won.
+        groups_per_commit: groups after which the work is committed; None = all in one snapshot.
+    """
+
+    scope: CompactionScope
+    proof: ProofSettings
+    order: SortedBy | None = None
+    max_retries: int = RETRIES
+    groups_per_commit: int | None = None
+
+    def plan(self, table: Table, groups: frozenset[Group] | None = None) -> CompactionPlan:
+        """The plan on the latest snapshot. `groups`: only these of the scope; None = all of it."""
+        scope = self.scope if groups is None else replace(self.scope, groups=groups)
+        planned = plan_compaction if self.order is None else plan_sorting
+        return again_if_expired(lambda: planned(table, scope, now_millis=wall_clock_millis()))
+
+
+@dataclass(frozen=True, slots=True)
+class CompactRequest:
+    """What a user chose. See `compact` for the meaning of each attribute."""
+
+    full: bool = False
+    partitions: Sequence[Mapping[str, str]] | None = None
+    where: str | None = None
+    partition_idle_time: timedelta | None = None
+    order_strategy: str = NO_ORDER
+    order_by: Sequence[str] = field(default=())
+    skip_expiring: bool = True
+    proof: str | None = None
+    max_retries: int = RETRIES
+    groups_per_commit: int | None = None
+    beside_other_compactors: bool | None = None
+
+    @classmethod
+    def of_arguments(cls, arguments: Mapping[str, Any]) -> "CompactRequest":
+        """The request whose `arguments` these are."""
+        return cls(**arguments)
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """As a stored plan keeps it. Which partitions were idle or about to expire, its groups say themselves."""
+        return {
+            "full": self.full,
+            "partitions": None if self.partitions is None else [dict(spec) for spec in self.partitions],
+            "where": self.where,
+            "order_strategy": self.order_strategy,
+            "order_by": list(self.order_by),
+            "proof": self.proof,
+        }
+
+    def opened(self, table: Table) -> Table:
+        """The table with the options that the request sets."""
+        if self.beside_other_compactors is None:
+            return table
+        return table.copy({own_options.BESIDE_OTHER_COMPACTORS.key: str(self.beside_other_compactors).lower()})
+
+    def checked(self, table: Table) -> CheckedRequest:
+        """What the request means for a table. Raises: as `compact`, where the two do not fit."""
+        table_options.check_writable(table.options, table.identifier)
+        proof = proof_of(table, self.proof)
+        scope = scope_of(
+            table,
+            full=self.full,
+            partitions=self.partitions,
+            where=self.where,
+            idle_time=self.partition_idle_time,
+            keeps_expiring=not self.skip_expiring,
+        )
+        order = sorted_by(table, self.order_strategy, self.order_by, scope)
+        if self.partitions is not None:
+            check_partitions(table, self.partitions)
+        return CheckedRequest(scope, proof, order, self.max_retries, self.groups_per_commit)
+
+
+def proof_of(table: Table, chosen: str | None = None) -> ProofSettings:
+    """How rewrites of a table are proved. `chosen`: a `ProofMode`; None = as the table's option says."""
+    return ProofSettings.of(chosen or own_options.COMPACTION_PROOF.of(table.options))
