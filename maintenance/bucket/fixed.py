@@ -14,8 +14,6 @@ from maintenance.errors import OptionError, UnsupportedError
 from maintenance.format.rows.binary_row import row_hashes
 from maintenance.types.data_type import DataField
 
-BUCKET_FUNCTIONS = ("default", "mod", "hive")
-
 
 def assign_buckets(
     rows: pa.RecordBatch | pa.Table, bucket_fields: Sequence[DataField], num_buckets: int, function: str = "default"
@@ -26,7 +24,7 @@ def assign_buckets(
         rows: n rows with all bucket key columns, by name; nulls allowed.
         bucket_fields: the bucket key; its order changes the bucket.
         num_buckets: > 0.
-        function: one of `BUCKET_FUNCTIONS`.
+        function: ``default``, ``mod`` or ``hive``.
 
     Returns: int32, shape (n,), each in [0, num_buckets).
     Raises: UnsupportedError: a key column has a type that the function does not take; the message names both.

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 
 from maintenance.options import table as table_options
 
-POSTPONE_BUCKET = -2
-
 
 @dataclass(frozen=True, slots=True)
 class PostponeOptions:
@@ -48,7 +46,7 @@ class PostponeOptions:
 
 def is_postponed(options: Mapping[str, str]) -> bool:
     """Whether the table has postponed buckets."""
-    return table_options.BUCKET.of(options) == POSTPONE_BUCKET
+    return table_options.BUCKET.of(options) == table_options.POSTPONE_BUCKET
 
 
 def waits(options: Mapping[str, str]) -> bool:

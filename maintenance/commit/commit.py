@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from maintenance.bucket.postpone import POSTPONE_BUCKET, is_postponed
+from maintenance.bucket.postpone import is_postponed
 from maintenance.commit.conflicts import Conflict, Group, bucket_mismatch, find_conflict
 from maintenance.commit.identity import CommitIdentity
 from maintenance.commit.order import OrderedFiles
@@ -23,6 +23,7 @@ from maintenance.format.metadata.index_manifest import IndexManifestEntry
 from maintenance.format.metadata.manifest import EntrySelection, FileKind, ManifestEntry
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
 from maintenance.format.rows.key import key_reader
+from maintenance.options import table as table_options
 from maintenance.write.buckets import RESCALE, other_number
 from maintenance.write.hash_index import HashFiles
 from maintenance.write.message import CommitMessage
@@ -156,7 +157,7 @@ def commit_compact(target: CommitTarget, messages: Sequence[CommitMessage], iden
 
 def _tied(messages: Sequence[CommitMessage], lost: frozenset[Group]) -> frozenset[Group]:
     """Lost groups, with those that must not be committed without them: rows leave the postpone bucket for others."""
-    leaving = {message.partition for message in messages if message.bucket == POSTPONE_BUCKET}
+    leaving = {message.partition for message in messages if message.bucket == table_options.POSTPONE_BUCKET}
     torn = leaving & {partition for partition, _ in lost}
     return lost | {(m.partition, m.bucket) for m in messages if m.partition in torn}
 

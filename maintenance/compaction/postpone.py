@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pyarrow as pa
 
-from maintenance.bucket.postpone import POSTPONE_BUCKET, writer_of
+from maintenance.bucket.postpone import writer_of
 from maintenance.compaction.proof.findings import Findings
 from maintenance.compaction.proof.postponed import Moved, PostponeProof
 from maintenance.compaction.proof.quarantine import refuse
@@ -119,7 +119,9 @@ class Distributed:
 
 def leaving(unit: PostponeCompaction) -> CommitMessage:
     """That the waiting files of a partition go."""
-    return CommitMessage(unit.partition, POSTPONE_BUCKET, POSTPONE_BUCKET, compact_before=unit.files)
+    return CommitMessage(
+        unit.partition, table_options.POSTPONE_BUCKET, table_options.POSTPONE_BUCKET, compact_before=unit.files
+    )
 
 
 def in_order(files: Sequence[DataFileMeta], commits: Mapping[str, int]) -> tuple[DataFileMeta, ...]:
@@ -208,7 +210,7 @@ class _Move:
         writer = TableWrite(context, state, None if proof is None else proof.bucket)
         self._writers.append(writer)
         for file in files:
-            for records in task.reader(POSTPONE_BUCKET, file).batches(_BATCH_ROWS):
+            for records in task.reader(table_options.POSTPONE_BUCKET, file).batches(_BATCH_ROWS):
                 buckets = buckets_of(records, context)
                 if proof is not None:
                     proof.reads(file, records, buckets)

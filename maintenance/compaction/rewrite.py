@@ -16,12 +16,12 @@ from maintenance.compaction.proof.quarantine import refuse
 from maintenance.compaction.proof.settings import ProofMode, ProofResult, ProofSettings
 from maintenance.format.metadata.data_file import DataFileMeta, FileSource
 from maintenance.format.rows.system_fields import ROW_ID, SEQUENCE_NUMBER, VALUE_KIND
-from maintenance.merge.engine import MergeEngine
-from maintenance.merge.sections import Section, levels_apart
+from maintenance.merge.engine import MergeEngine, newest_is_the_row
+from maintenance.merge.sections import Section, levels_apart, oldest_first
 from maintenance.options import table as table_options
 from maintenance.read.data_file import DataFileReader, ReadContext
-from maintenance.read.split_read import max_rows, oldest_first, partition_values
-from maintenance.read.windows import Window, windows
+from maintenance.read.split_read import partition_values
+from maintenance.read.windows import Window, rows_at_a_time, windows
 from maintenance.types.row_kind import KIND_TEXTS, is_retract
 from maintenance.write.context import FileNames, WriteContext
 from maintenance.write.message import CommitMessage
@@ -180,7 +180,7 @@ class _BucketRewrite:
 
     def _windows(self, runs: list[tuple[DataFileMeta, ...]], *, write: bool, looks_up: bool) -> Iterator[Window]:
         readers = [[self._task.reader(file) for file in run] for run in runs]
-        most = max_rows(readers, self._task.memory)
+        most = rows_at_a_time(readers, self._task.memory)
         if self._proof is None:
             return windows(readers, self._engine.order, most)
         watched = [
@@ -227,12 +227,6 @@ def _merging(task: CompactionTask, engine: MergeEngine) -> Merging:
 def _numbered(reader: DataFileReader) -> DataFileReader:
     """The reader, whose row ids are row numbers."""
     return replace(reader, file=replace(reader.file, first_row_id=0))
-
-
-def newest_is_the_row(options: Mapping[str, str]) -> bool:
-    """Whether merging takes the newest record as it is, so that older ones need not be known."""
-    plain = table_options.MERGE_ENGINE.of(options) == "deduplicate"
-    return plain and not table_options.SEQUENCE_FIELD.of(options)
 
 
 def _compared(task: CompactionTask) -> tuple[str, ...] | None:

@@ -18,7 +18,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 
 from maintenance.read.split_read import ReadsSplits
 from maintenance.scan.split import AnySplit, Split
-from maintenance.scan.stream_position import Limits, Position
+from maintenance.scan.stream_position import Limits, StreamPosition
 from maintenance.spark.read import split_batches
 from maintenance.spark.tasks import in_task
 from maintenance.table.stream import TableStream
@@ -54,7 +54,7 @@ class PaimonStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._columns = tuple(columns)
         self._limits = limits
         self._with_kind = with_kind
-        self._target: Position | None = None
+        self._target: StreamPosition | None = None
         self._last_batch = 0.0
 
     def initialOffset(self) -> dict[str, int | bool]:  # noqa: N802 - Spark's name
@@ -68,7 +68,7 @@ class PaimonStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._target = self._stream.end()
 
     def latestOffset(self, start: dict[str, int | bool], limit: ReadLimit) -> dict[str, int | bool]:  # noqa: N802
-        position = Position.of_json(start)
+        position = StreamPosition.of_json(start)
         limits = Limits() if isinstance(limit, ReadAllAvailable) else self._limits
         end = self._stream.end() if self._target is None else self._target
         found, taken = self._stream.advance(position, end, limits)
@@ -82,7 +82,7 @@ class PaimonStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return found.to_json()
 
     def partitions(self, start: dict[str, int | bool], end: dict[str, int | bool]) -> Sequence[InputPartition]:
-        first, last = Position.of_json(start), Position.of_json(end)
+        first, last = StreamPosition.of_json(start), StreamPosition.of_json(end)
         read: ReadsSplits = self._stream.read(first, last, with_kind=self._with_kind)
         if self._with_kind:
             read = ViewRead(read, self._columns, None, with_kinds)  # type: ignore[arg-type]
@@ -97,7 +97,7 @@ class PaimonStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             yield from split_batches(partition.split_read, split)
 
     def commit(self, end: dict[str, int | bool]) -> None:
-        self._stream.progress(Position.of_json(end))
+        self._stream.progress(StreamPosition.of_json(end))
 
 
 def _tasks(splits: Sequence[AnySplit], *, keyed: bool) -> list[tuple[AnySplit, ...]]:

@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class FileSelection:
     """Which rows of a file are wanted; a reader may leave out parts of the file that hold none.
 
     Attributes:
@@ -40,19 +40,21 @@ class Wanted:
         return np.diff(np.searchsorted(self.rows, starts)) > 0
 
 
-EVERY_ROW = Wanted()
+EVERY_ROW = FileSelection()
 
 
 class DataReader(Protocol):
     """An open data file. Takes columns as the file's own schema declares them, and returns natural Arrow types."""
 
-    def read(self, fields: Sequence[DataField], wanted: Wanted = EVERY_ROW) -> pa.Table:
+    def read(self, fields: Sequence[DataField], wanted: FileSelection = EVERY_ROW) -> pa.Table:
         """All rows, without those parts of the file that hold none that is wanted."""
 
-    def batches(self, fields: Sequence[DataField], batch_rows: int, wanted: Wanted = EVERY_ROW) -> Iterator[pa.Table]:
+    def batches(
+        self, fields: Sequence[DataField], batch_rows: int, wanted: FileSelection = EVERY_ROW
+    ) -> Iterator[pa.Table]:
         """The same in tables of at most `batch_rows` rows, decoded as they are asked for where the format allows."""
 
-    def positions(self, wanted: Wanted = EVERY_ROW) -> np.ndarray | None:
+    def positions(self, wanted: FileSelection = EVERY_ROW) -> np.ndarray | None:
         """Numbers in the file, from 0, of the rows that `read` and `batches` give, ascending; None = of all rows."""
 
 

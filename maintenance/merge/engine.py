@@ -24,7 +24,7 @@ from maintenance.options import table as table_options
 PickResult = Callable[[pa.Table, KeyGroups], np.ndarray]
 
 
-class Rules(Protocol):
+class EngineRules(Protocol):
     """What an engine makes of the records of a key. `functions`: of the columns that aggregate."""
 
     @property
@@ -52,7 +52,7 @@ class PickRules:
     check: Callable[[pa.Table], None] | None = None
 
 
-_ENGINES: Mapping[str, Callable[[TableSchema, Mapping[str, str]], "Rules | PickRules"]] = {
+_ENGINES: Mapping[str, Callable[[TableSchema, Mapping[str, str]], "EngineRules | PickRules"]] = {
     "deduplicate": lambda schema, options: _picking(options, deduplicate, deduplicate_ignoring_deletes),
     "first-row": lambda schema, options: _picking(options, first_row, first_row_ignoring_deletes, refuse_retractions),
     "partial-update": PartialUpdate.of,
@@ -78,7 +78,7 @@ class MergeEngine:
     """
 
     order: RecordOrder
-    rules: Rules | PickRules
+    rules: EngineRules | PickRules
     levels_cover: bool = False
 
     @classmethod
@@ -135,3 +135,9 @@ class MergeEngine:
             return rows.select([*system, *names]).take(pa.array(self.rules.pick(rows, groups)))
         rules = self.rules
         return merge_several(rows, groups, names, lambda records: rules.merge(records, names), lone_too=lone_too)
+
+
+def newest_is_the_row(options: Mapping[str, str]) -> bool:
+    """Whether merging takes the newest record as it is, so that older ones need not be known."""
+    plain = table_options.MERGE_ENGINE.of(options) == "deduplicate"
+    return plain and not table_options.SEQUENCE_FIELD.of(options)

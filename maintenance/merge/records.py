@@ -56,10 +56,6 @@ class Records:
     def counts(self) -> np.ndarray:
         return np.asarray(self.ends - self.starts)
 
-    def per_key(self, values: np.ndarray) -> np.ndarray:
-        """One value for each key as one for each record."""
-        return np.repeat(values, self.counts)
-
 
 @dataclass(frozen=True, slots=True)
 class Merged:

@@ -58,3 +58,8 @@ def levels_apart(section: Section) -> Section:
         for run in section
         for level in sorted({file.level for file in run})
     )
+
+
+def oldest_first(section: Section) -> list[Run]:
+    """The runs of a section by age: higher levels first, then by sequence number. Speeds up the merge's sort."""
+    return sorted(section, key=lambda run: (-run[0].level, max(file.max_sequence_number for file in run)))

@@ -129,7 +129,7 @@ class TablePaths:
         return f"{base}/{relative}" if relative else base
 
     def bucket_folder(self, partition: bytes, bucket: int) -> str:
-        name = "bucket-postpone" if bucket == -2 else f"bucket-{bucket}"
+        name = "bucket-postpone" if bucket == table_options.POSTPONE_BUCKET else f"bucket-{bucket}"
         return f"{self.partition_folder(partition)}/{name}"
 
     def data_file(self, partition: bytes, bucket: int, file: DataFileMeta) -> str:

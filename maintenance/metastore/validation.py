@@ -124,11 +124,11 @@ def _validate_partition_types(schema: TableSchema, where: str) -> None:
 def _validate_buckets(schema: TableSchema, where: str) -> None:
     buckets = table_options.BUCKET.of(schema.options)
     keys = table_options.BUCKET_KEY.of(schema.options)
-    if buckets == 0 or buckets < -2:
+    if buckets == 0 or buckets < table_options.POSTPONE_BUCKET:
         raise OptionError(f"'bucket' = '{buckets}'", where, "Use a positive number, -1 or -2.")
     if buckets == -1 and keys:
         raise OptionError("'bucket-key' is set and 'bucket' is -1", where, "Set a number of buckets.")
-    if buckets == -2 and not schema.primary_keys:
+    if buckets == table_options.POSTPONE_BUCKET and not schema.primary_keys:
         raise OptionError("'bucket' = '-2' without a primary key", where, "Use -1 or a positive number.")
     if buckets > 0 and not schema.primary_keys and not keys:
         raise OptionError("an append table with buckets has no 'bucket-key'", where, "Set it, or use 'bucket' = '-1'.")

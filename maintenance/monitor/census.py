@@ -54,12 +54,6 @@ class Census:
             found.setdefault(commit.writer, []).append(commit)
         return {name: Writer(name, tuple(commits)) for name, commits in found.items()}
 
-    def with_further(self, further: "Census", keep: int) -> "Census":
-        """This census and what came after it, no more than the newest `keep` commits."""
-        commits = (*self.commits, *further.commits)[-keep:]
-        first = commits[0].snapshot_id if commits else 0
-        return Census(commits, tuple(i for i in (*self.missing, *further.missing) if i > first))
-
 
 @dataclass(frozen=True, slots=True)
 class Writer:

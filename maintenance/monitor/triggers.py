@@ -16,7 +16,7 @@ from maintenance.monitor.backlog import CHANGES_LATER, commits_without_changelog
 from maintenance.monitor.visibility import hides, invisible, told
 from maintenance.options import table as table_options
 from maintenance.scan.split import Deletions, by_bucket
-from maintenance.table.shape import TableShape, table_shape
+from maintenance.table.shape import TableShape
 from maintenance.table.table import Table
 
 # A run's config stays readable; what is left fires again at the next snapshot.
@@ -59,14 +59,9 @@ class CompactionNeed:
     partitions: tuple[Mapping[str, str], ...] = ()
 
 
-def compaction_need(table: Table) -> CompactionNeed:
-    """Whether some bucket has reached its trigger, or rows are invisible until a compaction."""
-    return judge(table, table_shape(table))
-
-
 @reads_again
 def judge(table: Table, shape: TableShape, triggers: Triggers = Triggers()) -> CompactionNeed:
-    """The same from a shape that is known, with further triggers."""
+    """Whether some bucket has reached its trigger, or rows are invisible until a compaction. `shape`: as it is now."""
     snapshot = table.latest_snapshot()
     fired = _Fired(table, snapshot)
     if table.is_primary_key_table:

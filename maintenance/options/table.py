@@ -41,6 +41,8 @@ TYPE = Option(
     one_of("table", "format-table", "materialized-table", "object-table", "lance-table", "iceberg-table"),
     "table",
 )
+POSTPONE_BUCKET = -2
+"""The bucket of rows that wait for theirs, and the value of `bucket` of tables with such rows."""
 BUCKET = Option("bucket", integer, -1)
 BUCKET_KEY: Option[tuple[str, ...]] = Option("bucket-key", names, ())
 BUCKET_FUNCTION_TYPE = Option("bucket-function.type", one_of("default", "mod", "hive"), "default")

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from pyroaring import BitMap
 
 from maintenance.errors import CorruptFileError, DataError, UnsupportedError
-from maintenance.format.data_format import DataReader, Wanted
+from maintenance.format.data_format import DataReader, FileSelection
 from maintenance.format.data_formats import open_data_file
 from maintenance.format.metadata.data_file import DataFileMeta, FileSource, written_fields
 from maintenance.format.metadata.deletion_vector import DeletionVector
@@ -104,7 +104,7 @@ class DataFileReader:
             return rows
         with self._opened() as source:
             reader = open_data_file(source, self.path, self._options)
-            found = reader.positions(Wanted(self._filter(), rows))
+            found = reader.positions(FileSelection(self._filter(), rows))
         found = np.arange(self.file.row_count) if found is None else found
         return found if rows is None else np.intersect1d(found, rows, assume_unique=True)
 
@@ -120,7 +120,7 @@ class DataFileReader:
         rows = self._rows(vector)
         if rows is not None and not len(rows):
             return self.context.arrow_schema.empty_table()
-        wanted = Wanted(self._filter(), rows)
+        wanted = FileSelection(self._filter(), rows)
         with self._opened() as source:
             reader = open_data_file(source, self.path, self._options)
             positions, table = self._positions(reader, wanted), reader.read(self.file_fields(), wanted)
@@ -137,7 +137,7 @@ class DataFileReader:
         rows = self._rows(vector)
         if rows is not None and not len(rows):
             return
-        wanted = Wanted(self._filter(), rows)
+        wanted = FileSelection(self._filter(), rows)
         with self._opened() as source:
             reader = open_data_file(source, self.path, self._options)
             positions, start = self._positions(reader, wanted), 0
@@ -183,7 +183,7 @@ class DataFileReader:
             positions = start + np.flatnonzero(kept)
         return self.conform(chosen_rows(table, kept), positions)
 
-    def _positions(self, reader: DataReader, wanted: Wanted) -> np.ndarray | None:
+    def _positions(self, reader: DataReader, wanted: FileSelection) -> np.ndarray | None:
         """Row numbers in the file of what is read, None where nothing depends on them."""
         if wanted.rows is None and not any(field.id == ROW_ID.id for field in self.context.fields):
             return None

@@ -21,7 +21,7 @@ from maintenance.fs.file_io import FileIO
 from maintenance.merge.difference import difference
 from maintenance.merge.engine import MergeEngine
 from maintenance.merge.ordered import RecordOrder
-from maintenance.merge.sections import Section, levels_apart, partition_into_sections
+from maintenance.merge.sections import Section, levels_apart, oldest_first, partition_into_sections
 from maintenance.metadata.expired import unless_expired
 from maintenance.metadata.paths import TablePaths
 from maintenance.options import table as table_options
@@ -31,7 +31,7 @@ from maintenance.predicate.tree import Predicate, columns_of, restrict
 from maintenance.read.data_evolution import anchor, joined, newest_columns
 from maintenance.read.data_file import DataFileReader, ReadContext
 from maintenance.read.defaults import read_defaults, stored_predicate, with_defaults
-from maintenance.read.windows import windows, windows_of
+from maintenance.read.windows import rows_at_a_time, windows, windows_of
 from maintenance.scan.data_evolution import row_groups
 from maintenance.scan.split import AnySplit, DiffSplit, Split
 from maintenance.types.data_type import DataField
@@ -39,7 +39,6 @@ from maintenance.types.row_kind import is_retract
 from maintenance.types.values import Value
 
 DEFAULT_BATCH_ROWS = 1 << 17
-_ALL = 1 << 62
 
 
 class ReadsSplits(Protocol):
@@ -174,7 +173,7 @@ class SplitRead:
         files = oldest_first(levels_apart(section) if engine.levels_cover else section)
         runs = [[self.reader(context, split, file, over_key) for file in run] for run in files]
         levels = np.array([run[0].level for run in files])
-        for window in windows(runs, engine.order, max_rows(runs, self.memory)):
+        for window in windows(runs, engine.order, rows_at_a_time(runs, self.memory)):
             yield self._shown(engine.merge(window.rows, window.groups, levels))
 
     def _difference(self, split: DiffSplit) -> Iterator[pa.Table]:
@@ -244,28 +243,6 @@ def partition_values(schema: TableSchema, partition: bytes) -> dict[str, Value]:
     """Partition columns and their values."""
     values = parse_row(partition, [field.type for field in schema.partition_fields])
     return dict(zip(schema.partition_keys, values, strict=True))
-
-
-def oldest_first(section: Section) -> list[tuple[DataFileMeta, ...]]:
-    """The runs of a section by age: higher levels first, then by sequence number. Speeds up the merge's sort."""
-    return sorted(section, key=lambda run: (-run[0].level, max(file.max_sequence_number for file in run)))
-
-
-def max_rows(runs: Sequence[Sequence[DataFileReader]], memory: int) -> int:
-    """Rows to hold at a time, judged by the first rows of the largest file: about `memory` bytes.
-
-    What fits into twice of that is held whole: merging it in windows would read it no faster and sort it more often.
-    """
-    files = [reader for run in runs for reader in run]
-    if sum(reader.file.file_size for reader in files) * 40 < memory:
-        return _ALL
-    largest = max(files, key=lambda reader: reader.file.file_size)
-    sample = next(replace(largest, predicate=None).batches(4096), None)
-    if sample is None or not sample.num_rows:
-        return _ALL
-    width = max(1, sample.nbytes // sample.num_rows)
-    total = width * sum(reader.file.row_count for reader in files)
-    return _ALL if total <= 2 * memory else max(4096, memory // width)
 
 
 def _stream(reader: DataFileReader) -> Iterator[pa.Table]:

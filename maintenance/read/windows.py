@@ -8,13 +8,14 @@ sorted at once.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from maintenance.merge.ordered import RUN_COLUMN, KeyGroups, RecordOrder, group_by_key
+from maintenance.read.data_file import DataFileReader
 from maintenance.read.run import ReadsFile, RunReader
 
 
@@ -45,6 +46,7 @@ def windows(runs: Sequence[Sequence[ReadsFile]], order: RecordOrder, max_rows: i
     return windows_of(readers, order)
 
 
+_ALL = 1 << 62
 # A run is read on before its end is reached where no more than one in so many of its rows would wait.
 _FEW = 8
 
@@ -119,3 +121,20 @@ def _bound(rows: pa.Table, groups: KeyGroups, reading: set[int]) -> tuple[int, s
         if _FEW * (len(positions) - np.searchsorted(positions, position)) <= len(positions)
     }
     return cut, few | {number for number, key in key_of_last.items() if key == cut}
+
+
+def rows_at_a_time(runs: Sequence[Sequence[DataFileReader]], memory: int) -> int:
+    """Rows to hold at a time, judged by the first rows of the largest file: about `memory` bytes.
+
+    What fits into twice of that is held whole: merging it in windows would read it no faster and sort it more often.
+    """
+    files = [reader for run in runs for reader in run]
+    if sum(reader.file.file_size for reader in files) * 40 < memory:
+        return _ALL
+    largest = max(files, key=lambda reader: reader.file.file_size)
+    sample = next(replace(largest, predicate=None).batches(4096), None)
+    if sample is None or not sample.num_rows:
+        return _ALL
+    width = max(1, sample.nbytes // sample.num_rows)
+    total = width * sum(reader.file.row_count for reader in files)
+    return _ALL if total <= 2 * memory else max(4096, memory // width)

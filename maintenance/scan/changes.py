@@ -23,13 +23,13 @@ from maintenance.scan.data_evolution import data_evolution_splits
 from maintenance.scan.plan import ScanPlan, ScanSource, entry_filter, live_entries
 from maintenance.scan.pruning import Pruning
 from maintenance.scan.split import DiffSplit, Split, SplitOptions, append_splits, by_bucket, pack, with_deletions
-from maintenance.scan.target import Changes, Difference
+from maintenance.scan.target import Difference, RecordChanges
 from maintenance.scan.vectors import live_deletions
 
 Groups = Mapping[tuple[bytes, int], Sequence[ManifestEntry]]
 
 
-def plan_changes(source: ScanSource, changes: Changes, predicate: Predicate | None) -> ScanPlan:
+def plan_changes(source: ScanSource, changes: RecordChanges, predicate: Predicate | None) -> ScanPlan:
     """Splits of the files that the snapshots brought, each to be read as it stands. Raises: CorruptFileError."""
     added = list(_added(source, changes, predicate))
     entries = [entry for _, entry in added]
@@ -50,7 +50,9 @@ def plan_changes(source: ScanSource, changes: Changes, predicate: Predicate | No
     return ScanPlan(tuple(splits), schemas, len(entries), len(entries) - len(kept), 0)
 
 
-def _added(source: ScanSource, changes: Changes, predicate: Predicate | None) -> Iterable[tuple[int, ManifestEntry]]:
+def _added(
+    source: ScanSource, changes: RecordChanges, predicate: Predicate | None
+) -> Iterable[tuple[int, ManifestEntry]]:
     """The files with the ids of the snapshots that brought them."""
     selection, keep_manifest = entry_filter(source, predicate, all_levels=True)
     for snapshot in changes.snapshots:

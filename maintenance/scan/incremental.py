@@ -4,7 +4,7 @@ from maintenance.errors import NotFoundError, OptionError
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
 from maintenance.scan.history import History
 from maintenance.scan.startup import Between, BetweenTimes
-from maintenance.scan.target import NOTHING, Changes, Difference, ScanTarget
+from maintenance.scan.target import NOTHING, Difference, RecordChanges, ScanTarget
 
 
 def between(history: History, asked: Between) -> ScanTarget:
@@ -65,7 +65,7 @@ def between_times(history: History, asked: BetweenTimes) -> ScanTarget:
     return Difference(earliest if start is None else start, end)
 
 
-def _changes(history: History, start: int, end: int, mode: str) -> Changes:
+def _changes(history: History, start: int, end: int, mode: str) -> RecordChanges:
     earliest, latest = history.snapshots.earliest_id() or 0, history.snapshots.latest_id() or 0
     if start < earliest - 1 or end > latest:
         raise NotFoundError(
@@ -76,7 +76,7 @@ def _changes(history: History, start: int, end: int, mode: str) -> Changes:
     changelog = mode == "changelog"
     kinds = tuple(CommitKind) if changelog else (CommitKind.APPEND,)
     found = (history.get(snapshot_id) for snapshot_id in range(start + 1, end + 1))
-    return Changes(tuple(s for s in found if s.commit_kind in kinds and s.commit_kind != "OVERWRITE"), changelog)
+    return RecordChanges(tuple(s for s in found if s.commit_kind in kinds and s.commit_kind != "OVERWRITE"), changelog)
 
 
 def to_auto_tag(history: History, name: str) -> ScanTarget:

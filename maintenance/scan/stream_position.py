@@ -20,7 +20,7 @@ MAX_DELAY: Option[int | None] = Option("read.stream.maxTriggerDelayMs", positive
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Position:
+class StreamPosition:
     """What is read next.
 
     Attributes:
@@ -34,7 +34,7 @@ class Position:
     full: bool = False
 
     @classmethod
-    def of_json(cls, found: Mapping[str, object]) -> "Position":
+    def of_json(cls, found: Mapping[str, object]) -> "StreamPosition":
         """The position of an offset in a checkpoint. Raises: OptionError: it is not an offset of this source."""
         try:
             return cls(int(str(found["snapshot"])), int(str(found["splits"])), bool(found["full"]))
@@ -49,18 +49,18 @@ class Position:
         return {"snapshot": self.snapshot_id, "splits": self.splits, "full": self.full}
 
     @property
-    def following(self) -> "Position":
+    def following(self) -> "StreamPosition":
         """The changes of the next snapshot."""
-        return Position(self.snapshot_id + 1)
+        return StreamPosition(self.snapshot_id + 1)
 
-    def until(self, end: "Position") -> Iterator[tuple["Position", int | None]]:
+    def until(self, end: "StreamPosition") -> Iterator[tuple["StreamPosition", int | None]]:
         """The parts of snapshots from here to an end: where each begins, and before which split it ends, None = all."""
         at = self
         while at.snapshot_id < end.snapshot_id:
             yield at, None
             at = at.following
         if at.splits < end.splits:
-            yield Position(at.snapshot_id, at.splits, end.full), end.splits
+            yield StreamPosition(at.snapshot_id, at.splits, end.full), end.splits
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ class FullState:
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
+class RecordChanges:
     """The records that snapshots brought, as their writers or changelogs wrote them.
 
     Attributes:
@@ -39,5 +39,5 @@ class Difference:
     after: Snapshot
 
 
-ScanTarget = FullState | Changes | Difference
+ScanTarget = FullState | RecordChanges | Difference
 NOTHING = FullState(None)

@@ -45,7 +45,7 @@ Buckets = Callable[[pa.Table], np.ndarray]
 
 
 @dataclass(frozen=True, slots=True)
-class Routes:
+class RowRoutes:
     """Which rows go together.
 
     Attributes:
@@ -59,7 +59,7 @@ class Routes:
     part_bytes: int
 
 
-def packed_frame(frame: "DataFrame", write: FrameWrite, routes: Routes) -> "DataFrame":
+def packed_frame(frame: "DataFrame", write: FrameWrite, routes: RowRoutes) -> "DataFrame":
     """The parts of a DataFrame's rows, each bucket's in one task and in order."""
 
     @in_task
@@ -109,12 +109,12 @@ def _gathered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
         yield pa.Table.from_batches(waiting).combine_chunks()
 
 
-def _bucketed(rows: pa.Table, write: FrameWrite, routes: Routes) -> tuple[pa.Table, np.ndarray]:
+def _bucketed(rows: pa.Table, write: FrameWrite, routes: RowRoutes) -> tuple[pa.Table, np.ndarray]:
     conformed = write.conformed(rows).combine_chunks()
     return conformed, routes.buckets(conformed)
 
 
-def _packed(part: BucketRows, place: int, routes: Routes) -> Iterator[pa.RecordBatch]:
+def _packed(part: BucketRows, place: int, routes: RowRoutes) -> Iterator[pa.RecordBatch]:
     task = 0 if routes.tasks is None else (part.bucket + zlib.crc32(part.partition)) % routes.tasks
     for number, piece in enumerate(pieces(part.rows, routes.part_bytes)):
         yield record(_SCHEMA, part.partition, part.bucket, task, place + number, serialized(piece), None)

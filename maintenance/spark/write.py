@@ -20,7 +20,7 @@ from maintenance.options import table as table_options
 from maintenance.spark.cross_partition import placed_frame, placed_rows
 from maintenance.spark.exchange import part_bytes
 from maintenance.spark.frame_write import ASSIGNER_COLUMN, BUCKET_COLUMN, ORDER_COLUMN, FrameWrite
-from maintenance.spark.packed_rows import Routes, packed_frame, unpacked
+from maintenance.spark.packed_rows import RowRoutes, packed_frame, unpacked
 from maintenance.spark.tasks import TaskError, ended_with_caller, in_task, portable
 from maintenance.write.buckets import buckets_of, check_bucket_mode, has_dynamic_buckets, moves_keys
 from maintenance.write.hash_index import BucketAssigner, key_hashes
@@ -80,7 +80,7 @@ def _brought_together(frame: "DataFrame", write: FrameWrite) -> "DataFrame":
     if not write.context.schema.partition_keys and not is_postponed(write.context.options):
         # Buckets in turn, so that no task has more of them than another.
         tasks = min(_shuffle_partitions(frame), write.context.total_buckets)
-    return packed_frame(frame, write, Routes(buckets, tasks, part_bytes(frame.sparkSession)))
+    return packed_frame(frame, write, RowRoutes(buckets, tasks, part_bytes(frame.sparkSession)))
 
 
 def _buckets(keys: pa.Table, write: FrameWrite) -> np.ndarray:

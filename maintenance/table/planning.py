@@ -11,9 +11,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from maintenance.errors import OptionError, SchemaError, UnsupportedError
+from maintenance.format.rows.system_fields import ROW_ID, SEQUENCE_NUMBER
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.expired import again_if_expired
 from maintenance.options import table as table_options
+from maintenance.predicate.sql import parse
 from maintenance.predicate.tree import Predicate, restrict
 from maintenance.read.data_file import read_fields
 from maintenance.read.defaults import stored_predicate
@@ -21,7 +23,7 @@ from maintenance.read.split_read import SplitRead
 from maintenance.scan.changes import plan_changes, plan_difference
 from maintenance.scan.plan import ScanPlan, ScanSource, live_entries, plan_scan
 from maintenance.scan.split import Split
-from maintenance.scan.target import Changes, Difference, FullState, ScanTarget
+from maintenance.scan.target import Difference, FullState, RecordChanges, ScanTarget
 from maintenance.types.data_type import DataField
 
 if TYPE_CHECKING:
@@ -29,30 +31,45 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ReadRequest:
     """What a read wants of a table.
 
     Attributes:
         columns: names, None = all.
         predicate: rows to return, None = all.
+        where: the same as SQL text, in place of `predicate`.
         system: `_SEQUENCE_NUMBER` or `_VALUE_KIND`, to be read before the columns.
         keep_retractions: as of `SplitRead`.
     """
 
     columns: Sequence[str] | None = None
     predicate: Predicate | None = None
+    where: str | None = None
     system: Sequence[DataField] = ()
     keep_retractions: bool = False
 
+    def of(self, seen: "Table") -> "ReadRequest":
+        """The request with its filter parsed over the columns of a table under the schema that is read."""
+        return self if self.where is None else replace(self, predicate=filter_of(seen, self.where), where=None)
 
-def plan_read(table: "Table", wanted: Wanted) -> tuple[ScanPlan, SplitRead]:
+
+def filter_of(seen: "Table", where: str) -> Predicate:
+    """The filter of a SQL text. `seen`: the table under the schema to read it with. Raises: PredicateError."""
+    tracked = (ROW_ID, SEQUENCE_NUMBER) if table_options.ROW_TRACKING_ENABLED.of(seen.options) else ()
+    return parse(where, (*seen.schema.fields, *tracked))
+
+
+def plan_read(table: "Table", wanted: ReadRequest) -> tuple[ScanPlan, SplitRead]:
     """Splits of a batch read, and how to read them. Planned again if what is read expires meanwhile."""
     return again_if_expired(lambda: _plan_read(table, wanted))
 
 
-def _plan_read(table: "Table", wanted: Wanted) -> tuple[ScanPlan, SplitRead]:
+def _plan_read(table: "Table", wanted: ReadRequest) -> tuple[ScanPlan, SplitRead]:
     sides = branches_of(table)
-    return _plan_one(*_target(table), wanted) if sides is None else _plan_two(*sides, wanted)
+    if sides is not None:
+        return _plan_two(*sides, wanted)
+    seen, target = _target(table)
+    return _plan_one(seen, target, wanted.of(seen))
 
 
 def branches_of(table: "Table") -> tuple["Table", "Table"] | None:
@@ -99,7 +116,7 @@ def _target(table: "Table") -> tuple["Table", ScanTarget]:
 
 
 def _plan_one(
-    seen: "Table", target: ScanTarget, wanted: Wanted, left_out: frozenset[bytes] = frozenset()
+    seen: "Table", target: ScanTarget, wanted: ReadRequest, left_out: frozenset[bytes] = frozenset()
 ) -> tuple[ScanPlan, SplitRead]:
     """Plan a target. `seen`: the table under the schema to read it with; `left_out`: partitions not to read."""
     source = replace(seen.scan_source(), left_out=left_out)
@@ -120,17 +137,18 @@ def _plan_one(
 
 def _splits(source: ScanSource, target: ScanTarget, predicate: Predicate | None) -> ScanPlan:
     match target:
-        case Changes():
+        case RecordChanges():
             return plan_changes(source, target, predicate)
         case Difference():
             return plan_difference(source, target, predicate)
     return plan_scan(source, target.snapshot, predicate, target.files_since)
 
 
-def _plan_two(first: "Table", second: "Table", wanted: Wanted) -> tuple[ScanPlan, SplitRead]:
+def _plan_two(first: "Table", second: "Table", wanted: ReadRequest) -> tuple[ScanPlan, SplitRead]:
     """The first table's partitions, and those of the second that the first lacks."""
     # One snapshot of the first both gives its rows and says which partitions it has.
     seen, target = _target(first)
+    wanted = wanted.of(seen)
     wanted = replace(wanted, columns=seen.schema.field_names if wanted.columns is None else wanted.columns)
     plan, read = _plan_one(seen, target, wanted)
     further, read_further = _plan_one(*_target(second), wanted, _partitions(seen, target, wanted.predicate))

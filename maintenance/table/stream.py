@@ -19,8 +19,8 @@ from maintenance.scan.changes import plan_changes
 from maintenance.scan.plan import ScanPlan, plan_scan
 from maintenance.scan.split import AnySplit, Split
 from maintenance.scan.startup import AtSnapshot, AtTime, Compacted, Latest, startup_of
-from maintenance.scan.stream_position import Admission, Limits, Position
-from maintenance.scan.target import Changes
+from maintenance.scan.stream_position import Admission, Limits, StreamPosition
+from maintenance.scan.target import RecordChanges
 from maintenance.table.table import Table
 
 _KEPT_PLANS = 64
@@ -33,14 +33,14 @@ class TableStream:
     """A table that is followed. Plans of snapshots are kept for a while: first for their size, then to be read."""
 
     table: Table
-    _plans: dict[Position, ScanPlan] = field(default_factory=dict)
+    _plans: dict[StreamPosition, ScanPlan] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         _check(self.table)
 
     # Where it starts
 
-    def start(self) -> Position:
+    def start(self) -> StreamPosition:
         """Where a new stream begins. Raises: OptionError, UnsupportedError, NotFoundError: its scan options."""
         options = self.table.options
         consumer = table_options.CONSUMER_ID.of(options)
@@ -54,26 +54,26 @@ class TableStream:
             case Latest():
                 latest = self.table.snapshots.latest_id()
                 if mode == "latest":
-                    return Position(1 if latest is None else latest + 1)
+                    return StreamPosition(1 if latest is None else latest + 1)
                 # Before the first commit: its snapshot will be the state.
-                return Position(1 if latest is None else latest, full=True)
+                return StreamPosition(1 if latest is None else latest, full=True)
             case Compacted(delta_commits):
                 found = self.table.history().compacted(delta_commits)
-                return Position(1 if found is None else found.id, full=True)
+                return StreamPosition(1 if found is None else found.id, full=True)
             case AtSnapshot(snapshot_id):
                 if mode == "from-snapshot-full":
-                    return Position(max(snapshot_id, self.table.snapshots.earliest_id() or 1), full=True)
+                    return StreamPosition(max(snapshot_id, self.table.snapshots.earliest_id() or 1), full=True)
                 return self._from(snapshot_id)
             case AtTime(millis):
-                return Position(self._first_since(millis))
+                return StreamPosition(self._first_since(millis))
         raise OptionError(
             f"a stream cannot start as 'scan.mode' = '{mode}' and its keys say",
             self.table.identifier,
             "Use latest-full, latest, from-snapshot, from-snapshot-full, from-timestamp or compacted-full.",
         )
 
-    def _from(self, snapshot_id: int) -> Position:
-        return Position(max(snapshot_id, self._earliest()))
+    def _from(self, snapshot_id: int) -> StreamPosition:
+        return StreamPosition(max(snapshot_id, self._earliest()))
 
     def _earliest(self) -> int:
         """Id of the first snapshot whose changes are there."""
@@ -94,11 +94,11 @@ class TableStream:
 
     # What there is
 
-    def end(self) -> Position:
+    def end(self) -> StreamPosition:
         """Behind everything that is there now."""
-        return Position((self.table.snapshots.latest_id() or 0) + 1)
+        return StreamPosition((self.table.snapshots.latest_id() or 0) + 1)
 
-    def advance(self, start: Position, end: Position, limits: Limits) -> tuple[Position, Admission]:
+    def advance(self, start: StreamPosition, end: StreamPosition, limits: Limits) -> tuple[StreamPosition, Admission]:
         """How far one batch goes from a position, at most to an end, and what it takes.
 
         Raises: NotFoundError: what is read next has expired, or is not of this table.
@@ -109,19 +109,19 @@ class TableStream:
         while at.snapshot_id < end.snapshot_id:
             for number, split in enumerate(self.splits(at)):
                 if number >= at.splits and not admission.admit(split):
-                    return Position(at.snapshot_id, number, at.full), admission
+                    return StreamPosition(at.snapshot_id, number, at.full), admission
             at = at.following
         return max(at, start), admission
 
-    def between(self, start: Position, end: Position) -> list[AnySplit]:
+    def between(self, start: StreamPosition, end: StreamPosition) -> list[AnySplit]:
         """What lies between two positions, in order."""
         return [split for at, stop in start.until(end) for split in self.splits(at)[at.splits : stop]]
 
-    def splits(self, at: Position) -> tuple[AnySplit, ...]:
+    def splits(self, at: StreamPosition) -> tuple[AnySplit, ...]:
         """The splits of a snapshot, in an order of their own. `at`: its snapshot, and whether its state is wanted."""
-        return self._plan(Position(at.snapshot_id, full=at.full)).splits
+        return self._plan(StreamPosition(at.snapshot_id, full=at.full)).splits
 
-    def _plan(self, at: Position) -> ScanPlan:
+    def _plan(self, at: StreamPosition) -> ScanPlan:
         if at not in self._plans:
             plan = self._planned(at)
             order = sorted(plan.splits, key=self._place)
@@ -134,13 +134,13 @@ class TableStream:
         assert isinstance(split, Split)
         return self.table.paths.partition_folder(split.partition), split.bucket
 
-    def _planned(self, at: Position) -> ScanPlan:
+    def _planned(self, at: StreamPosition) -> ScanPlan:
         snapshot = self._find(at.snapshot_id)
         if snapshot is None:
             raise self._gone(at.snapshot_id)
         if at.full:
             return plan_scan(self.table.changelog_source(), snapshot, None)
-        chosen = Changes((snapshot,), self._has_producer)
+        chosen = RecordChanges((snapshot,), self._has_producer)
         if not self._has_producer:
             brings = snapshot.commit_kind == CommitKind.APPEND
         else:
@@ -156,7 +156,7 @@ class TableStream:
     def _find(self, snapshot_id: int) -> Snapshot | None:
         return self.table.snapshots.find(snapshot_id) or self.table.changelogs.find(snapshot_id)
 
-    def _check_there(self, start: Position, end: Position) -> None:
+    def _check_there(self, start: StreamPosition, end: StreamPosition) -> None:
         comes = self.end().snapshot_id
         if start.snapshot_id > comes or (start < end and self._find(start.snapshot_id) is None):
             raise self._gone(start.snapshot_id)
@@ -170,16 +170,16 @@ class TableStream:
 
     # How it is read
 
-    def read(self, start: Position, end: Position, *, with_kind: bool = False) -> SplitRead:
+    def read(self, start: StreamPosition, end: StreamPosition, *, with_kind: bool = False) -> SplitRead:
         """How to read what lies between two positions. `with_kind`: `_VALUE_KIND` comes first."""
         table = self.table
         schemas = {table.schema.id: table.schema}
         for at, _ in start.until(end):
-            schemas.update(self._plan(Position(at.snapshot_id, full=at.full)).schemas)
+            schemas.update(self._plan(StreamPosition(at.snapshot_id, full=at.full)).schemas)
         columns = (*((VALUE_KIND,) if with_kind else ()), *table.schema.fields)
         return SplitRead(table.file_io, table.paths, table.schema, schemas, table.options, columns)
 
-    def progress(self, end: Position) -> None:
+    def progress(self, end: StreamPosition) -> None:
         """Note for the consumer of the options that everything before a position is read.
 
         While a state is being read nothing is noted: a consumer goes on with changes alone.

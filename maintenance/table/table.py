@@ -18,7 +18,6 @@ from maintenance.commit.publish import CommitTarget
 from maintenance.errors import NotFoundError, OptionError
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.format.metadata.snapshot import Snapshot
-from maintenance.format.rows.system_fields import ROW_ID, SEQUENCE_NUMBER
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.changelogs import Changelogs
@@ -33,7 +32,6 @@ from maintenance.metadata.tags import Tags
 from maintenance.options import table as table_options
 from maintenance.options.changes import may_change_option
 from maintenance.options.renames import renamed
-from maintenance.predicate.sql import parse
 from maintenance.predicate.tree import Predicate
 from maintenance.read.split_read import SplitRead
 from maintenance.scan.history import History, history_of
@@ -41,7 +39,7 @@ from maintenance.scan.plan import ScanPlan, ScanSource
 from maintenance.scan.startup import startup_of
 from maintenance.scan.target import FullState, ScanTarget
 from maintenance.scan.time_travel import scan_target
-from maintenance.table.planning import Wanted, plan_read
+from maintenance.table.planning import ReadRequest, filter_of, plan_read
 from maintenance.table.rows import WHOLE_TABLE_MEMORY, read_splits, splits_to_spark
 from maintenance.table.write_state import hash_files_of, state_of
 from maintenance.types.arrow import arrow_type
@@ -201,23 +199,23 @@ class Table:
         columns: Sequence[str] | None = None,
         predicate: Predicate | None = None,
         *,
+        where: str | None = None,
         system: Sequence[DataField] = (),
         keep_retractions: bool = False,
     ) -> tuple[ScanPlan, SplitRead]:
         """Splits of a batch read, and how to read them.
 
-        Args: `system`: `_SEQUENCE_NUMBER` or `_VALUE_KIND`, to be read before the columns; `keep_retractions`: see
-            `SplitRead`.
+        Args: `where`: a filter as SQL text, in place of `predicate`; `system`: `_SEQUENCE_NUMBER` or `_VALUE_KIND`, to
+            be read before the columns; `keep_retractions`: see `SplitRead`.
         """
-        return plan_read(self, Wanted(columns, predicate, system, keep_retractions))
+        return plan_read(self, ReadRequest(columns, predicate, where, system, keep_retractions))
 
     def predicate(self, where: str | None) -> Predicate | None:
         """The filter of a SQL text, over the columns that a read of this table sees."""
         if where is None:
             return None
-        table, _ = self.target()
-        tracked = (ROW_ID, SEQUENCE_NUMBER) if table_options.ROW_TRACKING_ENABLED.of(table.options) else ()
-        return parse(where, (*table.schema.fields, *tracked))
+        seen, _ = self.target()
+        return filter_of(seen, where)
 
     def to_arrow(
         self,
@@ -240,7 +238,7 @@ class Table:
         return again_if_expired(lambda: table._rows(columns, where), _ATTEMPTS)
 
     def _rows(self, columns: Sequence[str] | None, where: str | None) -> pa.Table:
-        plan, read = self.plan(columns, self.predicate(where))
+        plan, read = self.plan(columns, where=where)
         schema = pa.schema([(f.name, arrow_type(f.type, f"column {f.name}")) for f in read.columns])
         # The caller asks for all rows at once, so merging may hold more of them than in a task, and be faster.
         found = read_splits(plan.splits, replace(read, memory=WHOLE_TABLE_MEMORY))
@@ -255,7 +253,7 @@ class Table:
     ) -> "DataFrame":
         """The rows of the table as a Spark DataFrame, one task for each split. Arguments as of `to_arrow`."""
         table = self.copy(options or {})
-        plan, read = table.plan(columns, table.predicate(where))
+        plan, read = table.plan(columns, where=where)
         return splits_to_spark(spark, plan.splits, read)
 
     # Writing

@@ -6,7 +6,6 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from maintenance.bucket.postpone import POSTPONE_BUCKET
 from maintenance.format.rows.system_fields import SEQUENCE_NUMBER
 from maintenance.merge.engine import MergeEngine
 from maintenance.merge.ordered import group_by_key
@@ -14,7 +13,7 @@ from maintenance.options import table as table_options
 from maintenance.write.context import FileNames, WriteContext
 from maintenance.write.hash_index import HashIndexWriter
 from maintenance.write.message import CommitMessage
-from maintenance.write.rolling import FilePlace, RollingFileWriter, Witness
+from maintenance.write.rolling import FilePlace, FileWitness, RollingFileWriter
 from maintenance.write.sequence import Counter, sequence_numbers
 
 # Of rows that wait in the postpone bucket. Source: Java `KeyValue.UNKNOWN_SEQUENCE`.
@@ -25,10 +24,10 @@ class BucketWitness(Protocol):
     """Who is told what the files of a bucket are made of."""
 
     @property
-    def data(self) -> Witness: ...
+    def data(self) -> FileWitness: ...
 
     @property
-    def changelog(self) -> Witness: ...
+    def changelog(self) -> FileWitness: ...
 
     def flushed(self) -> None:
         """All rows that came so far are in files; those that come now are another sorted run."""
@@ -65,7 +64,7 @@ class BucketWriter:
         lowest = counter.lowest
         self._writer = RollingFileWriter(context, place, names, min_sequence_number=lowest, witness=data)
         self._changelog: RollingFileWriter | None = None
-        wants_changelog = context.has_primary_key and bucket != POSTPONE_BUCKET
+        wants_changelog = context.has_primary_key and bucket != table_options.POSTPONE_BUCKET
         if wants_changelog and table_options.CHANGELOG_PRODUCER.of(context.options) == "input":
             self._changelog = RollingFileWriter(context, replace(place, changelog=True), names, witness=changelog)
 
@@ -74,7 +73,7 @@ class BucketWriter:
         if not self._context.has_primary_key:
             self._writer.write(rows)
             return
-        if self._bucket == POSTPONE_BUCKET:
+        if self._bucket == table_options.POSTPONE_BUCKET:
             # In the order they came; whoever gives them real buckets numbers and merges them.
             numbers = np.full(rows.num_rows, _UNKNOWN_SEQUENCE, np.int64)
             self._writer.write(rows.add_column(0, SEQUENCE_NUMBER.name, pa.array(numbers)))

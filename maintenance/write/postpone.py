@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from maintenance.bucket.postpone import POSTPONE_BUCKET, PostponeOptions, is_postponed, waits
+from maintenance.bucket.postpone import PostponeOptions, is_postponed, waits
 from maintenance.errors import UnsupportedError
 from maintenance.format.data_formats import data_format
 from maintenance.names import FILE_BYTES, check_new_name
@@ -90,7 +90,7 @@ def with_numbers(state: WriteState, sizes: Mapping[bytes, PartitionSize], contex
 
 def postponed_buckets(rows: pa.Table, context: WriteContext, numbers: BucketNumbers | None) -> np.ndarray:
     """The bucket of each row, int32, shape (n,). `numbers`: of buckets of every partition; None = all rows wait."""
-    buckets = np.full(rows.num_rows, POSTPONE_BUCKET, np.int32)
+    buckets = np.full(rows.num_rows, table_options.POSTPONE_BUCKET, np.int32)
     if numbers is None:
         return buckets
     for partition, chosen in by_partition(rows, context):

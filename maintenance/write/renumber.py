@@ -17,7 +17,7 @@ from maintenance.format.rows.system_fields import SEQUENCE_NUMBER
 from maintenance.read.data_file import DataFileReader, ReadContext
 from maintenance.read.split_read import DEFAULT_BATCH_ROWS, partition_values
 from maintenance.write.context import FileNames, WriteContext
-from maintenance.write.rolling import FilePlace, RollingFileWriter, Witness
+from maintenance.write.rolling import FilePlace, FileWitness, RollingFileWriter
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -53,7 +53,7 @@ class RenumberTask:
 
 
 def renumber(
-    task: RenumberTask, witness: Witness | None = None, reads: Callable[[pa.Table], None] = lambda _rows: None
+    task: RenumberTask, witness: FileWitness | None = None, reads: Callable[[pa.Table], None] = lambda _rows: None
 ) -> tuple[DataFileMeta, ...]:
     """Write the file again. Returns the new one, or several where its rows have outgrown the target size.
 

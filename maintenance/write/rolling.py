@@ -7,12 +7,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from maintenance.bucket.postpone import POSTPONE_BUCKET
 from maintenance.errors import DataError
 from maintenance.format.data_formats import data_format
 from maintenance.format.metadata.data_file import DataFileMeta, FileSource
 from maintenance.format.rows.binary_row import EMPTY_ROW, serialize_row
 from maintenance.format.rows.system_fields import KEY_FIELD_PREFIX, SEQUENCE_NUMBER, VALUE_KIND
+from maintenance.options import table as table_options
 from maintenance.options.file_index import FILE_INDEX_IN_MANIFEST_THRESHOLD
 from maintenance.types.row_kind import is_retract
 from maintenance.types.values import values_of_arrow
@@ -37,7 +37,7 @@ class FilePlace:
     changelog: bool = False
 
 
-class Witness(Protocol):
+class FileWitness(Protocol):
     """Who is told what files are made of."""
 
     def wrote(self, name: str, rows: pa.Table) -> None:
@@ -58,7 +58,7 @@ class RollingFileWriter:
         names: FileNames,
         *,
         min_sequence_number: int = 0,
-        witness: Witness | None = None,
+        witness: FileWitness | None = None,
     ) -> None:
         self._witness = witness
         self._context = context
@@ -163,7 +163,7 @@ class _OpenFile:
         mode = stats_mode(schema, options, self._place.level, changelog=self._place.changelog)
         # What may refuse the table's options comes before the file is there.
         self._statistics = FileStatistics(self._context, mode, nested=writer._settings.format != "parquet")
-        unread = self._place.changelog or self._place.bucket == POSTPONE_BUCKET
+        unread = self._place.changelog or self._place.bucket == table_options.POSTPONE_BUCKET
         self._index = None if unread else index_builder(self._context)
         self._sink = self._context.file_io.open_output(self._path)
         self._writer_of_format = writer._open_format(self._sink)

@@ -5,7 +5,8 @@ from collections.abc import Callable
 import numpy as np
 import pyarrow as pa
 
-from maintenance.bucket.postpone import POSTPONE_BUCKET, is_postponed, waits
+from maintenance.bucket.postpone import is_postponed, waits
+from maintenance.options import table as table_options
 from maintenance.write.bucket_writer import BucketWitness, BucketWriter
 from maintenance.write.buckets import (
     BucketRows,
@@ -80,7 +81,7 @@ class TableWrite:
 
     def _opened(self, key: tuple[bytes, int]) -> BucketWriter:
         context = self._context
-        if key[1] == POSTPONE_BUCKET:
+        if key[1] == table_options.POSTPONE_BUCKET:
             context = self._waiting
         elif is_postponed(context.options):
             context = with_buckets(context, number_of(key[0], self._state.bucket_numbers, context))

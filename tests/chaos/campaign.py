@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from maintenance.bucket.postpone import POSTPONE_BUCKET
+from maintenance.options import table as table_options
 from maintenance.table.table import Table
 from maintenance.write.buckets import buckets_of
 from tests.chaos.java_client import witnessed_file
@@ -60,7 +60,7 @@ class _Campaign:
             self.scenario.workload,
             self.judge.change,
             self.judge.faults,
-            lambda bucket, level: bucket == POSTPONE_BUCKET or (hides_level_0 and level == 0),
+            lambda bucket, level: bucket == table_options.POSTPONE_BUCKET or (hides_level_0 and level == 0),
             folder / "snapshots.jsonl",
         )
         self.processes = Processes(folder, name, seed, mischief)

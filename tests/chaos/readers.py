@@ -15,7 +15,7 @@ from maintenance.errors import PaimonError
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.branches import Branches
 from maintenance.operations.checks.audit_changelog import audit_changelog
-from maintenance.scan.stream_position import Limits, Position
+from maintenance.scan.stream_position import Limits, StreamPosition
 from maintenance.table.stream import TableStream
 from maintenance.table.table import Table
 from maintenance.types.row_kind import texts_of_kinds
@@ -224,10 +224,10 @@ class _Follower:
         self.worker = worker
         self.path = worker.place.folder / "followed.json"
         self.rows: dict[tuple[str, int], Row] = {}
-        self.at = Position(1)
+        self.at = StreamPosition(1)
         if self.path.exists():
             kept = json.loads(self.path.read_text())
-            self.at = Position(*kept["at"])
+            self.at = StreamPosition(*kept["at"])
             self.rows = {(row[0], row[1]): tuple(row) for row in kept["rows"]}
 
     def run(self) -> None:
@@ -280,5 +280,5 @@ class _Follower:
         os.replace(temporary, self.path)
 
 
-def _plain(at: Position) -> tuple[int, int, bool]:
+def _plain(at: StreamPosition) -> tuple[int, int, bool]:
     return at.snapshot_id, at.splits, at.full

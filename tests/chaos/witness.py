@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from maintenance.bucket.postpone import POSTPONE_BUCKET
 from maintenance.commit.identity import RUN_PROPERTY
 from maintenance.format.metadata.manifest import FileKind
 from maintenance.format.metadata.snapshot import BATCH_IDENTIFIER
+from maintenance.options import table as table_options
 from maintenance.table.table import Table
 from tests.chaos.faults import Faults
 from tests.chaos.model import Applied, Group
@@ -133,7 +133,7 @@ class Witness:
         commit = self._commit(seen)
         hides: dict[str, Group] = {}
         removes: set[str] = set()
-        if self.hides(0, 0) or self.hides(POSTPONE_BUCKET, 0):
+        if self.hides(0, 0) or self.hides(table_options.POSTPONE_BUCKET, 0):
             for entry in self.table.manifests.delta_entries(self.table.snapshots.get(seen.id)):
                 partition = self.table.paths.spec_of(entry.partition)["p"]
                 if entry.kind == FileKind.DELETE:

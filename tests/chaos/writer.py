@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from maintenance.commit.identity import CommitIdentity
 from maintenance.commit.overwrite import Overwrite
+from maintenance.operations.ingestion.inline import commit_rows_of
 from maintenance.table.table import Table
 from maintenance.types.row_kind import kinds_of_texts
 from maintenance.write.rows import conform
@@ -80,7 +81,7 @@ class _Writer:
         conformed = conform(rows, None if kinds is None else kinds_of_texts(kinds), context)
         messages = write_rows(context, state, conformed)
         time.sleep(self.dice.uniform(0, 0.5))
-        return list(table.commit_written(messages, CommitIdentity(user, number), state=state))
+        return list(commit_rows_of(None, table, messages, CommitIdentity(user, number), state).snapshot_ids)
 
     def _table(self, commit: Commit) -> Table:
         table = self.worker.table

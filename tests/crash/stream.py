@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from maintenance.connector.data_source import register
 from maintenance.operations.ingestion.ingest import ingest
-from maintenance.operations.ingestion.stream_sink import Batch, Sink, start_stream
+from maintenance.operations.ingestion.stream_sink import MicroBatch, Sink, start_stream
 from maintenance.spark.session import get_session
 from maintenance.table.table import Table
 from tests.small_tables import put, small_table, table_in
@@ -56,7 +56,7 @@ def run(folder: Path, where: str) -> None:
             _arm(copy_of(folder), where)
         return table
 
-    def write(session: SparkSession, table: Table, batch: Batch) -> None:
+    def write(session: SparkSession, table: Table, batch: MicroBatch) -> None:
         report = ingest(session, table, batch.frame, commit_user=batch.commit_user, commit_identifier=batch.number)
         if where == "checkpoint" and report.snapshot_ids == (2,):
             os.kill(os.getpid(), signal.SIGKILL)

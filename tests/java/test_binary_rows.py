@@ -1,16 +1,23 @@
 """Serialized rows are Java's byte for byte, at every level of nesting, and so are their hashes."""
 
+import struct
 from typing import Any
 
+import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DataObject
 
-from maintenance.format.rows.binary_row import parse_row, row_hashes, serialize_row, serialize_rows
+from maintenance.format.rows.binary_row import parse_row, row_array, row_hashes, serialize_row
 from maintenance.types.data_type import DataType
 from tests.java.process import JavaProcess
 from tests.nested_values import array_of, comparable, nested_values
 from tests.strategies import data_types, nested_types
+
+
+def serialize_rows(columns: list[pa.Array], types: list[DataType]) -> list[bytes]:
+    """Each row of columns as `serialize_row` writes it."""
+    return [struct.pack(">i", len(types)) + row for row in row_array(columns, types).to_pylist()]
 
 
 def few_rows(draw: Any, types: list[DataType], count: int) -> list[tuple[Any, ...]]:

@@ -9,7 +9,7 @@ import pytest
 
 from maintenance.operations.compaction.produce_changelog import produce_changelog
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
-from maintenance.scan.stream_position import Limits, Position
+from maintenance.scan.stream_position import Limits, StreamPosition
 from maintenance.table.stream import TableStream
 from maintenance.table.table import Table
 from maintenance.types.row_kind import texts_of_kinds
@@ -29,7 +29,7 @@ STARTS: tuple[Mapping[str, str], ...] = (
 )
 
 
-def followed(table: Table, *, with_kind: bool = False, start: Position | None = None) -> tuple[list[Row], int]:
+def followed(table: Table, *, with_kind: bool = False, start: StreamPosition | None = None) -> tuple[list[Row], int]:
     """Rows that a stream brings until it waits, and the snapshot it waits for."""
     stream = TableStream(table)
     first = stream.start() if start is None else start
@@ -76,7 +76,7 @@ def test_every_start_brings_what_java_brings(java: JavaProcess, tmp_path: Path, 
     assert len(set(waits.values())) == 1
     (following,) = set(waits.values())
     written(java, warehouse, producer, 5, "then")
-    found, ours = followed(table_of(warehouse), with_kind=True, start=Position(following))
+    found, ours = followed(table_of(warehouse), with_kind=True, start=StreamPosition(following))
     wanted, theirs = java.stream(warehouse, "db.t$audit_log", {}, following)
     assert (comparable(found), ours) == (comparable(wanted), theirs)
     assert found

@@ -27,10 +27,10 @@ from maintenance.compaction.proof import files as rules
 from maintenance.compaction.proof.expected import picked_rows
 from maintenance.compaction.proof.findings import Findings, Timer
 from maintenance.compaction.proof.hashing import KEYS, ROWS, VALUES, HashedRows, Hashing
-from maintenance.compaction.proof.records import Groups, Origin, Records, batch_of, grouped
-from maintenance.compaction.proof.results import Comparison, Places, ResultWitness, Rules, compared_units, due_rows
+from maintenance.compaction.proof.records import Groups, ProofRecords, RecordOrigin, batch_of, grouped
+from maintenance.compaction.proof.results import Comparison, Places, ProofRules, ResultWitness, compared_units, due_rows
 from maintenance.compaction.proof.settings import ProofMode, ProofResult, ProofSettings
-from maintenance.compaction.proof.witness import Witness
+from maintenance.compaction.proof.witness import WrittenRows
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.options import table as table_options
 from maintenance.read.data_file import DataFileReader
@@ -77,7 +77,7 @@ class _WatchedLevels(LookupLevels):
 class _Output(ResultWitness):
     """Rows of data files; what is wanted of them besides."""
 
-    def __init__(self, proof: "BucketProof", rules: Rules, hashing: Hashing, *, digests: bool) -> None:
+    def __init__(self, proof: "BucketProof", rules: ProofRules, hashing: Hashing, *, digests: bool) -> None:
         super().__init__(rules, hashing, proof.timed(), digests=digests)
         self._proof = proof
         self._digest = Digest()
@@ -104,7 +104,7 @@ class _Output(ResultWitness):
         return found
 
 
-class _Changes(Witness):
+class _Changes(WrittenRows):
     """Rows of changelog files."""
 
     def __init__(self, proof: "BucketProof", hashing: Hashing) -> None:
@@ -142,7 +142,7 @@ class BucketProof:
     ) -> None:
         self._settings, self._write, self._plan = settings, write, plan
         self._timer = Timer()
-        self._rules = rules = Rules(write)
+        self._rules = rules = ProofRules(write)
         self._first_row = table_options.MERGE_ENGINE.of(write.options) == "first-row"
         # Older records of which only the keys are read.
         self._only_keys = self._first_row or newest_wins
@@ -156,7 +156,7 @@ class BucketProof:
         self._hashing = rules.hashing(settings, plan.input_files, compared=columns, further=int(self.proves_values))
         # Records whose values are needed as they are, and those of a sample, are gathered piece by piece.
         together = not rules.columns and not self._hashing.shift
-        self._records = Records(rules.order, rows if together else 0)
+        self._records = ProofRecords(rules.order, rows if together else 0)
         self._wanted = (*rules.wanted, *((VALUES,) if self.proves_values else ()))
         digests = rules.by_row or settings.mode == ProofMode.FULL
         self.output = _Output(self, rules, self._hashing, digests=digests)
@@ -173,7 +173,7 @@ class BucketProof:
 
     def watched(self, reader: DataFileReader, run: int, *, written: bool, merged: bool) -> WatchedFile:
         """The reader, whose rows are noted."""
-        name, origin = reader.file.file_name, Origin(run, reader.file.level, written, merged=merged)
+        name, origin = reader.file.file_name, RecordOrigin(run, reader.file.level, written, merged=merged)
         self._read.setdefault(name, 0)
         place = self._records.place(reader.file.row_count, origin)
         wanted = {what: self._hashing.of(what) for what in (KEYS, *self._wanted)}
@@ -197,11 +197,11 @@ class BucketProof:
                 wanted = pc.is_in(pa.array(HashedRows(part.rows, self._hashing).of(KEYS)), value_set=asked)
                 self._found += wanted.true_count
                 held = HashedRows(part.rows.filter(wanted), self._hashing)
-                origin = Origin((1 << 32) + number, part.level, older=True, merged=True)
+                origin = RecordOrigin((1 << 32) + number, part.level, older=True, merged=True)
                 if self._first_row or not self._only_keys:
                     self._note(held.sampled(), origin)
 
-    def _note(self, rows: HashedRows, origin: Origin) -> None:
+    def _note(self, rows: HashedRows, origin: RecordOrigin) -> None:
         if not rows.rows.num_rows:
             return
         if origin.older and self._only_keys:
@@ -337,7 +337,7 @@ class _Judgement:
         picked: the record of each key, where one is taken whole.
     """
 
-    def __init__(self, records: Records, *, looks_up: bool, covers: bool) -> None:
+    def __init__(self, records: ProofRecords, *, looks_up: bool, covers: bool) -> None:
         records.settle()
         self.groups = grouped(records)
         self.picked = (self.groups, self.groups.order)

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from maintenance.compaction.proof.gathering import nested_in_group, unit_of_gathering
-from maintenance.compaction.proof.records import Groups, Records, ranks
+from maintenance.compaction.proof.records import Groups, ProofRecords, ranks
 from maintenance.compaction.proof.unit import Expected, Unit, Values
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.options import table as table_options
@@ -32,7 +32,7 @@ def is_row_engine(options: Mapping[str, str]) -> bool:
     return table_options.MERGE_ENGINE.of(options) in ("deduplicate", "first-row")
 
 
-def picked_rows(options: Mapping[str, str], records: Records, groups: Groups) -> np.ndarray:
+def picked_rows(options: Mapping[str, str], records: ProofRecords, groups: Groups) -> np.ndarray:
     """The record that is each key's row, for engines that take one whole. Record numbers, shape (k,)."""
     first = table_options.MERGE_ENGINE.of(options) == "first-row"
     otherwise = groups.oldest if first else groups.newest
@@ -125,7 +125,7 @@ def _in_group(field: DataField, function: str | None, options: Mapping[str, str]
     assert whole is not None
 
     def of_group(unit: Unit, records: Values, groups: Groups) -> Expected:
-        assert isinstance(records, Records)
+        assert isinstance(records, ProofRecords)
         _, present = wins.ranks(records)
         return whole(unit, _Masked(records, present), groups)
 
@@ -136,7 +136,7 @@ def _in_group(field: DataField, function: str | None, options: Mapping[str, str]
 class _Masked:
     """Records whose values only count where they are present; null elsewhere."""
 
-    records: Records
+    records: ProofRecords
     present: np.ndarray
 
     def column(self, name: str) -> pa.Array:
@@ -285,7 +285,7 @@ def _numbers(unit: Unit, records: Values, groups: Groups, null: int) -> tuple[np
     return numbers, np.logical_or.reduceat(valid[groups.order], groups.starts), limit
 
 
-def expect_unit(unit: Unit, records: Records, groups: Groups, lone_as_is: np.ndarray) -> Expected:
+def expect_unit(unit: Unit, records: ProofRecords, groups: Groups, lone_as_is: np.ndarray) -> Expected:
     """What a unit of each key's row holds. `lone_as_is`: keys whose only record is the row as it stands, shape (k,)."""
     own = records.hashes(unit.name)[groups.newest]
     if unit.expect is None or lone_as_is.all():

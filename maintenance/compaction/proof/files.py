@@ -9,7 +9,7 @@ from pyarrow import parquet as pq
 
 from maintenance.compaction.plan import BucketCompaction, UpgradeStep
 from maintenance.compaction.proof.hashing import ROWS, HashedRows, Hashing
-from maintenance.compaction.proof.witness import HEAD_ROWS, FileSeen, Witness
+from maintenance.compaction.proof.witness import HEAD_ROWS, FileSeen, WrittenRows
 from maintenance.errors import PaimonError
 from maintenance.format.data_format import is_of_storage
 from maintenance.format.metadata.data_file import DataFileMeta
@@ -29,7 +29,7 @@ def replaced_files(planned: Sequence[DataFileMeta], message: CommitMessage) -> I
         yield f"files {names} were to be replaced, and {gone} are"
 
 
-def written_files(files: Sequence[DataFileMeta], witness: Witness, schema: TableSchema) -> Iterator[str]:
+def written_files(files: Sequence[DataFileMeta], witness: WrittenRows, schema: TableSchema) -> Iterator[str]:
     """What is wrong with new files: manifests must say what was handed to their encoders."""
     names = {file.file_name for file in files}
     for name in sorted(set(witness.files) ^ names):
@@ -65,7 +65,7 @@ def same_key(left: Sequence[object], right: Sequence[object]) -> bool:
     return all(one == other or (one != one and other != other) for one, other in pairs)
 
 
-def levels(plan: BucketCompaction, message: CommitMessage, witness: Witness, schema: TableSchema) -> Iterator[str]:
+def levels(plan: BucketCompaction, message: CommitMessage, witness: WrittenRows, schema: TableSchema) -> Iterator[str]:
     """What is wrong with the levels of a bucket: the rules of sorted runs, and where retractions may lie."""
     before = {file.file_name: file for file in message.compact_before}
     lifted = {step.file.file_name for step in plan.steps if isinstance(step, UpgradeStep)}
@@ -111,7 +111,7 @@ class ReadBack:
     rows: int
     whole: bool = False
 
-    def check(self, witness: Witness) -> tuple[int, list[str]]:
+    def check(self, witness: WrittenRows) -> tuple[int, list[str]]:
         """How many rows were read, and what is wrong: rows in footers, and what the starts of files hold."""
         read, wrong = 0, []
         for name, reader in self.readers.items():

@@ -20,10 +20,17 @@ import pyarrow as pa
 from maintenance.compaction.proof import files as rules
 from maintenance.compaction.proof.findings import Findings, Timer
 from maintenance.compaction.proof.hashing import ROWS, HashedRows, Hashing
-from maintenance.compaction.proof.records import Origin, Records, batch_of, grouped
-from maintenance.compaction.proof.results import Comparison, Gathered, ResultWitness, Rules, compared_units, due_rows
+from maintenance.compaction.proof.records import ProofRecords, RecordOrigin, batch_of, grouped
+from maintenance.compaction.proof.results import (
+    Comparison,
+    Gathered,
+    ProofRules,
+    ResultWitness,
+    compared_units,
+    due_rows,
+)
 from maintenance.compaction.proof.settings import ProofMode, ProofResult, ProofSettings
-from maintenance.compaction.proof.witness import Witness
+from maintenance.compaction.proof.witness import WrittenRows
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.rows.system_fields import SEQUENCE_NUMBER
 from maintenance.options import table as table_options
@@ -58,7 +65,7 @@ class Moved:
 class _Run:
     """Records of the sorted runs of all buckets with the same place among their bucket's, and rows made of them."""
 
-    records: Records
+    records: ProofRecords
     gathered: Gathered = field(default_factory=Gathered)
 
 
@@ -76,7 +83,7 @@ class _Data(ResultWitness):
             super().wrote(name, rows)
 
 
-class _Changes(Witness):
+class _Changes(WrittenRows):
     """Rows of the changelog files of a bucket."""
 
     def __init__(self, proof: "PostponeProof", bucket: int, hashing: Hashing) -> None:
@@ -108,7 +115,7 @@ class PostponeProof:
 
     def __init__(self, settings: ProofSettings, write: WriteContext, moved: Moved) -> None:
         self._settings, self._write, self._moved = settings, write, moved
-        self.rules = Rules(write)
+        self.rules = ProofRules(write)
         self.timer = Timer()
         self._hashing = self.rules.hashing(settings, moved.files, shares=moved.shares)
         self._logs = table_options.CHANGELOG_PRODUCER.of(write.options) == "input"
@@ -142,7 +149,7 @@ class PostponeProof:
 
     def _run(self, number: int) -> _Run:
         while len(self._runs) <= number:
-            self._runs.append(_Run(Records(self.rules.order, 0)))
+            self._runs.append(_Run(ProofRecords(self.rules.order, 0)))
         return self._runs[number]
 
     def strays(self, rows: pa.Table, bucket: int) -> int:
@@ -183,7 +190,7 @@ class PostponeProof:
         numbers = [int(runs[0])] if runs.min() == runs.max() else np.unique(runs).tolist()
         for number in numbers:
             part = hashed if len(numbers) == 1 else hashed.only(np.flatnonzero(runs == number))
-            batch = batch_of(part, Origin(0, 0), wanted, self.rules.columns)
+            batch = batch_of(part, RecordOrigin(0, 0), wanted, self.rules.columns)
             if self._logs:
                 self._arrived += Digest.of(batch.hashes[ROWS])
             self._run(number).records.add(batch)

@@ -23,7 +23,7 @@ NUMBERS = "\0numbers"
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class RecordOrigin:
     """Where records come from.
 
     Attributes:
@@ -42,7 +42,7 @@ class Origin:
 
 
 @dataclass(slots=True)
-class Batch:
+class OriginBatch:
     """Records of one origin. Shapes (n,).
 
     Attributes:
@@ -51,7 +51,7 @@ class Batch:
         columns: values that are needed as they are.
     """
 
-    origin: Origin
+    origin: RecordOrigin
     numbers: np.ndarray
     retract: np.ndarray | None
     hashes: dict[str, np.ndarray]
@@ -62,19 +62,19 @@ class Batch:
         return self.hashes[KEYS]
 
 
-def batch_of(rows: HashedRows, origin: Origin, hashes: Sequence[str], columns: Sequence[str]) -> Batch:
+def batch_of(rows: HashedRows, origin: RecordOrigin, hashes: Sequence[str], columns: Sequence[str]) -> OriginBatch:
     """The batch of these rows."""
     rows.hash(KEYS, *hashes)
     retract = is_retract(rows.kinds)
     values = {name: _contiguous(rows.rows.column(name)) for name in columns}
     found = {what: rows.of(what) for what in (KEYS, *hashes)}
-    return Batch(origin, rows.numbers, retract if retract.any() else None, found, values)
+    return OriginBatch(origin, rows.numbers, retract if retract.any() else None, found, values)
 
 
 class Place:
     """Room for the records of one file, so that they need not be copied to lie together. `count`: filled so far."""
 
-    def __init__(self, records: "Records", start: int, rows: int, origin: Origin) -> None:
+    def __init__(self, records: "ProofRecords", start: int, rows: int, origin: RecordOrigin) -> None:
         self.start, self.rows, self.origin = start, rows, origin
         self._records = records
         self.count = 0
@@ -94,7 +94,7 @@ class Place:
         return True
 
 
-class Records:
+class ProofRecords:
     """The records of all reads as arrays. Shapes (n,).
 
     Args: `order`: how a table's records of one key are ordered; `capacity`: of the room for files that are read whole.
@@ -106,11 +106,11 @@ class Records:
         self._rooms: dict[str, np.ndarray] = {}
         self._retract: np.ndarray | None = None
         self._places: list[Place] = []
-        self._batches: list[Batch] = []
+        self._batches: list[OriginBatch] = []
 
     # While files are read
 
-    def place(self, rows: int, origin: Origin) -> Place | None:
+    def place(self, rows: int, origin: RecordOrigin) -> Place | None:
         """Room for a file of so many rows, behind that of files asked for before; None if there is none left."""
         start = self._places[-1].start + self._places[-1].rows if self._places else 0
         if start + rows > self._capacity:
@@ -128,7 +128,7 @@ class Records:
             self._retract = np.zeros(self._capacity, bool)
         self._retract[at] = retract
 
-    def add(self, batch: Batch) -> None:
+    def add(self, batch: OriginBatch) -> None:
         """Records that have no place."""
         if len(batch.keys):
             self._batches.append(batch)
@@ -140,11 +140,11 @@ class Records:
             self._batches = sorted([*placed, *self._batches], key=lambda batch: batch.origin.run)
             self._places, self._rooms, self._retract = [], {}, None
 
-    def _as_batch(self, place: Place) -> Batch:
+    def _as_batch(self, place: Place) -> OriginBatch:
         at = slice(place.start, place.start + place.count)
         hashes = {what: room[at] for what, room in self._rooms.items() if what != NUMBERS}
         retract = None if self._retract is None else self._retract[at]
-        return Batch(place.origin, self._rooms[NUMBERS][at], retract, hashes, {})
+        return OriginBatch(place.origin, self._rooms[NUMBERS][at], retract, hashes, {})
 
     # Afterwards
 
@@ -172,12 +172,12 @@ class Records:
         return sum(count for _, count in self._origins)
 
     @property
-    def _origins(self) -> list[tuple[Origin, int]]:
+    def _origins(self) -> list[tuple[RecordOrigin, int]]:
         if self._places:
             return [(place.origin, place.count) for place in self._places]
         return [(batch.origin, len(batch.keys)) for batch in self._batches]
 
-    def flags(self, what: Callable[[Origin], bool]) -> np.ndarray | None:
+    def flags(self, what: Callable[[RecordOrigin], bool]) -> np.ndarray | None:
         """For which records something holds; None if for none."""
         if not any(what(origin) for origin, _ in self._origins):
             return None
@@ -187,7 +187,7 @@ class Records:
     def levels(self) -> np.ndarray:
         return self._of_origins(lambda origin: origin.level, np.int64)
 
-    def _of_origins(self, what: Callable[[Origin], int], kind: type) -> np.ndarray:
+    def _of_origins(self, what: Callable[[RecordOrigin], int], kind: type) -> np.ndarray:
         values: np.ndarray = np.array([what(origin) for origin, _ in self._origins], kind)
         return np.repeat(values, [count for _, count in self._origins])
 
@@ -290,7 +290,7 @@ class Groups:
         return Groups(order, np.cumsum(chosen) - chosen, self.hashes)
 
 
-def grouped(records: Records) -> Groups:
+def grouped(records: ProofRecords) -> Groups:
     """The records by key and age."""
     keys = records.keys
     count = len(keys)

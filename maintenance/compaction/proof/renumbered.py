@@ -12,9 +12,9 @@ import pyarrow as pa
 from maintenance.compaction.proof import files as rules
 from maintenance.compaction.proof.findings import Findings, Timer
 from maintenance.compaction.proof.hashing import ROWS, HashedRows
-from maintenance.compaction.proof.results import Rules
+from maintenance.compaction.proof.results import ProofRules
 from maintenance.compaction.proof.settings import ProofMode, ProofResult, ProofSettings
-from maintenance.compaction.proof.witness import Witness
+from maintenance.compaction.proof.witness import WrittenRows
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.rows.system_fields import SEQUENCE_NUMBER
 from maintenance.read.data_file import DataFileReader
@@ -28,11 +28,11 @@ class RenumberProof:
     def __init__(self, settings: ProofSettings, write: WriteContext, file: DataFileMeta, shift: int) -> None:
         self._settings, self._file, self._shift = settings, file, shift
         self._schema = write.schema
-        self._hashing = Rules(write).hashing(settings, [file])
+        self._hashing = ProofRules(write).hashing(settings, [file])
         self._timer = Timer()
         self._expected = Digest()
         self._rows = 0
-        self.witness = Witness(self._hashing, ordered=True)
+        self.witness = WrittenRows(self._hashing, ordered=True)
 
     def reads(self, rows: pa.Table) -> None:
         """Rows as they leave the old file."""

@@ -13,10 +13,10 @@ import pyarrow as pa
 from maintenance.compaction.proof.expected import expect_unit, is_row_engine, picked_rows, units_of
 from maintenance.compaction.proof.findings import Timer
 from maintenance.compaction.proof.hashing import KEYS, ROWS, HashedRows, Hashing
-from maintenance.compaction.proof.records import Groups, Records
+from maintenance.compaction.proof.records import Groups, ProofRecords
 from maintenance.compaction.proof.settings import ProofSettings
 from maintenance.compaction.proof.unit import Unit
-from maintenance.compaction.proof.witness import Witness
+from maintenance.compaction.proof.witness import WrittenRows
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.rows.system_fields import VALUE_KIND
 from maintenance.merge.ordered import RecordOrder
@@ -31,7 +31,7 @@ _HASH_BYTES = 8
 _UNPACKED = 4
 
 
-class Rules:
+class ProofRules:
     """What a table's rows are made of, and how they are hashed.
 
     Attributes:
@@ -93,7 +93,7 @@ class Rules:
         return mixed(combined([keys, hashes], (0, 1 + self._places[name])))
 
     def expected_cells(
-        self, records: Records, groups: Groups, lone_as_is: np.ndarray
+        self, records: ProofRecords, groups: Groups, lone_as_is: np.ndarray
     ) -> Iterator[tuple[str, np.ndarray, np.ndarray | None]]:
         """Of each unit, and of kind and number: its name, the cell of each key, and whether it is known (None = all).
 
@@ -121,7 +121,7 @@ class Gathered:
     keys: list[np.ndarray] = field(default_factory=list)
     cells: dict[str, list[np.ndarray]] = field(default_factory=dict)
 
-    def add(self, rows: HashedRows, rules: Rules) -> None:
+    def add(self, rows: HashedRows, rules: ProofRules) -> None:
         self.keys.append(rows.of(KEYS))
         for name, hashes in rules.cells_of(rows).items():
             self.cells.setdefault(name, []).append(hashes)
@@ -134,10 +134,10 @@ class Gathered:
         return np.concatenate(self.keys) if self.keys else np.zeros(0, _U64)
 
 
-class ResultWitness(Witness):
+class ResultWitness(WrittenRows):
     """Sees the rows of data files. `gathered`: what is known of their units."""
 
-    def __init__(self, rules: Rules, hashing: Hashing, timer: Timer, *, digests: bool) -> None:
+    def __init__(self, rules: ProofRules, hashing: Hashing, timer: Timer, *, digests: bool) -> None:
         super().__init__(hashing, ordered=True, digests=digests)
         self._rules, self._timer = rules, timer
         self.gathered = Gathered()
@@ -180,7 +180,12 @@ class Comparison:
 
 
 def due_rows(
-    rules: Rules, records: Records, groups: Groups, *, left_out: np.ndarray | None = None, drop_deletes: bool = False
+    rules: ProofRules,
+    records: ProofRecords,
+    groups: Groups,
+    *,
+    left_out: np.ndarray | None = None,
+    drop_deletes: bool = False,
 ) -> tuple[Digest, np.ndarray]:
     """The digest of the rows of an engine that takes records whole, and the record of each key, shape (k,).
 
@@ -196,7 +201,7 @@ def due_rows(
 
 
 def compared_units(
-    rules: Rules, records: Records, groups: Groups, gathered: Gathered, *, drop_deletes: bool = False
+    rules: ProofRules, records: ProofRecords, groups: Groups, gathered: Gathered, *, drop_deletes: bool = False
 ) -> Comparison:
     """Keys, and what is known of their units. `groups`: keys whose rows are written."""
     given_keys = gathered.all_keys

@@ -12,7 +12,7 @@ from maintenance.compaction.proof import files as rules
 from maintenance.compaction.proof.findings import Findings, Timer
 from maintenance.compaction.proof.hashing import ROWS, HashedRows, Hashing
 from maintenance.compaction.proof.settings import ProofMode, ProofResult, ProofSettings
-from maintenance.compaction.proof.witness import Witness
+from maintenance.compaction.proof.witness import WrittenRows
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.read.data_file import DataFileReader
 from maintenance.types.row_hash import Digest
@@ -20,7 +20,7 @@ from maintenance.write.context import WriteContext
 from maintenance.write.message import CommitMessage
 
 
-class _Output(Witness):
+class _Output(WrittenRows):
     def __init__(self, hashing: Hashing, timer: Timer) -> None:
         super().__init__(hashing, ordered=False)
         self._timer = timer

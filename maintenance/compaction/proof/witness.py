@@ -36,7 +36,7 @@ class FileSeen:
     head_rows: int = 0
 
 
-class Witness:
+class WrittenRows:
     """Sees the rows of the files that one writer writes. `ordered`: keys must ascend, as in all but changelog files.
 
     What is wanted of the rows besides their digest is gathered by `gather`; `wants`: hashes it asks for.

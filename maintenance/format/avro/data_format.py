@@ -19,7 +19,14 @@ from maintenance.errors import CorruptFileError, PaimonError, UnsupportedError
 from maintenance.format.avro.codec import AVRO_CODECS, codec_of
 from maintenance.format.avro.columns import block_ends, encode_rows
 from maintenance.format.avro.container import NAMESPACE, AvroFile, container_block, container_header
-from maintenance.format.data_format import EVERY_ROW, DataFormat, FileSettings, OpenWriter, Wanted, format_options
+from maintenance.format.data_format import (
+    EVERY_ROW,
+    DataFormat,
+    FileSelection,
+    FileSettings,
+    OpenWriter,
+    format_options,
+)
 from maintenance.format.rows.nested import entries, rebuilt
 from maintenance.types.arrow import arrow_type, map_parts
 from maintenance.types.data_type import DataField, DataType
@@ -174,16 +181,18 @@ class _AvroReader:
             return error.at(self._path)
         return CorruptFileError(f"the file is not Avro: {error!r}", self._path, "Restore it, or roll back.")
 
-    def read(self, fields: Sequence[DataField], wanted: Wanted = EVERY_ROW) -> pa.Table:
+    def read(self, fields: Sequence[DataField], wanted: FileSelection = EVERY_ROW) -> pa.Table:
         tables = list(self._tables(fields, 1 << 16))
         return pa.concat_tables(tables) if tables else self._table([], fields)
 
-    def batches(self, fields: Sequence[DataField], batch_rows: int, wanted: Wanted = EVERY_ROW) -> Iterator[pa.Table]:
+    def batches(
+        self, fields: Sequence[DataField], batch_rows: int, wanted: FileSelection = EVERY_ROW
+    ) -> Iterator[pa.Table]:
         for table in self._tables(fields, batch_rows):
             for start in range(0, table.num_rows, batch_rows):
                 yield table.slice(start, batch_rows)
 
-    def positions(self, wanted: Wanted = EVERY_ROW) -> np.ndarray | None:
+    def positions(self, wanted: FileSelection = EVERY_ROW) -> np.ndarray | None:
         return None
 
     def _tables(self, fields: Sequence[DataField], batch_rows: int) -> Iterator[pa.Table]:

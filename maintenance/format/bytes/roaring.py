@@ -15,10 +15,11 @@ from pyroaring import BitMap
 
 from maintenance.errors import CorruptFileError
 
-_WITHOUT_RUNS, _WITH_RUNS = 12346, 12347
-_NO_OFFSETS_BELOW = 4
-_ARRAY_LIMIT = 4096
-_BITMAP_BYTES = 8192
+# Of the portable form, RoaringFormatSpec.
+WITHOUT_RUNS, WITH_RUNS = 12346, 12347
+NO_OFFSETS_BELOW = 4
+ARRAY_LIMIT = 4096
+BITMAP_BYTES = 8192
 RUN, BITS, ARRAY = 0, 1, 2
 _NODE4, _NODE16, _NODE48, _NODE256, _LEAF = range(5)
 _KEY_BYTES = 6
@@ -50,10 +51,10 @@ def serialize_portable(containers: Sequence[tuple[int, Container]]) -> bytes:
     head = struct.pack(f"<{2 * count}H", *pairs)
     if any(runs):
         flags = np.packbits(np.array(runs, np.uint8), bitorder="little").tobytes()
-        head = struct.pack("<I", _WITH_RUNS | count - 1 << 16) + flags + head
+        head = struct.pack("<I", WITH_RUNS | count - 1 << 16) + flags + head
     else:
-        head = struct.pack("<II", _WITHOUT_RUNS, count) + head
-    if not any(runs) or count >= _NO_OFFSETS_BELOW:
+        head = struct.pack("<II", WITHOUT_RUNS, count) + head
+    if not any(runs) or count >= NO_OFFSETS_BELOW:
         starts = accumulate((len(container.data) for _, container in containers), initial=len(head) + 4 * count)
         head += struct.pack(f"<{count}I", *islice(starts, count))
     return head + b"".join([container.data for _, container in containers])
@@ -63,7 +64,7 @@ def parse_portable(data: bytes) -> list[tuple[int, Container]]:
     """The containers of a 32-bit bitmap with the upper 16 bits of their values."""
     cookie = int.from_bytes(data[:4], "little")
     flags = b""
-    if cookie & 0xFFFF == _WITH_RUNS:
+    if cookie & 0xFFFF == WITH_RUNS:
         count, at = (cookie >> 16) + 1, 4
         flags = data[at : at + (count + 7) // 8]
         at += len(flags)
@@ -71,12 +72,12 @@ def parse_portable(data: bytes) -> list[tuple[int, Container]]:
         count, at = int.from_bytes(data[4:8], "little"), 8
     pairs = np.frombuffer(data, "<u2", 2 * count, at).reshape(-1, 2).tolist()
     at += 4 * count
-    if not flags or count >= _NO_OFFSETS_BELOW:
+    if not flags or count >= NO_OFFSETS_BELOW:
         at += 4 * count
     found = []
     for i, (key, less_one) in enumerate(pairs):
         run = bool(flags) and bool(flags[i // 8] >> i % 8 & 1)
-        kind = RUN if run else ARRAY if less_one < _ARRAY_LIMIT else BITS
+        kind = RUN if run else ARRAY if less_one < ARRAY_LIMIT else BITS
         size = _size(kind, less_one + 1, data, at)
         found.append((key, Container(kind, less_one + 1, data[at : at + size])))
         at += size
@@ -86,7 +87,7 @@ def parse_portable(data: bytes) -> list[tuple[int, Container]]:
 def _size(kind: int, cardinality: int, data: bytes, at: int) -> int:
     if kind == RUN:
         return 2 + 4 * int.from_bytes(data[at : at + 2], "little")
-    return _BITMAP_BYTES if kind == BITS else 2 * cardinality
+    return BITMAP_BYTES if kind == BITS else 2 * cardinality
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +164,7 @@ def bitmaps_of(bitmap: Bitmap64) -> dict[int, BitMap]:
     parts: dict[int, list[tuple[int, Container]]] = {}
     for key in sorted(bitmap.containers):
         container = bitmap.containers[key]
-        if container.kind == BITS and container.cardinality <= _ARRAY_LIMIT:
+        if container.kind == BITS and container.cardinality <= ARRAY_LIMIT:
             container = _as_array(container)
         parts.setdefault(key >> 16, []).append((key & 0xFFFF, container))
     return {high: BitMap.deserialize(serialize_portable(members)) for high, members in parts.items()}

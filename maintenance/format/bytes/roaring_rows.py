@@ -12,13 +12,19 @@ import numpy as np
 from pyroaring import BitMap
 
 from maintenance.format.bytes.ragged import Ragged, ends, fixed, grouped, interleaved, spread
-from maintenance.format.bytes.roaring import ARRAY, BITS, RUN, Container
+from maintenance.format.bytes.roaring import (
+    ARRAY,
+    ARRAY_LIMIT,
+    BITMAP_BYTES,
+    BITS,
+    NO_OFFSETS_BELOW,
+    RUN,
+    WITH_RUNS,
+    WITHOUT_RUNS,
+    Container,
+)
 
-_WITHOUT_RUNS, _WITH_RUNS = 12346, 12347
-_NO_OFFSETS_BELOW = 4
-_ARRAY_LIMIT = 4096
-_BITMAP_BYTES = 8192
-EMPTY_BITMAP = _WITHOUT_RUNS.to_bytes(4, "little") + bytes(4)
+EMPTY_BITMAP = WITHOUT_RUNS.to_bytes(4, "little") + bytes(4)
 
 
 def serialize_bitmaps(rows: np.ndarray, starts: np.ndarray) -> Ragged:
@@ -55,14 +61,14 @@ def container_of(flags: np.ndarray) -> Container:
     cardinality = int(np.count_nonzero(flags))
     before = np.concatenate([np.zeros(1, np.uint8), flags[:-1]])
     runs = int(np.count_nonzero(flags > before))
-    if 2 + 4 * runs < min(2 * cardinality, _BITMAP_BYTES):
+    if 2 + 4 * runs < min(2 * cardinality, BITMAP_BYTES):
         begin = np.flatnonzero(flags > before)
         end = np.append(np.flatnonzero(flags < before), len(flags))[:runs]
         pairs = np.stack([begin, end - begin - 1], axis=1).astype("<u2")
         return Container(RUN, cardinality, runs.to_bytes(2, "little") + pairs.tobytes())
-    if cardinality > _ARRAY_LIMIT:
+    if cardinality > ARRAY_LIMIT:
         packed = np.packbits(flags, bitorder="little").tobytes()
-        return Container(BITS, cardinality, packed.ljust(_BITMAP_BYTES, b"\0"))
+        return Container(BITS, cardinality, packed.ljust(BITMAP_BYTES, b"\0"))
     return Container(ARRAY, cardinality, np.flatnonzero(flags).astype("<u2").tobytes())
 
 
@@ -70,9 +76,9 @@ def _containers(low: np.ndarray, first: np.ndarray, new_run: np.ndarray) -> tupl
     """The bytes of each container, and which are runs."""
     counts = np.diff(first, append=len(low))
     runs = np.add.reduceat(new_run.astype(np.int64), first)
-    is_run = 2 + 4 * runs < np.minimum(2 * counts, _BITMAP_BYTES)
-    is_bits = ~is_run & (counts > _ARRAY_LIMIT)
-    sizes = np.where(is_run, 2 + 4 * runs, np.where(is_bits, _BITMAP_BYTES, 2 * counts))
+    is_run = 2 + 4 * runs < np.minimum(2 * counts, BITMAP_BYTES)
+    is_bits = ~is_run & (counts > ARRAY_LIMIT)
+    sizes = np.where(is_run, 2 + 4 * runs, np.where(is_bits, BITMAP_BYTES, 2 * counts))
     offsets = ends(sizes)
     data = np.empty(int(offsets[-1]), np.uint8)
     arrays = np.flatnonzero(~is_run & ~is_bits)
@@ -111,11 +117,11 @@ def _joined(
     """Bitmaps of containers. `descriptions`: of each bitmap; `groups`: its first container, of `per_group`."""
     with_runs = np.logical_or.reduceat(is_run, groups)
     flag_bytes = np.where(with_runs, (per_group + 7) // 8, 0)
-    cookies = np.where(with_runs, _WITH_RUNS | (per_group - 1) << 16, _WITHOUT_RUNS).astype("<u4")
+    cookies = np.where(with_runs, WITH_RUNS | (per_group - 1) << 16, WITHOUT_RUNS).astype("<u4")
     plain = np.flatnonzero(~with_runs)
     count_sizes = np.where(with_runs, 0, 4)
     count_data = per_group[plain].astype("<u4").view(np.uint8)
-    has_offsets = ~with_runs | (per_group >= _NO_OFFSETS_BELOW)
+    has_offsets = ~with_runs | (per_group >= NO_OFFSETS_BELOW)
     head = 4 + count_sizes + flag_bytes + 4 * per_group + np.where(has_offsets, 4 * per_group, 0)
     before = containers.offsets[:-1] - np.repeat(containers.offsets[groups], per_group)
     places = (before + np.repeat(head, per_group)).astype("<u4")
@@ -156,12 +162,12 @@ def _checked_end(data: bytes, start: int) -> int:
     """Where the bitmap ends. Raises: ValueError: what it holds is not in order, or it is cut off."""
     word = _number(data, start, 4)
     flags: Sequence[int] | np.ndarray = ()
-    if word & 0xFFFF == _WITH_RUNS:
+    if word & 0xFFFF == WITH_RUNS:
         count, at = (word >> 16) + 1, start + 4
         flag_bytes = (count + 7) // 8
         flags = np.unpackbits(_array(data, at, flag_bytes, "u1"), bitorder="little")
         at += flag_bytes
-    elif word == _WITHOUT_RUNS:
+    elif word == WITHOUT_RUNS:
         count, at = _number(data, start + 4, 4), start + 8
     else:
         raise ValueError(f"a bitmap begins with {word}")
@@ -169,7 +175,7 @@ def _checked_end(data: bytes, start: int) -> int:
         raise ValueError(f"a bitmap of {count} containers")
     pairs = _array(data, at, 2 * count, "<u2").reshape(-1, 2).astype(np.int64)
     at += 4 * count
-    if not len(flags) or count >= _NO_OFFSETS_BELOW:
+    if not len(flags) or count >= NO_OFFSETS_BELOW:
         at += 4 * count
     if (np.diff(pairs[:, 0]) <= 0).any():
         raise ValueError("the containers of a bitmap are not in order")
@@ -189,11 +195,11 @@ def _checked_container(data: bytes, at: int, cardinality: int, *, run: bool) -> 
         if held != cardinality or (pairs[1:, 0] <= last[:-1]).any() or last.max(initial=0) > 0xFFFF:
             raise ValueError("the runs of a bitmap are not in order")
         return at + 2 + 4 * count
-    if cardinality > _ARRAY_LIMIT:
-        bits = _array(data, at, _BITMAP_BYTES, "u1")
+    if cardinality > ARRAY_LIMIT:
+        bits = _array(data, at, BITMAP_BYTES, "u1")
         if int(np.unpackbits(bits).sum()) != cardinality:
             raise ValueError("a bitmap has another number of bits than it says")
-        return at + _BITMAP_BYTES
+        return at + BITMAP_BYTES
     if (np.diff(_array(data, at, cardinality, "<u2").astype(np.int64)) <= 0).any():
         raise ValueError("the values of a bitmap are not in order")
     return at + 2 * cardinality

@@ -243,11 +243,6 @@ def _checked(columns: ManifestColumns, counts: EntryCounts | None, where: str) -
     return columns
 
 
-def parse_manifest(data: bytes, where: str) -> list[ManifestEntry]:
-    """The entries of a manifest, in file order. Raises: as `decode_manifest`."""
-    return decode_manifest(data, where).select()
-
-
 def _flat(frame: "pl.DataFrame") -> "pl.DataFrame | None":
     """The columns with those of the nested records beside them; None where a version, kind or field is not as usual."""
     import polars as pl

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from pyarrow import orc
 
 from maintenance.errors import CorruptFileError, PaimonError
-from maintenance.format.data_format import EVERY_ROW, DataFormat, Wanted, is_of_storage, natural_table
+from maintenance.format.data_format import EVERY_ROW, DataFormat, FileSelection, is_of_storage, natural_table
 from maintenance.format.orc.stripes import matching_stripes
 from maintenance.format.orc.tail import OrcTail
 from maintenance.format.orc.timestamps import ExactStripes, has_foreign_clock, is_legacy
@@ -34,7 +34,7 @@ class _OrcReader:
         self._matching: list[int] | None = None
         self._file = self._safely(lambda: orc.ORCFile(source))
 
-    def read(self, fields: Sequence[DataField], wanted: Wanted = EVERY_ROW) -> pa.Table:
+    def read(self, fields: Sequence[DataField], wanted: FileSelection = EVERY_ROW) -> pa.Table:
         tables = list(self._tables(fields, wanted))
         if not tables:
             names = [field.name for field in fields]
@@ -42,12 +42,14 @@ class _OrcReader:
             tables = [self._natural(empty.select([name for name in names if name in empty.column_names]), fields)]
         return pa.concat_tables(tables)
 
-    def batches(self, fields: Sequence[DataField], batch_rows: int, wanted: Wanted = EVERY_ROW) -> Iterator[pa.Table]:
+    def batches(
+        self, fields: Sequence[DataField], batch_rows: int, wanted: FileSelection = EVERY_ROW
+    ) -> Iterator[pa.Table]:
         for table in self._tables(fields, wanted):
             for start in range(0, table.num_rows, batch_rows):
                 yield table.slice(start, batch_rows)
 
-    def _tables(self, fields: Sequence[DataField], wanted: Wanted) -> Iterator[pa.Table]:
+    def _tables(self, fields: Sequence[DataField], wanted: FileSelection) -> Iterator[pa.Table]:
         """The stripes that the filter does not rule out."""
         self._check_columns(fields)
         if self._safely(lambda: self._legacy and has_foreign_clock(self._source, fields)):
@@ -55,7 +57,7 @@ class _OrcReader:
         for number in self._stripes(wanted):
             yield self._natural(self._stripe(number, fields), fields)
 
-    def _stripes(self, wanted: Wanted) -> Sequence[int]:
+    def _stripes(self, wanted: FileSelection) -> Sequence[int]:
         """Numbers of the stripes that may hold wanted rows."""
         every = range(self._file.nstripes)
         if self._file.nstripes <= 1:
@@ -74,7 +76,7 @@ class _OrcReader:
         rows = [stripe.rows for stripe in self._safely(lambda: OrcTail.read(self._source)).stripes]
         return np.cumsum([0, *rows])
 
-    def positions(self, wanted: Wanted = EVERY_ROW) -> np.ndarray | None:
+    def positions(self, wanted: FileSelection = EVERY_ROW) -> np.ndarray | None:
         matching = self._stripes(wanted)
         if len(matching) == self._file.nstripes:
             return None

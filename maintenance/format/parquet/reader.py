@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as pads
 import pyarrow.parquet as pq
 
-from maintenance.format.data_format import EVERY_ROW, DataFormat, Wanted, decoding, natural_table
+from maintenance.format.data_format import EVERY_ROW, DataFormat, FileSelection, decoding, natural_table
 from maintenance.format.parquet.int96 import without_int96
 from maintenance.format.parquet.writer import prepare_writer
 from maintenance.types.data_type import DataField
@@ -107,7 +107,7 @@ class _ParquetReader:
         self._source = source
         self._path = path
 
-    def read(self, fields: Sequence[DataField], wanted: Wanted = EVERY_ROW) -> pa.Table:
+    def read(self, fields: Sequence[DataField], wanted: FileSelection = EVERY_ROW) -> pa.Table:
         # Gathering reads helps where each costs a round trip; on a local disk it only takes memory.
         remote = not isinstance(self._source, pa.OSFile)
         names = [field.name for field in fields]
@@ -117,7 +117,9 @@ class _ParquetReader:
             table = reader.read_row_groups(groups, columns=names, use_threads=False)
         return natural_table(without_dictionaries(table), fields, self._path)
 
-    def batches(self, fields: Sequence[DataField], batch_rows: int, wanted: Wanted = EVERY_ROW) -> Iterator[pa.Table]:
+    def batches(
+        self, fields: Sequence[DataField], batch_rows: int, wanted: FileSelection = EVERY_ROW
+    ) -> Iterator[pa.Table]:
         names = [field.name for field in fields]
         reader = open_reader(self._source, self._path, buffer_size=_READ_AHEAD, texts=names)
         groups = self._groups(_starts(reader.metadata), wanted)
@@ -127,14 +129,14 @@ class _ParquetReader:
             for batch in reader.iter_batches(batch_rows, groups, columns=names, use_threads=False):
                 yield natural_table(without_dictionaries(pa.Table.from_batches([batch])), fields, self._path)
 
-    def positions(self, wanted: Wanted = EVERY_ROW) -> np.ndarray | None:
+    def positions(self, wanted: FileSelection = EVERY_ROW) -> np.ndarray | None:
         if wanted.filter is None and wanted.rows is None:
             return None
         starts = _starts(open_reader(self._source, self._path).metadata)
         groups = self._groups(starts, wanted)
         return np.concatenate([np.arange(0), *(np.arange(starts[n], starts[n + 1]) for n in groups)])
 
-    def _groups(self, starts: np.ndarray, wanted: Wanted) -> list[int]:
+    def _groups(self, starts: np.ndarray, wanted: FileSelection) -> list[int]:
         """Numbers of the row groups that may hold wanted rows. `starts`: first row of each, and the number of rows."""
         groups: list[int] = np.flatnonzero(wanted.within(starts)).tolist()
         if wanted.filter is None or len(starts) <= 2 or not groups:

@@ -5,6 +5,8 @@ Source: Apache Thrift, compact protocol.
 
 from collections.abc import Iterator
 
+from maintenance.format.bytes.varint import read_varint, unzigzag
+
 Path = tuple[int, ...]
 
 _BYTE, _DOUBLE, _BINARY, _LIST, _SET, _STRUCT = 3, 7, 8, 9, 10, 12
@@ -62,14 +64,8 @@ class _Walk:
         return self._data[self._position - 1]
 
     def _varint(self) -> int:
-        value = shift = 0
-        while True:
-            byte = self._byte()
-            value |= (byte & 127) << shift
-            if byte < 128:
-                return value
-            shift += 7
+        value, self._position = read_varint(self._data, self._position)
+        return value
 
     def _zigzag(self) -> int:
-        value = self._varint()
-        return value >> 1 ^ -(value & 1)
+        return unzigzag(self._varint())

@@ -76,13 +76,3 @@ def row_array(columns: Sequence[pa.Array | pa.ChunkedArray], types: Sequence[Dat
         buffers = [None, pa.py_buffer(offsets.tobytes()), pa.py_buffer(encoded.words.tobytes())]
         pieces.append(pa.Array.from_buffers(pa.binary(), len(encoded.starts), buffers))
     return pa.concat_arrays(pieces)
-
-
-def serialize_rows(columns: Sequence[pa.Array | pa.ChunkedArray], types: Sequence[DataType]) -> list[bytes]:
-    """Each row of columns as `serialize_row` writes it. Args and errors: as `row_hashes`."""
-    arity, out = struct.pack(">i", len(types)), []
-    for _, encoded in encode_rows(columns, types):
-        content = encoded.words.tobytes()
-        ends = (encoded.starts + encoded.sizes) * 8
-        out += [arity + content[start:end] for start, end in zip(encoded.starts * 8, ends, strict=True)]
-    return out

@@ -20,7 +20,7 @@ from maintenance.fs.file_io import FileIO
 from maintenance.metadata.paths import MAIN_BRANCH, TablePaths
 from maintenance.operations.checks.faults import Fault, FaultKind, Faults
 from maintenance.operations.checks.fsck_files import FileWalk, FoundFile, in_order
-from maintenance.operations.checks.fsck_records import Records, examine_records
+from maintenance.operations.checks.fsck_records import SmallFiles, examine_records
 from maintenance.read.data_file import DataFileReader, ReadContext
 from maintenance.spark.tasks import TaskError, run_tasks
 
@@ -116,7 +116,7 @@ def _lasting(file_io: FileIO, root: str, faults: Faults) -> list[Fault]:
     return [fault for fault in found if not fault.harmless or file_io.exists(fault.object)]
 
 
-def _paths(root: str, records: Records, faults: Faults) -> TablePaths:
+def _paths(root: str, records: SmallFiles, faults: Faults) -> TablePaths:
     """Where files lie: by the newest schema there is, since none of this may change."""
     schemas = records.schemas.get(MAIN_BRANCH) or next((s for s in records.schemas.values() if s), {})
     if not schemas:

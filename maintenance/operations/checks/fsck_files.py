@@ -19,7 +19,7 @@ from maintenance.metadata.expired import is_held
 from maintenance.metadata.manifests import Manifests, merge_scan
 from maintenance.metadata.paths import TablePaths
 from maintenance.operations.checks.faults import RESTORE, FaultKind, Faults
-from maintenance.operations.checks.fsck_records import Records, State
+from maintenance.operations.checks.fsck_records import SmallFiles, State
 from maintenance.options import table as table_options
 from maintenance.scan.split import by_bucket
 
@@ -42,7 +42,7 @@ class FileWalk:
 
     file_io: FileIO
     paths: TablePaths
-    records: Records
+    records: SmallFiles
     faults: Faults
     found: dict[str, FoundFile] = field(default_factory=dict)
     _lists: dict[str, list[ManifestFileMeta] | None] = field(default_factory=dict)

@@ -41,14 +41,14 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
-class Records:
+class SmallFiles:
     """What the small files say. `schemas`: by branch, then by id; those that can be read."""
 
     schemas: Mapping[str, Mapping[int, TableSchema]]
     states: tuple[State, ...]
 
 
-def examine_records(file_io: FileIO, root: str, faults: Faults) -> Records:
+def examine_records(file_io: FileIO, root: str, faults: Faults) -> SmallFiles:
     """Read every small file of every branch. `root`: of the table."""
     paths = TablePaths(root)
     schemas: dict[str, dict[int, TableSchema]] = {}
@@ -66,7 +66,7 @@ def examine_records(file_io: FileIO, root: str, faults: Faults) -> Records:
         ):
             states += faults.attempt(folder, "the table", read) or []
         faults.attempt(where.consumer_folder(), "streaming readers", of_branch.consumers)
-    return Records(schemas, tuple(states))
+    return SmallFiles(schemas, tuple(states))
 
 
 @dataclass(frozen=True, slots=True)

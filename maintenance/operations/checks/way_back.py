@@ -24,7 +24,7 @@ from maintenance.metadata.snapshots import Snapshots
 from maintenance.metadata.tags import Tags
 from maintenance.operations.checks.faults import Faults
 from maintenance.operations.checks.fsck_files import FileWalk
-from maintenance.operations.checks.fsck_records import Records, State
+from maintenance.operations.checks.fsck_records import SmallFiles, State
 
 # States that are examined whole, at most, of snapshots and of tags.
 _EXAMINED = 10
@@ -143,7 +143,7 @@ class _Damaged:
     def is_whole(self, snapshot: Snapshot) -> bool:
         """Whether all that a state needs is there and none of it is broken."""
         faults = Faults()
-        walk = FileWalk(self.file_io, self.paths, Records({self.branch: self.schemas}, ()), faults)
+        walk = FileWalk(self.file_io, self.paths, SmallFiles({self.branch: self.schemas}, ()), faults)
         state = State(f"snapshot {snapshot.id}", self.branch, self.paths.snapshot(snapshot.id), snapshot)
         faults.attempt(state.path, state.name, lambda: walk.examine(state))
         return snapshot.schema_id in self.schemas and not faults.found and not self._has_broken(snapshot)

@@ -12,7 +12,7 @@ that wait in its partition, and buckets that got rows after those that wait are 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from maintenance.bucket.postpone import POSTPONE_BUCKET, is_postponed
+from maintenance.bucket.postpone import is_postponed
 from maintenance.errors import CorruptFileError, NotFoundError
 from maintenance.format.metadata.data_file import DataFileMeta, FileSource
 from maintenance.format.metadata.manifest import EntrySelection, FileKind, ManifestEntry
@@ -63,7 +63,7 @@ def find_arrivals(table: Table, latest: Snapshot, entries: Sequence[ManifestEntr
 
     Snapshots are read back to the one that added the oldest file that waits: what they did not add is older.
     """
-    waiting = {entry.file.file_name for entry in entries if entry.bucket == POSTPONE_BUCKET}
+    waiting = {entry.file.file_name for entry in entries if entry.bucket == table_options.POSTPONE_BUCKET}
     partitions = {entry.partition for entry in entries}
     wanted = EntrySelection(partitions.__contains__)
     commits: dict[str, int] = {}
@@ -121,7 +121,7 @@ def held_back(table: Table, snapshot: Snapshot, entries: Sequence[ManifestEntry]
 
 def _waiting(table: Table, snapshot: Snapshot, partitions: Collection[bytes]) -> list[ManifestEntry]:
     def may_hold(manifest: ManifestFileMeta) -> bool:
-        return manifest.min_bucket is None or manifest.min_bucket <= POSTPONE_BUCKET
+        return manifest.min_bucket is None or manifest.min_bucket <= table_options.POSTPONE_BUCKET
 
-    wanted = EntrySelection(partitions.__contains__, test=lambda entry: entry.bucket == POSTPONE_BUCKET)
+    wanted = EntrySelection(partitions.__contains__, test=lambda entry: entry.bucket == table_options.POSTPONE_BUCKET)
     return table.manifests.live_entries(snapshot, wanted, may_hold)

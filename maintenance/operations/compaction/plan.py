@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cache
 
-from maintenance.bucket.postpone import POSTPONE_BUCKET
 from maintenance.compaction.append import AppendCompaction, DeletedRows, pack_in_order, pack_with_deletions
 from maintenance.compaction.levels import SortedRun, level_count, sorted_runs
 from maintenance.compaction.plan import (
@@ -16,13 +15,13 @@ from maintenance.compaction.plan import (
     drops_deletes,
     plan_steps,
 )
-from maintenance.compaction.rewrite import newest_is_the_row
 from maintenance.compaction.universal import CompactUnit, UniversalOptions, pick, pick_full
 from maintenance.errors import OptionError
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.metadata.manifest import EntrySelection, ManifestEntry
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.format.rows.key import key_reader
+from maintenance.merge.engine import newest_is_the_row
 from maintenance.metadata.manifests import DeletionFile
 from maintenance.metadata.paths import matches_spec
 from maintenance.operations.compaction.arrivals import held_back
@@ -172,7 +171,7 @@ def plan_compaction(table: Table, scope: CompactionScope, *, now_millis: int) ->
     if entries and table_options.DELETION_VECTORS_ENABLED.of(table.options):
         deletions = live_deletions(table.manifests, snapshot, entries)
     for group, members in by_bucket(entries).items():
-        if group[1] == POSTPONE_BUCKET or group in held:
+        if group[1] == table_options.POSTPONE_BUCKET or group in held:
             continue
         found = (
             _plan_bucket(table, group, members, deletions.get(group, {}), scope=scope, now_millis=now_millis)

@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from maintenance.bucket.postpone import POSTPONE_BUCKET, PostponeOptions
+from maintenance.bucket.postpone import PostponeOptions
 from maintenance.commit.commit import abort
 from maintenance.compaction.postpone import (
     DirectFiles,
@@ -30,6 +30,7 @@ from maintenance.metadata.expired import again_if_expired
 from maintenance.operations.compaction.arrivals import Arrivals, find_arrivals
 from maintenance.operations.compaction.plan import CompactionScope, Group
 from maintenance.operations.compaction.work import CompactionWork, group_of
+from maintenance.options import table as table_options
 from maintenance.scan.split import by_bucket
 from maintenance.spark.tasks import TaskError, run_tasks
 from maintenance.table.table import Table
@@ -55,7 +56,9 @@ def plan_postponed(table: Table, scope: CompactionScope, *, now_millis: int) -> 
     entries = table.manifests.live_entries(snapshot, replace(scope, groups=None).selection(table))
     left = scope.left_alone(table, entries, now_millis)
     groups = by_bucket([entry for entry in entries if entry.partition not in left])
-    waiting = {partition: found for (partition, bucket), found in groups.items() if bucket == POSTPONE_BUCKET}
+    waiting = {
+        partition: found for (partition, bucket), found in groups.items() if bucket == table_options.POSTPONE_BUCKET
+    }
     if not waiting:
         return PostponedPlan(snapshot, ())
     arrivals = find_arrivals(table, snapshot, [entry for entry in entries if entry.partition in waiting])
@@ -122,7 +125,7 @@ def distribute_rows(work: CompactionWork) -> None:
     for attempt in range(work.request.max_retries + 1):
         plan = planned_rows(work)
         partitions = {unit.partition for unit in plan.units}
-        work.ledger.plan_again((partition, POSTPONE_BUCKET) for partition in partitions)
+        work.ledger.plan_again((partition, table_options.POSTPONE_BUCKET) for partition in partitions)
         for group in lost:
             if group[0] not in partitions:
                 work.ledger.idle(group, "another writer did the work")
@@ -153,14 +156,14 @@ def _distributed(work: CompactionWork, plan: PostponedPlan, *, retried: bool) ->
     for partition, parts in by_partition.items():
         written = _whole(work, parts, plan.snapshot)
         if written is None:
-            expired[partition, POSTPONE_BUCKET] = "what it read was replaced and expired meanwhile"
+            expired[partition, table_options.POSTPONE_BUCKET] = "what it read was replaced and expired meanwhile"
         elif written:
             rows = sum(file.row_count for file in parts[0][0].compaction.files)
             proof = together([part.proof for part in written])
             results.append(CompactionResult(leaving(parts[0][0].compaction), rows, rows, proof=proof))
             kept += [message for part in written for message in part.messages]
     lost = work.commit(results, [*(result.message for result in results), *kept], retried=retried)
-    return {**expired, **{group: reason for group, reason in lost.items() if group[1] == POSTPONE_BUCKET}}
+    return {**expired, **{group: reason for group, reason in lost.items() if group[1] == table_options.POSTPONE_BUCKET}}
 
 
 def _whole(

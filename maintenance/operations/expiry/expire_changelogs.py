@@ -18,7 +18,7 @@ from maintenance.metadata.expired import again_if_expired
 from maintenance.metadata.hints import EARLIEST
 from maintenance.metadata.holders import holders_of, needed_by
 from maintenance.operations.expiry.removal import Leaving, RemovalPlan, plan_removals, remove
-from maintenance.operations.expiry.rules import ChangelogRetention, plan_changelogs
+from maintenance.operations.expiry.rules import ChangelogRetention, RetentionChoice, plan_changelogs
 from maintenance.options import table as table_options
 from maintenance.table.table import Table
 
@@ -77,9 +77,7 @@ def expire_changelogs(
         table.options,
         table.consumers.next_snapshots(),
         datetime.now(UTC) if now is None else now,
-        retain_max=retain_max,
-        retain_min=retain_min,
-        older_than=older_than,
+        RetentionChoice(retain_max, retain_min, older_than),
     )
     due = tuple(found)
     if not delete_all:

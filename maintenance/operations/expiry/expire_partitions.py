@@ -103,7 +103,8 @@ class _Expiry:
         most = max(0, table_options.PARTITION_EXPIRATION_MAX_NUM.of(self.table.options))
         if dry_run:
             self.expired = due[:most]
-            self.gone = [entry for entry in entries if entry.partition in set(self.expired)]
+            dropped = set(self.expired)
+            self.gone = [entry for entry in entries if entry.partition in dropped]
         else:
             for batch in self._batches(due[:most]):
                 self._drop(batch)
@@ -116,9 +117,11 @@ class _Expiry:
 
     def _drop(self, batch: Sequence[bytes]) -> None:
         leaving: list[ManifestEntry] = []
+        in_batch = set(batch)
+        in_batch = set(batch)
 
         def chosen(live: Sequence[ManifestEntry]) -> set[bytes]:
-            inside = [entry for entry in live if entry.partition in set(batch)]
+            inside = [entry for entry in live if entry.partition in in_batch]
             due = self.rules.due(inside, self.now_millis)
             leaving[:] = [entry for entry in inside if entry.partition in due]
             return due

@@ -27,7 +27,7 @@ from maintenance.metadata.holders import Census, counting_ids, holders_of, neede
 from maintenance.operations.expiry.expire_changelogs import expire_changelogs
 from maintenance.operations.expiry.expiring_commits import record_commits
 from maintenance.operations.expiry.removal import Removal, batch_text, plan_removals, remove
-from maintenance.operations.expiry.rules import ExpiryRange, Retention, moment_before, plan_range
+from maintenance.operations.expiry.rules import ExpiryRange, Retention, RetentionChoice, moment_before, plan_range
 from maintenance.operations.expiry.unfinished import leaving_snapshots, unfinished, unfinished_notes
 from maintenance.options import table as table_options
 from maintenance.table.table import Table
@@ -98,9 +98,7 @@ def expire_snapshots(
         table.options,
         {name: snapshot_id for name, snapshot_id in following.items() if name not in idle},
         moment,
-        retain_max=retain_max,
-        retain_min=retain_min,
-        older_than=older_than,
+        RetentionChoice(retain_max, retain_min, older_than),
     )
     report = _Expiry(table, retention, max_deletes, progress or (lambda _: None), idle).run(dry_run=dry_run)
     changelogs = expire_changelogs(table, dry_run=dry_run, now=moment)

@@ -20,6 +20,22 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
+class RetentionChoice:
+    """What a caller sets in place of a table's options. None = as the options say."""
+
+    retain_max: int | None = None
+    retain_min: int | None = None
+    older_than: datetime | None = None
+
+    def over(self, least: int, most: int, older_than: datetime) -> tuple[int, int, int]:
+        """The numbers and the border, in milliseconds since 1970 UTC, that count beside these of the options."""
+        least = least if self.retain_min is None else self.retain_min
+        most = most if self.retain_max is None else self.retain_max
+        border = older_than if self.older_than is None else self.older_than
+        return least, most, int(border.timestamp() * 1000)
+
+
+@dataclass(frozen=True, slots=True)
 class Retention:
     """What keeps snapshots.
 
@@ -41,17 +57,18 @@ class Retention:
         options: Mapping[str, str],
         consumers: Mapping[str, int],
         now: datetime,
-        *,
-        retain_max: int | None = None,
-        retain_min: int | None = None,
-        older_than: datetime | None = None,
+        given: RetentionChoice = RetentionChoice(),
     ) -> "Retention":
-        """The rules of a table's options, each replaced by the argument if that is given.
+        """The rules of a table's options, each replaced by what is given.
 
         Raises: OptionError: fewer than one snapshot would stay, or the maximum is below the minimum.
         """
-        least = table_options.SNAPSHOT_NUM_RETAINED_MIN.of(options) if retain_min is None else retain_min
-        most = table_options.SNAPSHOT_NUM_RETAINED_MAX.of(options) if retain_max is None else retain_max
+        age = table_options.SNAPSHOT_TIME_RETAINED.of(options)
+        least, most, older_than = given.over(
+            table_options.SNAPSHOT_NUM_RETAINED_MIN.of(options),
+            table_options.SNAPSHOT_NUM_RETAINED_MAX.of(options),
+            moment_before(now, age),
+        )
         if table_options.CONSUMER_CHANGELOG_ONLY.of(options) and table_options.keeps_changelogs(options):
             # Consumers find what they need among the changelogs.
             consumers = {}
@@ -61,11 +78,10 @@ class Retention:
                 "retain_min, retain_max",
                 "Keep at least 1, and at most no fewer than at least.",
             )
-        age = table_options.SNAPSHOT_TIME_RETAINED.of(options)
-        border, rule = moment_before(now, age), f"snapshot.time-retained: younger than {age}"
-        if older_than is not None:
-            border, rule = older_than, f"not older than {older_than.isoformat(sep=' ')}"
-        return cls(least, most, int(border.timestamp() * 1000), rule, dict(consumers))
+        rule = f"snapshot.time-retained: younger than {age}"
+        if given.older_than is not None:
+            rule = f"not older than {given.older_than.isoformat(sep=' ')}"
+        return cls(least, most, older_than, rule, dict(consumers))
 
     def consumer_of(self, snapshot_id: int) -> str | None:
         """The slowest consumer that has not read past this snapshot."""
@@ -96,29 +112,26 @@ class ChangelogRetention:
         options: Mapping[str, str],
         consumers: Mapping[str, int],
         now: datetime,
-        *,
-        retain_max: int | None = None,
-        retain_min: int | None = None,
-        older_than: datetime | None = None,
+        given: RetentionChoice = RetentionChoice(),
     ) -> "ChangelogRetention":
-        """The rules of a table's options, each replaced by the argument if that is given; unset ones are as those of
-        snapshots. Raises: OptionError: the maximum is below the minimum."""
-        least = retain_min
-        if least is None:
-            least = _first(table_options.CHANGELOG_NUM_RETAINED_MIN, table_options.SNAPSHOT_NUM_RETAINED_MIN, options)
-        most = retain_max
-        if most is None:
-            most = _first(table_options.CHANGELOG_NUM_RETAINED_MAX, table_options.SNAPSHOT_NUM_RETAINED_MAX, options)
+        """The rules of a table's options, each replaced by what is given; unset ones are as those of snapshots.
+
+        Raises: OptionError: the maximum is below the minimum.
+        """
+        age = _first(table_options.CHANGELOG_TIME_RETAINED, table_options.SNAPSHOT_TIME_RETAINED, options)
+        least, most, older_than = given.over(
+            _first(table_options.CHANGELOG_NUM_RETAINED_MIN, table_options.SNAPSHOT_NUM_RETAINED_MIN, options),
+            _first(table_options.CHANGELOG_NUM_RETAINED_MAX, table_options.SNAPSHOT_NUM_RETAINED_MAX, options),
+            moment_before(now, age),
+        )
         if most < least:
             raise OptionError(
                 f"at least {least} and at most {most} changelogs are to be retained",
                 "retain_min, retain_max",
                 "Keep at most no fewer than at least.",
             )
-        age = _first(table_options.CHANGELOG_TIME_RETAINED, table_options.SNAPSHOT_TIME_RETAINED, options)
-        border = moment_before(now, age) if older_than is None else older_than
         keeps = table_options.keeps_changelogs(options)
-        return cls(least, most, int(border.timestamp() * 1000), dict(consumers), newest_stays=keeps)
+        return cls(least, most, older_than, dict(consumers), newest_stays=keeps)
 
 
 def _first(own: Option[T | None], of_snapshots: Option[T], options: Mapping[str, str]) -> T:

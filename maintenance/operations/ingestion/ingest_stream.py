@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from maintenance.operations.ingestion.ingest import ingest
-from maintenance.operations.ingestion.stream_sink import Batch, Sink, start_stream
+from maintenance.operations.ingestion.stream_sink import MicroBatch, Sink, start_stream
 from maintenance.table.table import Table
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def ingest_stream(
         batch is in the table then, and starting again repeats it.
     """
 
-    def write(session: "SparkSession", table: Table, batch: Batch) -> None:
+    def write(session: "SparkSession", table: Table, batch: MicroBatch) -> None:
         ingest(
             session,
             table,

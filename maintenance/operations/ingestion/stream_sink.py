@@ -31,7 +31,7 @@ USER_FILE = "paimon-commit-user"
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class MicroBatch:
     """A micro-batch to commit. `watermark`: milliseconds, None without one."""
 
     frame: "DataFrame"
@@ -40,7 +40,7 @@ class Batch:
     watermark: int | None
 
 
-WriteBatch = Callable[["SparkSession", Table, Batch], None]
+WriteBatch = Callable[["SparkSession", Table, MicroBatch], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def commit_user_of(checkpoint: str, file_io: FileIO, options: Mapping[str, str])
     return user
 
 
-def check_known(table: Table, batch: Batch, resume_after: int | None) -> bool:
+def check_known(table: Table, batch: MicroBatch, resume_after: int | None) -> bool:
     """Whether the first batch after a start must be written; later ones follow it.
 
     Raises: CommitError: nothing tells whether it is in the table.
@@ -143,12 +143,12 @@ class _Run:
 
     def batch(self, frame: "DataFrame", number: int) -> None:
         table = self.open_table()
-        if self.first and not check_known(table, Batch(frame, number, self.user, None), self.sink.resume_after):
+        if self.first and not check_known(table, MicroBatch(frame, number, self.user, None), self.sink.resume_after):
             return
         # The watermark looks at all rows before they are written.
         held = frame.persist() if self.sink.event_time else frame
         try:
-            self.write(self.spark, table, Batch(held, number, self.user, watermark_of(held, self.sink)))
+            self.write(self.spark, table, MicroBatch(held, number, self.user, watermark_of(held, self.sink)))
         finally:
             if self.sink.event_time:
                 held.unpersist()

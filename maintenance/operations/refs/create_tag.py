@@ -9,6 +9,7 @@ from maintenance.format.metadata.tag import Tag
 from maintenance.metadata.zone import local_time
 from maintenance.names import TEMPORARY_BYTES, check_new_name
 from maintenance.operations.expiry.tag_removal import take_back
+from maintenance.operations.refs.snapshot_choice import counted_or_tagged, counted_snapshot
 from maintenance.options import table as table_options
 from maintenance.table.table import Table
 
@@ -73,12 +74,9 @@ def snapshot_to_tag(table: Table, snapshot_id: int | None) -> Snapshot:
         if latest is None:
             raise NotFoundError("there is no snapshot yet", table.identifier, "Write to the table first.")
         return latest
-    held = _held_by_snapshot(table, snapshot_id)
-    if held is not None:
-        return held
-    for tag in table.tags.all().values():
-        if tag.snapshot.id == snapshot_id:
-            return tag.snapshot
+    found = counted_or_tagged(table, snapshot_id)
+    if found is not None:
+        return found
     raise NotFoundError(
         f"snapshot {snapshot_id} does not exist",
         table.identifier,
@@ -86,16 +84,10 @@ def snapshot_to_tag(table: Table, snapshot_id: int | None) -> Snapshot:
     )
 
 
-def _held_by_snapshot(table: Table, snapshot_id: int) -> Snapshot | None:
-    """The snapshot if it counts: below the earliest, an expiry that died has deleted parts of it."""
-    earliest = table.snapshots.earliest_id()
-    return table.snapshots.find(snapshot_id) if earliest is not None and snapshot_id >= earliest else None
-
-
 def is_lost(table: Table, name: str, snapshot: Snapshot) -> bool:
     """Whether a snapshot just tagged expired meanwhile: expiry moves EARLIEST, then looks at tags once more."""
     others = (tag for other, tag in table.tags.all().items() if other != name)
-    return _held_by_snapshot(table, snapshot.id) != snapshot and all(tag.snapshot != snapshot for tag in others)
+    return counted_snapshot(table, snapshot.id) != snapshot and all(tag.snapshot != snapshot for tag in others)
 
 
 def expired_meanwhile(table: Table, snapshot: Snapshot) -> NotFoundError:

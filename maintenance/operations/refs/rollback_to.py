@@ -19,6 +19,7 @@ from maintenance.metadata.completeness import check_complete
 from maintenance.metadata.hints import EARLIEST, LATEST
 from maintenance.metadata.identity import unexpected
 from maintenance.metadata.own_files import check_own_files
+from maintenance.operations.refs.snapshot_choice import counted_or_tagged
 from maintenance.options import table as table_options
 from maintenance.table.table import Table
 
@@ -74,13 +75,10 @@ def rollback_to(
 
 
 def _by_id(table: Table, snapshot_id: int) -> Snapshot:
-    found = table.snapshots.find(snapshot_id)
-    earliest = table.snapshots.earliest_id()
-    if found is not None and earliest is not None and snapshot_id >= earliest:
+    found = counted_or_tagged(table, snapshot_id)
+    if found is not None:
         return found
-    for held in table.tags.all().values():
-        if held.snapshot.id == snapshot_id:
-            return held.snapshot
+    earliest = table.snapshots.earliest_id()
     raise NotFoundError(
         f"snapshot {snapshot_id} does not exist and no tag holds it",
         table.identifier,

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 from pyroaring import FrozenBitMap
 
-from maintenance.bucket.postpone import POSTPONE_BUCKET
 from maintenance.commit.commit import abort
 from maintenance.errors import UnsupportedError
 from maintenance.format.metadata.data_file import DataFileMeta, FileSource
@@ -80,7 +79,9 @@ def _waiting(state: TargetState, predicate: Predicate | None) -> bool:
         if any(entry.file.level == 0 for entry in entries):
             return True
     pruning = Pruning(table.schema, {}, stored)
-    postponed = EntrySelection(pruning.keeps_partition, test=lambda entry: entry.bucket == POSTPONE_BUCKET)
+    postponed = EntrySelection(
+        pruning.keeps_partition, test=lambda entry: entry.bucket == table_options.POSTPONE_BUCKET
+    )
     return bool(table.manifests.live_entries(state.snapshot, postponed))
 
 

@@ -19,7 +19,7 @@ from maintenance.format.rows.system_fields import ROW_KIND, SEQUENCE_NUMBER, VAL
 from maintenance.options.table import TABLE_READ_SEQUENCE_NUMBER_ENABLED
 from maintenance.predicate.tree import Predicate, restrict
 from maintenance.scan.plan import ScanPlan
-from maintenance.scan.target import Changes
+from maintenance.scan.target import RecordChanges
 from maintenance.table.system.planned import PlannedView, ViewRead, wanted_columns
 from maintenance.table.table import Table
 from maintenance.types.data_type import DataField, DataType
@@ -117,5 +117,5 @@ class AuditLogView(PlannedView):
         if self.name == AUDIT_LOG:
             return plan, ViewRead(read, wanted, predicate, with_kinds)
         # Only records of changes can be pairs; a merged state has one record for each key.
-        paired = isinstance(target, Changes)
+        paired = isinstance(target, RecordChanges)
         return plan, ViewRead(read, wanted, predicate, as_pairs if paired else as_arrays, whole=paired)

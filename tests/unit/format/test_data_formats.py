@@ -16,7 +16,7 @@ from maintenance.errors import CorruptFileError, DataError, OptionError, Unsuppo
 from maintenance.format.avro.container import without_logical_types
 from maintenance.format.avro.data_format import avro_schema
 from maintenance.format.bytes.protobuf import messages, number_of, parse_message
-from maintenance.format.data_format import FileSettings, Wanted
+from maintenance.format.data_format import FileSelection, FileSettings
 from maintenance.format.data_formats import DATA_FORMATS, open_data_file
 from maintenance.format.metadata.schema import parse_schema
 from maintenance.format.orc.tail import OrcTail
@@ -293,7 +293,7 @@ def test_orc_files_of_several_parts(codec: str, data: st.DataObject) -> None:
     content = sink.getvalue().to_pybytes()
     assert comparable(opened(content, "orc").read(fields)) == comparable(rows)
     assert OrcTail.read(pa.BufferReader(content)).stripe_statistics() is not None
-    found = opened(content, "orc").read(fields, Wanted(pc.field("id") == 5))
+    found = opened(content, "orc").read(fields, FileSelection(pc.field("id") == 5))
     assert comparable(found.filter(pc.field("id") == 5)) == comparable(rows.filter(pc.field("id") == 5))
 
 
@@ -313,7 +313,7 @@ def test_orc_stripes_that_a_filter_rules_out(data: st.DataObject) -> None:
     compare = data.draw(st.sampled_from([pc.equal, pc.less, pc.greater_equal]))
     condition = compare(pc.field("v"), literal)
     reader = opened(content, "orc")
-    found, positions = reader.read(fields, Wanted(condition)), reader.positions(Wanted(condition))
+    found, positions = reader.read(fields, FileSelection(condition)), reader.positions(FileSelection(condition))
     kept = rows if positions is None else rows.take(pa.array(positions))
     assert comparable(found) == comparable(kept)
     assert comparable(found.filter(condition)) == comparable(rows.filter(condition))
@@ -329,7 +329,7 @@ def test_parts_without_wanted_rows_are_left_out(name: str, wanted: list[int], by
     for start in range(0, 800, 100):
         writer.write(table_of([ID], [(i,) for i in range(start, start + 100)]))
     writer.close()
-    asked = Wanted(pc.field("id") < 500 if by_id else None, np.array(wanted, np.int64))
+    asked = FileSelection(pc.field("id") < 500 if by_id else None, np.array(wanted, np.int64))
     reader = opened(sink.getvalue().to_pybytes(), name)
     found, positions = reader.read([ID], asked).column("id").to_pylist(), reader.positions(asked)
     assert found == (list(range(800)) if positions is None else positions.tolist())
@@ -343,7 +343,7 @@ def test_orc_leaves_out_stripes() -> None:
     rows = table_of([ID], [(i,) for i in range(5000)])
     content = written(rows, [ID], FileSettings("orc", "none", options={"orc.stripe.size": "1"}))
     reader = opened(content, "orc")
-    found = reader.read([ID], Wanted(pc.field("id") >= 4500))
+    found = reader.read([ID], FileSelection(pc.field("id") >= 4500))
     assert 500 <= found.num_rows < 2500
     assert found.column("id").to_pylist() == list(range(5000 - found.num_rows, 5000))
     assert reader.positions() is None

@@ -8,10 +8,11 @@ import pytest
 from maintenance.catalog import SetOption
 from maintenance.monitor.backlog import BacklogLimits, judge_backlog
 from maintenance.monitor.judgement import Judgement
-from maintenance.monitor.triggers import CompactionNeed, compaction_need
+from maintenance.monitor.triggers import CompactionNeed, judge
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.operations.indexes.rewrite_file_index import rewrite_file_index
+from maintenance.table.shape import table_shape
 from maintenance.table.table import Table
 from tests.tables import create_table, get_table, keyed, open_warehouse, state
 
@@ -44,7 +45,7 @@ def check(table: Table, later: timedelta = timedelta()) -> Judgement:
 
 
 def need(table: Table) -> CompactionNeed:
-    return compaction_need(table)
+    return judge(table, table_shape(table))
 
 
 @pytest.mark.parametrize("options", HIDING.values(), ids=HIDING)

@@ -17,7 +17,7 @@ from maintenance.metadata import commit_records
 from maintenance.metadata.snapshots import Snapshots
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.operations.ingestion.ingest import ingest
-from maintenance.operations.ingestion.stream_sink import Batch, check_known
+from maintenance.operations.ingestion.stream_sink import MicroBatch, check_known
 from maintenance.operations.refs.create_branch import create_branch
 from maintenance.operations.refs.create_tag import create_tag
 from maintenance.operations.refs.fast_forward import fast_forward
@@ -238,8 +238,8 @@ def test_a_stream_goes_on_after_its_snapshots_expired(tmp_path: Path) -> None:
     put(table, {1: "other"})
     expire(table)
 
-    def batch_of(user: str) -> Batch:
-        return Batch(None, 5, user, None)  # type: ignore[arg-type]
+    def batch_of(user: str) -> MicroBatch:
+        return MicroBatch(None, 5, user, None)  # type: ignore[arg-type]
 
     assert check_known(table, batch_of("feed"), None)
     with pytest.raises(CommitError, match="may be in the table already"):

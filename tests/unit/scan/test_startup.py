@@ -28,7 +28,7 @@ from maintenance.scan.startup import (
     ToAutoTag,
     startup_of,
 )
-from maintenance.scan.target import Changes, Difference, FullState, ScanTarget
+from maintenance.scan.target import Difference, FullState, RecordChanges, ScanTarget
 from maintenance.scan.time_travel import scan_target
 
 
@@ -210,7 +210,7 @@ def test_changes_between_ids(snapshots: list[Snapshot], start: int, end: int, mo
     elif mode != "diff" and start >= ids[0] - 1 and end <= ids[-1]:
         kinds = ("APPEND",) if mode == "delta" else ("APPEND", "COMPACT", "ANALYZE")
         chosen = tuple(s for s in snapshots if start < s.id <= end and s.commit_kind in kinds)
-        assert target(startup, snapshots) == Changes(chosen, mode == "changelog")
+        assert target(startup, snapshots) == RecordChanges(chosen, mode == "changelog")
     else:
         with pytest.raises(NotFoundError):
             target(startup, snapshots)
@@ -225,7 +225,7 @@ def test_changes_between_times(snapshots: list[Snapshot], one: int, two: int, mo
     if start == end or start > snapshots[-1].time_millis or end < snapshots[0].time_millis:
         assert found == FullState(None)
     elif mode == "delta":
-        assert found == Changes(tuple(s for s in within if s.commit_kind == "APPEND"), False)
+        assert found == RecordChanges(tuple(s for s in within if s.commit_kind == "APPEND"), False)
     else:
         assert found == Difference((before or snapshots)[-1 if before else 0], (within or before)[-1])
 
@@ -238,7 +238,7 @@ def test_tags() -> None:
     assert target(Between("a", "b", "delta"), [three], tags) == Difference(one, two)
     assert target(Between("a", "a", "delta"), [three], tags) == FullState(None)
     by_id = Between("a", "b", "delta", tags_are_snapshots=True)
-    assert target(by_id, [one, two, three], tags) == Changes((two,), False)
+    assert target(by_id, [one, two, three], tags) == RecordChanges((two,), False)
     assert target(ToAutoTag("2024-05-14"), [three], tags) == Difference(one, two)
     assert target(ToAutoTag("2024-05-13"), [three], tags) == FullState(None)
     assert target(ToAutoTag("2024-05-15"), [three], tags) == FullState(None)

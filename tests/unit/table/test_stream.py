@@ -13,7 +13,7 @@ from maintenance.errors import NotFoundError, OptionError, UnsupportedError
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.compaction.produce_changelog import produce_changelog
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
-from maintenance.scan.stream_position import Limits, Position
+from maintenance.scan.stream_position import Limits, StreamPosition
 from maintenance.table.stream import TableStream
 from maintenance.table.table import Table
 from maintenance.types.row_kind import RowKind
@@ -23,14 +23,14 @@ Row = tuple[str, int, str]
 ALL = Limits()
 
 
-def taken(stream: TableStream, start: Position, end: Position) -> list[Row]:
+def taken(stream: TableStream, start: StreamPosition, end: StreamPosition) -> list[Row]:
     read = stream.read(start, end, with_kind=True)
     found = [table for split in stream.between(start, end) for table in read.tables(split)]
     listed = pa.concat_tables(found).to_pylist() if found else []
     return [(RowKind(row["_VALUE_KIND"]).text, row["k"], row["v"]) for row in listed]
 
 
-def follow(table: Table, start: Position, limits: Limits = ALL) -> tuple[list[Row], Position]:
+def follow(table: Table, start: StreamPosition, limits: Limits = ALL) -> tuple[list[Row], StreamPosition]:
     """Everything from a position to what is there now, step by step; each step by a stream that knows nothing else."""
     found: list[Row] = []
     at = start
@@ -39,7 +39,7 @@ def follow(table: Table, start: Position, limits: Limits = ALL) -> tuple[list[Ro
         following, _ = stream.advance(at, stream.end(), limits)
         if following == at:
             return found, at
-        restored = Position.of_json(following.to_json())
+        restored = StreamPosition.of_json(following.to_json())
         found += taken(TableStream(table), at, restored)
         at = restored
     raise AssertionError("the stream does not end")
@@ -129,28 +129,28 @@ def filled(folder: Path, options: Mapping[str, str] | None = None) -> Table:
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ({}, Position(5, full=True)),
-        ({"scan.mode": "latest-full"}, Position(5, full=True)),
-        ({"scan.mode": "latest"}, Position(6)),
-        ({"scan.mode": "compacted-full"}, Position(4, full=True)),
-        ({"scan.snapshot-id": "2"}, Position(2)),
-        ({"scan.mode": "from-snapshot", "scan.snapshot-id": "3"}, Position(3)),
-        ({"scan.mode": "from-snapshot-full", "scan.snapshot-id": "3"}, Position(3, full=True)),
-        ({"scan.timestamp-millis": "2000"}, Position(2)),
-        ({"scan.timestamp-millis": "2001"}, Position(3)),
-        ({"scan.timestamp-millis": "1"}, Position(1)),
-        ({"scan.timestamp-millis": "99000"}, Position(6)),
+        ({}, StreamPosition(5, full=True)),
+        ({"scan.mode": "latest-full"}, StreamPosition(5, full=True)),
+        ({"scan.mode": "latest"}, StreamPosition(6)),
+        ({"scan.mode": "compacted-full"}, StreamPosition(4, full=True)),
+        ({"scan.snapshot-id": "2"}, StreamPosition(2)),
+        ({"scan.mode": "from-snapshot", "scan.snapshot-id": "3"}, StreamPosition(3)),
+        ({"scan.mode": "from-snapshot-full", "scan.snapshot-id": "3"}, StreamPosition(3, full=True)),
+        ({"scan.timestamp-millis": "2000"}, StreamPosition(2)),
+        ({"scan.timestamp-millis": "2001"}, StreamPosition(3)),
+        ({"scan.timestamp-millis": "1"}, StreamPosition(1)),
+        ({"scan.timestamp-millis": "99000"}, StreamPosition(6)),
     ],
 )
-def test_where_a_stream_starts(tmp_path: Path, options: dict[str, str], expected: Position) -> None:
+def test_where_a_stream_starts(tmp_path: Path, options: dict[str, str], expected: StreamPosition) -> None:
     assert TableStream(filled(tmp_path).copy(options)).start() == expected
 
 
 def test_changes_without_a_producer_are_upserts(tmp_path: Path) -> None:
     table = filled(tmp_path)
-    changes, end = follow(table, Position(2))
+    changes, end = follow(table, StreamPosition(2))
     assert sorted(changes) == [("+I", 1, "x"), ("+I", 2, "x"), ("+I", 9, "1"), ("+I", 9, "2"), ("-D", 9, "-")]
-    assert end == Position(6)
+    assert end == StreamPosition(6)
 
 
 def test_a_stream_starts_before_the_first_commit(tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ def test_a_consumer_holds_expiry_back_and_goes_on_where_it_was(tmp_path: Path) -
     table = filled(tmp_path).copy({"consumer-id": "c"})
     stream = TableStream(table)
     start = stream.start()
-    stream.progress(Position(5, 0, full=True))
+    stream.progress(StreamPosition(5, 0, full=True))
     assert table.consumers.next_snapshots() == {}
     end, _ = stream.advance(start, stream.end(), Limits())
     stream.progress(end)
@@ -177,8 +177,8 @@ def test_a_consumer_holds_expiry_back_and_goes_on_where_it_was(tmp_path: Path) -
     for i in range(3):
         put(table, {i: "later"})
     assert expire_snapshots(table, retain_max=1, retain_min=1).expired == (1, 2, 3, 4, 5)
-    assert TableStream(table).start() == Position(6)
-    assert TableStream(table.copy({"consumer.ignore-progress": "true"})).start() == Position(8, full=True)
+    assert TableStream(table).start() == StreamPosition(6)
+    assert TableStream(table.copy({"consumer.ignore-progress": "true"})).start() == StreamPosition(8, full=True)
     changes, _ = follow(table, TableStream(table).start())
     assert changes == [("+I", i, "later") for i in range(3)]
 
@@ -187,21 +187,21 @@ def test_expired_changes_are_read_from_long_lived_changelogs(tmp_path: Path) -> 
     retention = {"changelog.num-retained.max": "100", "changelog.num-retained.min": "100"}
     for producer in ("none", "input"):
         table = filled(tmp_path / producer, {"changelog-producer": producer, **retention})
-        wanted, _ = follow(table, Position(1))
+        wanted, _ = follow(table, StreamPosition(1))
         expire_snapshots(table, retain_max=1, retain_min=1)
         assert table.snapshots.list_ids() == [5]
         found, end = follow(table, TableStream(table.copy({"scan.snapshot-id": "1"})).start())
-        assert (found, end) == (wanted, Position(6))
+        assert (found, end) == (wanted, StreamPosition(6))
 
 
 def test_a_gap_stops_the_stream(tmp_path: Path) -> None:
     table = filled(tmp_path)
     expire_snapshots(table, retain_max=1, retain_min=1)
-    assert TableStream(table.copy({"scan.snapshot-id": "1"})).start() == Position(5)
+    assert TableStream(table.copy({"scan.snapshot-id": "1"})).start() == StreamPosition(5)
     with pytest.raises(NotFoundError, match="snapshot 3, which the stream reads next, is not there"):
-        follow(table, Position(3))
+        follow(table, StreamPosition(3))
     with pytest.raises(NotFoundError, match="the table is another"):
-        follow(table, Position(7))
+        follow(table, StreamPosition(7))
 
 
 @pytest.mark.parametrize(
@@ -236,9 +236,9 @@ def test_limits(tmp_path: Path) -> None:
     table = filled(tmp_path)
     stream = TableStream(table)
     ends = []
-    at = Position(1)
+    at = StreamPosition(1)
     while at < stream.end():
         at, admission = stream.advance(at, stream.end(), Limits(max_rows=3))
         ends.append((at, admission.rows))
     # Rows that a batch begins with may be more than the limit; it ends with the split that reaches it.
-    assert ends == [(Position(3), 4), (Position(6), 3)]
+    assert ends == [(StreamPosition(3), 4), (StreamPosition(6), 3)]

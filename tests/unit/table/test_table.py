@@ -1,6 +1,7 @@
 """The table handle: reading columns and rows, writing, and what it refuses."""
 
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -169,3 +170,18 @@ def test_every_type_comes_back_as_it_went(tmp_path_factory: pytest.TempPathFacto
     assert read.schema == pa.schema([(f.name, arrow_type(f.type)) for f in fields])
     for field in fields:
         assert repr(read.column(field.name).to_pylist()) == repr(arrow.column(field.name).to_pylist())
+
+
+def test_a_filtered_read_looks_up_its_snapshot_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = create_table(tmp_path)
+    table.write_arrow(keyed({1: "a", 2: "b"}))
+    looked: list[str] = []
+    right = Table.target
+
+    def counted(self: Table) -> Any:
+        looked.append(self.identifier)
+        return right(self)
+
+    monkeypatch.setattr(Table, "target", counted)
+    assert table.to_arrow(where="id = 2").to_pylist() == [{"id": 2, "v": "b"}]
+    assert len(looked) == 1

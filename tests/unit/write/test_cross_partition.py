@@ -14,7 +14,7 @@ from maintenance.bucket.cross_partition import route
 from maintenance.catalog import open_catalog
 from maintenance.commit.overwrite import Overwrite
 from maintenance.errors import OptionError, UnsupportedError
-from maintenance.format.rows.binary_row import row_array, serialize_rows
+from maintenance.format.rows.binary_row import row_array, serialize_row
 from maintenance.operations.checks.fsck import fsck
 from maintenance.operations.compaction.compact import compact
 from maintenance.table.table import Table
@@ -48,7 +48,9 @@ def rows_of(table: Table) -> dict[int, Row]:
 def test_serialized_keys_tell_rows_apart() -> None:
     columns = [pa.array([1, 2, 1], pa.int32()), pa.array(["a", "longer than eight", None])]
     types = [parse_type("INT"), parse_type("STRING")]
-    assert row_array(columns, types).to_pylist() == [row[4:] for row in serialize_rows(columns, types)]
+    assert row_array(columns, types).to_pylist() == [
+        serialize_row(row, types)[4:] for row in zip(*(column.to_pylist() for column in columns), strict=True)
+    ]
     assert row_array([column.slice(0, 0) for column in columns], types).to_pylist() == []
 
 

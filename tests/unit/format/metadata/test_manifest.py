@@ -34,7 +34,6 @@ from maintenance.format.metadata.manifest import (
     ManifestEntry,
     decode_manifest,
     entry_of_record,
-    parse_manifest,
     select_entries,
     serialize_manifest,
 )
@@ -78,6 +77,10 @@ INDEX_ENTRIES = st.builds(
     *(st.sampled_from(FileKind), st.binary(max_size=9), INTS, TEXTS, TEXTS, LONGS, LONGS),
     *(st.none() | st.lists(RANGES, max_size=3).map(tuple), st.none() | TEXTS, st.none() | GLOBAL_INDEXES),
 )
+
+
+def parse_manifest(data: bytes, where: str) -> list[ManifestEntry]:
+    return decode_manifest(data, where).select()
 
 
 def data_file(name: str = "data-0.parquet", **changes: Any) -> DataFileMeta:

@@ -1,5 +1,6 @@
 """Serialized rows and their hashes: vectors of Paimon's Java classes, and the columnar form against models."""
 
+import struct
 from decimal import Decimal
 
 import pyarrow as pa
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maintenance.errors import CorruptFileError, DataError, UnsupportedError
-from maintenance.format.rows.binary_row import EMPTY_ROW, parse_row, row_hashes, serialize_row, serialize_rows
+from maintenance.format.rows.binary_row import EMPTY_ROW, parse_row, row_array, row_hashes, serialize_row
 from maintenance.types.data_type import DataType, parse_type
 from maintenance.types.values import Value, arrow_of_values
 from tests.models.murmur import murmur, row_hash
@@ -78,6 +79,11 @@ HASHES = [
     (("2024-05-14", None, "bucket-key-2"), "STRING;INT;STRING", 1910599202),
     ((7, "0123456789"), "BIGINT;STRING", 1201006568),
 ]
+
+
+def serialize_rows(columns: list[pa.Array], types: list[DataType]) -> list[bytes]:
+    """Each row of columns as `serialize_row` writes it."""
+    return [struct.pack(">i", len(types)) + row for row in row_array(columns, types).to_pylist()]
 
 
 def types_of(text: str) -> list[DataType]:

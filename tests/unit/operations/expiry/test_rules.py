@@ -1,20 +1,21 @@
 """Which snapshots expire, against Paimon's rule walked step by step, and why the others stay."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from maintenance.errors import OptionError
-from maintenance.operations.expiry.rules import Retention, plan_range
+from maintenance.operations.expiry.rules import Retention, RetentionChoice, plan_range
 from tests.models.snapshot_expiry import expired_until
 
 NOW = datetime(2024, 5, 14, 10, tzinfo=UTC)
 
 
-def retention(options: dict[str, str] | None = None, **arguments: object) -> Retention:
-    return Retention.of(options or {}, {}, NOW, **arguments)  # type: ignore[arg-type]
+def retention(options: dict[str, str] | None = None, **arguments: Any) -> Retention:
+    return Retention.of(options or {}, {}, NOW, RetentionChoice(**arguments))
 
 
 @given(st.data())
