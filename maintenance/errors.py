@@ -224,6 +224,36 @@ def storage_fix(error: Exception) -> str:
     return _STORAGE_FIXES.get(error.errno if isinstance(error, OSError) else None, _STORAGE_FIX)
 
 
+class SqlError(PaimonError):
+    """A statement cannot be understood or carried out.
+
+    Attributes:
+        line, column: where in the text given the fault lies, both from 1; None: nowhere in it.
+        excerpt: that line, with a caret under the word.
+    """
+
+    error_class = ErrorClass.USER
+
+    def __init__(
+        self,
+        found: str,
+        where: str,
+        fix: str,
+        place: tuple[int, int] | None = None,
+        excerpt: str | None = None,
+        error_class: ErrorClass = ErrorClass.USER,
+    ) -> None:
+        super().__init__(found, where, fix)
+        self.args = (found, where, fix, place, excerpt, error_class)
+        self.line, self.column = place or (None, None)
+        self.excerpt = excerpt
+        self.error_class = error_class
+
+    def __str__(self) -> str:
+        shown = f"{self.found} ({self.where}). {self.fix}".strip()
+        return shown if self.excerpt is None else f"{shown}\n{self.excerpt}"
+
+
 class UnexpectedError(PaimonError):
     """An exception that nobody foresaw."""
 

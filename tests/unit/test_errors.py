@@ -25,6 +25,7 @@ CLASSES = {
         "OutdatedPlanError",
         "PredicateError",
         "SchemaError",
+        "SqlError",
         "StorageAccessError",
         "UnsupportedError",
     },

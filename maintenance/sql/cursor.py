@@ -1,0 +1,318 @@
+"""A statement's tokens, read from left to right.
+
+Statements that sqlglot has no grammar for are read word by word; types, expressions and queries inside them are handed
+to the parsers that know them. All errors name the place in the whole text.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlglot import exp
+from sqlglot.errors import ParseError, TokenError
+from sqlglot.tokens import Token, TokenType
+
+from maintenance.errors import PaimonError, SqlError
+from maintenance.sql.dialects import Flink, PaimonSpark, words_tokenizer
+from maintenance.sql.place import error_at
+from maintenance.types.data_type import DataType
+from maintenance.types.type_text import parse_data_type
+
+_QUOTED = (TokenType.STRING, TokenType.IDENTIFIER, TokenType.RAW_STRING)
+_OPENING, _CLOSING = {"(": ")", "[": "]", "<": ">"}, {")", "]", ">"}
+_SPARK_TYPES = {
+    "LONG": "BIGINT",
+    "SHORT": "SMALLINT",
+    "BYTE": "TINYINT",
+    "REAL": "FLOAT",
+    "TIMESTAMP": "TIMESTAMP_LTZ",
+    "TIMESTAMP_NTZ": "TIMESTAMP",
+    "BINARY": "BYTES",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A text and its dialect."""
+
+    text: str
+    dialect: type[Flink | PaimonSpark]
+
+    def tokens(self, *, words: bool) -> list[Token]:
+        """The tokens. `words`: without keywords, each word on its own. Raises: SqlError: a quote is left open."""
+        tokenizer: Any = words_tokenizer(self.dialect) if words else self.dialect.Tokenizer
+        try:
+            found: list[Token] = tokenizer(dialect=self.dialect).tokenize(self.text)
+        except TokenError as error:
+            raise self._open_quote(error) from None
+        return found
+
+    def _open_quote(self, error: TokenError) -> SqlError:
+        # The cause ends in ``from <line>:<offset>``, the offset being that of the whole text.
+        offset = str(error.__cause__ or error).rpartition(":")[2]
+        start = int(offset) if offset.isdigit() else 0
+        return self.error(min(start, max(len(self.text) - 1, 0)), 1, "a quote or comment is not closed", "Close it.")
+
+    def error(self, offset: int, length: int, found: str, fix: str = "") -> SqlError:
+        return error_at(self.text, offset, length, found, fix)
+
+
+def statements_of(source: Source) -> list["Cursor"]:
+    """A cursor for each statement of a script; empty ones are left out."""
+    full = source.tokens(words=False)
+    groups: list[list[Token]] = [[]]
+    for token in source.tokens(words=True):
+        if token.token_type is TokenType.SEMICOLON:
+            groups.append([])
+        else:
+            groups[-1].append(token)
+    return [Cursor(source, group, full) for group in groups if group]
+
+
+@dataclass(slots=True)
+class Cursor:
+    """The tokens of one statement. `words`: one for each word; `full`: those of the whole text, with keywords."""
+
+    source: Source
+    words: Sequence[Token]
+    full: Sequence[Token] = field(repr=False)
+    index: int = 0
+
+    @property
+    def is_spark(self) -> bool:
+        return self.source.dialect is PaimonSpark
+
+    # Looking at tokens
+
+    @property
+    def token(self) -> Token | None:
+        return self.words[self.index] if self.index < len(self.words) else None
+
+    def at_end(self) -> bool:
+        return self.token is None
+
+    def peek(self, *texts: str, ahead: int = 0) -> bool:
+        """Whether these unquoted words or signs come next."""
+        following = self.words[self.index + ahead : self.index + ahead + len(texts)]
+        return len(following) == len(texts) and all(
+            token.token_type not in _QUOTED and token.text.upper() == text
+            for token, text in zip(following, texts, strict=True)
+        )
+
+    def take(self, *texts: str) -> bool:
+        """Step over these words if they come next."""
+        if not self.peek(*texts):
+            return False
+        self.index += len(texts)
+        return True
+
+    def take_one_of(self, *texts: str) -> str | None:
+        """Step over one of these words."""
+        return next((text for text in texts if self.take(text)), None)
+
+    def expect(self, *texts: str) -> None:
+        for text in texts:
+            if not self.take(text):
+                raise self.unexpected(text)
+
+    def end(self) -> None:
+        """Raises: SqlError: something follows."""
+        if not self.at_end():
+            raise self.unexpected("the end of the statement")
+
+    # Errors
+
+    def unexpected(self, *expected: str) -> SqlError:
+        token = self.token
+        wanted = " or ".join(expected)
+        if token is None:
+            last = self.words[-1]
+            return self.source.error(last.end + 1, 1, f"the statement ends where {wanted} is expected")
+        return self.error(f"'{token.text}' stands where {wanted} is expected", token=token)
+
+    def error(self, found: str, fix: str = "", *, token: Token | None = None) -> SqlError:
+        """An error at a token; None = the one before the cursor."""
+        token = token or self.words[max(self.index - 1, 0)]
+        return self.source.error(token.start, token.end - token.start + 1, found, fix)
+
+    # Parts of statements
+
+    def name(self, what: str = "a name") -> str:
+        """A name, in backticks or plain."""
+        token = self.token
+        if token is None or not self._is_name(token):
+            raise self.unexpected(what)
+        self.index += 1
+        return token.text
+
+    @staticmethod
+    def _is_name(token: Token) -> bool:
+        if token.token_type is TokenType.IDENTIFIER:
+            return True
+        return token.token_type not in _QUOTED and (token.text[:1].isalnum() or token.text[:1] in "_$")
+
+    def path(self, what: str = "a name") -> tuple[str, ...]:
+        """Names joined by dots."""
+        names = [self.name(what)]
+        while self.take("."):
+            names.append(self.name(what))
+        return tuple(names)
+
+    def names(self) -> tuple[str, ...]:
+        """Names between brackets."""
+        self.expect("(")
+        found = [self.name()]
+        while self.take(","):
+            found.append(self.name())
+        self.expect(")")
+        return tuple(found)
+
+    def string(self, what: str = "a text in quotes") -> str:
+        token = self.token
+        if token is None or token.token_type is not TokenType.STRING:
+            raise self.unexpected(what)
+        self.index += 1
+        return token.text
+
+    def comment(self) -> str | None:
+        """``COMMENT 'text'``, if it comes next."""
+        return self.string() if self.take("COMMENT") else None
+
+    def if_exists(self) -> bool:
+        return self.take("IF", "EXISTS")
+
+    def if_not_exists(self) -> bool:
+        return self.take("IF", "NOT", "EXISTS")
+
+    def options(self) -> dict[str, str]:
+        """``('key' = 'value', …)``; a comma may follow the last one. Spark's keys need no quotes."""
+        self.expect("(")
+        found: dict[str, str] = {}
+        while not self.take(")"):
+            key = self.option_key()
+            self.take("=")
+            found[key] = self.option_value()
+            if not self.take(","):
+                self.expect(")")
+                break
+        return found
+
+    def option_key(self) -> str:
+        token = self.token
+        if token is not None and token.token_type is TokenType.STRING:
+            return self.string()
+        parts = [self.name("an option in quotes")]
+        while self.peek(".") or self.peek("-"):
+            self.index += 1
+            sign = self.words[self.index - 1].text
+            parts.append(sign + self.name())
+        return "".join(parts)
+
+    def option_value(self) -> str:
+        token = self.token
+        if token is not None and token.token_type is TokenType.STRING:
+            return self.string("a value in quotes")
+        sign = "-" if self.take("-") else ""
+        return sign + self.name("a value in quotes")
+
+    def option_keys(self) -> tuple[str, ...]:
+        """Option keys between brackets."""
+        self.expect("(")
+        found = [self.option_key()]
+        while self.take(","):
+            found.append(self.option_key())
+        self.expect(")")
+        return tuple(found)
+
+    def data_type(self) -> DataType:
+        """A data type; what it says of null is left to the column."""
+        start = self.index
+        self.name("a data type")
+        self.take("PRECISION")
+        for opening, closing in _OPENING.items():
+            if self.peek(opening):
+                self._skip_brackets(opening, closing)
+        if self.take("WITH") or self.take("WITHOUT"):
+            self.take("LOCAL")
+            self.expect("TIME", "ZONE")
+        try:
+            return parse_data_type(self._type_text(self.words[start : self.index]))
+        except PaimonError as error:
+            raise self.error(error.found, error.fix, token=self.words[start]) from None
+
+    def _skip_brackets(self, opening: str, closing: str) -> None:
+        depth = 0
+        while not self.at_end():
+            depth += self.peek(opening) - self.peek(closing)
+            self.index += 1
+            if depth == 0:
+                return
+        raise self.unexpected(closing)
+
+    def _type_text(self, tokens: Sequence[Token]) -> str:
+        texts: list[str] = []
+        for number, token in enumerate(tokens):
+            following = tokens[number + 1].text if number + 1 < len(tokens) else ""
+            text = token.text
+            if token.token_type is TokenType.IDENTIFIER:
+                text = "`" + text.replace("`", "``") + "`"
+            elif token.token_type is TokenType.STRING:
+                text = "'" + text.replace("'", "''") + "'"
+            elif self.is_spark and following != ":":
+                text = _SPARK_TYPES.get(text.upper(), text)
+            texts.append(text)
+        return " ".join(texts)
+
+    # What sqlglot parses
+
+    def span(self, *until: str) -> tuple[int, int]:
+        """Step to one of these words, outside brackets, or to the end. Returns: the offsets stepped over."""
+        start, depth = self.index, 0
+        while not self.at_end() and (depth or not any(self.peek(text) for text in until)):
+            token = self.words[self.index]
+            if token.token_type not in _QUOTED:
+                depth += (token.text in "([") - (token.text in ")]")
+                if depth < 0:
+                    break
+            self.index += 1
+        if start == self.index:
+            raise self.unexpected("an expression")
+        return self.words[start].start, self.words[self.index - 1].end
+
+    def text(self, span: tuple[int, int]) -> str:
+        return self.source.text[span[0] : span[1] + 1]
+
+    def expression(self, *until: str) -> exp.Expr:
+        """An expression up to one of these words."""
+        return self.parsed(self.span(*until), exp.Condition)
+
+    def query(self) -> exp.Expr:
+        """A query up to the end of the statement."""
+        return self.parsed(self.span())
+
+    def parsed(self, span: tuple[int, int], into: Any = None) -> exp.Expr:
+        """What sqlglot makes of a part of the text. Raises: SqlError."""
+        tokens = [token for token in self.full if span[0] <= token.start and token.end <= span[1]]
+        parser: Any = self.source.dialect.Parser(dialect=self.source.dialect)
+        try:
+            found = (
+                parser.parse_into(into, tokens, self.source.text) if into else parser.parse(tokens, self.source.text)
+            )
+        except ParseError as error:
+            raise self._unparsable(error, span) from None
+        except RecursionError:
+            raise self.source.error(span[0], 1, "the expression is nested too deeply", "Use fewer levels.") from None
+        if len(found) != 1 or found[0] is None:
+            raise self.source.error(span[0], 1, "there is more than one statement")
+        node: exp.Expr = found[0]
+        return node
+
+    def _unparsable(self, error: ParseError, span: tuple[int, int]) -> SqlError:
+        first = error.errors[0] if error.errors else {}
+        line, column, word = first.get("line"), first.get("col"), first.get("highlight") or ""
+        offset = span[0]
+        if line and column:
+            starts = [0, *(i + 1 for i, c in enumerate(self.source.text) if c == "\n")]
+            offset = starts[min(line, len(starts)) - 1] + column - 1 - max(len(word) - 1, 0)
+        found = str(first.get("description") or "the statement cannot be parsed")
+        return self.source.error(max(offset, 0), len(word) or 1, found[:1].lower() + found[1:].rstrip("."))

@@ -1,0 +1,74 @@
+"""The dialects of Flink and Spark as Paimon's users write them, on top of sqlglot's own.
+
+Both know names with `$` (``t$snapshots``) and dynamic options behind a table's name, ``/*+ OPTIONS('k' = 'v') */``,
+whose text the table's node keeps. Flink has no dialect in sqlglot: its functions are closest to
+Spark's; strings, casts, division and timestamps are its own.
+"""
+
+from typing import Any, ClassVar
+
+from sqlglot import exp
+from sqlglot.dialects.spark import Spark
+from sqlglot.parsers.spark import SparkParser
+from sqlglot.tokens import Tokenizer as BaseTokenizer
+from sqlglot.tokens import TokenType
+
+_BEFORE_HINT = {*BaseTokenizer.TOKENS_PRECEDING_HINT, TokenType.VAR, TokenType.IDENTIFIER}
+OPTIONS = "paimon_options"
+"""Under this key a table's node has the text of its hint, in `meta`."""
+
+
+class _HintParser(SparkParser):
+    """Keeps the hint behind a table's name."""
+
+    def _parse_table_parts(self, *arguments: Any, **named: Any) -> Any:
+        table = super()._parse_table_parts(*arguments, **named)
+        while isinstance(table, exp.Table) and self._match(TokenType.HINT):
+            if self._prev_comments:
+                table.meta[OPTIONS] = self._prev_comments[0]
+                self._prev_comments = []
+        return table
+
+
+class PaimonSpark(Spark):
+    """Spark's dialect."""
+
+    class Tokenizer(Spark.Tokenizer):
+        COMMANDS: ClassVar[set[TokenType]] = set()
+        VAR_SINGLE_TOKENS: ClassVar[set[str]] = {"$"}
+        TOKENS_PRECEDING_HINT: ClassVar[set[TokenType]] = _BEFORE_HINT
+
+    class Parser(_HintParser):
+        pass
+
+
+class Flink(Spark):
+    """Flink's dialect."""
+
+    TYPED_DIVISION = True
+    SAFE_DIVISION = False
+
+    class Tokenizer(Spark.Tokenizer):
+        QUOTES: ClassVar[list[tuple[str, str] | str]] = ["'"]
+        STRING_ESCAPES: ClassVar[list[str]] = ["'"]
+        COMMANDS: ClassVar[set[TokenType]] = set()
+        NUMERIC_LITERALS: ClassVar[dict[str, str]] = {}
+        VAR_SINGLE_TOKENS: ClassVar[set[str]] = {"$"}
+        TOKENS_PRECEDING_HINT: ClassVar[set[TokenType]] = _BEFORE_HINT
+        KEYWORDS: ClassVar[dict[str, TokenType]] = {
+            **Spark.Tokenizer.KEYWORDS,
+            "ROW": TokenType.STRUCT,
+            "TIMESTAMP": TokenType.TIMESTAMPNTZ,
+            "TIMESTAMP_LTZ": TokenType.TIMESTAMPLTZ,
+            "BYTES": TokenType.VARBINARY,
+        }
+
+    class Parser(_HintParser):
+        STRICT_CAST = True
+
+
+def words_tokenizer(dialect: type[Spark]) -> type[BaseTokenizer]:
+    """A tokenizer of the dialect's strings and names that knows no keyword: each word is a token of its own."""
+    base: Any = dialect.Tokenizer
+    known = {word: kind for word, kind in base.KEYWORDS.items() if not any(c.isalnum() or c == "_" for c in word)}
+    return type(f"{dialect.__name__}Words", (base,), {"KEYWORDS": known, "NUMERIC_LITERALS": {}})

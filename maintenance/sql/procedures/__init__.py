@@ -1,0 +1,1 @@
+"""`CALL sys.*`: Paimon's procedures, mapped to the engine's operations."""

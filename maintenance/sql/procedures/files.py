@@ -1,0 +1,203 @@
+"""Compaction, expiry, indexes and checks."""
+
+import pyarrow as pa
+
+from maintenance.errors import worst_of
+from maintenance.operations import (
+    compact,
+    compact_database,
+    drop_partitions,
+    expire_changelogs,
+    expire_partitions,
+    expire_snapshots,
+    fsck,
+    produce_changelog,
+    rewrite_file_index,
+)
+from maintenance.operations.compaction.report import CompactReport
+from maintenance.operations.databases.compact_database import TableChoice
+from maintenance.sql.procedures.procedure import (
+    DRY_RUN,
+    TABLE,
+    Call,
+    Parameter,
+    Procedure,
+    moment,
+    names,
+    number,
+    options,
+    period,
+    specs,
+    text,
+    truth,
+)
+from maintenance.sql.result import Result
+
+_PARTITIONS = Parameter("partitions", specs)
+_OPTIONS = Parameter("options", options)
+_WHERE = Parameter("where", text)
+_RETAIN = (Parameter("retain_max", number), Parameter("retain_min", number), Parameter("older_than", moment),
+           Parameter("max_deletes", number))  # fmt: skip
+
+
+def _strategy(value: object) -> str:
+    if value not in ("full", "minor"):
+        raise ValueError("'full' or 'minor' is expected")
+    return str(value)
+
+
+def _compact(call: Call) -> Result:
+    report = compact(
+        call.session.spark,
+        call.table(),
+        full=call.get("compact_strategy", "full") == "full",
+        order_strategy=call.get("order_strategy", "none"),
+        order_by=call.get("order_by", ()),
+        **call.given("partitions", "where", "partition_idle_time", "dry_run"),
+    )
+    check_groups(report)
+    return call.done()
+
+
+def check_groups(report: CompactReport) -> None:
+    """Raises: the worst error of the groups that failed."""
+    errors = [group.error for group in report.failed if group.error is not None]
+    if errors:
+        raise worst_of(errors)
+
+
+def _compact_database(call: Call) -> Result:
+    choice = TableChoice(
+        call.get("including_databases", ".*"), call.get("including_tables", ".*"), call.get("excluding_tables")
+    )
+    table_options = call.get("options") or {}
+    report = compact_database(
+        call.session.spark,
+        call.session.current(),
+        choice,
+        full=call.get("compact_strategy") == "full",
+        opened=(lambda table: table.copy(table_options)) if table_options else None,
+        **call.given("partition_idle_time", "dry_run"),
+    )
+    if report.errors:
+        raise worst_of(report.errors.values())
+    for each in report.reports.values():
+        check_groups(each)
+    return call.done()
+
+
+def _expire_snapshots(call: Call) -> Result:
+    given = call.given("retain_max", "retain_min", "older_than", "max_deletes", "dry_run")
+    report = expire_snapshots(call.table(), **given)
+    return Result(pa.table({"deleted_snapshots_count": pa.array([len(report.expired)], pa.int32())}))
+
+
+def _expire_changelogs(call: Call) -> Result:
+    given = call.given("retain_max", "retain_min", "older_than", "max_deletes", "delete_all", "dry_run")
+    report = expire_changelogs(call.table(), **given)
+    return Result(pa.table({"deleted_changelogs_count": pa.array([len(report.expired)], pa.int32())}))
+
+
+def _expire_partitions(call: Call) -> Result:
+    report = expire_partitions(
+        call.table(),
+        **call.given(
+            "expiration_time", "timestamp_formatter", "timestamp_pattern", "expire_strategy", "max_expires", "dry_run"
+        ),
+    )
+    rows = [(", ".join(f"{key}={value}" for key, value in spec.items()),) for spec in report.expired]
+    return Result.of_texts(("expired_partitions",), rows)
+
+
+def _rewrite_file_index(call: Call) -> Result:
+    where = call.get("where")
+    if call.get("partitions"):
+        where = " OR ".join(
+            "(" + " AND ".join(f"`{key}` = '{value}'" for key, value in spec.items()) + ")"
+            for spec in call.get("partitions")
+        )
+    rewrite_file_index(call.session.spark, call.table(), where=where, **call.given("dry_run"))
+    return call.done()
+
+
+def _drop_partition(call: Call) -> Result:
+    drop_partitions(call.table(), call.get("partitions"), **call.given("dry_run"))
+    return call.done()
+
+
+def _produce_changelog(call: Call) -> Result:
+    report = produce_changelog(call.session.spark, call.table(), **call.given("partitions", "where", "dry_run"))
+    check_groups(report)
+    return call.done()
+
+
+def _fsck(call: Call) -> Result:
+    table = call.table()
+    report = fsck(table.file_io, table.location, deep=call.get("deep", False), spark=call.session.spark)
+    return Result.of_texts(("fault",), [(str(fault),) for fault in report.faults])
+
+
+PROCEDURES = (
+    Procedure(
+        "compact",
+        (
+            TABLE,
+            _PARTITIONS,
+            Parameter("order_strategy", text),
+            Parameter("order_by", names),
+            _OPTIONS,
+            _WHERE,
+            Parameter("partition_idle_time", period),
+            Parameter("compact_strategy", _strategy),
+            DRY_RUN,
+        ),
+        _compact,
+        spark=(
+            "table",
+            "partitions",
+            "compact_strategy",
+            "order_strategy",
+            "order_by",
+            "where",
+            "options",
+            "partition_idle_time",
+        ),
+    ),
+    Procedure(
+        "compact_database",
+        (
+            Parameter("including_databases", text),
+            Parameter("mode", text),
+            Parameter("including_tables", text),
+            Parameter("excluding_tables", text),
+            Parameter("options", options, others=("table_options",)),
+            Parameter("partition_idle_time", period),
+            Parameter("compact_strategy", _strategy),
+            DRY_RUN,
+        ),
+        _compact_database,
+        spark=("including_databases", "including_tables", "excluding_tables", "options"),
+    ),
+    Procedure("expire_snapshots", (TABLE, *_RETAIN, _OPTIONS, DRY_RUN), _expire_snapshots),
+    Procedure("expire_changelogs", (TABLE, *_RETAIN, Parameter("delete_all", truth), DRY_RUN), _expire_changelogs),
+    Procedure(
+        "expire_partitions",
+        (
+            TABLE,
+            Parameter("expiration_time", period),
+            Parameter("timestamp_formatter", text),
+            Parameter("timestamp_pattern", text),
+            Parameter("expire_strategy", text),
+            Parameter("max_expires", number),
+            _OPTIONS,
+            DRY_RUN,
+        ),
+        _expire_partitions,
+    ),
+    Procedure(
+        "rewrite_file_index", (TABLE, _PARTITIONS, _WHERE, DRY_RUN), _rewrite_file_index, spark=("table", "where")
+    ),
+    Procedure("drop_partition", (TABLE, Parameter("partitions", specs, required=True), DRY_RUN), _drop_partition),
+    Procedure("produce_changelog", (TABLE, _PARTITIONS, _WHERE, DRY_RUN), _produce_changelog),
+    Procedure("fsck", (TABLE, Parameter("deep", truth)), _fsck),
+)

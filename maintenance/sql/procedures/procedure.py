@@ -1,0 +1,145 @@
+"""What a procedure is: its parameters in both engines' signatures, and how its arguments are read."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from maintenance.errors import PaimonError, SqlError
+from maintenance.options.option import duration
+from maintenance.sql.result import Result
+
+if TYPE_CHECKING:
+    from maintenance.sql.session import Session
+    from maintenance.table.table import Table
+
+Value = Any
+"""Of an argument: a text, number, truth value, or a list or mapping of them."""
+
+
+def text(value: Value) -> str:
+    if not isinstance(value, str):
+        raise ValueError("a text is expected")
+    return value
+
+
+def number(value: Value) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        raise ValueError("a whole number is expected")
+    return int(value)
+
+
+def truth(value: Value) -> bool:
+    if isinstance(value, bool):
+        return value
+    if str(value).lower() in ("true", "false"):
+        return str(value).lower() == "true"
+    raise ValueError("true or false is expected")
+
+
+def period(value: Value) -> timedelta:
+    return duration(text(value))
+
+
+def moment(value: Value) -> datetime:
+    """A time of the local zone, as text or in milliseconds since 1970 UTC."""
+    if isinstance(value, int):
+        return datetime.fromtimestamp(value / 1000).astimezone()
+    return datetime.fromisoformat(text(value))
+
+
+def names(value: Value) -> tuple[str, ...]:
+    """Names with commas between them, or a list of names."""
+    parts = value if isinstance(value, list) else text(value).split(",")
+    return tuple(str(part).strip() for part in parts if str(part).strip())
+
+
+def specs(value: Value) -> tuple[Mapping[str, str], ...]:
+    """Partitions: ``a=1,b=2;a=2,b=3``, or a list of such texts."""
+    parts = [one for part in (value if isinstance(value, list) else [value]) for one in text(part).split(";")]
+    found = []
+    for part in parts:
+        pairs = [pair.partition("=") for pair in part.split(",")]
+        if not all(sign for _, sign, _ in pairs):
+            raise ValueError("partitions are written as a=1,b=2;a=2,b=3")
+        found.append({key.strip(): shown.strip().strip("'\"") for key, _, shown in pairs})
+    return tuple(found)
+
+
+def options(value: Value) -> dict[str, str]:
+    """Table options: ``k1=v1,k2=v2``, or a mapping."""
+    if isinstance(value, Mapping):
+        return {str(key): str(shown) for key, shown in value.items()}
+    pairs = [pair.partition("=") for pair in text(value).replace(";", ",").split(",") if pair.strip()]
+    return {key.strip(): shown.strip() for key, _, shown in pairs}
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter. `others`: further names that it may be given by."""
+
+    name: str
+    read: Callable[[Value], Any]
+    required: bool = False
+    others: tuple[str, ...] = ()
+
+
+TABLE = Parameter("table", text, required=True, others=("identifier",))
+DRY_RUN = Parameter("dry_run", truth)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A procedure's arguments, read."""
+
+    session: "Session"
+    values: Mapping[str, Any]
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self.values.get(name, default)
+
+    def given(self, *wanted: str) -> dict[str, Any]:
+        """Those of these arguments that are given."""
+        return {name: self.values[name] for name in wanted if name in self.values}
+
+    def table(self) -> "Table":
+        """The table, with the options of the call."""
+        found = self.session.table(tuple(self.values["table"].split(".")))
+        return found.copy(self.values["options"]) if self.values.get("options") else found
+
+    def done(self) -> Result:
+        """What a procedure returns that has nothing to tell."""
+        if self.session.dialect == "spark":
+            import pyarrow as pa
+
+            return Result(pa.table({"result": [True]}))
+        return Result.of_texts(("result",), [("Success",)])
+
+
+@dataclass(frozen=True, slots=True)
+class Procedure:
+    """A procedure. `spark`: the order of its parameters there, where it is not that of `parameters`, Flink's."""
+
+    name: str
+    parameters: Sequence[Parameter]
+    run: Callable[[Call], Result]
+    spark: Sequence[str] = field(default=())
+
+    def ordered(self, dialect: str) -> list[Parameter]:
+        """The parameters in the order of a dialect's signature."""
+        if dialect != "spark" or not self.spark:
+            return list(self.parameters)
+        by_name = {parameter.name: parameter for parameter in self.parameters}
+        first = [by_name[name] for name in self.spark]
+        return [*first, *(p for p in self.parameters if p not in first)]
+
+    def read(self, parameter: Parameter, value: Value) -> Any:
+        """Raises: SqlError: the value does not fit."""
+        try:
+            return parameter.read(value)
+        except PaimonError as error:
+            raise SqlError(error.found, f"argument {parameter.name} of sys.{self.name}", error.fix) from error
+        except ValueError as error:
+            raise SqlError(
+                f"{value!r} does not fit: {error}", f"argument {parameter.name} of sys.{self.name}", "Correct it."
+            ) from error

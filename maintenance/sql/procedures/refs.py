@@ -1,0 +1,202 @@
+"""Tags, branches, rollbacks and consumers."""
+
+import pyarrow as pa
+
+from maintenance.operations import (
+    clear_consumers,
+    create_branch,
+    create_tag,
+    delete_branch,
+    delete_tag,
+    expire_tags,
+    fast_forward,
+    rename_branch,
+    rename_tag,
+    replace_tag,
+    reset_consumer,
+    rollback_to,
+)
+from maintenance.sql.procedures.procedure import (
+    DRY_RUN,
+    TABLE,
+    Call,
+    Parameter,
+    Procedure,
+    moment,
+    names,
+    number,
+    period,
+    text,
+    truth,
+)
+from maintenance.sql.result import Result
+
+_TAG = Parameter("tag", text, required=True, others=("tag_name",))
+_SNAPSHOT = Parameter("snapshot_id", number, others=("snapshot",))
+_RETAINED = Parameter("time_retained", period)
+_BRANCH = Parameter("branch", text, required=True, others=("branch_name",))
+
+
+def _create_tag(call: Call) -> Result:
+    create_tag(call.table(), call.get("tag"), **call.given("snapshot_id", "time_retained"))
+    return call.done()
+
+
+def _replace_tag(call: Call) -> Result:
+    replace_tag(call.table(), call.get("tag"), **call.given("snapshot_id", "time_retained"))
+    return call.done()
+
+
+def _rename_tag(call: Call) -> Result:
+    rename_tag(call.table(), call.get("tag"), call.get("target_tag"))
+    return call.done()
+
+
+def _delete_tag(call: Call) -> Result:
+    delete_tag(call.table(), *call.get("tag"), **call.given("dry_run"))
+    return call.done()
+
+
+def _expire_tags(call: Call) -> Result:
+    report = expire_tags(call.table(), **call.given("older_than", "dry_run"))
+    return Result.of_texts(("expired_tags",), [(name,) for name in report.expired])
+
+
+def _create_branch(call: Call) -> Result:
+    create_branch(call.table(), call.get("branch"), **call.given("tag", "ignore_if_exists"))
+    return call.done()
+
+
+def _delete_branch(call: Call) -> Result:
+    for name in call.get("branch"):
+        delete_branch(call.table(), name)
+    return call.done()
+
+
+def _rename_branch(call: Call) -> Result:
+    rename_branch(call.table(), call.get("from_branch"), call.get("to_branch"))
+    return call.done()
+
+
+def _fast_forward(call: Call) -> Result:
+    fast_forward(call.table(), call.get("branch"))
+    return call.done()
+
+
+def _rollback(call: Call) -> Result:
+    """The version is the id of a snapshot, or the name of a tag."""
+    version = call.get("version")
+    goal = call.given("snapshot_id", "tag")
+    if version is not None:
+        goal = {"snapshot_id": int(version)} if version.isdecimal() else {"tag": version}
+    return _rolled_back(call, **goal)
+
+
+def _rollback_to(call: Call) -> Result:
+    """Flink gives a tag or a snapshot in the second place."""
+    goal = call.given("snapshot_id")
+    tag = call.get("tag")
+    if tag is not None:
+        goal = {"snapshot_id": tag} if isinstance(tag, int) else {"tag": tag}
+    return _rolled_back(call, **goal)
+
+
+def _rollback_to_timestamp(call: Call) -> Result:
+    return _rolled_back(call, timestamp_millis=call.get("timestamp"))
+
+
+def _rolled_back(call: Call, **goal: object) -> Result:
+    table = call.table()
+    before = table.snapshots.latest_id()
+    rollback_to(table, **goal)  # type: ignore[arg-type]
+    return Result(
+        pa.table(
+            {
+                "previous_snapshot_id": pa.array([before], pa.int64()),
+                "current_snapshot_id": pa.array([table.snapshots.latest_id()], pa.int64()),
+            }
+        )
+    )
+
+
+def _reset_consumer(call: Call) -> Result:
+    reset_consumer(call.table(), call.get("consumer_id"), call.get("next_snapshot_id"))
+    return call.done()
+
+
+def _clear_consumers(call: Call) -> Result:
+    clear_consumers(
+        call.table(),
+        including=call.get("including_consumers") or ".*",
+        excluding=call.get("excluding_consumers"),
+        **call.given("dry_run"),
+    )
+    return call.done()
+
+
+def _tag_or_id(value: object) -> object:
+    return value if isinstance(value, int) and not isinstance(value, bool) else text(value)
+
+
+PROCEDURES = (
+    Procedure("create_tag", (TABLE, _TAG, _SNAPSHOT, _RETAINED), _create_tag),
+    Procedure("replace_tag", (TABLE, _TAG, _SNAPSHOT, _RETAINED), _replace_tag),
+    Procedure(
+        "rename_tag",
+        (TABLE, _TAG, Parameter("target_tag", text, required=True, others=("target_tag_name",))),
+        _rename_tag,
+    ),
+    Procedure(
+        "delete_tag",
+        (TABLE, Parameter("tag", names, required=True, others=("tag_name", "tags")), DRY_RUN),
+        _delete_tag,
+    ),
+    Procedure("expire_tags", (TABLE, Parameter("older_than", moment), DRY_RUN), _expire_tags),
+    Procedure(
+        "create_branch",
+        (TABLE, _BRANCH, Parameter("tag", text), Parameter("ignore_if_exists", truth, others=("ignoreIfExists",))),
+        _create_branch,
+    ),
+    Procedure(
+        "delete_branch",
+        (TABLE, Parameter("branch", names, required=True, others=("branch_name", "branches"))),
+        _delete_branch,
+    ),
+    Procedure(
+        "rename_branch",
+        (TABLE, Parameter("from_branch", text, required=True), Parameter("to_branch", text, required=True)),
+        _rename_branch,
+    ),
+    Procedure("fast_forward", (TABLE, _BRANCH), _fast_forward),
+    Procedure(
+        "rollback",
+        (
+            TABLE,
+            Parameter("version", str),
+            Parameter("snapshot_id", number, others=("snapshot",)),
+            Parameter("tag", text),
+        ),
+        _rollback,
+    ),
+    Procedure("rollback_to", (TABLE, Parameter("tag", _tag_or_id), _SNAPSHOT), _rollback_to),
+    Procedure("rollback_to_timestamp", (TABLE, Parameter("timestamp", number, required=True)), _rollback_to_timestamp),
+    Procedure(
+        "reset_consumer",
+        (
+            TABLE,
+            Parameter("consumer_id", text, required=True, others=("consumerId",)),
+            Parameter("next_snapshot_id", number, others=("nextSnapshotId",)),
+        ),
+        _reset_consumer,
+    ),
+    Procedure(
+        "clear_consumers",
+        (
+            TABLE,
+            Parameter("including_consumers", text, others=("includingConsumers",)),
+            Parameter("excluding_consumers", text, others=("excludingConsumers",)),
+            DRY_RUN,
+        ),
+        _clear_consumers,
+    ),
+)

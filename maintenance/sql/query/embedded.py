@@ -1,0 +1,109 @@
+"""Queries run in this process by DuckDB, over Arrow datasets of our own reader."""
+
+from collections.abc import Mapping, Sequence
+
+import duckdb
+import pyarrow as pa
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from maintenance.errors import PaimonError, SqlError
+from maintenance.spelling import suggestion
+from maintenance.sql.query.dataset import RelationDataset
+from maintenance.sql.query.duck_types import duck_type
+from maintenance.sql.query.relations import PlannedTable, Relation, fields_of_view
+from maintenance.sql.query.resolve import Resolved
+from maintenance.types.data_type import DataField
+
+# Wider than any type of Paimon: DuckDB's sums of integers.
+_WIDE = {"HUGEINT": "BIGINT", "UHUGEINT": "BIGINT", "UBIGINT": "BIGINT", "UINTEGER": "BIGINT"}
+
+
+def run_embedded(resolved: Resolved, given: Sequence[DataField] | None = None) -> pa.Table:
+    """The rows of a query. `given`: see `run_query`."""
+    connection = duckdb.connect()
+    datasets: dict[str, RelationDataset] = {}
+    try:
+        connection.execute("SET TimeZone = 'UTC'")
+        for relation in resolved.relations.values():
+            rows = _rows(relation)
+            if isinstance(rows, RelationDataset):
+                datasets[relation.name] = rows
+            connection.register(relation.name, rows)
+        return _fetched(connection, translated(resolved), given)
+    except duckdb.Error as error:
+        for dataset in datasets.values():
+            if isinstance(dataset.failure, PaimonError):
+                raise dataset.failure from error
+        raise _explained(error, resolved) from error
+    finally:
+        connection.close()
+
+
+def translated(resolved: Resolved) -> str:
+    """The query in DuckDB's dialect. Raises: SqlError: sqlglot cannot say it."""
+    try:
+        return resolved.tree.sql("duckdb", comments=False)
+    except SqlglotError as error:
+        raise SqlError(str(error), "query", "Write it in other words.") from error
+
+
+def _rows(relation: Relation) -> "RelationDataset | pa.Table":
+    view = relation.opened()
+    if isinstance(view, PlannedTable):
+        return RelationDataset(relation, view)
+    return view.to_arrow()
+
+
+def _fetched(connection: duckdb.DuckDBPyConnection, query: str, given: Sequence[DataField] | None) -> pa.Table:
+    found = connection.sql(query)
+    if found is None:
+        return pa.table({})
+    types = [str(kind) for kind in found.types]
+    wanted = [_WIDE.get(kind, kind) for kind in types]
+    outputs = found.columns
+    if given is not None:
+        check_assignable(types, given)
+        wanted = [duck_type(field.type) for field in given]
+        outputs = [field.name for field in given]
+    if wanted != types:
+        names = [f"column_{number}" for number in range(len(types))]
+        listed = ", ".join(f"CAST({name} AS {kind})" for name, kind in zip(names, wanted, strict=True))
+        found = connection.sql(f"SELECT {listed} FROM ({query}) AS q({', '.join(names)})")
+    return found.to_arrow_table().rename_columns(outputs)
+
+
+def check_assignable(types: Sequence[str], given: Sequence[DataField]) -> None:
+    """Raises: SqlError: another number of columns, or texts where other values belong and the other way round."""
+    if len(types) != len(given):
+        names = ", ".join(field.name for field in given)
+        raise SqlError(f"{len(types)} columns are given where {len(given)} are needed", "query", f"Give {names}.")
+    for kind, field in zip(types, given, strict=True):
+        if kind != '"NULL"' and (kind == "VARCHAR") != field.type.is_string and _is_plain(kind):
+            raise SqlError(
+                f"column '{field.name}' is {field.type}, and the query gives {kind}", "query", "Cast it in the query."
+            )
+
+
+def _is_plain(kind: str) -> bool:
+    return not kind.startswith(("STRUCT", "MAP", "ENUM")) and not kind.endswith("]")
+
+
+def _explained(error: duckdb.Error, resolved: Resolved) -> SqlError:
+    """DuckDB's error at the word that it is about."""
+    first = str(error).split("\n\n")[0].split("LINE ")[0].strip()
+    message = first.split("Error: ", 1)[-1].splitlines()[0]
+    for node in resolved.tree.find_all(exp.Column, exp.Func):
+        identifier = node.this if isinstance(node, exp.Column) else node
+        name = node.name if isinstance(node, exp.Column) else node.sql_name() if hasattr(node, "sql_name") else ""
+        name = str(node.this) if isinstance(node, exp.Anonymous) else name
+        if name and f'"{name}"' in message and "start" in identifier.meta:
+            start, end = identifier.meta["start"], identifier.meta["end"]
+            found, fix = (_column_missing(name, resolved.relations)) if isinstance(node, exp.Column) else (message, "")
+            return resolved.source.error(start, end - start + 1, found, fix)
+    return SqlError(message, "query", "")
+
+
+def _column_missing(name: str, relations: Mapping[str, Relation]) -> tuple[str, str]:
+    columns = sorted({f.name for relation in relations.values() for f in fields_of_view(relation.opened())})
+    return f"column '{name}' does not exist", f"The columns are: {', '.join(columns)}.{suggestion(name, columns)}"

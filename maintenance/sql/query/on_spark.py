@@ -1,0 +1,63 @@
+"""Queries run by Spark, over DataFrames of our own reader."""
+
+import uuid
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from sqlglot import exp
+
+from maintenance.errors import SqlError
+from maintenance.spark.types import spark_type
+from maintenance.sql.query.resolve import Resolved
+from maintenance.types.data_type import DataField
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def run_on_spark(spark: "SparkSession", resolved: Resolved, given: Sequence[DataField] | None = None) -> pa.Table:
+    """The rows of a query. `given`: see `run_query`."""
+    from pyspark.errors import PySparkException
+
+    try:
+        frame = frame_of(spark, resolved)
+        rows: pa.Table = (frame if given is None else _cast(frame, given)).toArrow()
+    except PySparkException as error:
+        message = str(error).strip().splitlines()[0]
+        raise SqlError(message, "query on Spark", "") from error
+    return rows
+
+
+def _cast(frame: "DataFrame", given: Sequence[DataField]) -> "DataFrame":
+    from pyspark.sql import functions
+
+    if len(frame.columns) != len(given):
+        names = ", ".join(field.name for field in given)
+        found = f"{len(frame.columns)} columns are given where {len(given)} are needed"
+        raise SqlError(found, "query", f"Give {names}.")
+    numbered = frame.toDF(*(f"column_{number}" for number in range(len(given))))
+    return numbered.select(
+        *(
+            functions.col(f"column_{number}").cast(spark_type(field.type, f"column {field.name}")).alias(field.name)
+            for number, field in enumerate(given)
+        )
+    )
+
+
+def frame_of(spark: "SparkSession", resolved: Resolved) -> "DataFrame":
+    """The DataFrame of a query. Its tables are registered under names that nobody else has."""
+    mark = uuid.uuid4().hex
+    names = {relation.name: f"{relation.name}_{mark}" for relation in resolved.relations.values()}
+    tree = resolved.tree.copy()
+    for node in tree.find_all(exp.Table):
+        if node.name in names:
+            node.set("this", exp.to_identifier(names[node.name], quoted=True))
+    try:
+        for relation in resolved.relations.values():
+            view = relation.opened()
+            view.to_spark(spark, where=relation.condition).createOrReplaceTempView(names[relation.name])
+        return spark.sql(tree.sql("spark", comments=False))
+    finally:
+        for name in names.values():
+            spark.catalog.dropTempView(name)

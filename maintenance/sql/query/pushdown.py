@@ -1,0 +1,93 @@
+"""What a query says of single tables: conditions that skip partitions and files, and the rows needed at most.
+
+The engine that runs the query checks every condition again, so only what is surely implied by it matters here: the
+conditions in WHERE, joined by AND, of one table and literals. The side of an outer join that may be padded with nulls
+gets none.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from sqlglot import exp
+
+from maintenance.errors import PaimonError
+from maintenance.sql.query.relations import Relation, fields_of_view, own_alias, predicate_of
+
+
+def push_down(tree: exp.Expr, relations: Mapping[str, Relation]) -> None:
+    """Give each relation what the query says of it."""
+    mentioned = frozenset(node.name.lower() for node in tree.find_all(exp.Identifier))
+    starred = any(True for _ in tree.find_all(exp.Star))
+    for relation in relations.values():
+        columns = frozenset(f.name.lower() for f in fields_of_view(relation.opened()))
+        relation.mentioned = columns if starred else columns & mentioned
+    for select in tree.find_all(exp.Select):
+        _select(select, relations)
+
+
+def _select(select: exp.Select, relations: Mapping[str, Relation]) -> None:
+    source = select.args.get("from_") or select.args.get("from")
+    if source is None:
+        return
+    joins: Sequence[exp.Join] = select.args.get("joins") or ()
+    tables = _kept_tables(source.this, joins, relations)
+    where = select.args.get("where")
+    if where is not None:
+        for condition in _conjuncts(where.this):
+            _condition(condition, tables, alone=not joins)
+    elif not joins and isinstance(source.this, exp.Table) and source.this.name in relations:
+        relations[source.this.name].limit = _limit(select)
+
+
+def _kept_tables(first: exp.Expr, joins: Sequence[exp.Join], relations: Mapping[str, Relation]) -> dict[str, Relation]:
+    """The relations whose rows no join pads with nulls, by the name that their columns may have in front."""
+    nodes: list[exp.Expr] = [first]
+    for join in joins:
+        side = (join.side or "").upper()
+        if side in ("RIGHT", "FULL"):
+            nodes = [join.this] if side == "RIGHT" else []
+        elif side != "LEFT" and (join.kind or "").upper() not in ("SEMI", "ANTI"):
+            nodes.append(join.this)
+    return {
+        own_alias(node).lower(): relations[node.name]
+        for node in nodes
+        if isinstance(node, exp.Table) and node.name in relations
+    }
+
+
+def _conjuncts(node: exp.Expr) -> list[exp.Expr]:
+    node = node.unnest()
+    return (
+        [part for side in (node.left, node.right) for part in _conjuncts(side)] if isinstance(node, exp.And) else [node]
+    )
+
+
+def _condition(condition: exp.Expr, tables: Mapping[str, Relation], *, alone: bool) -> None:
+    columns = list(condition.find_all(exp.Column))
+    owners = {column.table.lower() for column in columns}
+    if len(owners) != 1 or any(True for _ in condition.find_all(exp.Query)):
+        return
+    owner = owners.pop()
+    relation = tables.get(owner) if owner else next(iter(tables.values()), None) if alone else None
+    if relation is None:
+        return
+    plain = condition.copy()
+    for column in plain.find_all(exp.Column):
+        column.set("table", None)
+    text = plain.sql("spark")
+    try:
+        predicate_of(relation.opened(), text)
+    except PaimonError:  # more than a scan understands: the engine that runs the query judges it
+        return
+    relation.where.append(text)
+
+
+def _limit(select: exp.Select) -> int | None:
+    """How many rows of its only table a query without conditions needs."""
+    limit = select.args.get("limit")
+    others = ("group", "having", "order", "distinct", "windows", "qualify", "offset", "laterals", "sample", "sort")
+    if limit is None or any(select.args.get(name) for name in others):
+        return None
+    if any(True for e in select.expressions for _ in e.find_all(exp.AggFunc, exp.Window, exp.Unnest, exp.Query)):
+        return None
+    value = limit.expression
+    return int(value.name) if isinstance(value, exp.Literal) and value.name.isdigit() else None

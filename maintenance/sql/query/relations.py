@@ -1,0 +1,62 @@
+"""The tables that a query reads: each is given a name of its own in the engine that runs the query."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from maintenance.metastore.global_tables import GlobalView
+from maintenance.predicate.sql import parse
+from maintenance.predicate.tree import Predicate
+from maintenance.table.system.audit_log import AuditLogView
+from maintenance.table.system.row_tracking import RowTrackingView
+from maintenance.table.system.view import AnyView
+from maintenance.table.table import Table
+from maintenance.types.data_type import DataField
+
+PlannedTable = Table | AuditLogView | RowTrackingView
+"""What has data for rows, read split by split; other tables have metadata."""
+
+
+@dataclass(slots=True)
+class Relation:
+    """One table of a query, read once for each place where it stands.
+
+    Attributes:
+        name: in the engine that runs the query.
+        where: conditions on its columns that the query implies, in Spark's SQL dialect.
+        limit: how many rows the query can use at most.
+        mentioned: names in the query, in lower case: every column that a filter may need is among them.
+    """
+
+    name: str
+    view: AnyView | GlobalView
+    options: dict[str, str]
+    where: list[str] = field(default_factory=list)
+    limit: int | None = None
+    mentioned: frozenset[str] = frozenset()
+
+    def opened(self) -> AnyView | GlobalView:
+        """The table with the query's options for it. Raises: OptionError, NotFoundError."""
+        return self.view.copy(self.options) if self.options else self.view
+
+    @property
+    def condition(self) -> str | None:
+        return " AND ".join(f"({part})" for part in self.where) or None
+
+
+def fields_of_view(view: AnyView | GlobalView) -> Sequence[DataField]:
+    """The columns that a read sees."""
+    return view.target()[0].schema.fields if isinstance(view, Table) else view.fields
+
+
+def predicate_of(view: AnyView | GlobalView, condition: str | None) -> Predicate | None:
+    """A condition over the columns of a view."""
+    if condition is None:
+        return None
+    return view.predicate(condition) if isinstance(view, Table) else parse(condition, fields_of_view(view))
+
+
+def own_alias(node: exp.Table) -> str:
+    """The name that columns of a table may have in front."""
+    return node.alias or node.name

@@ -1,0 +1,120 @@
+"""Resolve the names of a query: tables become relations, SQL views become subqueries."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from maintenance.errors import NotFoundError, SqlError
+from maintenance.sql.cursor import Source, statements_of
+from maintenance.sql.place import unknown
+from maintenance.sql.query.relations import Relation, own_alias
+from maintenance.sql.query.travel import options_of
+
+if TYPE_CHECKING:
+    from maintenance.sql.session import Session
+
+_DEEPEST = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A query over relations."""
+
+    tree: exp.Expr
+    relations: dict[str, Relation]
+    source: Source
+
+
+def resolve(session: "Session", tree: exp.Expr, source: Source) -> Resolved:
+    """Raises: SqlError: a table does not exist, or an option of it is wrong."""
+    relations: dict[str, Relation] = {}
+    tree = exp.Subquery(this=tree) if isinstance(tree, exp.Table) else tree
+    _tables(session, tree, source, relations, 0)
+    for column in tree.find_all(exp.Column):
+        column.set("db", None)
+        column.set("catalog", None)
+    return Resolved(tree, relations, source)
+
+
+def _tables(session: "Session", tree: exp.Expr, source: Source, relations: dict[str, Relation], depth: int) -> None:
+    for node in list(tree.find_all(exp.Table)):
+        if not isinstance(node.this, exp.Identifier) or _is_of_with(node):
+            continue
+        path = tuple(part.name for part in node.parts)
+        text = session.view_text(path)
+        if text is not None:
+            _expand(session, node, text, (source, relations, depth))
+            continue
+        relation = _relation(session, node, path, source, f"paimon_{len(relations)}")
+        relations[relation.name] = relation
+        _rename(node, relation.name)
+
+
+def _relation(session: "Session", node: exp.Table, path: tuple[str, ...], source: Source, name: str) -> Relation:
+    options = {**session.read_options(path), **options_of(node, source)}
+    first, last = node.parts[0], node.parts[-1]
+    start = first.meta.get("start")
+    try:
+        relation = Relation(name, session.view(path), options)
+        relation.opened()
+    except NotFoundError as error:
+        if start is None or "$" in node.name or options:
+            raise
+        catalog_name = session.table_name(path)
+        found, fix = error.found, error.fix
+        catalog = session.catalog_of(catalog_name.catalog)
+        if catalog_name.database in catalog.list_databases():
+            found, fix = unknown("table", catalog_name.identifier, catalog.list_tables(catalog_name.database))
+            fix = unknown("table", catalog_name.table, catalog.list_tables(catalog_name.database))[1]
+        raise source.error(start, last.meta["end"] - start + 1, found, fix) from error
+    except SqlError as error:
+        if start is None or error.line is not None:
+            raise
+        raise source.error(start, last.meta["end"] - start + 1, error.found, error.fix) from error
+    return relation
+
+
+def _rename(node: exp.Table, name: str) -> None:
+    alias = own_alias(node)
+    if not node.alias:
+        old = node.args.get("alias")
+        columns = old.args.get("columns") if old is not None else None
+        node.set("alias", exp.TableAlias(this=exp.to_identifier(alias, quoted=True), columns=columns))
+    node.set("this", exp.to_identifier(name, quoted=True))
+    node.set("db", None)
+    node.set("catalog", None)
+
+
+def _expand(session: "Session", node: exp.Table, text: str, state: tuple[Source, dict[str, Relation], int]) -> None:
+    """Put the query of a view in its place."""
+    source, relations, depth = state
+    if depth > _DEEPEST:
+        raise SqlError(f"view '{node.name}' is nested too deeply", "query", "A view may not read itself.")
+    inner = Source(text, source.dialect)
+    subquery = exp.Subquery(
+        this=statements_of(inner)[0].query(),
+        alias=exp.TableAlias(this=exp.to_identifier(own_alias(node), quoted=True)),
+    )
+    _tables(session, subquery, inner, relations, depth + 1)
+    node.replace(subquery)
+
+
+def _is_of_with(node: exp.Table) -> bool:
+    """Whether a table's name is one of the queries of a WITH around it."""
+    if node.db:
+        return False
+    inside: exp.Expr = node
+    parent = node.parent
+    while parent is not None:
+        with_ = parent.args.get("with_") or parent.args.get("with")
+        if with_ is not None:
+            for cte in with_.expressions:
+                if cte is inside and not with_.args.get("recursive"):
+                    break
+                if cte.alias == node.name:
+                    return True
+        if not isinstance(parent, exp.With):
+            inside = parent
+        parent = parent.parent
+    return False

@@ -1,0 +1,47 @@
+"""Run a query: by Spark when the session has one, else by DuckDB."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from sqlglot import exp
+
+from maintenance.sql.cursor import Cursor, Source
+from maintenance.sql.query.pushdown import push_down
+from maintenance.sql.query.resolve import Resolved, resolve
+from maintenance.sql.query.shape import shaped
+from maintenance.types.data_type import DataField
+
+if TYPE_CHECKING:
+    from maintenance.sql.session import Session
+
+
+def run_query(
+    session: "Session",
+    tree: exp.Expr,
+    cursor_or_source: Cursor | Source,
+    given: Sequence[DataField] | None = None,
+) -> pa.Table:
+    """The rows of a query.
+
+    Args: `given`: columns of a table that the rows are for, by position; they get their names and types.
+    Raises: SqlError; errors of reading the tables.
+    """
+    source = cursor_or_source.source if isinstance(cursor_or_source, Cursor) else cursor_or_source
+    resolved = prepared(session, tree, source)
+    # Both engines take long to import, and only one is needed.
+    if session.spark is None:
+        from maintenance.sql.query.embedded import run_embedded
+
+        return run_embedded(resolved, given)
+    from maintenance.sql.query.on_spark import run_on_spark
+
+    return run_on_spark(session.spark, resolved, given)
+
+
+def prepared(session: "Session", tree: exp.Expr, source: Source) -> Resolved:
+    """The query over relations that know what is asked of them."""
+    resolved = resolve(session, tree.copy(), source)
+    shaped(resolved)
+    push_down(resolved.tree, resolved.relations)
+    return resolved

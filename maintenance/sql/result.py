@@ -1,0 +1,26 @@
+"""What a statement returns."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+
+def _nothing() -> pa.Table:
+    return pa.table({})
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The rows of a statement. A statement that returns none has a table without columns."""
+
+    rows: pa.Table = field(default_factory=_nothing)
+
+    def to_arrow(self) -> pa.Table:
+        return self.rows
+
+    @classmethod
+    def of_texts(cls, names: Sequence[str], rows: Sequence[Sequence[str | None]]) -> "Result":
+        """Rows of texts under these column names."""
+        columns = [pa.array([row[i] for row in rows], pa.string()) for i in range(len(names))]
+        return cls(pa.Table.from_arrays(columns, names=list(names)))

@@ -1,0 +1,158 @@
+"""A session: where names are looked for, and what is set."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from maintenance.catalog import Catalog, open_catalog
+from maintenance.errors import OptionError, PaimonError, SqlError
+from maintenance.metastore.global_tables import SYS, GlobalView
+from maintenance.sql.cursor import Cursor, Source, statements_of
+from maintenance.sql.dialects import Flink, PaimonSpark
+from maintenance.sql.names import TableName
+from maintenance.sql.place import error_of, unknown
+from maintenance.sql.result import Result
+from maintenance.sql.settings import table_settings
+from maintenance.sql.statements.grammar import parse
+from maintenance.table.system.view import AnyView
+from maintenance.table.table import Table
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+DEFAULT_CATALOG, DEFAULT_DATABASE = "paimon", "default"
+_DIALECTS: Mapping[str, type[Flink | PaimonSpark]] = {"flink": Flink, "spark": PaimonSpark}
+
+
+@dataclass
+class Session:
+    """Runs statements one after the other; not for several threads.
+
+    Args:
+        catalog: Paimon's catalog options, or an open catalog. It is called `paimon`, and the session starts in its
+            database `default`, which is made if it is not there.
+        spark: runs queries, and the operations that use it; None = this process does.
+        dialect: ``flink`` or ``spark``.
+    """
+
+    catalog: Mapping[str, str] | Catalog
+    spark: "SparkSession | None" = None
+    dialect: Literal["flink", "spark"] = "flink"
+    catalogs: dict[str, Catalog] = field(init=False, default_factory=dict, repr=False)
+    settings: dict[str, str] = field(init=False, default_factory=dict, repr=False)
+    views: dict[TableName, str] = field(init=False, default_factory=dict, repr=False)
+    current_catalog: str = field(init=False, default=DEFAULT_CATALOG)
+    current_database: str = field(init=False, default=DEFAULT_DATABASE)
+
+    def __post_init__(self) -> None:
+        if self.dialect not in _DIALECTS:
+            raise OptionError(f"dialect '{self.dialect}' is not known", "session", "Use 'flink' or 'spark'.")
+        opened = open_catalog(self.catalog) if isinstance(self.catalog, Mapping) else self.catalog
+        self.add_catalog(DEFAULT_CATALOG, opened)
+
+    # Running
+
+    def sql(self, text: str) -> Result:
+        """Run one statement; a semicolon may close it. Raises: SqlError."""
+        source = self._source(text)
+        cursors = statements_of(source)
+        if not cursors:
+            raise source.error(0, 1, "there is no statement", "Write one.")
+        if len(cursors) > 1:
+            raise cursors[1].error(
+                "there is a second statement", "Use execute for a script.", token=cursors[1].words[0]
+            )
+        return self._run(cursors[0])
+
+    def execute(self, script: str) -> Iterator[Result]:
+        """Run the statements of a script, and yield the result of each. Raises: SqlError, at the first that fails."""
+        for cursor in statements_of(self._source(script)):
+            yield self._run(cursor)
+
+    def _source(self, text: str) -> Source:
+        return Source(text, _DIALECTS[self.dialect])
+
+    def _run(self, cursor: Cursor) -> Result:
+        try:
+            return parse(cursor).run(self)
+        except SqlError:
+            raise
+        except PaimonError as error:
+            raise error_of(error) from error
+
+    # Settings
+
+    def read_options(self, path: tuple[str, ...]) -> dict[str, str]:
+        """The dynamic options that are set for a table: Flink's `paimon.catalog.database.table.key`, where `*` stands
+        for any name, and Spark's `spark.paimon.[catalog.database.table.]key`. The narrower one wins."""
+        return table_settings(self.settings, self.table_name(path))
+
+    # Names
+
+    def use(self, catalog: str, database: str | None) -> None:
+        """Go to a database; None = the catalog's default. Raises: SqlError: it does not exist."""
+        opened = self.catalog_of(catalog)
+        known = opened.list_databases()
+        if database is not None and database not in (*known, SYS):
+            found, fix = unknown("database", database, known)
+            raise SqlError(found, f"catalog {catalog}", fix)
+        self.current_catalog, self.current_database = catalog, database or DEFAULT_DATABASE
+
+    def view_text(self, path: tuple[str, ...]) -> str | None:
+        """The query of a view, None if no view has this name."""
+        name = self.table_name(path)
+        return self.views.get(name)
+
+    def view_names(self, catalog: str, database: str) -> list[str]:
+        """The views of a database, sorted."""
+        return sorted(name.table for name in self.views if (name.catalog, name.database) == (catalog, database))
+
+    def add_catalog(self, name: str, catalog: Catalog) -> None:
+        """Make a catalog known, with its database `default`."""
+        if DEFAULT_DATABASE not in catalog.list_databases():
+            catalog.create_database(DEFAULT_DATABASE, ignore_if_exists=True)
+        self.catalogs[name] = catalog
+
+    def catalog_of(self, name: str) -> Catalog:
+        """Raises: SqlError: there is no such catalog."""
+        if name not in self.catalogs:
+            found, fix = unknown("catalog", name, self.catalogs)
+            raise SqlError(found, "session", fix)
+        return self.catalogs[name]
+
+    def current(self) -> Catalog:
+        return self.catalogs[self.current_catalog]
+
+    def database_name(self, path: tuple[str, ...]) -> tuple[str, str]:
+        """Catalog and database of a path. Raises: SqlError."""
+        if len(path) > 2:
+            raise SqlError(f"'{'.'.join(path)}' is not the name of a database", "session", "Write catalog.database.")
+        catalog, database = path if len(path) == 2 else (self.current_catalog, path[0])
+        self.catalog_of(catalog)
+        return catalog, database
+
+    def table_name(self, path: tuple[str, ...]) -> TableName:
+        """The full name of a path. Raises: SqlError."""
+        if len(path) > 3:
+            raise SqlError(f"'{'.'.join(path)}' is not the name of a table", "session", "Write catalog.database.table.")
+        here = (self.current_catalog, self.current_database)
+        catalog, database, table = (*here[: 3 - len(path)], *path)
+        self.catalog_of(catalog)
+        return TableName(catalog, database, table)
+
+    def view(self, path: tuple[str, ...]) -> AnyView | GlobalView:
+        """What is read under a name: a table or a system table. Raises: NotFoundError, SqlError."""
+        name = self.table_name(path)
+        return self.catalog_of(name.catalog).get_table(name.identifier)
+
+    def table_exists(self, path: tuple[str, ...]) -> bool:
+        name = self.table_name(path)
+        catalog = self.catalog_of(name.catalog)
+        return name.database in catalog.list_databases() and name.table in catalog.list_tables(name.database)
+
+    def table(self, path: tuple[str, ...]) -> Table:
+        """A table that can be changed. Raises: NotFoundError; SqlError: it is a system table."""
+        found = self.view(path)
+        if not isinstance(found, Table):
+            raise SqlError(f"'{'.'.join(path)}' is a system table", "session", "Name the table itself.")
+        return found

@@ -1,0 +1,201 @@
+"""ALTER TABLE in Flink's and Spark's words: each change that `SchemaChange` has, and partitions."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from maintenance.catalog import (
+    AddColumn,
+    DropColumn,
+    DropPrimaryKey,
+    RemoveOption,
+    RenameColumn,
+    SchemaChange,
+    SetOption,
+    UpdateColumnComment,
+    UpdateColumnDefaultValue,
+    UpdateColumnNullability,
+    UpdateColumnPosition,
+    UpdateColumnType,
+    UpdateComment,
+)
+from maintenance.operations import drop_partitions
+from maintenance.sql.cursor import Cursor
+from maintenance.sql.result import Result
+from maintenance.sql.statements.columns import Column, default_text, read_column, read_position, read_type
+from maintenance.sql.statements.drops import read_spec
+from maintenance.sql.statements.statement import Parse, Statement
+
+if TYPE_CHECKING:
+    from maintenance.sql.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class AlterTable:
+    """Apply changes as one new schema."""
+
+    path: tuple[str, ...]
+    changes: tuple[SchemaChange, ...]
+    if_exists: bool = False
+
+    def run(self, session: "Session") -> Result:
+        if self.if_exists and not session.table_exists(self.path):
+            return Result()
+        session.table(self.path)
+        name = session.table_name(self.path)
+        session.catalog_of(name.catalog).alter_table(name.identifier, self.changes)
+        return Result()
+
+
+@dataclass(frozen=True, slots=True)
+class DropPartitions:
+    path: tuple[str, ...]
+    specs: tuple[Mapping[str, str], ...]
+    if_exists: bool
+
+    def run(self, session: "Session") -> Result:
+        drop_partitions(session.table(self.path), self.specs, ignore_if_not_exists=self.if_exists)
+        return Result()
+
+
+def _alter(cursor: Cursor) -> Statement:
+    if_exists = cursor.if_exists()
+    path = cursor.path("the name of a table")
+    if cursor.peek("DROP", "PARTITION") or cursor.peek("DROP", "IF", "EXISTS", "PARTITION"):
+        return _drop_partitions(cursor, path)
+    return AlterTable(path, tuple(_changes(cursor)), if_exists)
+
+
+def _changes(cursor: Cursor) -> list[SchemaChange]:
+    if cursor.take("SET"):
+        cursor.take("TBLPROPERTIES")
+        return _set(cursor)
+    if cursor.take("RESET"):
+        return [RemoveOption(key) for key in cursor.option_keys()]
+    if cursor.take("UNSET", "TBLPROPERTIES"):
+        cursor.if_exists()
+        return [UpdateComment(None) if key == "comment" else RemoveOption(key) for key in cursor.option_keys()]
+    if cursor.take("ADD"):
+        cursor.take_one_of("COLUMNS", "COLUMN")
+        return _add(cursor)
+    if cursor.take("MODIFY"):
+        return _modify(cursor)
+    if cursor.take("DROP"):
+        return _drop(cursor)
+    if cursor.take("RENAME"):
+        return [_rename(cursor)]
+    if cursor.take_one_of("ALTER", "CHANGE"):
+        cursor.take("COLUMN")
+        return _alter_column(cursor)
+    raise cursor.unexpected("SET", "RESET", "ADD", "MODIFY", "DROP", "RENAME", "ALTER COLUMN")
+
+
+def _set(cursor: Cursor) -> list[SchemaChange]:
+    options = cursor.options()
+    comment = [UpdateComment(options.pop("comment"))] if cursor.is_spark and "comment" in options else []
+    return [*comment, *(SetOption(key, value) for key, value in options.items())]
+
+
+def _list(cursor: Cursor) -> list[tuple[tuple[str, ...], Column, UpdateColumnPosition | None]]:
+    """Columns, in brackets or one alone, each with where it goes."""
+    bracket = cursor.take("(")
+    found = []
+    while True:
+        start = cursor.index
+        path = cursor.path("the name of a column")
+        if len(path) == 1:
+            cursor.index = start
+            column = read_column(cursor)
+        else:
+            column = read_type(cursor, path[-1])
+        position = read_position(cursor)
+        found.append((path, column, None if position is None else UpdateColumnPosition(column.name, position)))
+        if not bracket or not cursor.take(","):
+            break
+        if cursor.peek(")"):
+            break
+    if bracket:
+        cursor.expect(")")
+    return found
+
+
+def _add(cursor: Cursor) -> list[SchemaChange]:
+    return [
+        AddColumn(
+            path if len(path) > 1 else column.name,
+            column.type,
+            column.comment,
+            None if moved is None else moved.position,
+            column.default,
+        )
+        for path, column, moved in _list(cursor)
+    ]
+
+
+def _modify(cursor: Cursor) -> list[SchemaChange]:
+    changes: list[SchemaChange] = []
+    for path, column, moved in _list(cursor):
+        changes.append(UpdateColumnType(path, column.type))
+        if column.comment is not None:
+            changes.append(UpdateColumnComment(path, column.comment))
+        if column.default is not None:
+            changes.append(UpdateColumnDefaultValue(path, column.default))
+        if moved is not None:
+            changes.append(moved)
+    return changes
+
+
+def _drop(cursor: Cursor) -> list[SchemaChange]:
+    if cursor.take("PRIMARY", "KEY"):
+        return [DropPrimaryKey()]
+    cursor.take_one_of("COLUMNS", "COLUMN")
+    cursor.if_exists()
+    if not cursor.take("("):
+        return [DropColumn(cursor.path("the name of a column"))]
+    found: list[SchemaChange] = [DropColumn(cursor.path("the name of a column"))]
+    while cursor.take(","):
+        found.append(DropColumn(cursor.path("the name of a column")))
+    cursor.expect(")")
+    return found
+
+
+def _rename(cursor: Cursor) -> SchemaChange:
+    cursor.take("COLUMN")
+    old = cursor.path("the name of a column")
+    cursor.expect("TO")
+    return RenameColumn(old, cursor.name("the new name"))
+
+
+def _alter_column(cursor: Cursor) -> list[SchemaChange]:
+    """Spark's ALTER COLUMN."""
+    path = cursor.path("the name of a column")
+    if cursor.take("TYPE"):
+        return [UpdateColumnType(path, cursor.data_type(), keep_nullability=True)]
+    if cursor.take("COMMENT"):
+        return [UpdateColumnComment(path, cursor.string())]
+    if cursor.take("SET", "NOT", "NULL"):
+        return [UpdateColumnNullability(path, False)]
+    if cursor.take("DROP", "NOT", "NULL"):
+        return [UpdateColumnNullability(path, True)]
+    if cursor.take("SET", "DEFAULT"):
+        return [UpdateColumnDefaultValue(path, default_text(cursor))]
+    if cursor.take("DROP", "DEFAULT"):
+        return [UpdateColumnDefaultValue(path, None)]
+    position = read_position(cursor)
+    if position is None:
+        raise cursor.unexpected("TYPE", "COMMENT", "SET", "DROP", "FIRST", "AFTER")
+    return [UpdateColumnPosition(path[0], position)]
+
+
+def _drop_partitions(cursor: Cursor, path: tuple[str, ...]) -> DropPartitions:
+    cursor.expect("DROP")
+    if_exists = cursor.if_exists()
+    specs = []
+    while True:
+        cursor.expect("PARTITION")
+        specs.append(read_spec(cursor))
+        if not cursor.take(","):
+            return DropPartitions(path, tuple(specs), if_exists)
+
+
+STATEMENTS: Mapping[tuple[str, ...], Parse] = {("ALTER", "TABLE"): _alter}

@@ -1,0 +1,118 @@
+"""CALL of procedures, with arguments by position or by name."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+from sqlglot.tokens import Token
+
+from maintenance.sql.cursor import Cursor
+from maintenance.sql.place import unknown
+from maintenance.sql.result import Result
+from maintenance.sql.statements.statement import Parse
+
+if TYPE_CHECKING:
+    from maintenance.sql.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """`name` None: by position. `token`: where it starts."""
+
+    name: str | None
+    value: Any
+    token: Token
+
+
+@dataclass(frozen=True, slots=True)
+class CallProcedure:
+    path: tuple[str, ...]
+    arguments: tuple[Argument, ...]
+    cursor: Cursor
+
+    def run(self, session: "Session") -> Result:
+        # The operations take long to import, and most statements need none of them.
+        from maintenance.sql.procedures.procedure import Call
+        from maintenance.sql.procedures.registry import PROCEDURES
+
+        name = self.path[-1].lower()
+        token = next(token for token in self.cursor.words if token.text == self.path[-1])
+        if len(self.path) < 2 or self.path[-2].lower() != "sys" or name not in PROCEDURES:
+            raise self.cursor.error(*unknown("procedure", ".".join(self.path), [f"sys.{p}" for p in PROCEDURES]),
+                                    token=token)  # fmt: skip
+        procedure = PROCEDURES[name]
+        ordered = procedure.ordered(session.dialect)
+        known = {spelt.lower(): p for p in ordered for spelt in (p.name, *p.others)}
+        values: dict[str, Any] = {}
+        for number, argument in enumerate(self.arguments):
+            if argument.name is None and number >= len(ordered):
+                raise self.cursor.error(
+                    f"sys.{name} takes {len(ordered)} arguments",
+                    f"They are: {', '.join(p.name for p in ordered)}.",
+                    token=argument.token,
+                )
+            if argument.name is not None and argument.name.lower() not in known:
+                raise self.cursor.error(
+                    *unknown("argument", argument.name, [p.name for p in ordered]), token=argument.token
+                )
+            parameter = ordered[number] if argument.name is None else known[argument.name.lower()]
+            if parameter.name in values:
+                raise self.cursor.error(f"argument '{parameter.name}' is given twice", token=argument.token)
+            if argument.value not in (None, ""):
+                values[parameter.name] = procedure.read(parameter, argument.value)
+        for parameter in ordered:
+            if parameter.required and parameter.name not in values:
+                raise self.cursor.error(f"argument '{parameter.name}' of sys.{name} is missing", token=token)
+        return procedure.run(Call(session, values))
+
+
+def _call(cursor: Cursor) -> CallProcedure:
+    path = cursor.path("the name of a procedure")
+    cursor.expect("(")
+    arguments: list[Argument] = []
+    while not cursor.take(")"):
+        token = cursor.token
+        if token is None:
+            raise cursor.unexpected(")")
+        name = None
+        if cursor.peek("=>", ahead=1):
+            name = cursor.name("the name of an argument")
+            cursor.expect("=>")
+        arguments.append(Argument(name, _value(cursor.expression(",", ")"), cursor, token), token))
+        if not cursor.take(","):
+            cursor.expect(")")
+            break
+    return CallProcedure(path, tuple(arguments), cursor)
+
+
+def _value(node: exp.Expr, cursor: Cursor, token: Token) -> Any:
+    """The value of a literal, cast, array or map."""
+    node = node.unnest()
+    match node:
+        case exp.Cast():
+            return _value(node.this, cursor, token)
+        case exp.Null():
+            return None
+        case exp.Boolean():
+            return bool(node.this)
+        case exp.Literal() if node.is_string:
+            return str(node.this)
+        case exp.Literal() if str(node.this).isdecimal():
+            return int(node.this)
+        case exp.Literal():
+            return float(node.this)
+        case exp.Neg():
+            return -_value(node.this, cursor, token)
+        case exp.Array():
+            return [_value(part, cursor, token) for part in node.expressions]
+        case exp.VarMap() | exp.Map():
+            keys, values = node.args["keys"].expressions, node.args["values"].expressions
+            return {
+                str(_value(key, cursor, token)): _value(value, cursor, token)
+                for key, value in zip(keys, values, strict=True)
+            }
+    raise cursor.error("an argument has to be a literal", "Write a text, number, TRUE, FALSE or NULL.", token=token)
+
+
+STATEMENTS: Mapping[tuple[str, ...], Parse] = {("CALL",): _call}

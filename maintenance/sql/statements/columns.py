@@ -1,0 +1,80 @@
+"""Columns as CREATE TABLE and ALTER TABLE write them."""
+
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from maintenance.metastore.schema_change import FIRST, Position, after
+from maintenance.sql.cursor import Cursor
+from maintenance.types.data_type import DataField, DataType
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column as it is written. `is_key`: it is the primary key by itself."""
+
+    name: str
+    type: DataType
+    comment: str | None = None
+    default: str | None = None
+    is_key: bool = False
+
+    def field(self) -> DataField:
+        return DataField(0, self.name, self.type, self.comment, self.default)
+
+
+def read_column(cursor: Cursor) -> Column:
+    """``name type [NOT NULL] [PRIMARY KEY NOT ENFORCED] [DEFAULT value] [COMMENT 'text']``. Raises: SqlError."""
+    name = cursor.name("the name of a column")
+    if cursor.take("AS"):
+        raise cursor.error(
+            f"column '{name}' is computed, and Paimon stores columns only", "Compute it in a query or a view."
+        )
+    return read_type(cursor, name)
+
+
+def read_type(cursor: Cursor, name: str) -> Column:
+    """What follows the name of a column."""
+    column = Column(name, cursor.data_type())
+    while True:
+        if cursor.take("NOT", "NULL"):
+            column = replace(column, type=column.type.as_nullable(False))
+        elif cursor.take("PRIMARY", "KEY"):
+            not_enforced(cursor)
+            column = replace(column, is_key=True)
+        elif cursor.take("COMMENT"):
+            column = replace(column, comment=cursor.string())
+        elif cursor.take("DEFAULT"):
+            column = replace(column, default=default_text(cursor))
+        elif cursor.take("METADATA"):
+            raise cursor.error(f"column '{name}' is a metadata column, which Paimon has not", "Leave it out.")
+        elif not cursor.take("NULL"):
+            return column
+
+
+def not_enforced(cursor: Cursor) -> None:
+    """Paimon keeps keys unique when it merges; the words may be left out."""
+    if not cursor.take("NOT", "ENFORCED"):
+        cursor.take("ENFORCED")
+
+
+def default_text(cursor: Cursor) -> str | None:
+    """The text that writers put in place of null: of a literal its value."""
+    node = cursor.expression(",", ")", "COMMENT", "NOT", "FIRST", "AFTER", "PRIMARY")
+    literal = node.this if isinstance(node, exp.Cast) else node
+    if isinstance(literal, exp.Null):
+        return None
+    if isinstance(literal, exp.Neg) and isinstance(literal.this, exp.Literal):
+        return f"-{literal.this.name}"
+    if isinstance(literal, exp.Boolean):
+        return str(literal.this).lower()
+    if not isinstance(literal, exp.Literal):
+        raise cursor.error(f"the default '{node.sql(cursor.source.dialect)}' is not a literal", "Write a literal.")
+    return literal.name
+
+
+def read_position(cursor: Cursor) -> Position | None:
+    """``FIRST`` or ``AFTER column``, if it comes next."""
+    if cursor.take("FIRST"):
+        return FIRST
+    return after(cursor.name("the name of a column")) if cursor.take("AFTER") else None

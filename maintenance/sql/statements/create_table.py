@@ -1,0 +1,183 @@
+"""CREATE TABLE, with columns, LIKE another table, or AS a query."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from maintenance.catalog import Schema
+from maintenance.errors import SqlError
+from maintenance.sql.cursor import Cursor
+from maintenance.sql.query.run import run_query
+from maintenance.sql.result import Result
+from maintenance.sql.statements.columns import Column, not_enforced, read_column, read_type
+from maintenance.sql.statements.statement import Parse
+from maintenance.table.table import Table
+from maintenance.types.arrow import data_type_of_arrow
+from maintenance.types.data_type import DataField
+
+if TYPE_CHECKING:
+    from maintenance.sql.session import Session
+
+
+@dataclass(slots=True)
+class _Definition:
+    """What has been read of a statement."""
+
+    columns: list[Column] = field(default_factory=list)
+    primary_key: tuple[str, ...] = ()
+    partition_keys: tuple[str, ...] = ()
+    options: dict[str, str] = field(default_factory=dict)
+    comment: str | None = None
+    like: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTable:
+    """`query`: its rows are the first of the table, None = the table is empty. `replaces`: CREATE OR REPLACE."""
+
+    path: tuple[str, ...]
+    definition: _Definition
+    if_not_exists: bool
+    query: exp.Expr | None
+    cursor: Cursor
+    replaces: bool = False
+
+    def run(self, session: "Session") -> Result:
+        name = session.table_name(self.path)
+        catalog = session.catalog_of(name.catalog)
+        exists = name.database in catalog.list_databases() and name.table in catalog.list_tables(name.database)
+        if exists and self.if_not_exists:
+            return Result()
+        rows = None if self.query is None else run_query(session, self.query, self.cursor)
+        fields = [column.field() for column in self.definition.columns]
+        if rows is not None and not fields:
+            fields = [DataField(0, f.name, data_type_of_arrow(f.type)) for f in rows.schema]
+        schema = self._schema(session, fields)
+        location = schema.options.get("path")
+        if exists and self.replaces:
+            catalog.drop_table(name.identifier)
+        plain = {key: value for key, value in schema.options.items() if key not in ("path", "connector")}
+        catalog.create_table(name.identifier, replace(schema, options=plain), self.if_not_exists)
+        table = session.table(self.path)
+        if location is not None and not _same_place(location, table):
+            catalog.drop_table(name.identifier)
+            raise SqlError(
+                f"'path' = '{location}' is not where the catalog keeps the table",
+                f"table {name.identifier}",
+                f"Leave 'path' out, or give {table.location}.",
+            )
+        if rows is not None and rows.num_rows:
+            table.write_arrow(rows.rename_columns([f.name for f in table.schema.fields]))  # type: ignore[attr-defined]
+        return Result()
+
+    def _schema(self, session: "Session", fields: list[DataField]) -> Schema:
+        """The schema to create; that of LIKE's table comes first."""
+        made = self.definition
+        keys = made.primary_key or tuple(column.name for column in made.columns if column.is_key)
+        if made.like is None:
+            return Schema(fields, keys, made.partition_keys, made.options, made.comment)
+        like = session.table(made.like).schema
+        return Schema(
+            [*like.fields, *fields],
+            keys or like.primary_keys,
+            made.partition_keys or like.partition_keys,
+            {**like.options, **made.options},
+            made.comment or like.comment,
+        )
+
+
+def _same_place(location: str, table: Table) -> bool:
+    def plain(path: str) -> str:
+        return path.removeprefix("file:").rstrip("/").replace("//", "/")
+
+    return plain(location) == plain(table.location)
+
+
+def _create(cursor: Cursor, *, replaces: bool = False) -> CreateTable:
+    if_not_exists = cursor.if_not_exists()
+    path = cursor.path("the name of a table")
+    definition = _Definition()
+    if cursor.peek("("):
+        _elements(cursor, definition)
+    query = _clauses(cursor, definition)
+    if not definition.columns and query is None and definition.like is None and "type" not in definition.options:
+        raise cursor.error("the table has no columns", "Write them in brackets behind its name.")
+    return CreateTable(path, definition, if_not_exists, query, cursor, replaces)
+
+
+def _elements(cursor: Cursor, definition: _Definition) -> None:
+    """Columns and keys between brackets; a comma may follow the last one."""
+    cursor.expect("(")
+    while not cursor.take(")"):
+        if cursor.take("CONSTRAINT"):
+            cursor.name("the name of a constraint")
+            if not cursor.peek("PRIMARY"):
+                raise cursor.unexpected("PRIMARY")
+        if cursor.take("PRIMARY", "KEY"):
+            definition.primary_key = cursor.names()
+            not_enforced(cursor)
+        elif cursor.peek("WATERMARK", "FOR"):
+            raise cursor.error(
+                "watermarks of tables are not supported",
+                "Leave WATERMARK FOR out: batch reads need none, and writers may commit watermarks.",
+                token=cursor.token,
+            )
+        else:
+            definition.columns.append(read_column(cursor))
+        if not cursor.take(","):
+            cursor.expect(")")
+            return
+
+
+def _clauses(cursor: Cursor, definition: _Definition) -> exp.Expr | None:
+    """What follows the columns. Returns: the query of AS, if there is one."""
+    while not cursor.at_end():
+        if cursor.take("AS"):
+            return cursor.query()
+        if cursor.peek("SELECT") or cursor.peek("("):
+            return cursor.query()
+        _clause(cursor, definition)
+    return None
+
+
+def _clause(cursor: Cursor, definition: _Definition) -> None:
+    if cursor.take("COMMENT"):
+        definition.comment = cursor.string()
+    elif cursor.take("PARTITIONED", "BY"):
+        _partitions(cursor, definition)
+    elif cursor.take_one_of("WITH", "TBLPROPERTIES", "OPTIONS"):
+        definition.options |= cursor.options()
+    elif cursor.take("USING"):
+        kind = cursor.name()
+        if kind.lower() != "paimon":
+            definition.options |= {"type": "format-table", "file.format": kind.lower()}
+    elif cursor.take("LOCATION"):
+        definition.options["path"] = cursor.string()
+    elif cursor.take("LIKE"):
+        definition.like = cursor.path("the name of a table")
+        if cursor.peek("("):
+            raise cursor.error("options of LIKE are not supported", "Leave the brackets out: all is taken over.")
+    else:
+        raise cursor.unexpected("COMMENT", "PARTITIONED BY", "WITH", "LIKE", "AS")
+
+
+def _partitions(cursor: Cursor, definition: _Definition) -> None:
+    """Columns, or definitions of further ones behind the others."""
+    cursor.expect("(")
+    keys: list[str] = []
+    while not cursor.take(")"):
+        keys.append(cursor.name("the name of a column"))
+        if not cursor.peek(",") and not cursor.peek(")"):
+            definition.columns.append(read_type(cursor, keys[-1]))
+        if not cursor.take(","):
+            cursor.expect(")")
+            break
+    definition.partition_keys = tuple(keys)
+
+
+STATEMENTS: Mapping[tuple[str, ...], Parse] = {
+    ("CREATE", "TABLE"): _create,
+    ("CREATE", "OR", "REPLACE", "TABLE"): lambda cursor: _create(cursor, replaces=True),
+}

@@ -1,0 +1,149 @@
+"""DESCRIBE and SHOW CREATE TABLE."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from maintenance.sql.cursor import Cursor
+from maintenance.sql.query.relations import fields_of_view
+from maintenance.sql.result import Result
+from maintenance.sql.statements.statement import Parse
+from maintenance.table.table import Table
+from maintenance.types.data_type import DataField, DataType
+
+if TYPE_CHECKING:
+    from maintenance.sql.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Describe:
+    """The columns of a table, as the dialect's engine shows them."""
+
+    path: tuple[str, ...]
+    is_spark: bool
+
+    def run(self, session: "Session") -> Result:
+        view = session.view(self.path)
+        fields = fields_of_view(view)
+        keys = view.schema.primary_keys if isinstance(view, Table) else ()
+        if self.is_spark:
+            rows = [(f.name, spark_text(f.type), f.description) for f in fields]
+            return Result.of_texts(("col_name", "data_type", "comment"), rows)
+        key = f"PRI({', '.join(keys)})"
+        return Result(
+            pa.table(
+                {
+                    "name": [f.name for f in fields],
+                    "type": [str(f.type.as_nullable()) for f in fields],
+                    "null": [f.type.nullable for f in fields],
+                    "key": pa.array([key if f.name in keys else None for f in fields], pa.string()),
+                    "extras": pa.array([None] * len(fields), pa.string()),
+                    "watermark": pa.array([None] * len(fields), pa.string()),
+                    "comment": pa.array([f.description for f in fields], pa.string()),
+                }
+            )
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ShowCreateTable:
+    """A statement that creates the same table."""
+
+    path: tuple[str, ...]
+    is_spark: bool
+
+    def run(self, session: "Session") -> Result:
+        table = session.table(self.path)
+        name = session.table_name(self.path)
+        parts = (name.catalog, name.database, name.table)
+        text = (_spark_statement if self.is_spark else _flink_statement)(table, ".".join(map(quoted, parts)))
+        return Result.of_texts(("createtab_stmt" if self.is_spark else "result",), [(text,)])
+
+
+def quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _text(text: str, *, is_spark: bool) -> str:
+    return "'" + (text.replace("\\", "\\\\").replace("'", "\\'") if is_spark else text.replace("'", "''")) + "'"
+
+
+def _flink_statement(table: Table, name: str) -> str:
+    schema = table.schema
+    lines = [_column(f, str(f.type), is_spark=False) for f in schema.fields]
+    if schema.primary_keys:
+        lines.append(f"PRIMARY KEY ({', '.join(map(quoted, schema.primary_keys))}) NOT ENFORCED")
+    clauses = [f"CREATE TABLE {name} (", "  " + ",\n  ".join(lines), ")"]
+    if schema.comment:
+        clauses.append(f"COMMENT {_text(schema.comment, is_spark=False)}")
+    clauses += _partitions(schema.partition_keys)
+    if schema.options:
+        clauses.append(f"WITH (\n{_options(schema.options, is_spark=False)}\n)")
+    return "\n".join(clauses)
+
+
+def _spark_statement(table: Table, name: str) -> str:
+    schema = table.schema
+    lines = [_column(f, spark_text(f.type), is_spark=True) for f in schema.fields]
+    clauses = [f"CREATE TABLE {name} (", "  " + ",\n  ".join(lines), ")", "USING paimon"]
+    clauses += _partitions(schema.partition_keys)
+    if schema.comment:
+        clauses.append(f"COMMENT {_text(schema.comment, is_spark=True)}")
+    options = dict(schema.options)
+    if schema.primary_keys:
+        options["primary-key"] = ",".join(schema.primary_keys)
+    if options:
+        clauses.append(f"TBLPROPERTIES (\n{_options(options, is_spark=True)}\n)")
+    return "\n".join(clauses)
+
+
+def _column(field: DataField, type_text: str, *, is_spark: bool) -> str:
+    nullable = " NOT NULL" if is_spark and not field.type.nullable else ""
+    default = "" if field.default_value is None else f" DEFAULT {_text(field.default_value, is_spark=is_spark)}"
+    comment = "" if field.description is None else f" COMMENT {_text(field.description, is_spark=is_spark)}"
+    return f"{quoted(field.name)} {type_text}{nullable}{default}{comment}"
+
+
+def _partitions(keys: Sequence[str]) -> list[str]:
+    return [f"PARTITIONED BY ({', '.join(map(quoted, keys))})"] if keys else []
+
+
+def _options(options: Mapping[str, str], *, is_spark: bool) -> str:
+    return ",\n".join(
+        f"  {_text(key, is_spark=is_spark)} = {_text(value, is_spark=is_spark)}" for key, value in options.items()
+    )
+
+
+def spark_text(data_type: DataType) -> str:
+    """A type in Spark's words. Types that Spark has not, such as TIME, stay in Paimon's."""
+    match data_type.root:
+        case "ARRAY" if data_type.element is not None:
+            return f"ARRAY<{spark_text(data_type.element)}>"
+        case "MAP" if data_type.key is not None and data_type.value is not None:
+            return f"MAP<{spark_text(data_type.key)}, {spark_text(data_type.value)}>"
+        case "ROW":
+            return "STRUCT<" + ", ".join(f"{quoted(f.name)}: {spark_text(f.type)}" for f in data_type.fields) + ">"
+        case "TIMESTAMP":
+            return "TIMESTAMP_NTZ"
+        case "TIMESTAMP_LTZ":
+            return "TIMESTAMP"
+        case "VARBINARY" | "BINARY":
+            return "BINARY"
+    return str(data_type.as_nullable())
+
+
+def _describe(cursor: Cursor) -> Describe:
+    cursor.take("TABLE")
+    cursor.take_one_of("EXTENDED", "FORMATTED")
+    return Describe(cursor.path("the name of a table"), cursor.is_spark)
+
+
+STATEMENTS: Mapping[tuple[str, ...], Parse] = {
+    ("DESCRIBE",): _describe,
+    ("DESC",): _describe,
+    ("SHOW", "CREATE", "TABLE"): lambda c: ShowCreateTable(c.path("the name of a table"), c.is_spark),
+    ("SHOW", "COLUMNS", "FROM"): _describe,
+    ("SHOW", "COLUMNS", "IN"): _describe,
+}

@@ -1,0 +1,82 @@
+"""DROP TABLE and TRUNCATE TABLE."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from maintenance.catalog import CatalogTable
+from maintenance.errors import SqlError
+from maintenance.sql.cursor import Cursor
+from maintenance.sql.place import unknown
+from maintenance.sql.result import Result
+from maintenance.sql.statements.inserts import partition_value
+from maintenance.sql.statements.statement import Parse
+
+if TYPE_CHECKING:
+    from maintenance.sql.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class DropTable:
+    path: tuple[str, ...]
+    if_exists: bool
+    cursor: Cursor
+
+    def run(self, session: "Session") -> Result:
+        name = session.table_name(self.path)
+        catalog = session.catalog_of(name.catalog)
+        databases = catalog.list_databases()
+        tables = catalog.list_tables(name.database) if name.database in databases else []
+        if name.table not in tables and "$" not in name.table:
+            if self.if_exists:
+                return Result()
+            token = next(t for t in reversed(self.cursor.words) if t.text == name.table)
+            raise self.cursor.error(*unknown("table", name.table, tables), token=token)
+        if "$" in name.table:
+            raise SqlError(f"'{name.table}' is not a table of its own", "session", "Name the table itself.")
+        catalog.drop_table(name.identifier, self.if_exists)
+        return Result()
+
+
+@dataclass(frozen=True, slots=True)
+class Truncate:
+    path: tuple[str, ...]
+    partition: Mapping[str, str] | None
+
+    def run(self, session: "Session") -> Result:
+        table = session.table(self.path)
+        assert isinstance(table, CatalogTable)
+        table.truncate(None if self.partition is None else [self.partition])
+        return Result()
+
+
+def read_spec(cursor: Cursor) -> dict[str, str]:
+    """A partition: ``(a = 1, b = 'x')``."""
+    cursor.expect("(")
+    found: dict[str, str] = {}
+    while True:
+        name = cursor.name("the name of a partition column")
+        cursor.expect("=")
+        found[name] = partition_value(cursor)
+        if not cursor.take(","):
+            break
+    cursor.expect(")")
+    return found
+
+
+def _drop(cursor: Cursor) -> DropTable:
+    if_exists = cursor.if_exists()
+    path = cursor.path("the name of a table")
+    cursor.take("PURGE")
+    return DropTable(path, if_exists, cursor)
+
+
+def _truncate(cursor: Cursor) -> Truncate:
+    path = cursor.path("the name of a table")
+    return Truncate(path, read_spec(cursor) if cursor.take("PARTITION") else None)
+
+
+STATEMENTS: Mapping[tuple[str, ...], Parse] = {
+    ("DROP", "TABLE"): _drop,
+    ("TRUNCATE", "TABLE"): _truncate,
+}

@@ -1,0 +1,64 @@
+"""Which words start which statement."""
+
+from collections.abc import Mapping
+
+from maintenance.spelling import suggestion
+from maintenance.sql.cursor import Cursor
+from maintenance.sql.statements import (
+    alter_table,
+    calls,
+    catalogs,
+    create_table,
+    describe,
+    drops,
+    inserts,
+    queries,
+    row_changes,
+    settings,
+    shows,
+    views,
+)
+from maintenance.sql.statements.statement import Parse, Statement
+
+_STATEMENTS: Mapping[tuple[str, ...], Parse] = {
+    **catalogs.STATEMENTS,
+    **create_table.STATEMENTS,
+    **alter_table.STATEMENTS,
+    **drops.STATEMENTS,
+    **shows.STATEMENTS,
+    **describe.STATEMENTS,
+    **views.STATEMENTS,
+    **inserts.STATEMENTS,
+    **row_changes.STATEMENTS,
+    **calls.STATEMENTS,
+    **settings.STATEMENTS,
+    **queries.STATEMENTS,
+}
+_LONGEST = max(map(len, _STATEMENTS))
+
+
+def parse(cursor: Cursor) -> Statement:
+    """The statement of a cursor. Raises: SqlError: there is none like it, or something follows it."""
+    for length in range(_LONGEST, 0, -1):
+        for words, read in _STATEMENTS.items():
+            if len(words) == length and cursor.take(*words):
+                statement = read(cursor)
+                cursor.end()
+                return statement
+    token = cursor.token
+    assert token is not None
+    following = cursor.words[cursor.index + 1 : cursor.index + 2]
+    starts = sorted({words[0] for words in _STATEMENTS})
+    same_start = sorted({" ".join(words) for words in _STATEMENTS if words[0] == token.text.upper()})
+    if same_start and following:
+        text = f"{token.text} {following[0].text}"
+        raise cursor.error(
+            f"'{text}' is not a statement",
+            f"There are: {', '.join(same_start)}.{suggestion(text.upper(), same_start)}",
+            token=following[0],
+        )
+    raise cursor.error(
+        f"'{token.text}' starts no statement",
+        f"Statements start with {', '.join(starts)}.{suggestion(token.text.upper(), starts)}",
+        token=token,
+    )

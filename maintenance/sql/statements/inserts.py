@@ -1,0 +1,118 @@
+"""INSERT INTO and INSERT OVERWRITE, of values or a query, into all or some of the columns and partitions."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from sqlglot import exp
+from sqlglot.tokens import TokenType
+
+from maintenance.catalog import CatalogTable
+from maintenance.commit.overwrite import Overwrite
+from maintenance.errors import SqlError
+from maintenance.spelling import suggestion
+from maintenance.sql.cursor import Cursor
+from maintenance.sql.query.run import run_query
+from maintenance.sql.query.travel import hint_options
+from maintenance.sql.result import Result
+from maintenance.sql.statements.statement import Parse
+from maintenance.types.data_type import DataField
+
+if TYPE_CHECKING:
+    from maintenance.sql.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Insert:
+    """Attributes: `partition`: partition columns to text, None for one whose values the rows give; `columns`: those
+    that the rows give, in order, None = all that `partition` does not."""
+
+    path: tuple[str, ...]
+    overwrites: bool
+    options: Mapping[str, str]
+    partition: Mapping[str, str | None]
+    columns: tuple[str, ...] | None
+    query: exp.Expr
+    cursor: Cursor
+
+    def run(self, session: "Session") -> Result:
+        table = session.table(self.path).copy({**session.read_options(self.path), **self.options})
+        assert isinstance(table, CatalogTable)
+        fixed = {name: value for name, value in self.partition.items() if value is not None}
+        fields = table.schema.fields
+        given = self._given(fields, fixed)
+        rows = run_query(session, self.query, self.cursor, given)
+        rows = self._filled(rows, fields, fixed)
+        if self.overwrites:
+            overwrite = Overwrite([fixed], dynamic=None) if fixed else Overwrite()
+            table.overwrite_arrow(rows, overwrite)
+        elif rows.num_rows:
+            table.write_arrow(rows)
+        return Result()
+
+    def _given(self, fields: Sequence[DataField], fixed: Mapping[str, str]) -> list[DataField]:
+        """The columns that the rows give, in order. Raises: SqlError: one of them does not exist."""
+        known = {field.name: field for field in fields}
+        for name in (*(self.columns or ()), *self.partition):
+            if name not in known:
+                fix = f"The columns are: {', '.join(known)}.{suggestion(name, known)}"
+                raise self._at(name, f"column '{name}' does not exist", fix)
+        if self.columns is not None:
+            return [known[name] for name in self.columns]
+        return [field for field in fields if field.name not in fixed]
+
+    def _at(self, name: str, found: str, fix: str) -> SqlError:
+        token = next((token for token in self.cursor.words if token.text == name), None)
+        return self.cursor.error(found, fix, token=token)
+
+    @staticmethod
+    def _filled(rows: pa.Table, fields: Sequence[DataField], fixed: Mapping[str, str]) -> pa.Table:
+        """The rows with the columns of fixed partitions. Columns that are not given are null, or their default."""
+        for field in fields:
+            if field.name in fixed:
+                rows = rows.append_column(field.name, pa.repeat(pa.scalar(fixed[field.name]), rows.num_rows))
+        return rows
+
+
+def _insert(cursor: Cursor, *, overwrites: bool) -> Insert:
+    cursor.take("TABLE")
+    path = cursor.path("the name of a table")
+    options: dict[str, str] = {}
+    token = cursor.token
+    if token is not None and token.token_type is TokenType.HINT:
+        cursor.index += 1
+        options = hint_options(token.comments[0] if token.comments else None, cursor.source)
+    partition = _partition(cursor) if cursor.take("PARTITION") else {}
+    columns = cursor.names() if cursor.peek("(") and not _is_query(cursor) else None
+    return Insert(path, overwrites, options, partition, columns, cursor.query(), cursor)
+
+
+def _is_query(cursor: Cursor) -> bool:
+    return any(cursor.peek(word, ahead=1) for word in ("SELECT", "WITH", "VALUES", "("))
+
+
+def _partition(cursor: Cursor) -> dict[str, str | None]:
+    """``(a = 1, b)``."""
+    cursor.expect("(")
+    found: dict[str, str | None] = {}
+    while True:
+        name = cursor.name("the name of a partition column")
+        found[name] = partition_value(cursor) if cursor.take("=") else None
+        if not cursor.take(","):
+            break
+    cursor.expect(")")
+    return found
+
+
+def partition_value(cursor: Cursor) -> str:
+    """A literal as the text that folders of partitions show."""
+    if cursor.take("DATE") or cursor.take("TIMESTAMP"):
+        return cursor.string()
+    return cursor.option_value()
+
+
+STATEMENTS: Mapping[tuple[str, ...], Parse] = {
+    ("INSERT", "INTO"): lambda cursor: _insert(cursor, overwrites=False),
+    ("INSERT", "OVERWRITE"): lambda cursor: _insert(cursor, overwrites=True),
+}

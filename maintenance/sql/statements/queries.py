@@ -1,0 +1,71 @@
+"""SELECT, WITH, VALUES, and EXPLAIN of them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from maintenance.sql.cursor import Cursor
+from maintenance.sql.query.relations import fields_of_view
+from maintenance.sql.query.run import prepared, run_query
+from maintenance.sql.result import Result
+from maintenance.sql.statements.statement import Parse
+
+if TYPE_CHECKING:
+    from maintenance.sql.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    tree: exp.Expr
+    cursor: Cursor
+
+    def run(self, session: "Session") -> Result:
+        return Result(run_query(session, self.tree, self.cursor))
+
+
+@dataclass(frozen=True, slots=True)
+class Explain:
+    """Shows what each scan is asked for, and the query as the engine gets it."""
+
+    tree: exp.Expr
+    cursor: Cursor
+
+    def run(self, session: "Session") -> Result:
+        resolved = prepared(session, self.tree, self.cursor.source)
+        lines = []
+        for relation in resolved.relations.values():
+            view = relation.opened()
+            columns = [f.name for f in fields_of_view(view) if f.name.lower() in relation.mentioned]
+            lines.append(f"Scan {view.identifier} as {relation.name}")
+            lines.append(f"  columns: {', '.join(columns) or 'none'}")
+            lines.append(f"  filter: {relation.condition or 'none'}")
+            lines.append(f"  limit: {'none' if relation.limit is None else relation.limit}")
+            if relation.options:
+                lines.append(f"  options: {', '.join(f'{k} = {v}' for k, v in relation.options.items())}")
+        engine = "duckdb" if session.spark is None else "spark"
+        lines.append(f"Query for {engine}: {resolved.tree.sql(engine, comments=False)}")
+        return Result.of_texts(("plan",), [(line,) for line in lines])
+
+
+def _select(cursor: Cursor) -> Select:
+    cursor.index = 0
+    return Select(cursor.query(), cursor)
+
+
+def _explain(cursor: Cursor) -> Explain:
+    if not cursor.take("PLAN", "FOR"):
+        cursor.take("EXTENDED")
+    return Explain(cursor.query(), cursor)
+
+
+STATEMENTS: Mapping[tuple[str, ...], Parse] = {
+    ("SELECT",): _select,
+    ("WITH",): _select,
+    ("VALUES",): _select,
+    ("FROM",): _select,
+    ("(",): _select,
+    ("TABLE",): _select,
+    ("EXPLAIN",): _explain,
+}

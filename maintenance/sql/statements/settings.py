@@ -1,0 +1,76 @@
+"""SET and RESET of the session's settings."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlglot.tokens import TokenType
+
+from maintenance.sql.cursor import Cursor
+from maintenance.sql.result import Result
+from maintenance.sql.statements.statement import Parse
+
+if TYPE_CHECKING:
+    from maintenance.sql.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Set:
+    """`key` None: show all settings; `value` None: show one."""
+
+    key: str | None
+    value: str | None
+
+    def run(self, session: "Session") -> Result:
+        if self.key is not None and self.value is not None:
+            session.settings[self.key] = self.value
+            return Result()
+        shown = {key: value for key, value in session.settings.items() if self.key in (None, key)}
+        return Result.of_texts(("key", "value"), sorted(shown.items()))
+
+
+@dataclass(frozen=True, slots=True)
+class Reset:
+    """`key` None: forget all settings."""
+
+    key: str | None
+
+    def run(self, session: "Session") -> Result:
+        if self.key is None:
+            session.settings.clear()
+        else:
+            session.settings.pop(self.key, None)
+        return Result()
+
+
+def _key(cursor: Cursor) -> str:
+    """A key in quotes, or words, dots, dashes and stars."""
+    token = cursor.token
+    if token is not None and token.token_type is TokenType.STRING:
+        return cursor.string()
+    start = cursor.index
+    while not cursor.at_end() and not cursor.peek("="):
+        cursor.index += 1
+    tokens = cursor.words[start : cursor.index]
+    if not tokens:
+        raise cursor.unexpected("the name of a setting")
+    return cursor.text((tokens[0].start, tokens[-1].end)).strip()
+
+
+def _set(cursor: Cursor) -> Set:
+    if cursor.at_end():
+        return Set(None, None)
+    key = _key(cursor)
+    if not cursor.take("="):
+        return Set(key, None)
+    token = cursor.token
+    if token is not None and token.token_type is TokenType.STRING:
+        return Set(key, cursor.string())
+    return Set(key, cursor.text(cursor.span()).strip())
+
+
+def _reset(cursor: Cursor) -> Reset:
+    return Reset(None if cursor.at_end() else _key(cursor))
+
+
+STATEMENTS: Mapping[tuple[str, ...], Parse] = {("SET",): _set, ("RESET",): _reset}

@@ -1,0 +1,100 @@
+"""SHOW CATALOGS, DATABASES, TABLES, VIEWS, PARTITIONS, COLUMNS and what is current."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from maintenance.predicate.like import regex_of
+from maintenance.sql.cursor import Cursor
+from maintenance.sql.result import Result
+from maintenance.sql.statements.statement import Parse
+
+if TYPE_CHECKING:
+    from maintenance.sql.session import Session
+
+Kind = Literal["CATALOGS", "DATABASES", "TABLES", "VIEWS"]
+_HEADS: Mapping[Kind, str] = {
+    "CATALOGS": "catalog name",
+    "DATABASES": "database name",
+    "TABLES": "table name",
+    "VIEWS": "view name",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Show:
+    """Lists names. `like`: a pattern that they match, with `%` and `_`, or Spark's `*`."""
+
+    kind: Kind
+    path: tuple[str, ...] | None
+    like: str | None
+    is_spark: bool
+
+    def run(self, session: "Session") -> Result:
+        names = [name for name in self._names(session) if self.like is None or matches(self.like, name)]
+        if self.kind == "TABLES" and self.is_spark:
+            database = self.path[-1] if self.path else session.current_database
+            rows = [(database, name) for name in names]
+            return Result.of_texts(("namespace", "tableName"), rows)
+        return Result.of_texts((_HEADS[self.kind],), [(name,) for name in names])
+
+    def _names(self, session: "Session") -> list[str]:
+        if self.kind == "CATALOGS":
+            return sorted(session.catalogs)
+        if self.kind == "DATABASES":
+            catalog = session.catalog_of(self.path[0]) if self.path else session.current()
+            return catalog.list_databases()
+        path = session.database_name(self.path) if self.path else (session.current_catalog, session.current_database)
+        if self.kind == "VIEWS":
+            return session.view_names(*path)
+        return sorted([*session.catalog_of(path[0]).list_tables(path[1])])
+
+
+def matches(pattern: str, name: str) -> bool:
+    """Whether a name fits a pattern of SHOW."""
+    return re.fullmatch(regex_of(pattern.replace("*", "%"), "\\"), name) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class ShowCurrent:
+    database: bool
+
+    def run(self, session: "Session") -> Result:
+        head = "current database name" if self.database else "current catalog name"
+        return Result.of_texts((head,), [(session.current_database if self.database else session.current_catalog,)])
+
+
+@dataclass(frozen=True, slots=True)
+class ShowPartitions:
+    path: tuple[str, ...]
+
+    def run(self, session: "Session") -> Result:
+        table = session.table(self.path)
+        snapshot = table.latest_snapshot()
+        entries = [] if snapshot is None else table.manifests.live_entries(snapshot)
+        specs = {tuple(table.paths.spec_of(entry.partition).items()) for entry in entries}
+        rows = sorted("/".join(f"{key}={value}" for key, value in spec) for spec in specs)
+        return Result.of_texts(("partition name",), [(row,) for row in rows])
+
+
+def _show(kind: Kind) -> Parse:
+    def read(cursor: Cursor) -> Show:
+        path = cursor.path() if cursor.take_one_of("FROM", "IN") else None
+        like = cursor.string("a pattern in quotes") if cursor.take("LIKE") else None
+        return Show(kind, path, like, cursor.is_spark)
+
+    return read
+
+
+STATEMENTS: Mapping[tuple[str, ...], Parse] = {
+    ("SHOW", "CATALOGS"): _show("CATALOGS"),
+    ("SHOW", "DATABASES"): _show("DATABASES"),
+    ("SHOW", "SCHEMAS"): _show("DATABASES"),
+    ("SHOW", "NAMESPACES"): _show("DATABASES"),
+    ("SHOW", "TABLES"): _show("TABLES"),
+    ("SHOW", "VIEWS"): _show("VIEWS"),
+    ("SHOW", "PARTITIONS"): lambda cursor: ShowPartitions(cursor.path("the name of a table")),
+    ("SHOW", "CURRENT", "CATALOG"): lambda cursor: ShowCurrent(database=False),
+    ("SHOW", "CURRENT", "DATABASE"): lambda cursor: ShowCurrent(database=True),
+}
