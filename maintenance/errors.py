@@ -245,7 +245,8 @@ class SqlError(PaimonError):
     ) -> None:
         super().__init__(found, where, fix)
         self.args = (found, where, fix, place, excerpt, error_class)
-        self.line, self.column = place or (None, None)
+        self.line: int | None = None if place is None else place[0]
+        self.column: int | None = None if place is None else place[1]
         self.excerpt = excerpt
         self.error_class = error_class
 

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Literal
 
 from maintenance.catalog import Catalog, open_catalog
 from maintenance.errors import OptionError, PaimonError, SqlError
-from maintenance.metastore.global_tables import SYS, GlobalView
+from maintenance.metastore.global_tables import SYS
 from maintenance.sql.cursor import Cursor, Source, statements_of
 from maintenance.sql.dialects import Flink, PaimonSpark
 from maintenance.sql.names import TableName
 from maintenance.sql.place import error_of, unknown
+from maintenance.sql.query.relations import Readable
 from maintenance.sql.result import Result
 from maintenance.sql.settings import table_settings
 from maintenance.sql.statements.grammar import parse
-from maintenance.table.system.view import AnyView
 from maintenance.table.table import Table
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class Session:
         self.catalog_of(catalog)
         return TableName(catalog, database, table)
 
-    def view(self, path: tuple[str, ...]) -> AnyView | GlobalView:
+    def view(self, path: tuple[str, ...]) -> Readable:
         """What is read under a name: a table or a system table. Raises: NotFoundError, SqlError."""
         name = self.table_name(path)
         return self.catalog_of(name.catalog).get_table(name.identifier)

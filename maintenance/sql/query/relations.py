@@ -8,12 +8,14 @@ from sqlglot import exp
 from maintenance.metastore.global_tables import GlobalView
 from maintenance.predicate.sql import parse
 from maintenance.predicate.tree import Predicate
+from maintenance.table.object_table import ObjectTable
 from maintenance.table.system.audit_log import AuditLogView
 from maintenance.table.system.row_tracking import RowTrackingView
 from maintenance.table.system.view import AnyView
 from maintenance.table.table import Table
 from maintenance.types.data_type import DataField
 
+Readable = AnyView | GlobalView | ObjectTable
 PlannedTable = Table | AuditLogView | RowTrackingView
 """What has data for rows, read split by split; other tables have metadata."""
 
@@ -30,13 +32,13 @@ class Relation:
     """
 
     name: str
-    view: AnyView | GlobalView
+    view: Readable
     options: dict[str, str]
     where: list[str] = field(default_factory=list)
     limit: int | None = None
     mentioned: frozenset[str] = frozenset()
 
-    def opened(self) -> AnyView | GlobalView:
+    def opened(self) -> Readable:
         """The table with the query's options for it. Raises: OptionError, NotFoundError."""
         return self.view.copy(self.options) if self.options else self.view
 
@@ -45,12 +47,12 @@ class Relation:
         return " AND ".join(f"({part})" for part in self.where) or None
 
 
-def fields_of_view(view: AnyView | GlobalView) -> Sequence[DataField]:
+def fields_of_view(view: Readable) -> Sequence[DataField]:
     """The columns that a read sees."""
     return view.target()[0].schema.fields if isinstance(view, Table) else view.fields
 
 
-def predicate_of(view: AnyView | GlobalView, condition: str | None) -> Predicate | None:
+def predicate_of(view: Readable, condition: str | None) -> Predicate | None:
     """A condition over the columns of a view."""
     if condition is None:
         return None
