@@ -13,7 +13,8 @@ import pytest
 import maintenance.compaction.rewrite as rewrite
 import maintenance.compaction.sorting as sorting
 from maintenance.compaction.merging import MergedKeys, Merging
-from maintenance.compaction.proof.settings import ProofSettings
+from maintenance.compaction.proof.settings import ProofMode, ProofSettings
+from maintenance.compaction.proof.witness import HEAD_ROWS
 from maintenance.errors import OptionError
 from maintenance.format.rows.system_fields import SEQUENCE_NUMBER
 from maintenance.operations.checks.fsck import fsck
@@ -21,7 +22,7 @@ from maintenance.operations.compaction.compact import compact
 from maintenance.read.windows import Window
 from maintenance.table.table import Table
 from maintenance.write.rolling import RollingFileWriter
-from tests.tables import create_table, data_files, files_on_disk
+from tests.tables import create_table, data_files, files_on_disk, live
 
 FIELDS = (("id", "INT NOT NULL"), ("a", "INT"), ("b", "STRING"), ("c", "DOUBLE"))
 Change = Callable[[pa.Table], pa.Table]
@@ -280,3 +281,21 @@ def test_off_is_off_and_other_words_are_refused(tmp_path: Path, monkeypatch: pyt
 def test_a_sample_grows_thinner_with_the_rows() -> None:
     settings = ProofSettings(hashes=1000)
     assert [settings.shift(rows, 10) for rows in (1, 100, 101, 200, 201, 1000)] == [0, 0, 1, 1, 2, 4]
+
+
+def test_rows_that_are_read_again() -> None:
+    assert ProofSettings(ProofMode.FULL).read_back_rows(1 << 20) == 1 << 20
+    assert ProofSettings(ProofMode.AUTO, read_back=100).read_back_rows(1 << 20) == 100
+    assert ProofSettings(ProofMode.AUTO, read_back=100).read_back_rows(7) == 7
+
+
+def test_files_are_read_again_until_it_is_enough(tmp_path: Path) -> None:
+    table = create_table(tmp_path, FIELDS[:2], options={"target-file-size": "32 kb"})
+    for turn in range(2):
+        ids = pa.array(range(70_000), pa.int32())
+        table.write_arrow(pa.table({"id": ids, "a": pa.array([turn] * len(ids), pa.int32())}))
+    proof = compact(None, table, full=True).proof
+    heads = [min(entry.file.row_count, HEAD_ROWS) for entry in live(table)]
+    enough = next(i for i in range(len(heads)) if sum(heads[:i]) >= ProofSettings().read_back)
+    assert enough < len(heads)
+    assert proof["rows read back"] == sum(heads[:enough])

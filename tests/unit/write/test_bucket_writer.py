@@ -121,3 +121,11 @@ def test_a_failing_write_leaves_no_file(tmp_path: Path) -> None:
     with pytest.raises(DataError):
         table.write_arrow(pa.table({"id": ["no number"], "v": ["x"]}))
     assert files_on_disk(table) == data_files(table) == set()
+
+
+def test_a_buffer_is_written_when_it_is_full(tmp_path: Path) -> None:
+    rows = conform(keyed({1: "a", 2: "b"}), None, create_table(tmp_path).write_context())
+    for number, (buffer, runs) in enumerate([(rows.nbytes, 2), (2 * rows.nbytes + 1, 1)]):
+        table = create_table(tmp_path, name=f"db.t{number}", options={"write-buffer-size": f"{buffer} b"})
+        write_pieces(table, [(1, "a", "+I"), (2, "b", "+I"), (3, "c", "+I"), (4, "d", "+I")], 2)
+        assert len(live_files(table)) == runs

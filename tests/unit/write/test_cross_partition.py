@@ -12,13 +12,18 @@ from hypothesis import strategies as st
 
 from maintenance.bucket.cross_partition import route
 from maintenance.catalog import open_catalog
+from maintenance.commit.commit import append_or_abort
+from maintenance.commit.identity import CommitIdentity
 from maintenance.commit.overwrite import Overwrite
-from maintenance.errors import OptionError, UnsupportedError
+from maintenance.errors import ConflictError, OptionError, UnsupportedError
 from maintenance.format.rows.binary_row import row_array, serialize_row
 from maintenance.operations.checks.fsck import fsck
 from maintenance.operations.compaction.compact import compact
+from maintenance.operations.refs.rollback_to import rollback_to
 from maintenance.table.table import Table
 from maintenance.types.data_type import parse_type
+from maintenance.write.rows import conform
+from maintenance.write.table_write import write_rows
 from tests.golden.case import extract
 from tests.models.cross_partition import CrossPartitionModel, Row
 from tests.tables import create_table, data_files, files_on_disk, get_table, live
@@ -132,6 +137,19 @@ def test_two_writers_and_a_compaction_leave_no_key_in_two_partitions(tmp_path: P
     table = get_table(tmp_path)
     assert sorted(rows_of(table)) == list(range(8))
     assert files_on_disk(table) == data_files(table)
+
+
+def test_places_that_a_rollback_took_away(tmp_path: Path) -> None:
+    table = created(tmp_path)
+    table.write_arrow(arrow([(1, "x", "a")]))
+    table.write_arrow(arrow([(2, "x", "a")]))
+    context, state = table.write_context(), table.write_state("slow")
+    messages = write_rows(context, state, conform(arrow([(2, "y", "b")]), None, context))
+    rollback_to(table, snapshot_id=1)
+    table.write_arrow(arrow([(2, "z", "c")]))
+    with pytest.raises(ConflictError):
+        append_or_abort(table.commit_target(), messages, CommitIdentity("slow"), state=state)
+    assert rows_of(table) == {1: (1, "x", "a"), 2: (2, "z", "c")}
 
 
 def test_the_index_forgets_what_is_older_than_its_time(tmp_path: Path) -> None:
