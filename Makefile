@@ -21,7 +21,7 @@ help:
 	@echo "make test        run the tests (make test-slow: the long ones)"
 	@echo "make soak        a commit every second for MINUTES=$(MINUTES), maintained by Dagster meanwhile, then a verdict"
 	@echo "make chaos       processes work on one table and are killed, for MINUTES=$(MINUTES) a scenario, then a verdict"
-	@echo "make lint        formatting, style, types, import order"
+	@echo "make lint        formatting, style, types, import order, dead code"
 	@echo "make benchmarks  time all of it beside the Java core and pypaimon ($(BENCHMARKS))"
 	@echo "make lock        compile requirements*.in into hash-locked requirements*.txt"
 	@echo "make clean       remove environments, caches, the demo's warehouse and Dagster's storage"
@@ -64,6 +64,7 @@ lint: install-test
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/vulture
 
 benchmarks: install-test
 	@scripts/install pypaimon || echo "No pypaimon: it is left out of the comparison." >&2

@@ -27,11 +27,6 @@ class ErrorClass(StrEnum):
     INFRASTRUCTURE = "infrastructure"
     DEFECT = "defect"
 
-    @property
-    def may_pass(self) -> bool:
-        """Whether trying again can help."""
-        return self in (ErrorClass.CONFLICT, ErrorClass.INFRASTRUCTURE)
-
 
 _WORST_FIRST = (
     ErrorClass.DAMAGE,

@@ -44,32 +44,10 @@ class CompactCommit:
 _KEEP_KEYS = (CommitKind.COMPACT, CommitKind.ANALYZE)
 
 
-def commit_append(
-    target: CommitTarget,
-    messages: Sequence[CommitMessage],
-    identity: CommitIdentity,
-    *,
-    force: bool = False,
-    state: WriteState | None = None,
-) -> tuple[int, ...]:
-    """Publish new files. Returns the new snapshot's id, nothing if there is nothing to commit and not `force`.
-
-    Files whose numbers another writer has used meanwhile are replaced by others, see `OrderedFiles`.
-
-    Args: `state`: on which the rows were written, None = it is not known.
-    Raises: CommitError: other writers kept publishing first; ConflictError: a partition has another number of buckets
-        than these files, or another writer gave keys of it their places meanwhile. Nothing is published, the files of
-        the messages stay: retry, or `abort`.
-    """
-    return _append(OrderedFiles.of(target, messages, state), identity, state, force=force)
-
-
-def _append(
-    files: OrderedFiles, identity: CommitIdentity, state: WriteState | None, *, force: bool = False
-) -> tuple[int, ...]:
+def _append(files: OrderedFiles, identity: CommitIdentity, state: WriteState | None) -> tuple[int, ...]:
     target = files.target
     changes = _append_changes(files.written)
-    if not changes.entries and not changes.changelog and not force:
+    if not changes.entries and not changes.changelog:
         return ()
 
     def check(target: CommitTarget, changes: Changes, latest: Snapshot | None) -> Conflict | None:
@@ -115,11 +93,16 @@ def append_or_abort(
     state: WriteState | None = None,
     run: Runner = in_threads,
 ) -> tuple[tuple[int, ...], Sequence[CommitMessage]]:
-    """As `commit_append`; when it is certain that nothing was published, the files of the messages are deleted.
+    """Publish new files as one APPEND snapshot. If it is certain that nothing was published, the files are deleted.
 
-    Args: `run`: what writes files again that need other numbers.
+    Files whose numbers another writer has used meanwhile are replaced by others, see `OrderedFiles`.
+
+    Args: `state`: on which the rows were written, None = it is not known; `run`: what writes files again that need
+        other numbers.
     Returns: the new snapshot ids, and the messages as they were published; both empty if another process published the
-        same commit meanwhile.
+        same commit meanwhile, or there is nothing to commit.
+    Raises: CommitError: other writers kept publishing first; ConflictError: a partition has another number of buckets
+        than these files, or another writer gave keys of it their places meanwhile.
     """
     files = OrderedFiles.of(target, messages, state, run)
     try:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from maintenance.catalog import RemoveOption, SetOption
-from maintenance.commit.commit import abort, commit_append, commit_compact
+from maintenance.commit.commit import abort, append_or_abort, commit_compact
 from maintenance.commit.identity import CommitIdentity
 from maintenance.commit.replays import already_committed
 from maintenance.compaction.rewrite import CompactionResult, CompactionTask, rewrite_bucket
@@ -75,7 +75,7 @@ def test_the_watermark_never_falls(tmp_path: Path) -> None:
     seen = []
     for i, watermark in enumerate([None, 100, 50, None, 200]):
         messages = written(table, {i: "x"})
-        commit_append(table.commit_target(), messages, CommitIdentity("me", i, watermark))
+        append_or_abort(table.commit_target(), messages, CommitIdentity("me", i, watermark))
         seen.append(latest(table).watermark)
     assert seen == [None, 100, 100, 100, 200]
 
@@ -106,9 +106,8 @@ def test_commits_without_identifier_are_never_replays(tmp_path: Path) -> None:
 def test_nothing_to_commit(tmp_path: Path) -> None:
     table = create_table(tmp_path)
     assert table.write_arrow(keyed({})) == ()
-    assert commit_append(table.commit_target(), [], ME) == ()
-    assert commit_append(table.commit_target(), [], ME, force=True) == (1,)
-    assert latest(table).delta_record_count == 0
+    assert append_or_abort(table.commit_target(), [], ME) == ((), [])
+    assert table.latest_snapshot() is None
     assert commit_compact(table.commit_target(), [], ME).snapshot_id is None
 
 

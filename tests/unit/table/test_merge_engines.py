@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from maintenance.commit.commit import commit_append
+from maintenance.commit.commit import append_or_abort
 from maintenance.commit.identity import CommitIdentity
 from maintenance.errors import DataError
 from maintenance.operations.compaction.compact import compact
@@ -187,7 +187,7 @@ def put_as_java_does(table: Table, row: Row, kind: RowKind) -> None:
     kinds = pa.array([int(kind)], pa.int8())
     retracting = conformed.set_column(0, conformed.schema.field(0), kinds)
     messages = write_rows(context, table.write_state("java"), retracting)
-    commit_append(table.commit_target(), messages, CommitIdentity("java"))
+    append_or_abort(table.commit_target(), messages, CommitIdentity("java"))
 
 
 def test_a_lone_delete_is_no_error_two_records_are(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maintenance.bucket.fixed import assign_buckets
-from maintenance.commit.commit import commit_append
+from maintenance.commit.commit import append_or_abort
 from maintenance.commit.identity import CommitIdentity
 from maintenance.errors import DataError
 from maintenance.format.rows.key import key_reader
@@ -33,7 +33,7 @@ def write_pieces(table: Table, rows: list[Row], piece: int) -> None:
         kinds = kinds_of_texts([kind for _, _, kind in part])
         writer.write(conform(keyed([(key, v) for key, v, _ in part]), kinds, context))
 
-    commit_append(table.commit_target(), writer.finish(), CommitIdentity("me"))
+    append_or_abort(table.commit_target(), writer.finish(), CommitIdentity("me"))
 
 
 @settings(max_examples=20)
