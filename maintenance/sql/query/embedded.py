@@ -30,6 +30,8 @@ def run_embedded(resolved: Resolved, given: Sequence[DataField] | None = None) -
             if isinstance(rows, RelationDataset):
                 datasets[relation.name] = rows
             connection.register(relation.name, rows)
+        for name, known in resolved.bound.items():
+            connection.register(name, known)
         return _fetched(connection, translated(resolved), given)
     except duckdb.Error as error:
         for dataset in datasets.values():

@@ -1,8 +1,10 @@
 """Resolve the names of a query: tables become relations, SQL views become subqueries."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 from sqlglot import exp
 
 from maintenance.errors import NotFoundError, SqlError
@@ -19,27 +21,36 @@ _DEEPEST = 20
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A query over relations."""
+    """A query over relations. `bound`: rows that are here already, by the name that the query reads them under."""
 
     tree: exp.Expr
     relations: dict[str, Relation]
     source: Source
+    bound: Mapping[str, pa.Table] = field(default_factory=dict)
 
 
-def resolve(session: "Session", tree: exp.Expr, source: Source) -> Resolved:
+def resolve(session: "Session", tree: exp.Expr, source: Source, bound: Mapping[str, pa.Table]) -> Resolved:
     """Raises: SqlError: a table does not exist, or an option of it is wrong."""
     relations: dict[str, Relation] = {}
     tree = exp.Subquery(this=tree) if isinstance(tree, exp.Table) else tree
-    _tables(session, tree, source, relations, 0)
+    nodes = [node for node in tree.find_all(exp.Table) if node.name in bound]
+    _tables(session, tree, source, relations, 0, {id(node) for node in nodes})
     for column in tree.find_all(exp.Column):
         column.set("db", None)
         column.set("catalog", None)
-    return Resolved(tree, relations, source)
+    return Resolved(tree, relations, source, bound)
 
 
-def _tables(session: "Session", tree: exp.Expr, source: Source, relations: dict[str, Relation], depth: int) -> None:
+def _tables(
+    session: "Session",
+    tree: exp.Expr,
+    source: Source,
+    relations: dict[str, Relation],
+    depth: int,
+    left_out: Set[int] = frozenset(),
+) -> None:
     for node in list(tree.find_all(exp.Table)):
-        if not isinstance(node.this, exp.Identifier) or _is_of_with(node):
+        if not isinstance(node.this, exp.Identifier) or id(node) in left_out or _is_of_with(node):
             continue
         path = tuple(part.name for part in node.parts)
         text = session.view_text(path)

@@ -1,6 +1,6 @@
 """Run a query: by Spark when the session has one, else by DuckDB."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -39,9 +39,11 @@ def run_query(
     return run_on_spark(session.spark, resolved, given)
 
 
-def prepared(session: "Session", tree: exp.Expr, source: Source) -> Resolved:
-    """The query over relations that know what is asked of them."""
-    resolved = resolve(session, tree.copy(), source)
+def prepared(
+    session: "Session", tree: exp.Expr, source: Source, bound: Mapping[str, pa.Table] | None = None
+) -> Resolved:
+    """The query over relations that know what is asked of them. `bound`: rows that are read under a name."""
+    resolved = resolve(session, tree.copy(), source, bound or {})
     shaped(resolved)
     push_down(resolved.tree, resolved.relations)
     return resolved

@@ -1,15 +1,23 @@
-"""DELETE and UPDATE."""
+"""DELETE, UPDATE and MERGE INTO."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from maintenance.operations import delete, update
+from maintenance.errors import PredicateError
+from maintenance.operations import delete, merge_into, update
+from maintenance.operations.rows.assignments import resolved
+from maintenance.operations.rows.merge_clauses import SOURCE, TARGET, Clause
+from maintenance.operations.rows.row_changes import filter_of
+from maintenance.spelling import suggestion
 from maintenance.sql.cursor import Cursor
+from maintenance.sql.query.row_changes import RowChange, RowClause, change_rows
+from maintenance.sql.query.run import prepared
 from maintenance.sql.result import Result
 from maintenance.sql.statements.statement import Parse
+from maintenance.table.table import Table
 
 if TYPE_CHECKING:
     from maintenance.sql.session import Session
@@ -18,25 +26,85 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Delete:
     path: tuple[str, ...]
-    where: str | None
+    alias: str
+    where: exp.Expr | None
+    cursor: Cursor
 
     def run(self, session: "Session") -> Result:
-        delete(session.spark, session.table(self.path), self.where)
+        table = session.table(self.path)
+        where = None if self.where is None else plain_text(self.where, (self.alias, self.path[-1]))
+        if session.spark is not None or where is None or _is_filter(where, table):
+            delete(session.spark, table, where)
+        else:
+            clause = RowClause("matched", "delete", condition=self.where)
+            change_rows(session, table, RowChange("delete", self.alias, [clause], self.cursor.source))
         return Result()
 
 
 @dataclass(frozen=True, slots=True)
 class Update:
     path: tuple[str, ...]
-    assignments: Mapping[str, str]
-    where: str | None
+    alias: str
+    assignments: Mapping[str, exp.Expr]
+    where: exp.Expr | None
+    cursor: Cursor
 
     def run(self, session: "Session") -> Result:
-        update(session.spark, session.table(self.path), self.assignments, self.where)
+        table = session.table(self.path)
+        names = (self.alias, self.path[-1])
+        check_columns(self.cursor, table, self.assignments)
+        texts = {name: plain_text(value, names) for name, value in self.assignments.items()}
+        where = None if self.where is None else plain_text(self.where, names)
+        if session.spark is not None or self._is_simple(table, texts, where):
+            update(session.spark, table, texts, where)
+        else:
+            resolved(table, dict.fromkeys(texts, "NULL"), in_process=True)  # refuses columns of the primary key
+            clause = RowClause("matched", "update", self.assignments, self.where)
+            change_rows(session, table, RowChange("update", self.alias, [clause], self.cursor.source))
+        return Result()
+
+    @staticmethod
+    def _is_simple(table: Table, texts: Mapping[str, str], where: str | None) -> bool:
+        """Whether the operation evaluates it by itself."""
+        try:
+            resolved(table, texts, in_process=True)
+        except PredicateError:
+            return False
+        return where is None or _is_filter(where, table)
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    tree: exp.Merge
+    cursor: Cursor
+
+    def run(self, session: "Session") -> Result:
+        target = self.tree.this
+        table = session.table(tuple(part.name for part in target.parts))
+        clauses = [_clause(self.cursor, when, table) for when in self.tree.args["whens"].expressions]
+        using, on = self.tree.args["using"], self.tree.args["on"]
+        if session.spark is None:
+            change = RowChange("merge", target.alias_or_name, clauses, self.cursor.source, using, on)
+            change_rows(session, table, change)
+            return Result()
+        from maintenance.sql.query.on_spark import frame_of
+
+        aliases = {target.alias_or_name: TARGET, using.alias_or_name: SOURCE}
+        frame = frame_of(session.spark, prepared(session, exp.select("*").from_(using.copy()), self.cursor.source))
+        spoken = [
+            Clause(
+                clause.when,
+                clause.action,
+                None if clause.values is None else {k: _aliased(v, aliases) for k, v in clause.values.items()},
+                None if clause.condition is None else _aliased(clause.condition, aliases),
+            )
+            for clause in clauses
+        ]
+        merge_into(session.spark, table, frame, _aliased(on, aliases), spoken)
         return Result()
 
 
-def _text(node: exp.Expr, names: tuple[str, ...]) -> str:
+def plain_text(node: exp.Expr, names: Sequence[str]) -> str:
     """A condition or value in Spark's dialect, over the table's plain columns."""
     node = node.copy()
     for column in node.find_all(exp.Column):
@@ -45,32 +113,98 @@ def _text(node: exp.Expr, names: tuple[str, ...]) -> str:
     return node.sql("spark", comments=False)
 
 
+def _aliased(node: exp.Expr, aliases: Mapping[str, str]) -> str:
+    node = node.copy()
+    for column in node.find_all(exp.Column):
+        if column.table in aliases:
+            column.set("table", exp.to_identifier(aliases[column.table]))
+    return node.sql("spark", comments=False)
+
+
+def _is_filter(where: str, table: Table) -> bool:
+    """Whether a scan understands the condition. Raises: PredicateError: a column does not exist."""
+    try:
+        return filter_of(where, table, spark=True) is not None
+    except PredicateError:
+        return False
+
+
+def check_columns(cursor: Cursor, table: Table, names: Mapping[str, object]) -> None:
+    """Raises: SqlError: one of the assigned columns does not exist."""
+    known = table.schema.field_names
+    for name in names:
+        if name.lower() not in map(str.lower, known):
+            token = next((token for token in cursor.words if token.text == name), None)
+            fix = f"The columns are: {', '.join(known)}.{suggestion(name, known)}"
+            raise cursor.error(f"column '{name}' does not exist", fix, token=token)
+
+
+def _clause(cursor: Cursor, when: exp.When, table: Table) -> RowClause:
+    kind = "matched" if when.args["matched"] else "not_matched_by_source" if when.args.get("source") else "not_matched"
+    then, condition = when.args["then"], when.args.get("condition")
+    if isinstance(then, exp.Update):
+        if any(isinstance(part, exp.Star) for part in then.expressions):
+            keys = table.schema.primary_keys
+            columns = [name for name in table.schema.field_names if name not in keys]
+            using = when.find_ancestor(exp.Merge).args["using"].alias_or_name
+            values = {name: exp.column(name, using, quoted=True) for name in columns}
+        else:
+            values = {part.this.name: part.expression for part in then.expressions}
+        check_columns(cursor, table, values)
+        return RowClause(kind, "update", values, condition)  # type: ignore[arg-type]
+    if isinstance(then, exp.Insert):
+        if isinstance(then.this, exp.Star):
+            return RowClause(kind, "insert", None, condition)  # type: ignore[arg-type]
+        given = then.expression.expressions
+        columns = [part.name for part in then.this.expressions] if then.this else list(table.schema.field_names)
+        if len(columns) != len(given):
+            raise cursor.error(f"{len(given)} values are given for {len(columns)} columns", "Give one for each.")
+        inserted = dict(zip(columns, given, strict=True))
+        check_columns(cursor, table, inserted)
+        return RowClause(kind, "insert", inserted, condition)  # type: ignore[arg-type]
+    return RowClause(kind, "delete", None, condition)  # type: ignore[arg-type]
+
+
 def _alias(cursor: Cursor) -> str | None:
     if cursor.take("AS"):
         return cursor.name("an alias")
-    if cursor.at_end() or cursor.peek("SET") or cursor.peek("WHERE") or cursor.peek("USING"):
+    if cursor.at_end() or cursor.peek("SET") or cursor.peek("WHERE"):
         return None
     return cursor.name("an alias")
 
 
 def _delete(cursor: Cursor) -> Delete:
     path = cursor.path("the name of a table")
-    names = (path[-1], _alias(cursor) or path[-1])
-    return Delete(path, _text(cursor.expression(), names) if cursor.take("WHERE") else None)
+    alias = _alias(cursor) or path[-1]
+    return Delete(path, alias, cursor.expression() if cursor.take("WHERE") else None, cursor)
 
 
 def _update(cursor: Cursor) -> Update:
     path = cursor.path("the name of a table")
-    names = (path[-1], _alias(cursor) or path[-1])
+    alias = _alias(cursor) or path[-1]
     cursor.expect("SET")
-    assignments: dict[str, str] = {}
+    assignments: dict[str, exp.Expr] = {}
     while True:
         column = cursor.path("the name of a column")[-1]
+        if column in assignments:
+            raise cursor.error(f"column '{column}' is assigned twice", "Assign it once.")
         cursor.expect("=")
-        assignments[column] = _text(cursor.expression(",", "WHERE"), names)
+        assignments[column] = cursor.expression(",", "WHERE")
         if not cursor.take(","):
             break
-    return Update(path, assignments, _text(cursor.expression(), names) if cursor.take("WHERE") else None)
+    return Update(path, alias, assignments, cursor.expression() if cursor.take("WHERE") else None, cursor)
 
 
-STATEMENTS: Mapping[tuple[str, ...], Parse] = {("DELETE", "FROM"): _delete, ("UPDATE",): _update}
+def _merge(cursor: Cursor) -> Merge:
+    cursor.index = 0
+    tree = cursor.query()
+    if not isinstance(tree, exp.Merge):
+        raise cursor.error("this is not a MERGE INTO", token=cursor.words[0])
+    return Merge(tree, cursor)
+
+
+STATEMENTS: Mapping[tuple[str, ...], Parse] = {
+    ("DELETE", "FROM"): _delete,
+    ("UPDATE",): _update,
+    ("MERGE", "INTO"): _merge,
+}

@@ -1,0 +1,198 @@
+"""DELETE, UPDATE and MERGE INTO without Spark: one query says what becomes of each row, and the changes are written.
+
+The query joins the table's rows, which carry a number, with the source. For each pair the first clause that fits gives
+the kind of change and the new values. Without a source there is no join.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from sqlglot import exp
+
+from maintenance.errors import DataError
+from maintenance.operations.rows.record_changes import (
+    DELETED,
+    INSERTED,
+    KIND,
+    UPDATED,
+    check_deletes,
+    check_moves,
+    check_updates,
+    newest,
+    write_records,
+)
+from maintenance.operations.rows.row_changes import (
+    COPY_ON_WRITE,
+    DELETION_VECTORS,
+    RECORDS,
+    RowChangeReport,
+    TargetState,
+    check_target,
+    gathered,
+    repeated,
+)
+from maintenance.operations.rows.update import applied
+from maintenance.options import table as table_options
+from maintenance.read.positioned import FILE, POSITION
+from maintenance.sql.cursor import Source
+from maintenance.sql.query.embedded import run_embedded
+from maintenance.sql.query.run import prepared
+from maintenance.table.table import Table
+from maintenance.types.data_type import MAX_LENGTH, DataField, DataType
+
+if TYPE_CHECKING:
+    from maintenance.sql.session import Session
+
+TARGET = "paimon_target"
+_ROW, _IN_SOURCE = "_paimon_row", "_paimon_in_source"
+_KINDS = {"update": UPDATED, "delete": DELETED, "insert": INSERTED}
+_JOINS = {(False, False): "inner", (True, False): "right", (False, True): "left", (True, True): "full"}
+
+
+@dataclass(frozen=True, slots=True)
+class RowClause:
+    """What becomes of some rows. `values`: column to new value; None: each from the source's of the same name."""
+
+    when: Literal["matched", "not_matched", "not_matched_by_source"]
+    action: Literal["update", "delete", "insert"]
+    values: Mapping[str, exp.Expr] | None = None
+    condition: exp.Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RowChange:
+    """A statement. `alias`: of the table; `using`, `on`: the source and which rows match, None without one."""
+
+    operation: Literal["delete", "update", "merge"]
+    alias: str
+    clauses: Sequence[RowClause]
+    source: Source
+    using: exp.Expr | None = None
+    on: exp.Expr | None = None
+
+
+def change_rows(session: "Session", table: Table, change: RowChange) -> RowChangeReport:
+    """Carry out a statement in this process. Raises: SqlError; errors as of `operations.merge_into`."""
+    check_target(table)
+    if not table.is_primary_key_table:
+        return repeated(lambda: _in_files(session, table, change))
+    actions = {clause.action for clause in change.clauses}
+    if "update" in actions or "insert" in actions:
+        check_updates(table, change.operation.upper())
+    if "delete" in actions:
+        check_deletes(table)
+    for clause in change.clauses:
+        if clause.action == "update":
+            check_moves(table, clause.values or ())
+    rows = _changed(session, table, newest(table).to_arrow(), change)
+    ids, _ = write_records(table, rows.select([*table.schema.field_names, KIND]), change.operation)
+    return _counted(RowChangeReport(table.identifier, change.operation, RECORDS, ids), rows)
+
+
+def _in_files(session: "Session", table: Table, change: RowChange) -> RowChangeReport:
+    state = TargetState.of(table, None, table.schema.fields)
+    old = state.rows()
+    rows = _changed(session, table, old.drop_columns([FILE.name, POSITION.name]), change)
+    gone = rows.filter(pc.not_equal(rows.column(KIND), INSERTED)).column(_ROW)
+    written = rows.filter(pc.not_equal(rows.column(KIND), DELETED)).select(list(table.schema.field_names))
+    vectors = table_options.DELETION_VECTORS_ENABLED.of(table.options)
+    report = RowChangeReport(table.identifier, change.operation, DELETION_VECTORS if vectors else COPY_ON_WRITE)
+    positions = gathered([old.select([FILE.name, POSITION.name]).take(gone)]) if len(gone) else {}
+    return applied(None, state, positions, written, _counted(report, rows))
+
+
+def _counted(report: RowChangeReport, rows: pa.Table) -> RowChangeReport:
+    found = {row["values"]: row["counts"] for row in rows.column(KIND).value_counts().to_pylist()}
+    return report.counted({action: found.get(kind, 0) for action, kind in _KINDS.items()})
+
+
+def _changed(session: "Session", table: Table, old: pa.Table, change: RowChange) -> pa.Table:
+    """`KIND`, the number of the old row, and the table's columns, of each row that changes."""
+    bound = {TARGET: old.append_column(_ROW, pa.array(np.arange(old.num_rows)))}
+    resolved = prepared(session, _query(table, change), change.source, bound)
+    types = [
+        DataField(0, KIND, DataType("VARCHAR", length=MAX_LENGTH)),
+        DataField(0, _ROW, DataType("BIGINT")),
+        *table.schema.fields,
+    ]
+    return _once(table, run_embedded(resolved, types), change)
+
+
+def _once(table: Table, rows: pa.Table, change: RowChange) -> pa.Table:
+    """The rows, one that is deleted several times once. Raises: DataError: a row changes in several ways."""
+    numbers = rows.column(_ROW).to_numpy()
+    known = rows.column(_ROW).is_valid().to_numpy()
+    _, first = np.unique(numbers[known], return_index=True)
+    if len(first) == int(known.sum()):
+        return rows
+    if [clause.action for clause in change.clauses if clause.when == "matched"] != ["delete"]:
+        raise DataError(
+            "several rows of the source match one row of the table",
+            f"table {table.identifier}",
+            "Make the source have one row for each that matches.",
+        )
+    places = np.flatnonzero(known)[first]
+    return rows.take(pa.array(np.sort(np.concatenate([places, np.flatnonzero(~known)]))))
+
+
+def _query(table: Table, change: RowChange) -> exp.Expr:
+    fits = [_fits(change, clause) for clause in change.clauses]
+    kinds = [exp.Literal.string(_KINDS[clause.action]) for clause in change.clauses]
+    outputs = [exp.alias_(_case(fits, kinds), KIND), exp.alias_(_column(_ROW, change.alias), _ROW)]
+    for field in table.schema.fields:
+        values = [_value(change, clause, field.name) for clause in change.clauses]
+        outputs.append(exp.alias_(_case(fits, values), field.name, quoted=True))
+    query = exp.select(*outputs).from_(exp.alias_(exp.to_table(TARGET), change.alias, table=True, quoted=True))
+    if change.using is not None:
+        whens = {clause.when for clause in change.clauses}
+        side = _JOINS["not_matched" in whens, "not_matched_by_source" in whens]
+        given = exp.select(exp.Star(), exp.alias_(exp.true(), _IN_SOURCE)).from_(change.using.copy())
+        joined = exp.Subquery(this=given, alias=_alias(change.using.alias_or_name))
+        condition = change.on.copy() if change.on is not None else exp.true()
+        query = query.join(joined, on=condition, join_type="" if side == "inner" else side)
+    found: exp.Expr = query.where(exp.or_(*(fit.copy() for fit in fits)))
+    return found
+
+
+def _alias(name: str) -> exp.TableAlias:
+    return exp.TableAlias(this=exp.to_identifier(name, quoted=True))
+
+
+def _column(name: str, table: str) -> exp.Expr:
+    return exp.column(exp.to_identifier(name, quoted=True), exp.to_identifier(table, quoted=True))
+
+
+def _fits(change: RowChange, clause: RowClause) -> exp.Expr:
+    parts: list[exp.Expr] = []
+    if change.using is not None:
+        there = exp.Not(this=exp.Is(this=_column(_ROW, change.alias), expression=exp.null()))
+        given = exp.Not(this=exp.Is(this=_column(_IN_SOURCE, change.using.alias_or_name), expression=exp.null()))
+        parts.append(exp.Not(this=there) if clause.when == "not_matched" else there)
+        parts.append(exp.Not(this=given) if clause.when == "not_matched_by_source" else given)
+    if clause.condition is not None:
+        parts.append(exp.paren(clause.condition.copy()))
+    return exp.and_(*parts) if parts else exp.true()
+
+
+def _value(change: RowChange, clause: RowClause, name: str) -> exp.Expr:
+    """The column after the clause; of a deleted row the old value."""
+    old = _column(name, change.alias)
+    if clause.action == "delete":
+        return old
+    if clause.values is None:
+        assert change.using is not None
+        return _column(name, change.using.alias_or_name)
+    if name in clause.values:
+        return clause.values[name].copy()
+    return exp.null() if clause.action == "insert" else old
+
+
+def _case(fits: Sequence[exp.Expr], values: Sequence[exp.Expr]) -> exp.Expr:
+    chosen = exp.Case()
+    for fit, value in zip(fits, values, strict=True):
+        chosen = chosen.when(fit.copy(), value)
+    return chosen

@@ -1,0 +1,90 @@
+"""DELETE, UPDATE and MERGE INTO of all kinds of tables, with conditions and values that are more than literals."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from maintenance.sql import Session, SqlError
+
+KEYED = "k INT PRIMARY KEY NOT ENFORCED, v INT, s STRING"
+APPEND = "k INT, v INT, s STRING"
+TABLES = [(KEYED, ""), (APPEND, ""), (APPEND, "WITH ('deletion-vectors.enabled' = 'true')")]
+
+
+@pytest.fixture(params=TABLES, ids=["keyed", "append", "vectors"])
+def session(tmp_path: Path, request: pytest.FixtureRequest) -> Session:
+    columns, options = request.param
+    session = Session({"warehouse": str(tmp_path)})
+    session.sql(f"CREATE TABLE t ({columns}) {options}")
+    session.sql("INSERT INTO t VALUES (1, 10, 'a'), (2, 20, 'b'), (3, 30, 'c'), (4, CAST(NULL AS INT), 'd')")
+    session.sql("CREATE TABLE s (k INT, v INT)")
+    session.sql("INSERT INTO s VALUES (2, 200), (3, 300), (9, 900)")
+    return session
+
+
+def rows(session: Session) -> list[tuple[Any, ...]]:
+    return [tuple(row.values()) for row in session.sql("SELECT * FROM t ORDER BY k").to_arrow().to_pylist()]
+
+
+def test_update_by_an_expression(session: Session) -> None:
+    session.sql("UPDATE t SET v = v * 2 + k, s = UPPER(s) WHERE MOD(k, 2) = 0 AND v IS NOT NULL")
+    assert rows(session) == [(1, 10, "a"), (2, 42, "B"), (3, 30, "c"), (4, None, "d")]
+
+
+def test_update_sees_the_rows_as_they_were(session: Session) -> None:
+    session.sql("UPDATE t AS x SET v = x.k, s = CAST(x.v AS STRING) WHERE x.v + 1 > 20")
+    assert rows(session) == [(1, 10, "a"), (2, 2, "20"), (3, 3, "30"), (4, None, "d")]
+
+
+def test_delete_by_a_subquery(session: Session) -> None:
+    session.sql("DELETE FROM t WHERE k IN (SELECT k FROM s WHERE v > 250)")
+    assert [row[0] for row in rows(session)] == [1, 2, 4]
+
+
+def test_delete_keeps_rows_whose_condition_is_null(session: Session) -> None:
+    session.sql("DELETE FROM t WHERE v + 0 < 100")
+    assert rows(session) == [(4, None, "d")]
+
+
+def test_merge_with_every_clause(session: Session) -> None:
+    session.sql(
+        """MERGE INTO t USING (SELECT k, v FROM s) AS n ON t.k = n.k
+        WHEN MATCHED AND n.v > 250 THEN DELETE
+        WHEN MATCHED THEN UPDATE SET v = t.v + n.v
+        WHEN NOT MATCHED AND n.v < 100 THEN INSERT (k, v, s) VALUES (n.k, 0, 'never')
+        WHEN NOT MATCHED THEN INSERT (k, v, s) VALUES (n.k, n.v, 'new')
+        WHEN NOT MATCHED BY SOURCE AND t.k = 4 THEN UPDATE SET s = 'left'
+        WHEN NOT MATCHED BY SOURCE AND t.k > 100 THEN DELETE"""
+    )
+    assert rows(session) == [(1, 10, "a"), (2, 220, "b"), (4, None, "left"), (9, 900, "new")]
+
+
+def test_a_row_that_two_rows_of_the_source_match_is_refused(session: Session) -> None:
+    before = rows(session)
+    session.sql("INSERT INTO s VALUES (2, 201)")
+    with pytest.raises(SqlError, match="several rows of the source"):
+        session.sql("MERGE INTO t USING s ON t.k = s.k WHEN MATCHED THEN UPDATE SET v = s.v")
+    assert rows(session) == before
+    session.sql("MERGE INTO t USING s ON t.k = s.k WHEN MATCHED THEN DELETE")
+    assert [row[0] for row in rows(session)] == [1, 4]
+
+
+def test_an_unknown_column_is_named(session: Session) -> None:
+    with pytest.raises(SqlError, match="column 'w' does not exist") as caught:
+        session.sql("UPDATE t SET w = 1")
+    assert (caught.value.line, caught.value.column) == (1, 14)
+
+
+def test_all_columns_of_the_source(session: Session) -> None:
+    session.sql("CREATE TABLE n (k INT, v INT, s STRING)")
+    session.sql("INSERT INTO n VALUES (1, 11, 'z'), (7, 77, 'y')")
+    session.sql("MERGE INTO t USING n ON t.k = n.k WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *")
+    assert rows(session) == [(1, 11, "z"), (2, 20, "b"), (3, 30, "c"), (4, None, "d"), (7, 77, "y")]
+
+
+def test_the_primary_key_is_not_updated(tmp_path: Path) -> None:
+    session = Session({"warehouse": str(tmp_path)})
+    session.sql(f"CREATE TABLE t ({KEYED})")
+    with pytest.raises(SqlError, match="primary key"):
+        session.sql("UPDATE t SET k = k + 1")
