@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from maintenance.catalog import Catalog, open_catalog
-from maintenance.errors import OptionError, PaimonError, SqlError
+from maintenance.errors import NotFoundError, OptionError, PaimonError, SchemaError, SqlError
 from maintenance.metastore.global_tables import SYS
+from maintenance.metastore.view import View
 from maintenance.sql.cursor import Cursor, Source, statements_of
 from maintenance.sql.dialects import Flink, PaimonSpark
 from maintenance.sql.names import TableName
@@ -40,7 +41,7 @@ class Session:
     dialect: Literal["flink", "spark"] = "flink"
     catalogs: dict[str, Catalog] = field(init=False, default_factory=dict, repr=False)
     settings: dict[str, str] = field(init=False, default_factory=dict, repr=False)
-    views: dict[TableName, str] = field(init=False, default_factory=dict, repr=False)
+    views: dict[TableName, View] = field(init=False, default_factory=dict, repr=False)
     current_catalog: str = field(init=False, default=DEFAULT_CATALOG)
     current_database: str = field(init=False, default=DEFAULT_DATABASE)
 
@@ -98,14 +99,20 @@ class Session:
             raise SqlError(found, f"catalog {catalog}", fix)
         self.current_catalog, self.current_database = catalog, database or DEFAULT_DATABASE
 
-    def view_text(self, path: tuple[str, ...]) -> str | None:
-        """The query of a view, None if no view has this name."""
+    def sql_view(self, path: tuple[str, ...]) -> View | None:
+        """A view of the session or of a catalog, None if neither has one of this name."""
         name = self.table_name(path)
-        return self.views.get(name)
+        if name in self.views:
+            return self.views[name]
+        try:
+            return self.catalog_of(name.catalog).get_view(name.identifier)
+        except (NotFoundError, SchemaError):  # a name with a dollar is none of a view
+            return None
 
     def view_names(self, catalog: str, database: str) -> list[str]:
-        """The views of a database, sorted."""
-        return sorted(name.table for name in self.views if (name.catalog, name.database) == (catalog, database))
+        """The views of a database and of the session, sorted."""
+        own = {name.table for name in self.views if (name.catalog, name.database) == (catalog, database)}
+        return sorted(own | set(self.catalog_of(catalog).list_views(database)))
 
     def add_catalog(self, name: str, catalog: Catalog) -> None:
         """Make a catalog known, with its database `default`."""
@@ -144,6 +151,10 @@ class Session:
         """What is read under a name: a table or a system table. Raises: NotFoundError, SqlError."""
         name = self.table_name(path)
         return self.catalog_of(name.catalog).get_table(name.identifier)
+
+    def is_table(self, path: tuple[str, ...]) -> bool:
+        """Whether a name is a table rather than a view of the session."""
+        return self.table_name(path) not in self.views and self.table_exists(path)
 
     def table_exists(self, path: tuple[str, ...]) -> bool:
         name = self.table_name(path)

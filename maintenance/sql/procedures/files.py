@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from maintenance.errors import worst_of
+from maintenance.errors import SqlError, worst_of
 from maintenance.operations import (
     compact,
     compact_database,
@@ -32,6 +32,7 @@ from maintenance.sql.procedures.procedure import (
     truth,
 )
 from maintenance.sql.result import Result
+from maintenance.table.object_table import ObjectTable
 
 _PARTITIONS = Parameter("partitions", specs)
 _OPTIONS = Parameter("options", options)
@@ -137,6 +138,14 @@ def _fsck(call: Call) -> Result:
     return Result.of_texts(("fault",), [(str(fault),) for fault in report.faults])
 
 
+def _refresh_object_table(call: Call) -> Result:
+    """Object tables list their folder at each read, so there is nothing to refresh."""
+    view = call.session.view(tuple(call.get("table").split(".")))
+    if not isinstance(view, ObjectTable):
+        raise SqlError(f"'{call.get('table')}' is not an object table", "sys.refresh_object_table", "Name one.")
+    return call.done()
+
+
 PROCEDURES = (
     Procedure(
         "compact",
@@ -199,5 +208,6 @@ PROCEDURES = (
     ),
     Procedure("drop_partition", (TABLE, Parameter("partitions", specs, required=True), DRY_RUN), _drop_partition),
     Procedure("produce_changelog", (TABLE, _PARTITIONS, _WHERE, DRY_RUN), _produce_changelog),
+    Procedure("refresh_object_table", (TABLE,), _refresh_object_table),
     Procedure("fsck", (TABLE, Parameter("deep", truth)), _fsck),
 )

@@ -8,6 +8,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from maintenance.errors import NotFoundError, SqlError
+from maintenance.metastore.view import View
 from maintenance.sql.cursor import Source, statements_of
 from maintenance.sql.place import unknown
 from maintenance.sql.query.relations import Relation, own_alias
@@ -50,12 +51,12 @@ def _tables(
     left_out: Set[int] = frozenset(),
 ) -> None:
     for node in list(tree.find_all(exp.Table)):
-        if not isinstance(node.this, exp.Identifier) or id(node) in left_out or _is_of_with(node):
+        if not isinstance(node.this, exp.Identifier) or id(node) in left_out or is_of_with(node):
             continue
         path = tuple(part.name for part in node.parts)
-        text = session.view_text(path)
-        if text is not None:
-            _expand(session, node, text, (source, relations, depth))
+        view = session.sql_view(path) if "$" not in node.name and not session.is_table(path) else None
+        if view is not None:
+            _expand(session, node, view, (source, relations, depth))
             continue
         relation = _relation(session, node, path, source, f"paimon_{len(relations)}")
         relations[relation.name] = relation
@@ -97,21 +98,20 @@ def _rename(node: exp.Table, name: str) -> None:
     node.set("catalog", None)
 
 
-def _expand(session: "Session", node: exp.Table, text: str, state: tuple[Source, dict[str, Relation], int]) -> None:
+def _expand(session: "Session", node: exp.Table, view: View, state: tuple[Source, dict[str, Relation], int]) -> None:
     """Put the query of a view in its place."""
     source, relations, depth = state
     if depth > _DEEPEST:
         raise SqlError(f"view '{node.name}' is nested too deeply", "query", "A view may not read itself.")
-    inner = Source(text, source.dialect)
-    subquery = exp.Subquery(
-        this=statements_of(inner)[0].query(),
-        alias=exp.TableAlias(this=exp.to_identifier(own_alias(node), quoted=True)),
-    )
+    inner = Source(view.query_for(session.dialect), source.dialect)
+    columns = [exp.to_identifier(field.name, quoted=True) for field in view.columns()]
+    named = exp.TableAlias(this=exp.to_identifier(own_alias(node), quoted=True), columns=columns)
+    subquery = exp.Subquery(this=statements_of(inner)[0].query(), alias=named)
     _tables(session, subquery, inner, relations, depth + 1)
     node.replace(subquery)
 
 
-def _is_of_with(node: exp.Table) -> bool:
+def is_of_with(node: exp.Table) -> bool:
     """Whether a table's name is one of the queries of a WITH around it."""
     if node.db:
         return False

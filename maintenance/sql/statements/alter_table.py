@@ -19,6 +19,7 @@ from maintenance.catalog import (
     UpdateColumnType,
     UpdateComment,
 )
+from maintenance.errors import SqlError
 from maintenance.operations import drop_partitions
 from maintenance.sql.cursor import Cursor
 from maintenance.sql.result import Result
@@ -48,6 +49,21 @@ class AlterTable:
 
 
 @dataclass(frozen=True, slots=True)
+class RenameTable:
+    path: tuple[str, ...]
+    new: tuple[str, ...]
+    if_exists: bool
+
+    def run(self, session: "Session") -> Result:
+        old = session.table_name(self.path)
+        new = session.table_name(self.new if len(self.new) > 1 else (old.catalog, old.database, *self.new))
+        if old.catalog != new.catalog:
+            raise SqlError("a table cannot be renamed into another catalog", f"table {old.identifier}", "Copy it.")
+        session.catalog_of(old.catalog).rename_table(old.identifier, new.identifier, self.if_exists)
+        return Result()
+
+
+@dataclass(frozen=True, slots=True)
 class DropPartitions:
     path: tuple[str, ...]
     specs: tuple[Mapping[str, str], ...]
@@ -61,6 +77,8 @@ class DropPartitions:
 def _alter(cursor: Cursor) -> Statement:
     if_exists = cursor.if_exists()
     path = cursor.path("the name of a table")
+    if cursor.take("RENAME", "TO"):
+        return RenameTable(path, cursor.path("the new name"), if_exists)
     if cursor.peek("DROP", "PARTITION") or cursor.peek("DROP", "IF", "EXISTS", "PARTITION"):
         return _drop_partitions(cursor, path)
     return AlterTable(path, tuple(_changes(cursor)), if_exists)

@@ -81,11 +81,7 @@ class CreateDatabase:
 
     def run(self, session: "Session") -> Result:
         catalog, name = session.database_name(self.path)
-        if self.options:
-            raise SqlError(
-                "databases of this catalog have no options", f"database '{name}'", "Leave COMMENT and options out."
-            )
-        session.catalog_of(catalog).create_database(name, self.if_not_exists)
+        session.catalog_of(catalog).create_database(name, self.if_not_exists, self.options or None)
         return Result()
 
 

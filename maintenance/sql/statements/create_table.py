@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from maintenance.catalog import Schema
-from maintenance.errors import SqlError
+from maintenance.catalog import CatalogTable, Schema
 from maintenance.sql.cursor import Cursor
 from maintenance.sql.query.run import run_query
 from maintenance.sql.result import Result
 from maintenance.sql.statements.columns import Column, not_enforced, read_column, read_type
 from maintenance.sql.statements.statement import Parse
-from maintenance.table.table import Table
 from maintenance.types.arrow import data_type_of_arrow
 from maintenance.types.data_type import DataField
 
@@ -55,21 +53,16 @@ class CreateTable:
         if rows is not None and not fields:
             fields = [DataField(0, f.name, data_type_of_arrow(f.type)) for f in rows.schema]
         schema = self._schema(session, fields)
-        location = schema.options.get("path")
+        schema = replace(
+            schema, options=_stored(schema.options, f"{catalog.warehouse}/{name.database}.db/{name.table}")
+        )
         if exists and self.replaces:
             catalog.drop_table(name.identifier)
-        plain = {key: value for key, value in schema.options.items() if key not in ("path", "connector")}
-        catalog.create_table(name.identifier, replace(schema, options=plain), self.if_not_exists)
-        table = session.table(self.path)
-        if location is not None and not _same_place(location, table):
-            catalog.drop_table(name.identifier)
-            raise SqlError(
-                f"'path' = '{location}' is not where the catalog keeps the table",
-                f"table {name.identifier}",
-                f"Leave 'path' out, or give {table.location}.",
-            )
+        catalog.create_table(name.identifier, schema, self.if_not_exists)
         if rows is not None and rows.num_rows:
-            table.write_arrow(rows.rename_columns([f.name for f in table.schema.fields]))  # type: ignore[attr-defined]
+            table = session.table(self.path)
+            assert isinstance(table, CatalogTable)
+            table.write_arrow(rows.rename_columns(list(table.schema.field_names)))
         return Result()
 
     def _schema(self, session: "Session", fields: list[DataField]) -> Schema:
@@ -88,11 +81,22 @@ class CreateTable:
         )
 
 
-def _same_place(location: str, table: Table) -> bool:
-    def plain(path: str) -> str:
-        return path.removeprefix("file:").rstrip("/").replace("//", "/")
+def _stored(options: Mapping[str, str], location: str) -> dict[str, str]:
+    """The options that the catalog is to store.
 
-    return plain(location) == plain(table.location)
+    `connector` is what Flink asks for outside of Paimon's catalogs; a path that is the table's own place says nothing.
+    Tables over objects were given their folder by another key in early releases.
+    """
+    found = {key: value for key, value in options.items() if key != "connector"}
+    if "object-location" in found:
+        found["path"] = found.pop("object-location")
+    if "path" in found and _plain(found["path"]) == _plain(location):
+        del found["path"]
+    return found
+
+
+def _plain(path: str) -> str:
+    return path.removeprefix("file:").rstrip("/").replace("//", "/")
 
 
 def _create(cursor: Cursor, *, replaces: bool = False) -> CreateTable:

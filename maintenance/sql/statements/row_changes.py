@@ -81,8 +81,9 @@ class Merge:
     def run(self, session: "Session") -> Result:
         target = self.tree.this
         table = session.table(tuple(part.name for part in target.parts))
-        clauses = [_clause(self.cursor, when, table) for when in self.tree.args["whens"].expressions]
         using, on = self.tree.args["using"], self.tree.args["on"]
+        whens = self.tree.args["whens"].expressions
+        clauses = [_clause(self.cursor, when, table, using.alias_or_name) for when in whens]
         if session.spark is None:
             change = RowChange("merge", target.alias_or_name, clauses, self.cursor.source, using, on)
             change_rows(session, table, change)
@@ -139,15 +140,14 @@ def check_columns(cursor: Cursor, table: Table, names: Mapping[str, object]) -> 
             raise cursor.error(f"column '{name}' does not exist", fix, token=token)
 
 
-def _clause(cursor: Cursor, when: exp.When, table: Table) -> RowClause:
+def _clause(cursor: Cursor, when: exp.When, table: Table, using_name: str) -> RowClause:
     kind = "matched" if when.args["matched"] else "not_matched_by_source" if when.args.get("source") else "not_matched"
     then, condition = when.args["then"], when.args.get("condition")
     if isinstance(then, exp.Update):
         if any(isinstance(part, exp.Star) for part in then.expressions):
             keys = table.schema.primary_keys
             columns = [name for name in table.schema.field_names if name not in keys]
-            using = when.find_ancestor(exp.Merge).args["using"].alias_or_name
-            values = {name: exp.column(name, using, quoted=True) for name in columns}
+            values = {name: exp.column(name, using_name, quoted=True) for name in columns}
         else:
             values = {part.this.name: part.expression for part in then.expressions}
         check_columns(cursor, table, values)

@@ -1,4 +1,4 @@
-"""Views of the session: CREATE TEMPORARY VIEW and DROP TEMPORARY VIEW."""
+"""Views: those of a catalog, and temporary ones of the session."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,76 +6,170 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from maintenance.errors import SqlError
+from maintenance.errors import NotFoundError, SqlError
+from maintenance.metastore.view import View
 from maintenance.sql.cursor import Cursor
-from maintenance.sql.query.run import prepared
+from maintenance.sql.place import unknown
+from maintenance.sql.query.qualified import qualified_text
+from maintenance.sql.query.run import run_query
 from maintenance.sql.result import Result
+from maintenance.sql.statements.describe import quoted
 from maintenance.sql.statements.statement import Parse
+from maintenance.types.arrow import data_type_of_arrow
+from maintenance.types.data_type import DataField
 
 if TYPE_CHECKING:
     from maintenance.sql.session import Session
 
 
 @dataclass(frozen=True, slots=True)
-class CreateTemporaryView:
+class CreateView:
+    """`columns`: names of the view's columns and their comments; none = those of the query."""
+
     path: tuple[str, ...]
-    columns: tuple[str, ...]
+    columns: Mapping[str, str | None]
+    comment: str | None
+    options: Mapping[str, str]
     if_not_exists: bool
     replaces: bool
+    temporary: bool
     query: exp.Expr
-    text: str
+    span: tuple[int, int]
     cursor: Cursor
 
     def run(self, session: "Session") -> Result:
         name = session.table_name(self.path)
+        fields = self._fields(session)  # names that do not exist are refused here
+        text = qualified_text(session, self.query, self.cursor.source, self.span)
+        view = View(fields, text, {session.dialect: text}, self.comment, self.options)
+        if not self.temporary:
+            catalog = session.catalog_of(name.catalog)
+            if self.replaces:
+                catalog.drop_view(name.identifier, ignore_if_not_exists=True)
+            catalog.create_view(name.identifier, view, self.if_not_exists)
+            return Result()
         if name in session.views and not self.replaces:
             if self.if_not_exists:
                 return Result()
             raise SqlError(f"view '{name.table}' exists", "session", "Drop it first, or choose another name.")
-        prepared(session, self.query, self.cursor.source)  # names that do not exist are refused now
-        session.views[name] = renamed_columns(self.text, self.columns)
+        session.views[name] = view
         return Result()
 
-
-def renamed_columns(text: str, columns: tuple[str, ...]) -> str:
-    """The query of a view whose columns have names of their own."""
-    if not columns:
-        return text
-    listed = ", ".join(f"`{name.replace('`', '``')}`" for name in columns)
-    return f"SELECT * FROM ({text}) AS view_query ({listed})"
+    def _fields(self, session: "Session") -> list[DataField]:
+        empty = exp.select("*").from_(exp.Subquery(this=self.query.copy(), alias=exp.TableAlias(
+            this=exp.to_identifier("view_query")))).limit(0)  # fmt: skip
+        schema = run_query(session, empty, self.cursor).schema
+        names = list(self.columns) or list(schema.names)
+        if len(names) != len(schema.names):
+            raise self.cursor.error(
+                f"the view has {len(names)} columns and its query {len(schema.names)}",
+                f"The query gives {', '.join(schema.names)}.",
+                token=next(t for t in self.cursor.words if t.text == names[0]),
+            )
+        return [
+            DataField(number, name, data_type_of_arrow(column.type), self.columns.get(name))
+            for number, (name, column) in enumerate(zip(names, schema, strict=True))
+        ]
 
 
 @dataclass(frozen=True, slots=True)
-class DropTemporaryView:
+class DropView:
     path: tuple[str, ...]
     if_exists: bool
+    temporary: bool
+    cursor: Cursor
 
     def run(self, session: "Session") -> Result:
         name = session.table_name(self.path)
-        if session.views.pop(name, None) is None and not self.if_exists:
-            raise SqlError(f"view '{name.table}' does not exist", "session", "SHOW VIEWS lists them.")
+        if session.views.pop(name, None) is not None:
+            return Result()
+        if not self.temporary:
+            try:
+                session.catalog_of(name.catalog).drop_view(name.identifier, self.if_exists)
+                return Result()
+            except NotFoundError:
+                pass
+        if not self.if_exists:
+            known = session.view_names(name.catalog, name.database)
+            token = next(t for t in reversed(self.cursor.words) if t.text == name.table)
+            raise self.cursor.error(*unknown("view", name.table, known), token=token)
         return Result()
 
 
-def _create(cursor: Cursor, *, replaces: bool = False) -> CreateTemporaryView:
+@dataclass(frozen=True, slots=True)
+class RenameView:
+    path: tuple[str, ...]
+    new: tuple[str, ...]
+
+    def run(self, session: "Session") -> Result:
+        old = session.table_name(self.path)
+        new = session.table_name(self.new if len(self.new) > 1 else (old.catalog, old.database, *self.new))
+        session.catalog_of(old.catalog).rename_view(old.identifier, new.identifier)
+        return Result()
+
+
+@dataclass(frozen=True, slots=True)
+class ShowCreateView:
+    path: tuple[str, ...]
+
+    def run(self, session: "Session") -> Result:
+        name = session.table_name(self.path)
+        view = session.sql_view(self.path)
+        if view is None:
+            known = session.view_names(name.catalog, name.database)
+            raise SqlError(*_where(*unknown("view", name.table, known)))
+        columns = ", ".join(map(quoted, (field.name for field in view.columns())))
+        full = ".".join(map(quoted, (name.catalog, name.database, name.table)))
+        comment = "" if view.comment is None else " COMMENT '" + view.comment.replace("'", "''") + "'"
+        text = f"CREATE VIEW {full} ({columns}){comment} AS {view.query_for(session.dialect)}"
+        return Result.of_texts(("result",), [(text,)])
+
+
+def _where(found: str, fix: str) -> tuple[str, str, str]:
+    return found, "catalog", fix
+
+
+def _create(cursor: Cursor, *, replaces: bool = False, temporary: bool = False) -> CreateView:
     if_not_exists = cursor.if_not_exists()
     path = cursor.path("the name of a view")
-    columns = cursor.names() if cursor.peek("(") else ()
-    cursor.comment()
+    columns: dict[str, str | None] = {}
+    if cursor.take("("):
+        while not cursor.take(")"):
+            name = cursor.name("the name of a column")
+            columns[name] = cursor.comment()
+            if not cursor.take(","):
+                cursor.expect(")")
+                break
+    comment = cursor.comment()
+    options = cursor.options() if cursor.take("TBLPROPERTIES") else {}
     cursor.expect("AS")
     start = cursor.index
-    text = cursor.text(cursor.span())
+    span = cursor.span()
     cursor.index = start
-    return CreateTemporaryView(path, columns, if_not_exists, replaces, cursor.query(), text, cursor)
+    query = cursor.query()
+    return CreateView(path, columns, comment, options, if_not_exists, replaces, temporary, query, span, cursor)
 
 
-def _drop(cursor: Cursor) -> DropTemporaryView:
+def _drop(cursor: Cursor, *, temporary: bool = False) -> DropView:
     if_exists = cursor.if_exists()
-    return DropTemporaryView(cursor.path("the name of a view"), if_exists)
+    return DropView(cursor.path("the name of a view"), if_exists, temporary, cursor)
+
+
+def _alter(cursor: Cursor) -> RenameView:
+    path = cursor.path("the name of a view")
+    cursor.expect("RENAME", "TO")
+    return RenameView(path, cursor.path("the new name"))
 
 
 STATEMENTS: Mapping[tuple[str, ...], Parse] = {
-    ("CREATE", "TEMPORARY", "VIEW"): _create,
-    ("CREATE", "OR", "REPLACE", "TEMPORARY", "VIEW"): lambda cursor: _create(cursor, replaces=True),
-    ("DROP", "TEMPORARY", "VIEW"): _drop,
+    ("CREATE", "VIEW"): _create,
+    ("CREATE", "OR", "REPLACE", "VIEW"): lambda cursor: _create(cursor, replaces=True),
+    ("CREATE", "TEMPORARY", "VIEW"): lambda cursor: _create(cursor, temporary=True),
+    ("CREATE", "TEMP", "VIEW"): lambda cursor: _create(cursor, temporary=True),
+    ("CREATE", "OR", "REPLACE", "TEMPORARY", "VIEW"): lambda cursor: _create(cursor, replaces=True, temporary=True),
+    ("CREATE", "OR", "REPLACE", "TEMP", "VIEW"): lambda cursor: _create(cursor, replaces=True, temporary=True),
+    ("ALTER", "VIEW"): _alter,
+    ("DROP", "VIEW"): _drop,
+    ("DROP", "TEMPORARY", "VIEW"): lambda cursor: _drop(cursor, temporary=True),
+    ("SHOW", "CREATE", "VIEW"): lambda cursor: ShowCreateView(cursor.path("the name of a view")),
 }

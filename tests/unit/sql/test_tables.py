@@ -1,0 +1,127 @@
+"""Tables: created, changed, described, renamed and dropped, in both dialects."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from maintenance.sql import Session, SqlError
+
+
+def open_session(tmp_path: Path, dialect: Any = "flink") -> Session:
+    return Session({"warehouse": str(tmp_path)}, dialect=dialect)
+
+
+def columns(session: Session, table: str = "t") -> list[tuple[str, str]]:
+    return [(f.name, str(f.type)) for f in session.table((table,)).schema.fields]
+
+
+def test_flink_changes_columns(tmp_path: Path) -> None:
+    session = open_session(tmp_path)
+    session.sql("CREATE TABLE t (a INT PRIMARY KEY NOT ENFORCED, b INT COMMENT 'old', c STRING)")
+    session.sql("ALTER TABLE t ADD (d DOUBLE FIRST, e TIMESTAMP(3) COMMENT 'when' AFTER b)")
+    session.sql("ALTER TABLE t MODIFY b BIGINT COMMENT 'new'")
+    session.sql("ALTER TABLE t RENAME c TO text")
+    session.sql("ALTER TABLE t DROP (d)")
+    assert columns(session) == [
+        ("a", "INT NOT NULL"), ("b", "BIGINT"), ("e", "TIMESTAMP(3)"), ("text", "STRING"),
+    ]  # fmt: skip
+    assert [f.description for f in session.table(("t",)).schema.fields] == [None, "new", "when", None]
+
+
+def test_spark_changes_columns(tmp_path: Path) -> None:
+    session = open_session(tmp_path, "spark")
+    session.sql(
+        "CREATE TABLE t (a INT NOT NULL, b INT, ts TIMESTAMP) TBLPROPERTIES ('primary-key' = 'a', 'bucket' = '2')"
+    )
+    session.sql("ALTER TABLE t ADD COLUMNS (c STRING COMMENT 'x', d STRUCT<p: INT, q: BINARY> AFTER b)")
+    session.sql("ALTER TABLE t ALTER COLUMN b TYPE BIGINT")
+    session.sql("ALTER TABLE t ALTER COLUMN d.p COMMENT 'inside'")
+    session.sql("ALTER TABLE t RENAME COLUMN c TO e")
+    session.sql("ALTER TABLE t ALTER COLUMN e FIRST")
+    session.sql("ALTER TABLE t SET TBLPROPERTIES ('snapshot.num-retained.min' = '3')")
+    session.sql("ALTER TABLE t UNSET TBLPROPERTIES ('snapshot.num-retained.min')")
+    assert columns(session) == [
+        ("e", "STRING"), ("a", "INT NOT NULL"), ("b", "BIGINT"), ("d", "ROW<`p` INT, `q` BYTES>"),
+        ("ts", "TIMESTAMP(6) WITH LOCAL TIME ZONE"),
+    ]  # fmt: skip
+    assert session.table(("t",)).schema.field("d").type.fields[0].description == "inside"
+    table = session.table(("t",))
+    assert table.schema.primary_keys == ("a",)
+    assert dict(table.schema.options) == {"bucket": "2"}
+
+
+@pytest.mark.parametrize("dialect", ["flink", "spark"])
+def test_show_create_table_makes_the_same_table(tmp_path: Path, dialect: str) -> None:
+    session = open_session(tmp_path, "flink")
+    session.sql(
+        """CREATE TABLE t (
+            `a b` BIGINT COMMENT 'it''s', dt STRING, n DECIMAL(12, 3), m MAP<STRING, ARRAY<INT>>,
+            r ROW<x INT, y TIMESTAMP(6)>, z TIMESTAMP(6), by BYTES, PRIMARY KEY (`a b`, dt) NOT ENFORCED
+        ) COMMENT 'all kinds' PARTITIONED BY (dt) WITH ('bucket' = '3', 'merge-engine' = 'partial-update')"""
+    )
+    other = open_session(tmp_path, dialect)
+    text = other.sql("SHOW CREATE TABLE t").to_arrow().column(0)[0].as_py()
+    before = session.table(("t",)).schema
+    session.sql("DROP TABLE t")
+    other.sql(text)
+    after = session.table(("t",)).schema
+    assert (after.fields, after.primary_keys, after.partition_keys) == (
+        before.fields, before.primary_keys, before.partition_keys,
+    )  # fmt: skip
+    assert (after.comment, dict(after.options)) == (before.comment, dict(before.options))
+
+
+def test_like_and_as(tmp_path: Path) -> None:
+    session = open_session(tmp_path)
+    session.sql("CREATE TABLE t (a INT PRIMARY KEY NOT ENFORCED, b STRING) WITH ('bucket' = '2')")
+    session.sql("INSERT INTO t VALUES (1, 'x')")
+    session.sql("CREATE TABLE u WITH ('bucket' = '3') LIKE t")
+    assert columns(session, "u") == columns(session)
+    assert session.table(("u",)).schema.options["bucket"] == "3"
+    session.sql("CREATE TABLE w WITH ('bucket' = '-1') AS SELECT b, a + 1 AS c FROM t")
+    assert session.sql("SELECT * FROM w").to_arrow().to_pylist() == [{"b": "x", "c": 2}]
+
+
+def test_spark_partitions_by_new_columns(tmp_path: Path) -> None:
+    session = open_session(tmp_path, "spark")
+    session.sql("CREATE TABLE t (a INT) USING paimon PARTITIONED BY (dt STRING, hh INT)")
+    assert columns(session) == [("a", "INT"), ("dt", "STRING"), ("hh", "INT")]
+    session.sql("INSERT INTO t VALUES (1, 'x', 1), (2, 'y', 2)")
+    assert session.sql("SHOW PARTITIONS t").to_arrow().column(0).to_pylist() == ["dt=x/hh=1", "dt=y/hh=2"]
+    session.sql("ALTER TABLE t DROP PARTITION (dt = 'x', hh = 1)")
+    assert session.sql("SELECT a FROM t").to_arrow().to_pylist() == [{"a": 2}]
+
+
+def test_rename_truncate_and_drop(tmp_path: Path) -> None:
+    session = open_session(tmp_path)
+    session.sql("CREATE TABLE t (a INT)")
+    session.sql("INSERT INTO t VALUES (1)")
+    session.sql("ALTER TABLE t RENAME TO u")
+    assert session.sql("SHOW TABLES").to_arrow().column(0).to_pylist() == ["u"]
+    session.sql("TRUNCATE TABLE u")
+    assert session.sql("SELECT * FROM u").to_arrow().num_rows == 0
+    session.sql("DROP TABLE u")
+    session.sql("DROP TABLE IF EXISTS u")
+    with pytest.raises(SqlError, match="does not exist"):
+        session.sql("DROP TABLE u")
+
+
+@pytest.mark.parametrize(
+    ("dialect", "expected"),
+    [
+        ("flink", {"name": "a", "type": "INT", "null": False, "key": "PRI(a)", "extras": None, "watermark": None}),
+        ("spark", {"col_name": "a", "data_type": "INT"}),
+    ],
+)
+def test_describe(tmp_path: Path, dialect: str, expected: dict[str, Any]) -> None:
+    open_session(tmp_path).sql("CREATE TABLE t (a INT PRIMARY KEY NOT ENFORCED COMMENT 'key')")
+    row = open_session(tmp_path, dialect).sql("DESCRIBE t").to_arrow().to_pylist()[0]
+    assert row == {**expected, "comment": "key"}
+
+
+def test_a_default_fills_what_is_left_out(tmp_path: Path) -> None:
+    session = open_session(tmp_path, "spark")
+    session.sql("CREATE TABLE t (a INT, b STRING DEFAULT 'none', c INT DEFAULT -1)")
+    session.sql("INSERT INTO t (a) VALUES (1)")
+    assert session.sql("SELECT * FROM t").to_arrow().to_pylist() == [{"a": 1, "b": "none", "c": -1}]
