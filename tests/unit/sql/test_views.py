@@ -36,7 +36,7 @@ def test_a_view_over_a_view(session: Session) -> None:
 
 
 def test_a_view_over_what_is_not_there_is_refused(session: Session) -> None:
-    with pytest.raises(SqlError, match="table 'default.u' does not exist"):
+    with pytest.raises(SqlError, match=r"table 'default\.u' does not exist"):
         session.sql("CREATE TEMPORARY VIEW v AS SELECT * FROM u")
     assert session.sql("SHOW VIEWS").to_arrow().num_rows == 0
 
@@ -46,6 +46,6 @@ def test_a_dropped_view_is_gone(session: Session) -> None:
     with pytest.raises(SqlError, match="view 'v' exists"):
         session.sql("CREATE TEMPORARY VIEW v AS SELECT b FROM t")
     session.sql("DROP TEMPORARY VIEW v")
-    with pytest.raises(SqlError, match="table 'default.v' does not exist"):
+    with pytest.raises(SqlError, match=r"table 'default\.v' does not exist"):
         session.sql("SELECT * FROM v")
     session.sql("DROP TEMPORARY VIEW IF EXISTS v")
