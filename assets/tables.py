@@ -19,10 +19,14 @@ import dagster as dg
 from assets import keys
 from assets.pages import catalogue
 from assets.project.config import TableConfig
-from assets.steps import ops
-from assets.steps.ops import LANDED
+from assets.steps.compaction import CHANGELOG, COMPACT, FILE_INDEX
+from assets.steps.expiry import EXPIRE_PARTITIONS, EXPIRE_SNAPSHOTS, EXPIRE_TAGS, TAG
+from assets.steps.ingestion import INGEST, LANDED
+from assets.steps.ops import describe_op, record_op, step_op
+from assets.steps.step import Step
 
-Step = tuple[str, dg.OpDefinition]
+# The short name of a step, and its op.
+NamedOp = tuple[str, dg.OpDefinition]
 
 
 @dataclass(frozen=True)
@@ -30,37 +34,33 @@ class TableSteps:
     """The steps of one table. They are made once, since the asset and the jobs share them."""
 
     table: TableConfig
-    ingestion: tuple[Step, ...]
-    compaction: tuple[Step, ...]
-    expiry: tuple[Step, ...]
-    describe: Step
-    record: Step
+    ingestion: tuple[NamedOp, ...]
+    compaction: tuple[NamedOp, ...]
+    expiry: tuple[NamedOp, ...]
+    describe: NamedOp
+    record: NamedOp
 
     @classmethod
     def of(cls, table: TableConfig, zone: ZoneInfo) -> Self:
         """The steps that apply to `table`; `zone`: where the days of its tags begin."""
-        compaction = [("compact", ops.compact_op(table))]
-        if table.writes_changelog:
-            compaction.append(("changelog", ops.changelog_op(table)))
-        if table.has_file_index:
-            compaction.append(("file_index", ops.file_index_op(table)))
-        partitions = (("expire_partitions", ops.expire_partitions_op(table)),) if table.may_expire_partitions else ()
+
+        def of(*steps: Step) -> tuple[NamedOp, ...]:
+            return tuple((step.name, step_op(step, table, zone)) for step in steps)
+
+        changelog = of(CHANGELOG) if table.writes_changelog else ()
+        indexes = of(FILE_INDEX) if table.has_file_index else ()
+        partitions = of(EXPIRE_PARTITIONS) if table.may_expire_partitions else ()
         return cls(
             table,
-            ingestion=(("ingest", ops.ingest_op(table)),) if table.landing else (),
-            compaction=tuple(compaction),
-            expiry=(
-                ("tag", ops.tag_op(table, zone)),
-                *partitions,
-                ("expire_snapshots", ops.expire_snapshots_op(table, zone)),
-                ("expire_tags", ops.expire_tags_op(table)),
-            ),
-            describe=("describe", ops.describe_op(table)),
-            record=("record", ops.record_op(table)),
+            ingestion=of(INGEST) if table.landing else (),
+            compaction=(*of(COMPACT), *changelog, *indexes),
+            expiry=(*of(TAG), *partitions, *of(EXPIRE_SNAPSHOTS, EXPIRE_TAGS)),
+            describe=("describe", describe_op(table)),
+            record=("record", record_op(table)),
         )
 
 
-def chain(steps: Sequence[Step], landed: Any = None) -> Any:
+def chain(steps: Sequence[NamedOp], landed: Any = None) -> Any:
     """Connect the steps inside a graph's body, each under its short name; returns the last one's output.
 
     `landed`: the graph's input from the landing folder, where the first step is the ingestion.

@@ -8,10 +8,9 @@ over, one to whose other writers our compaction gives way, until that pause is o
 this tick has no request left.
 """
 
-import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -20,7 +19,7 @@ from dagster import DagsterInstance
 
 from assets import keys
 from assets.checks.judging import COMMITS_LOOKED_AT
-from assets.pages.metadata import commit_materialization
+from assets.pages.materialization import commit_materialization
 from assets.project.config import TableConfig
 from assets.resources.catalog import PaimonCatalog
 from maintenance.commit.identity import RUN_PROPERTY
@@ -33,7 +32,8 @@ from maintenance.operations.databases.compact_database import COMPACT_DATABASE
 from maintenance.table.compactors import refusal
 from maintenance.table.shape import table_shape
 from maintenance.table.table import Table
-from sensors.turns import Trouble, Turn, Turns, pause, unread
+from sensors.cursor import Cursor
+from sensors.turns import Turn, Turns, pause, unread
 
 INTERVAL_SECONDS = 30
 # A tick asks for no more runs than this, so that it stays quick; the rest follows tick by tick.
@@ -67,30 +67,9 @@ class Sighting:
     waits: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Cursor:
-    """What a tick leaves to the next. `first`: the table to begin with; `judged`: snapshot last judged, by table."""
-
-    first: str = ""
-    judged: Mapping[str, int] = field(default_factory=dict)
-    troubles: Mapping[str, Trouble] = field(default_factory=dict)
-
-    @classmethod
-    def parse(cls, text: str | None) -> "Cursor":
-        """The cursor of a text; one that makes no sense counts as none: every table is judged again."""
-        try:
-            found = json.loads(text or "{}")
-            return cls(
-                str(found.get("first", "")),
-                {str(name): int(snapshot) for name, snapshot in found.get("judged", {}).items()},
-                {n: Trouble(int(of["times"]), float(of["again"])) for n, of in found.get("troubles", {}).items()},
-            )
-        except (ValueError, TypeError, KeyError, AttributeError):
-            return cls()
-
-    def serialize(self) -> str:
-        troubles = {name: asdict(trouble) for name, trouble in self.troubles.items()}
-        return json.dumps({"first": self.first, "judged": dict(self.judged), "troubles": troubles}, sort_keys=True)
+def cursor_of(text: str | None) -> Cursor[int]:
+    """The snapshot last judged, by table."""
+    return Cursor.parse(text, int)
 
 
 def due(sightings: Mapping[str, Sighting]) -> dict[str, Sighting]:
@@ -167,11 +146,10 @@ def latest_sensor(tables: Sequence[TableConfig], jobs: Sequence[dg.JobDefinition
     )
     def latest_snapshots(context: dg.SensorEvaluationContext, catalog: PaimonCatalog) -> dg.SensorResult:
         now = time.time()
-        cursor = Cursor.parse(context.cursor)
+        cursor = cursor_of(context.cursor)
         busy = in_progress(context.instance, tables)
-        turns = Turns(lambda table: look(catalog, table, cursor.judged.get(table.identifier)), now,
-                      troubles=cursor.troubles)  # fmt: skip
-        turn = turns.take([table for table in tables if table.identifier not in busy], cursor.first)
+        turns = Turns(lambda table: look(catalog, table, cursor.tables.get(table.identifier)), cursor, now)
+        turn = turns.take(tables, busy)
         for table, error in turn.errors.items():
             context.log.error(f"{table} cannot be read; it will be looked at again: {error}")
         wanted = due(turn.found)
@@ -185,13 +163,12 @@ def latest_sensor(tables: Sequence[TableConfig], jobs: Sequence[dg.JobDefinition
             for table in tables
             if (seen := sightings.get(table.identifier)) and seen.committed is not None
         ]
-        judged = {**cursor.judged, **{table: sighting.snapshot_id for table, sighting in sightings.items()}}
-        troubles = {name: trouble for name, trouble in cursor.troubles.items() if name in busy} | dict(turn.troubles)
+        judged = {**cursor.tables, **{table: sighting.snapshot_id for table, sighting in sightings.items()}}
         return dg.SensorResult(
             run_requests=[_request(table, wanted[table]) for table in chosen],
             asset_events=events,
             skip_reason=None if chosen else _silence(turn, busy, paused),
-            cursor=Cursor(turn.first, judged, troubles).serialize(),
+            cursor=turn.cursor(judged).serialize(),
         )
 
     return latest_snapshots

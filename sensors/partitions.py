@@ -5,10 +5,10 @@ snapshot last mirrored and a digest of each partition. Of a table with more part
 mirrored. A tick reports a bounded number of events; what is left follows with the next.
 """
 
-import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
+from typing import Any
 
 import dagster as dg
 from dagster import DagsterInstance
@@ -19,7 +19,8 @@ from assets.resources.catalog import PaimonCatalog
 from assets.steps.partitions import key_of, partitions_of, recorded_digest, state_metadata
 from maintenance.errors import NotFoundError
 from maintenance.operations.partition_states import PartitionState, PartitionStates, partition_states
-from sensors.turns import Trouble, Turns, unread
+from sensors.cursor import Cursor
+from sensors.turns import Turns, unread
 
 INTERVAL_SECONDS = 30
 _EVENTS = 1000
@@ -35,33 +36,14 @@ class Mirrored:
     snapshot: int = 0
     digests: Mapping[str, str] = field(default_factory=dict)
 
-
-@dataclass(frozen=True, slots=True)
-class Mirror:
-    """The cursor. `first`: the table that the next tick begins with."""
-
-    first: str = ""
-    tables: Mapping[str, Mirrored] = field(default_factory=dict)
-    troubles: Mapping[str, Trouble] = field(default_factory=dict)
-
     @classmethod
-    def parse(cls, text: str | None) -> "Mirror":
-        """The cursor of a text; one that makes no sense counts as none: all partitions are told again."""
-        try:
-            found = json.loads(text or "{}")
-            tables = {
-                name: Mirrored(int(of["snapshot"]), {str(key): str(digest) for key, digest in of["digests"].items()})
-                for name, of in found.get("tables", {}).items()
-            }
-            troubles = {n: Trouble(int(of["times"]), float(of["again"])) for n, of in found.get("troubles", {}).items()}
-            return cls(str(found.get("first", "")), tables, troubles)
-        except (ValueError, TypeError, KeyError, AttributeError):
-            return cls()
+    def of(cls, found: Mapping[str, Any]) -> "Mirrored":
+        return cls(int(found["snapshot"]), {str(key): str(digest) for key, digest in found["digests"].items()})
 
-    def serialize(self) -> str:
-        tables = {name: asdict(mirrored) for name, mirrored in self.tables.items()}
-        troubles = {name: asdict(trouble) for name, trouble in self.troubles.items()}
-        return json.dumps({"first": self.first, "tables": tables, "troubles": troubles}, sort_keys=True)
+
+def cursor_of(text: str | None) -> Cursor[Mirrored]:
+    """What is remembered of each table."""
+    return Cursor.parse(text, Mirrored.of)
 
 
 def look(catalog: PaimonCatalog, config: TableConfig, before: Mirrored) -> PartitionStates | None:
@@ -179,11 +161,10 @@ def partition_sensor(tables: Sequence[TableConfig]) -> dg.SensorDefinition:
         description="Mirrors the partitions of the tables, and which of them are compacted. Starts no run.",
     )
     def partition_mirror(context: dg.SensorEvaluationContext, catalog: PaimonCatalog) -> dg.SensorResult:
-        mirror = Mirror.parse(context.cursor)
-        known = {table.identifier: mirror.tables.get(table.identifier, Mirrored()) for table in tables}
-        turns = Turns(lambda table: look(catalog, table, known[table.identifier]), time.time(),
-                      troubles=mirror.troubles)  # fmt: skip
-        turn = turns.take(tables, mirror.first)
+        cursor = cursor_of(context.cursor)
+        known = {table.identifier: cursor.tables.get(table.identifier, Mirrored()) for table in tables}
+        turns = Turns(lambda table: look(catalog, table, known[table.identifier]), cursor, time.time())
+        turn = turns.take(tables)
         for name, error in turn.errors.items():
             context.log.error(f"{name} cannot be read; it will be looked at again: {error}")
         requests: list[PartitionsRequest] = []
@@ -201,7 +182,7 @@ def partition_sensor(tables: Sequence[TableConfig]) -> dg.SensorDefinition:
         return dg.SensorResult(
             asset_events=events,
             dynamic_partitions_requests=requests,
-            cursor=Mirror(turn.first, known, turn.troubles).serialize(),
+            cursor=turn.cursor(known).serialize(),
             skip_reason=f"{len(turn.found)} tables have changed; {len(events)} times a partition was found up to date. "
             + unread(turn.errors),
         )

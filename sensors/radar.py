@@ -7,9 +7,8 @@ read side by side and in turn: a tick that comes near its time limit leaves the 
 them. Where the warehouse itself cannot be reached, that alone is reported.
 """
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -21,10 +20,11 @@ from assets.checks.judgements import evaluation
 from assets.checks.judging import look_at
 from assets.project.config import Project, TableConfig, TablePattern
 from assets.resources.catalog import PaimonCatalog
-from assets.warehouse.configuration import configuration
+from assets.warehouse.configuration import CONFIGURATION, configuration
 from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.readable import READABLE
-from sensors.turns import AGAIN_SECONDS, Turns, pause
+from sensors.cursor import Cursor, Trouble
+from sensors.turns import AGAIN_SECONDS, Turns
 
 INTERVAL_SECONDS = 30
 
@@ -37,40 +37,23 @@ class Judged:
         state: the newest snapshot: its id, and what changes when its file does; of the configuration what was said.
         at: when it was judged, seconds since 1970.
         failing: names of checks.
-        unreadable: how many times in a row it could not be read.
     """
 
     state: str = ""
     at: float = 0.0
     failing: tuple[str, ...] = ()
-    unreadable: int = 0
 
     @classmethod
     def of(cls, found: Mapping[str, Any]) -> "Judged":
-        return cls(str(found["state"]), float(found["at"]), tuple(found["failing"]), int(found["unreadable"]))
+        return cls(str(found["state"]), float(found["at"]), tuple(found["failing"]))
 
 
-@dataclass(frozen=True, slots=True)
-class Radar:
-    """The cursor. `first`: the table that the next tick begins with."""
+def cursor_of(text: str | None) -> Cursor[Judged]:
+    """What is remembered of each table, and under CONFIGURATION of tables.yaml."""
+    return Cursor.parse(text, Judged.of)
 
-    first: str = ""
-    tables: Mapping[str, Judged] = field(default_factory=dict)
-    configuration: Judged = Judged()
 
-    @classmethod
-    def parse(cls, text: str | None) -> "Radar":
-        """The cursor of a text; one that makes no sense counts as none: every table is judged again."""
-        try:
-            found = json.loads(text or "{}")
-            tables = {str(name): Judged.of(of) for name, of in found.get("tables", {}).items()}
-            whole = Judged.of(found["configuration"]) if "configuration" in found else Judged()
-            return cls(str(found.get("first", "")), tables, whole)
-        except (ValueError, TypeError, KeyError, AttributeError):
-            return cls()
-
-    def serialize(self) -> str:
-        return json.dumps(asdict(self), sort_keys=True)
+Sight = tuple[Judged, tuple[Judgement, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,17 +64,16 @@ class Looking:
     now: datetime
     watched: bool
 
-    def at(self, config: TableConfig, before: Judged) -> tuple[Judged, tuple[Judgement, ...]] | None:
-        """The table judged, or None where there is nothing to judge again."""
+    def is_due(self, config: TableConfig, before: Judged, trouble: Trouble | None) -> bool:
+        """Whether to judge a table: it has another snapshot, or was last judged long enough ago."""
+        over = self.now.timestamp() >= (trouble.again if trouble else before.at + AGAIN_SECONDS)
+        return over or self._state_of(config) != before.state
+
+    def at(self, config: TableConfig) -> Sight | None:
+        """The table judged, or None where there is nothing to judge: it is in tables.yaml, but not there yet."""
         state = self._state_of(config)
-        wait = pause(before.unreadable, AGAIN_SECONDS) if before.unreadable else AGAIN_SECONDS
-        if state == before.state and self.now.timestamp() - before.at < wait:
-            return None
         found = look_at(self.catalog, config, self.now, watched=self.watched)
-        if not found:
-            return None  # described in tables.yaml, but not there yet
-        unreadable = before.unreadable + 1 if READABLE in _failing(found) else 0
-        return Judged(state, self.now.timestamp(), _failing(found), unreadable), found
+        return (Judged(state, self.now.timestamp(), _failing(found)), found) if found else None
 
     def _state_of(self, config: TableConfig) -> str:
         """The newest snapshot, without reading it; empty if there is none, or it cannot be told."""
@@ -101,6 +83,11 @@ class Looking:
             return "" if latest is None else f"{latest} {table.file_io.version(table.paths.snapshot(latest))}"
         except Exception:  # noqa: BLE001 - the judgement says what is wrong
             return ""
+
+
+def is_broken(sight: Sight) -> bool:
+    """Whether the table could not be read."""
+    return READABLE in sight[0].failing
 
 
 def _failing(judgements: Iterable[Judgement]) -> tuple[str, ...]:
@@ -126,14 +113,20 @@ def radar_sensor(
         description="Judges each new snapshot: damage, conflicting writers, backlogs. Reports checks, starts no run.",
     )
     def check_radar(context: dg.SensorEvaluationContext, catalog: PaimonCatalog) -> dg.SensorResult:
-        radar = Radar.parse(context.cursor)
+        cursor = cursor_of(context.cursor)
         now = datetime.now(UTC)
         looking = Looking(catalog, now, is_watched(context.instance, context.code_location_origin))
         whole = configuration(project, catalog, doubtful)
-        events, judged = _news(whole.judgement, radar.configuration, now)
-        turns = Turns(lambda table: looking.at(table, radar.tables.get(table.identifier, Judged())), now.timestamp())
-        turn = turns.take(tables if whole.reachable else (), radar.first)
-        before = {table.identifier: radar.tables.get(table.identifier) for table in tables}
+        events, judged = _news(whole.judgement, cursor.tables.get(CONFIGURATION, Judged()), now)
+        before = {table.identifier: cursor.tables.get(table.identifier) for table in tables}
+        turns = Turns(
+            looking.at,
+            cursor,
+            now.timestamp(),
+            ready=lambda table, trouble: looking.is_due(table, before[table.identifier] or Judged(), trouble),
+            broken=is_broken,
+        )
+        turn = turns.take(tables if whole.reachable else ())
         known = {name: of for name, of in before.items() if of} | {name: of for name, (of, _) in turn.found.items()}
         for name, (_, found) in turn.found.items():
             events += [evaluation(keys.asset_key(name), judgement) for judgement in found]
@@ -142,9 +135,11 @@ def radar_sensor(
         failing = [f"{name}: {', '.join(of.failing)}" for name, of in known.items() if of.failing]
         failing += [f"{name}: {error}" for name, error in turn.errors.items()]
         failing += [] if whole.judgement.passed else [whole.judgement.summary]
+        remembered = {**known, CONFIGURATION: judged}
+        after = turn.cursor(remembered) if whole.reachable else replace(cursor, tables=remembered)
         return dg.SensorResult(
             asset_events=events,
-            cursor=Radar(turn.first if whole.reachable else radar.first, known, judged).serialize(),
+            cursor=after.serialize(),
             skip_reason=f"{len(events)} checks reported. " + ("; ".join(failing) or "No open problems."),
         )
 

@@ -6,12 +6,13 @@ noticed within five minutes.
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 from assets.project.config import TableConfig
+from sensors.cursor import Cursor, Kept, Trouble
 
 SECONDS = 40.0  # of the 60 that the code server allows a tick
 _READERS = 8
@@ -21,14 +22,7 @@ _LONGEST_PAUSE = 3600.0
 # A table that cannot be read is looked at again at the least so often.
 AGAIN_SECONDS = 300.0
 Found = TypeVar("Found")
-
-
-@dataclass(frozen=True, slots=True)
-class Trouble:
-    """A table that could not be read. `times`: in a row; `again`: when to look next, seconds since 1970."""
-
-    times: int
-    again: float
+_NOT_READY = object()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +34,7 @@ class Turn(Generic[Found]):
         errors: of the tables that could not be read this time.
         troubles: of all that could not be read when last tried, for the cursor.
         first: the table that the next tick begins with.
-        looked: how many tables were come to.
+        looked: how many tables it came to.
     """
 
     found: Mapping[str, Found]
@@ -49,46 +43,71 @@ class Turn(Generic[Found]):
     first: str
     looked: int
 
+    def cursor(self, tables: Mapping[str, Kept]) -> Cursor[Kept]:
+        """What the next tick is left. `tables`: what is remembered of each."""
+        return Cursor(self.first, tables, self.troubles)
+
 
 @dataclass(slots=True)
-class Turns(Generic[Found]):
-    """One tick's way through the tables. `look`: called in threads, with a table; `now`: seconds since 1970."""
+class Turns(Generic[Found, Kept]):
+    """One tick's way through the tables.
+
+    Attributes:
+        look: called in threads, with a table.
+        cursor: what the tick before has left.
+        now: seconds since 1970.
+        ready: whether to look at a table now, which may be in trouble; called in threads. By default one that could
+            not be read is left alone until its pause is over.
+        broken: whether what a look yielded says that the table cannot be read, as an error of the look does.
+    """
 
     look: Callable[[TableConfig], Found | None]
+    cursor: Cursor[Kept]
     now: float
     seconds: float = SECONDS
-    troubles: Mapping[str, Trouble] = field(default_factory=dict)
+    ready: Callable[[TableConfig, Trouble | None], bool] | None = None
+    broken: Callable[[Found], bool] | None = None
 
-    def take(self, tables: Sequence[TableConfig], first: str) -> Turn[Found]:
-        """Look at the tables, beginning with the one named `first`, until all are seen or the time is up."""
+    def take(self, tables: Sequence[TableConfig], busy: Container[str] = ()) -> Turn[Found]:
+        """Look at the tables, beginning where the last tick stopped, until all are seen or the time is up.
+
+        Those that are `busy` are left out, and stay in trouble if they were.
+        """
         started = time.monotonic()
-        queue = in_turn(tables, first)
+        queue = in_turn([table for table in tables if table.identifier not in busy], self.cursor.first)
         found: dict[str, Found] = {}
         errors: dict[str, Exception] = {}
         names = {table.identifier for table in tables}
-        troubles = {name: trouble for name, trouble in self.troubles.items() if name in names}
+        troubles = {name: trouble for name, trouble in self.cursor.troubles.items() if name in names}
         looked = 0
         with ThreadPoolExecutor(_READERS) as pool:
             while looked < len(queue) and (looked == 0 or time.monotonic() - started < self.seconds):
                 some = queue[looked : looked + _CHUNK]
                 looked += len(some)
-                ready = [table for table in some if self._is_due(table.identifier)]
-                for table, future in [(table, pool.submit(self.look, table)) for table in ready]:
-                    name = table.identifier
+                for name, future in [(table.identifier, pool.submit(self._seen, table)) for table in some]:
                     try:
                         seen = future.result()
                     except Exception as error:  # noqa: BLE001 - one broken table must not hide the others
                         errors[name] = error
                         troubles[name] = after(troubles.get(name), self.now)
                         continue
-                    troubles.pop(name, None)
+                    if seen is _NOT_READY:
+                        continue
+                    before = troubles.pop(name, None)
                     if seen is not None:
                         found[name] = seen
+                        if self.broken is not None and self.broken(seen):
+                            troubles[name] = after(before, self.now)
         following = queue[looked % len(queue)].identifier if queue else ""
         return Turn(found, errors, troubles, following, looked)
 
-    def _is_due(self, name: str) -> bool:
-        trouble = self.troubles.get(name)
+    def _seen(self, table: TableConfig) -> Any:
+        """What the look at a table yields; _NOT_READY where it is not its time."""
+        trouble = self.cursor.troubles.get(table.identifier)
+        ready = self._is_due(trouble) if self.ready is None else self.ready(table, trouble)
+        return self.look(table) if ready else _NOT_READY
+
+    def _is_due(self, trouble: Trouble | None) -> bool:
         return trouble is None or trouble.again <= self.now
 
 

@@ -2,16 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, is_dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 import dagster as dg
 
-from assets import keys
-from assets.pages.catalogue import STORAGE_KIND, column_lineage
-from assets.project.config import TableConfig
+from assets.pages.catalogue import STORAGE_KIND
 from assets.runs.account import BEFORE, steps_of
-from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.table.shape import TableShape
 from maintenance.table.table import Table
 
@@ -78,25 +74,6 @@ def closing_metadata(table: Table, shape: TableShape, account: Mapping[str, Any]
         if "seconds" in numbers:
             metadata[f"seconds of {step}"] = round(float(numbers["seconds"]), 3)
     return metadata
-
-
-def commit_materialization(table: TableConfig, snapshot: Snapshot) -> dg.AssetMaterialization:
-    """A commit of someone else, as an event of the table's asset that needs no run."""
-    committed = datetime.fromtimestamp(snapshot.time_millis / 1000, UTC)
-    return dg.AssetMaterialization(
-        asset_key=keys.asset_key(table.identifier),
-        description=f"Snapshot {snapshot.id}, committed by {snapshot.commit_user}.",
-        metadata={
-            "snapshot": snapshot.id,
-            "commit kind": str(snapshot.commit_kind),
-            "commit user": snapshot.commit_user,
-            "committed at": dg.MetadataValue.timestamp(committed),
-            "records": snapshot.total_record_count or 0,
-            "records of the commit": snapshot.delta_record_count or 0,
-            **column_lineage(table),
-        },
-        tags={"dagster/data_version": str(snapshot.id)},
-    )
 
 
 def report_numbers(report: Any) -> dict[str, int | float]:

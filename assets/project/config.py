@@ -33,6 +33,7 @@ from assets.project.policies import (
 )
 from assets.project.yaml_file import parse_yaml
 from maintenance.operations.history import HISTORY_TABLE
+from maintenance.operations.ingestion.landing import LandingFolder
 from maintenance.types.data_type import DataField
 
 # The checkout: where dagster.yaml, workspace.yaml and demo/ lie.
@@ -54,6 +55,11 @@ class Landing(Entry):
     path: str = Field(description="Folder, relative to the project's, or a URI.")
     commit_user: str = Field(description="Stable name of this feed: with the batch number it identifies a commit.")
     row_kind_column: str | None = Field(default=None, description="Column with +I, -U, +U or -D; absent: all are +I.")
+
+    @property
+    def folder(self) -> LandingFolder:
+        """The same as the engine takes it."""
+        return LandingFolder(self.path, self.commit_user, self.row_kind_column)
 
 
 class TableSettings(Entry):

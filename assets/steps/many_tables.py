@@ -11,7 +11,7 @@ from typing import Any
 
 import dagster as dg
 
-from assets import keys
+from assets.pages.materialization import materialization
 from assets.pages.metadata import report_numbers, shape_numbers
 from assets.project.config import TableConfig
 from assets.project.step_config import CompactManyConfig
@@ -152,12 +152,8 @@ def _row(name: str, done: CompactReport) -> dict[str, Any]:
 
 
 def _materialization(name: str, done: CompactReport) -> dg.AssetMaterialization:
-    return dg.AssetMaterialization(
-        asset_key=keys.asset_key(name),
-        description="After compact_database.",
-        metadata={"snapshot": done.after.snapshot_id or 0, **shape_numbers(done.after)},
-        tags={"dagster/data_version": str(done.after.snapshot_id or 0)},
-    )
+    metadata = {"snapshot": done.after.snapshot_id or 0, **shape_numbers(done.after)}
+    return materialization(name, done.after.snapshot_id, "After compact_database.", metadata)
 
 
 def compact_many_job(tables: Sequence[TableConfig], loggers: Mapping[str, dg.LoggerDefinition]) -> dg.JobDefinition:

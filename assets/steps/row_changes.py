@@ -9,11 +9,9 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
-from assets import keys
-from assets.pages.health import health_page
+from assets.pages.materialization import closing_page, materialization
 from assets.pages.metadata import (
     before_and_after,
-    closing_metadata,
     report_metadata,
     report_numbers,
     shape_numbers,
@@ -80,17 +78,9 @@ def change_rows_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
                 }
             )
             keep_account(context, catalog, config.table, shape, account)
-            context.log_event(
-                dg.AssetMaterialization(
-                    asset_key=keys.asset_key(config.table),
-                    description=f"After {report.operation} of rows where {config.where}.",
-                    metadata={
-                        **closing_metadata(table, shape, account),
-                        **health_page(context, catalog, known[config.table], shape),
-                    },
-                    tags={"dagster/data_version": str(shape.snapshot_id or 0)},
-                )
-            )
+            page = closing_page(context, catalog, known[config.table], table, shape, account)
+            said = f"After {report.operation} of rows where {config.where}."
+            context.log_event(materialization(config.table, shape.snapshot_id, said, page))
             return {**report_numbers(report), "method": report.method, "snapshot_ids": list(report.snapshot_ids)}
 
     return change_rows

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from maintenance.operations.indexes.probe_file_index import probe_file_index
     from maintenance.operations.indexes.rewrite_file_index import rewrite_file_index
     from maintenance.operations.ingestion.ingest import ingest
+    from maintenance.operations.ingestion.ingest_landed import ingest_landed
     from maintenance.operations.ingestion.ingest_stream import ingest_stream
     from maintenance.operations.refs.clear_consumers import clear_consumers
     from maintenance.operations.refs.create_branch import create_branch
@@ -62,6 +63,7 @@ _PACKAGES = {
     "fast_forward": "refs",
     "fsck": "checks",
     "ingest": "ingestion",
+    "ingest_landed": "ingestion",
     "ingest_stream": "ingestion",
     "merge_into": "rows",
     "probe_file_index": "indexes",
@@ -95,6 +97,7 @@ __all__ = [
     "fast_forward",
     "fsck",
     "ingest",
+    "ingest_landed",
     "ingest_stream",
     "merge_into",
     "probe_file_index",

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from assets import keys
-from assets.pages.metadata import commit_materialization
+from assets.pages.materialization import commit_materialization
 from assets.project.config import Project, load_project
 from assets.resources.catalog import PaimonCatalog
 from definitions import build_definitions

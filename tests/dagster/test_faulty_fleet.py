@@ -10,7 +10,7 @@ import dagster as dg
 from assets import keys
 from assets.project.config import load_project
 from definitions import build_definitions
-from sensors.radar import Radar
+from sensors.radar import cursor_of
 from tests.browser.faulty_fleet import FAULTS, HEALTHY, PROOF, Fault, Fleet
 from tests.dagster.conftest import Receiver, evaluate
 
@@ -47,9 +47,10 @@ class Watch:
 def _later(cursor: str | None) -> str | None:
     if cursor is None:
         return None
-    radar = Radar.parse(cursor)
-    tables = {name: replace(judged, at=judged.at - 3600) for name, judged in radar.tables.items()}
-    return replace(radar, tables=tables).serialize()
+    found = cursor_of(cursor)
+    tables = {name: replace(judged, at=judged.at - 3600) for name, judged in found.tables.items()}
+    troubles = {name: replace(of, again=of.again - 3600) for name, of in found.troubles.items()}
+    return replace(found, tables=tables, troubles=troubles).serialize()
 
 
 def about(alerts: Sequence[dict[str, Any]], fault: Fault) -> list[dict[str, Any]]:

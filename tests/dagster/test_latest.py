@@ -16,8 +16,8 @@ from assets.resources.catalog import PaimonCatalog
 from definitions import build_definitions
 from maintenance.operations.compaction.compact import compact
 from maintenance.table.table import Table
-from sensors.latest import Cursor, Sighting, due, in_progress, pausing
-from sensors.turns import Trouble
+from sensors.cursor import Cursor, Trouble
+from sensors.latest import Sighting, cursor_of, due, in_progress, pausing
 from tests.dagster.conftest import evaluate
 from tests.foreign_commits import foreign_compaction, foreign_write, store
 
@@ -59,7 +59,7 @@ def test_it_requests_compaction_once_for_a_snapshot(
     (request,) = data.run_requests
     assert request.job_name == "compact_shop_orders"
     assert request.run_key.startswith("shop.orders@3-")
-    assert Cursor.parse(data.cursor).judged == {"shop.orders": 3}
+    assert cursor_of(data.cursor).tables == {"shop.orders": 3}
     assert not tick(project, instance, data.cursor).run_requests
 
 
@@ -70,7 +70,7 @@ def test_it_is_silent_while_a_table_needs_nothing(
     data = tick(project, instance)
     assert not data.run_requests
     assert data.skip_message == "shop.orders: a bucket has 2 sorted runs, the trigger is 3"
-    assert Cursor.parse(data.cursor).judged == {"shop.orders": 2}
+    assert cursor_of(data.cursor).tables == {"shop.orders": 2}
 
 
 @pytest.mark.parametrize("status", [dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.SUCCESS])
@@ -89,7 +89,7 @@ def test_it_waits_while_a_run_is_at_work_on_the_table(
     if status == dg.DagsterRunStatus.STARTED:
         assert not data.run_requests
         assert data.skip_message == "shop.orders: a run is at work on it"
-        assert Cursor.parse(data.cursor).judged == {}
+        assert cursor_of(data.cursor).tables == {}
     else:
         assert len(data.run_requests) == 1
 
@@ -113,15 +113,15 @@ def test_a_table_that_cannot_be_read_keeps_its_place_and_waits(
     snapshot = Path(table.location) / "snapshot" / "snapshot-3"
     whole = snapshot.read_bytes()
     snapshot.write_bytes(whole[: len(whole) // 2])
-    first = tick(project, instance, Cursor(judged={"shop.orders": 2}).serialize())
+    first = tick(project, instance, Cursor(tables={"shop.orders": 2}).serialize())
     assert "Cannot read 1 of the tables: shop.orders:" in first.skip_message
     assert "snapshot-3" in first.skip_message
-    cursor = Cursor.parse(first.cursor)
-    assert (cursor.judged, cursor.troubles["shop.orders"].times) == ({"shop.orders": 2}, 1)
+    cursor = cursor_of(first.cursor)
+    assert (cursor.tables, cursor.troubles["shop.orders"].times) == ({"shop.orders": 2}, 1)
     waiting = tick(project, instance, first.cursor)
-    assert Cursor.parse(waiting.cursor) == cursor, "it is left alone for a while"
+    assert cursor_of(waiting.cursor) == cursor, "it is left alone for a while"
     again = tick(project, instance, later(first.cursor))
-    assert Cursor.parse(again.cursor).troubles["shop.orders"].times == 2
+    assert cursor_of(again.cursor).troubles["shop.orders"].times == 2
     snapshot.write_bytes(whole)
     (request,) = tick(project, instance, later(again.cursor)).run_requests
     assert request.run_key.startswith("shop.orders@3-")
@@ -129,7 +129,7 @@ def test_a_table_that_cannot_be_read_keeps_its_place_and_waits(
 
 def later(cursor: str) -> str:
     """The cursor once the pauses in it are over."""
-    found = Cursor.parse(cursor)
+    found = cursor_of(cursor)
     return replace(found, troubles={name: Trouble(of.times, 0.0) for name, of in found.troubles.items()}).serialize()
 
 
@@ -140,7 +140,7 @@ def test_a_pause_outlasts_a_run_that_is_at_work(
     cursor = Cursor(troubles={"shop.orders": Trouble(4, 10.0)})
     definition = build_definitions(project).resolve_job_def("compact_shop_orders")
     instance.create_run_for_job(definition, status=dg.DagsterRunStatus.STARTED, tags=definition.run_tags)
-    assert Cursor.parse(tick(project, instance, cursor.serialize()).cursor).troubles == cursor.troubles
+    assert cursor_of(tick(project, instance, cursor.serialize()).cursor).troubles == cursor.troubles
 
 
 def test_a_broken_table_does_not_hide_another(
@@ -150,11 +150,11 @@ def test_a_broken_table_does_not_hide_another(
     visits = catalog.get_table("shop.visits")
     visits.write_arrow(pa.table({"page": ["a"], "seconds": pa.array([1], pa.int32())}))
     (Path(visits.location) / "snapshot" / "snapshot-1").write_text("{")
-    data = tick(project, instance, Cursor(judged={"shop.visits": 0}).serialize())
+    data = tick(project, instance, Cursor(tables={"shop.visits": 0}).serialize())
     (request,) = data.run_requests
     assert request.run_key.startswith("shop.orders@3-")
-    cursor = Cursor.parse(data.cursor)
-    assert cursor.judged == {"shop.orders": 3, "shop.visits": 0}
+    cursor = cursor_of(data.cursor)
+    assert cursor.tables == {"shop.orders": 3, "shop.visits": 0}
     assert cursor.troubles["shop.visits"].times == 1
 
 
@@ -163,14 +163,14 @@ def test_due_picks_the_tables_that_need_it() -> None:
     assert due(sightings) == {"db.a": sightings["db.a"]}
 
 
-@pytest.mark.parametrize("text", [None, "", "not json", "[1]", "3", '{"judged": {"a": "x"}}', '{"troubles": {"a": 1}}'])
+@pytest.mark.parametrize("text", [None, "", "not json", "[1]", "3", '{"tables": {"a": "x"}}', '{"troubles": {"a": 1}}'])
 def test_a_cursor_that_makes_no_sense_counts_as_none(text: str | None) -> None:
-    assert Cursor.parse(text) == Cursor()
+    assert cursor_of(text) == Cursor()
 
 
 def test_a_cursor_survives_its_text() -> None:
     cursor = Cursor("db.b", {"db.a": 4}, {"db.c": Trouble(2, 10.5)})
-    assert Cursor.parse(cursor.serialize()) == cursor
+    assert cursor_of(cursor.serialize()) == cursor
 
 
 def visit(catalog: PaimonCatalog, page: str) -> None:
@@ -204,7 +204,7 @@ def test_a_failed_compaction_is_asked_for_again_only_after_a_pause(
     data = tick(project, instance)
     assert not data.run_requests
     assert data.skip_message == "shop.orders: its last compactions failed, the next one waits"
-    assert Cursor.parse(data.cursor).judged == {}
+    assert cursor_of(data.cursor).tables == {}
     assert not pausing(instance, "shop.orders", time.time() + 31)
 
 
@@ -317,7 +317,7 @@ def test_compaction_gives_way_to_the_writers_of_another_engine(project: Project,
     data = tick(project, instance)
     assert not data.run_requests
     assert "'flink-job' works on the same buckets, our compaction gives way until" in (data.skip_message or "")
-    assert Cursor.parse(data.cursor).judged == {}, "it is looked at again"
+    assert cursor_of(data.cursor).tables == {}, "it is looked at again"
     snapshot = table.snapshots.get(2)
     store(table, replace(snapshot, time_millis=snapshot.time_millis - 121_000))
     (request,) = tick(project, instance, data.cursor).run_requests

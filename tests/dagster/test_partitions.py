@@ -19,7 +19,8 @@ from assets.steps.partitions import key_of, spec_of
 from definitions import build_definitions
 from maintenance.operations.compaction.produce_changelog import produce_changelog
 from maintenance.table.table import Table
-from sensors.partitions import Mirror
+from sensors.cursor import Cursor
+from sensors.partitions import cursor_of
 
 TEXT = """
 warehouse: warehouse
@@ -110,7 +111,7 @@ def test_partitions_are_mirrored_and_gone_ones_dropped(
     table.truncate([{"day": "a"}])
     cursor = tick(project, instance, cursor)
     assert mirrored(instance) == ["day=b", "day=c"]
-    assert Mirror.parse(cursor).tables["shop.sales"].digests.keys() == {"day=b", "day=c"}
+    assert cursor_of(cursor).tables["shop.sales"].digests.keys() == {"day=b", "day=c"}
 
 
 def test_only_the_newest_partitions_are_mirrored(project: Project, instance: dg.DagsterInstance, table: Table) -> None:
@@ -221,7 +222,7 @@ def test_a_partition_key_is_its_spec(spec: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("text", ["not json", "[]", '{"tables": {"a": 1}}', '{"tables": {"a": {"snapshot": "x"}}}'])
 def test_a_cursor_that_makes_no_sense_counts_as_none(text: str) -> None:
-    assert Mirror.parse(text) == Mirror()
+    assert cursor_of(text) == Cursor()
 
 
 def test_a_misspelt_partition_fails_at_once(project: Project, instance: dg.DagsterInstance, table: Table) -> None:

@@ -19,10 +19,12 @@ from assets.resources.catalog import PaimonCatalog
 from assets.targets.alert import Alert, from_environment
 from assets.targets.email import Email
 from assets.targets.webhook import Webhook, slack_blocks
+from assets.warehouse.configuration import CONFIGURATION
 from definitions import build_definitions
 from maintenance.errors import OptionError
 from maintenance.table.table import Table
-from sensors.radar import Judged, Radar
+from sensors.cursor import Cursor, Trouble
+from sensors.radar import Judged, cursor_of
 from tests.dagster.conftest import Receiver, evaluate, switch_on
 
 
@@ -87,10 +89,10 @@ def test_fighting_writers_are_named_within_a_tick(
 
 @pytest.mark.parametrize("text", ["", "no json", "[]", '{"tables": {"a": {}}}', '{"tables": 3}'])
 def test_a_torn_cursor_counts_as_none(text: str) -> None:
-    assert Radar.parse(text) == Radar()
-    judged = Judged("3 x", 1.5, ("freshness",), 2)
-    radar = Radar("b", {"b": judged}, judged)
-    assert Radar.parse(radar.serialize()) == radar
+    assert cursor_of(text) == Cursor()
+    judged = Judged("3 x", 1.5, ("freshness",))
+    cursor = Cursor("db.b", {"db.b": judged, CONFIGURATION: judged}, {"db.b": Trouble(2, 10.5)})
+    assert cursor_of(cursor.serialize()) == cursor
 
 
 def test_checks_run_from_the_assets_page(project: Project, instance: dg.DagsterInstance, orders: Table) -> None:

@@ -5,10 +5,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
-from assets.project.config import Landing, TableConfig
-from assets.project.step_config import IngestConfig
-from assets.steps.ingestion import LandingReport, ingest_landed
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
+from maintenance.operations.ingestion.ingest_landed import LandingReport, ingest_landed
+from maintenance.operations.ingestion.landing import LandingFolder
 from tests.small_tables import batch, put, rows, small_table, table_in
 
 
@@ -16,15 +15,13 @@ def test_deliveries_are_recognized_after_expiry(spark: SparkSession, tmp_path: P
     table = small_table(tmp_path, primary_key=False)
     folder = tmp_path / "landing"
     folder.mkdir()
-    described = TableConfig(identifier="db.t", landing=Landing(path=str(folder), commit_user="feed"))
+    landing = LandingFolder(str(folder), "feed")
 
     def land(delivery: int, number: int) -> None:
         pq.write_table(batch({number: "feed"}), folder / f"{delivery:05d}-batch-{number:05d}.parquet")
 
     def run() -> LandingReport:
-        return ingest_landed(
-            lambda: spark, table_in(tmp_path), described, config=IngestConfig(), progress=lambda _: None
-        )
+        return ingest_landed(lambda: spark, table_in(tmp_path), landing, progress=lambda _: None)
 
     land(1, 1)
     land(2, 2)

@@ -16,6 +16,20 @@ from maintenance.table.table import Table
 _FILE_NAME = re.compile(r"(\d+)-batch-(\d+)\.parquet")
 
 
+@dataclass(frozen=True, slots=True)
+class LandingFolder:
+    """A folder into which a feed delivers micro-batches, one Parquet file named ``<delivery>-batch-<number>`` each.
+
+    Attributes:
+        commit_user: stable name of the feed: with the batch number it identifies a commit.
+        row_kind_column: the column with +I, -U, +U or -D; None: all rows are +I.
+    """
+
+    path: str
+    commit_user: str
+    row_kind_column: str | None = None
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class LandedBatch:
     """One delivered file. Deliveries are taken in order; `identifier` is the batch's commit identifier."""
@@ -51,6 +65,28 @@ def still_to_commit(batches: Sequence[LandedBatch], committed: int | None) -> li
     return list(batches[new[0] :]) if new else []
 
 
+def waiting_batches(
+    file_io: FileIO,
+    table: Table | None,
+    landing: LandingFolder,
+    *,
+    limit: int | None = None,
+    committed: int | None = None,
+) -> tuple[Sequence[LandedBatch], Sequence[LandedBatch]]:
+    """All batches that landed, and those that are to be committed, by delivery.
+
+    Args:
+        table: None if it does not exist yet.
+        limit: at most this many are to be committed; None = all.
+        committed: number of the last batch in the table; None = the table is asked.
+    Raises: DataError; NotFoundError: as `committed_identifier`.
+    """
+    landed = landed_batches(file_io, landing.path)
+    if committed is None and table is not None:
+        committed = committed_identifier(table, landing.commit_user)
+    return landed, still_to_commit(landed, committed)[:limit]
+
+
 def committed_identifier(table: Table, commit_user: str) -> int | None:
     """The newest commit identifier of `commit_user` in the table; None if it never committed.
 
@@ -67,5 +103,5 @@ def committed_identifier(table: Table, commit_user: str) -> int | None:
     raise NotFoundError(
         f"no snapshot and no record of '{commit_user}' is left, so it is unknown which batches are in the table",
         table.identifier,
-        "Set `committed` in the step's config to the number of the last batch that is in the table.",
+        "Set `committed` to the number of the last batch that is in the table.",
     )

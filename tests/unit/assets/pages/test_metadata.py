@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from assets.pages.metadata import report_metadata
-from assets.steps.ingestion import _summary
 from maintenance.operations.ingestion.ingest import ingest
+from maintenance.operations.ingestion.ingest_landed import LandingReport
 from tests.tables import create_table, keyed
 
 
@@ -13,7 +13,7 @@ def test_what_the_writer_compacted_is_shown(tmp_path: Path) -> None:
     reports = [
         ingest(None, table, keyed({1: f"{i}", 2 + i: "x"}), commit_user="f", commit_identifier=i) for i in range(3)
     ]
-    summary = _summary(table, 3, reports, 1.0)
+    summary = LandingReport.of(table, 3, reports, 1.0)
     assert summary.snapshot_ids == (1, 2, 3, 4)
     assert summary.compacted_buckets == 1
     assert (summary.compaction_input_rows, summary.compaction_output_rows) == (4, 3)

@@ -1,0 +1,66 @@
+"""How a table's asset is materialised: the event and its page, whoever has changed the table."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import dagster as dg
+
+from assets import keys
+from assets.pages.catalogue import column_lineage, columns_metadata
+from assets.pages.health import health_page
+from assets.pages.metadata import closing_metadata
+from assets.project.config import TableConfig
+from assets.resources.catalog import PaimonCatalog
+from maintenance.format.metadata.snapshot import Snapshot
+from maintenance.table.shape import TableShape
+from maintenance.table.table import Table
+
+
+def data_version(snapshot_id: int | None) -> str:
+    """The data version of a table at a snapshot; None: it has none yet."""
+    return str(snapshot_id or 0)
+
+
+def closing_page(
+    context: dg.OpExecutionContext,
+    catalog: PaimonCatalog,
+    config: TableConfig,
+    table: Table,
+    shape: TableShape,
+    account: Mapping[str, Any],
+) -> dict[str, Any]:
+    """All that a run shows of a table at its end: numbers, what its steps (`account`) did, columns, health."""
+    return {
+        **closing_metadata(table, shape, account),
+        **columns_metadata(config, table.schema),
+        **health_page(context, catalog, config, shape),
+    }
+
+
+def materialization(
+    identifier: str, snapshot_id: int | None, description: str, metadata: Mapping[str, Any]
+) -> dg.AssetMaterialization:
+    """The event that says what a table is at a snapshot."""
+    return dg.AssetMaterialization(
+        asset_key=keys.asset_key(identifier),
+        description=description,
+        metadata=metadata,
+        tags={"dagster/data_version": data_version(snapshot_id)},
+    )
+
+
+def commit_materialization(table: TableConfig, snapshot: Snapshot) -> dg.AssetMaterialization:
+    """A commit of someone else, as an event of the table's asset that needs no run."""
+    committed = datetime.fromtimestamp(snapshot.time_millis / 1000, UTC)
+    metadata = {
+        "snapshot": snapshot.id,
+        "commit kind": str(snapshot.commit_kind),
+        "commit user": snapshot.commit_user,
+        "committed at": dg.MetadataValue.timestamp(committed),
+        "records": snapshot.total_record_count or 0,
+        "records of the commit": snapshot.delta_record_count or 0,
+        **column_lineage(table),
+    }
+    said = f"Snapshot {snapshot.id}, committed by {snapshot.commit_user}."
+    return materialization(table.identifier, snapshot.id, said, metadata)

@@ -1,0 +1,115 @@
+"""Ingestion of a landing folder: every micro-batch that is not in the table yet becomes one commit."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from maintenance.operations.ingestion.ingest import IngestReport, ingest
+from maintenance.operations.ingestion.landing import LandedBatch, LandingFolder, waiting_batches
+from maintenance.table.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class LandingReport:
+    """What one run of ingestion did.
+
+    Attributes:
+        repeated_batches: deliveries whose batch the table held already.
+        compacted_buckets, compaction_...: what the writer compacted beside writing, unless the table is `write-only`;
+            `compacted_before_commit`: because they had reached `num-sorted-run.stop-trigger`.
+        compaction_warnings: what went wrong with that; the rows are committed all the same.
+    """
+
+    table: str
+    landed_batches: int
+    committed_batches: int
+    repeated_batches: int
+    row_count: int
+    file_count: int
+    file_bytes: int
+    snapshot_ids: tuple[int, ...]
+    compacted_buckets: int
+    compacted_before_commit: int
+    compaction_input_rows: int
+    compaction_output_rows: int
+    compaction_seconds: float
+    compaction_warnings: tuple[str, ...]
+    seconds: float
+    input_bytes: int = 0
+
+    @classmethod
+    def of(cls, table: Table, landed: int, reports: Sequence[IngestReport], seconds: float) -> Self:
+        """The reports of all batches as one. `landed`: batches that lie in the folder; `seconds`: of the whole run."""
+        repeated = sum(report.already_committed for report in reports)
+        return cls(
+            table=table.identifier,
+            landed_batches=landed,
+            committed_batches=len(reports) - repeated,
+            repeated_batches=repeated,
+            row_count=sum(report.row_count for report in reports if not report.already_committed),
+            file_count=sum(report.file_count for report in reports if not report.already_committed),
+            file_bytes=sum(report.file_bytes for report in reports if not report.already_committed),
+            snapshot_ids=tuple(snapshot for report in reports for snapshot in report.snapshot_ids),
+            compacted_buckets=sum(report.compaction.buckets for report in reports),
+            compacted_before_commit=sum(report.compaction.before_commit for report in reports),
+            compaction_input_rows=sum(report.compaction.input_rows for report in reports),
+            compaction_output_rows=sum(report.compaction.output_rows for report in reports),
+            compaction_seconds=sum(report.compaction.seconds for report in reports),
+            compaction_warnings=tuple(report.compaction.warning for report in reports if report.compaction.warning),
+            seconds=seconds,
+        )
+
+
+def ingest_landed(
+    session: Callable[[], Any],
+    table: Table,
+    landing: LandingFolder,
+    *,
+    limit: int | None = None,
+    committed: int | None = None,
+    progress: Callable[[str], None],
+) -> LandingReport:
+    """Commit the landed batches in the order of their delivery.
+
+    Args:
+        session: called for the Spark session, only if there is a batch to commit.
+        limit: at most this many batches; None = all that landed.
+        committed: number of the last batch in the table; None = the table is asked.
+        progress: gets a line for each batch.
+    Raises: DataError: a file's name is not one of a batch; NotFoundError: it is unknown what the table holds; as
+        `ingest`, with the batches before committed.
+    """
+    started = time.monotonic()
+    landed, batches = waiting_batches(table.file_io, table, landing, limit=limit, committed=committed)
+    progress(f"{len(batches)} of {len(landed)} landed micro-batches are new")
+    reports = _ingest_each(session(), table, landing, batches, progress) if batches else []
+    size = sum(table.file_io.size(batch.path) or 0 for batch in batches)
+    return replace(LandingReport.of(table, len(landed), reports, time.monotonic() - started), input_bytes=size)
+
+
+def _ingest_each(
+    spark: Any, table: Table, landing: LandingFolder, batches: Sequence[LandedBatch], progress: Callable[[str], None]
+) -> Sequence[IngestReport]:
+    reports = []
+    for place, batch in enumerate(batches, 1):
+        report = ingest(
+            spark,
+            table,
+            spark.read.parquet(batch.path),
+            commit_user=landing.commit_user,
+            commit_identifier=batch.identifier,
+            row_kind_column=landing.row_kind_column,
+            progress=progress,
+        )
+        outcome = "was committed before" if report.already_committed else f"{report.row_count:,} rows committed"
+        progress(f"micro-batch {place}/{len(batches)}: number {batch.identifier}, {outcome}")
+        if report.warning:
+            progress(f"warning: {report.warning}")
+        if report.compaction.buckets:
+            done = report.compaction
+            progress(
+                f"{done.buckets} buckets compacted by the writer: {done.input_rows:,} rows to {done.output_rows:,}"
+            )
+        reports.append(report)
+    return reports

@@ -1,0 +1,79 @@
+"""The stored plan of an ingestion from a landing folder: the files that come next, with their rows."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from itertools import zip_longest
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from maintenance.errors import DataError
+from maintenance.fs.file_io import FileIO
+from maintenance.operations.ingestion.ingest_landed import LandingReport, ingest_landed
+from maintenance.operations.ingestion.landing import LandedBatch, LandingFolder, waiting_batches
+from maintenance.operations.plans.stored_plan import PlannedGroup, StoredPlan, check_plan, refuse
+from maintenance.table.table import Table
+
+INGEST = "ingest"
+
+
+def plan_ingest(
+    file_io: FileIO,
+    table: Table | None,
+    identifier: str,
+    landing: LandingFolder,
+    *,
+    limit: int | None = None,
+    committed: int | None = None,
+) -> StoredPlan:
+    """Which landed files would be looked at now, with their rows; a repeated delivery among them changes nothing.
+
+    Args: `table`: None if it does not exist yet; `identifier`: its name; `limit`, `committed`: as of `ingest_landed`.
+    Raises: DataError: a file is not a Parquet file, or its name is not one of a batch; NotFoundError.
+    """
+    _, batches = waiting_batches(file_io, table, landing, limit=limit, committed=committed)
+    groups = tuple(_planned(file_io, batch) for batch in batches)
+    base = table.snapshots.latest_id() if table is not None else None
+    chosen = {"limit": limit, "committed": committed}
+    return StoredPlan(INGEST, identifier, base, datetime.now(UTC).timestamp(), groups, chosen)
+
+
+def apply_ingest(
+    session: Callable[[], Any],
+    table: Table,
+    landing: LandingFolder,
+    plan: StoredPlan,
+    progress: Callable[[str], None],
+) -> LandingReport:
+    """Commit the files of a plan and no others. `session`, `progress`: as of `ingest_landed`.
+
+    Raises: OutdatedPlanError: they are not what comes next any more, or other files lie under their names; files that
+        landed behind them do not matter. OptionError: it is not a plan of this table's ingestion.
+    """
+    check_plan(plan, INGEST, table)
+    if not plan.groups:
+        return LandingReport.of(table, 0, (), 0.0)
+    # As many as the plan has: what landed behind them is not part of it.
+    scope: dict[str, Any] = {"limit": len(plan.groups), "committed": plan.arguments["committed"]}
+    now = plan_ingest(table.file_io, table, table.identifier, landing, **scope).groups
+    refuse(plan, [f"{old.name}: {_moved(old, new)}" for old, new in zip_longest(plan.groups, now) if old != new])
+    return ingest_landed(session, table, landing, **scope, progress=progress)
+
+
+def _moved(planned: PlannedGroup, now: PlannedGroup | None) -> str:
+    if now is None:
+        return "no more to be committed"
+    if now.files != planned.files:
+        return f"{now.name} comes in its place"
+    return f"was {planned.bytes} bytes with {planned.reason}, is {now.bytes} bytes with {now.reason}"
+
+
+def _planned(file_io: FileIO, batch: LandedBatch) -> PlannedGroup:
+    try:
+        with file_io.open_input(batch.path) as file:
+            rows = pq.ParquetFile(file).metadata.num_rows
+    except pa.ArrowInvalid as error:
+        raise DataError(f"this is not a Parquet file: {error}", batch.path, "Deliver the batch again.") from error
+    name = f"batch {batch.identifier} of delivery {batch.delivery}"
+    return PlannedGroup(name, (batch.path,), file_io.size(batch.path) or 0, 1, f"{rows} rows")
