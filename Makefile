@@ -23,7 +23,7 @@ help:
 	@echo "make chaos       processes work on one table and are killed, for MINUTES=$(MINUTES) a scenario, then a verdict"
 	@echo "make lint        formatting, style, types, import order, dead code"
 	@echo "make benchmarks  time all of it beside the Java core and pypaimon ($(BENCHMARKS))"
-	@echo "make lock        compile requirements*.in into hash-locked requirements*.txt"
+	@echo "make lock        lock pyproject.toml and requirements-*.in with hashes as requirements*.txt"
 	@echo "make clean       remove environments, caches, the demo's warehouse and Dagster's storage"
 
 install-run:
@@ -73,8 +73,8 @@ benchmarks: install-test
 
 lock: install-test
 	$(UV_COMPILE) requirements-uv.in -o requirements-uv.txt
-	$(UV_COMPILE) requirements.in -o requirements.txt
-	$(UV_COMPILE) requirements-dev.in -o requirements-dev.txt
+	$(UV_COMPILE) --all-extras pyproject.toml -o requirements.txt
+	$(UV_COMPILE) --all-extras pyproject.toml requirements-dev.in -o requirements-dev.txt
 	$(UV_COMPILE) requirements-pypaimon.in -o requirements-pypaimon.txt
 
 clean:
