@@ -1,4 +1,4 @@
-"""One web server, one daemon and one browser for all tests here; screenshots go to `.artifacts/browser`."""
+"""One browser for all tests here, a web server and a daemon for each module; screenshots go to `.artifacts/browser`."""
 
 import os
 from collections.abc import Iterator
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from playwright.sync_api import Browser
 
 from maintenance.catalog import open_catalog
 from maintenance.table.table import Table
@@ -33,13 +34,24 @@ class World:
 
 
 @pytest.fixture(scope="session")
-def world(tmp_path_factory: pytest.TempPathFactory, java: JavaProcess) -> Iterator[World]:  # noqa: F811
-    """Web server and daemon over tables of real Paimon. Without a browser skipped, in CI failed."""
+def chromium() -> Iterator[Browser]:
+    """The browser. Where there is none, tests are skipped, in CI failed."""
     reason = ui.missing()
     if reason is not None and os.environ.get("CI") == "true":
         pytest.fail(reason)
     if reason is not None:
         pytest.skip(reason)
+    with ui.launched() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def world(
+    tmp_path_factory: pytest.TempPathFactory,
+    chromium: Browser,  # before anything is started that needs it
+    java: JavaProcess,  # noqa: F811
+) -> Iterator[World]:
+    """Web server and daemon over tables of real Paimon."""
     folder = tmp_path_factory.mktemp("browser")
     tables = warehouse.build(folder, java)
     with receiving() as (url, alerts):
@@ -51,10 +63,10 @@ def world(tmp_path_factory: pytest.TempPathFactory, java: JavaProcess) -> Iterat
             dagster.stop()
 
 
-@pytest.fixture(scope="session")
-def browser(world: World) -> Iterator[Ui]:
-    """The browser, past the greeting of a first visit."""
-    with ui.browsing(world.dagster.url, ui.artifacts()) as opened:
+@pytest.fixture(scope="module")
+def browser(world: World, chromium: Browser) -> Iterator[Ui]:
+    """A tab of the browser, past the greeting of a first visit."""
+    with ui.tab(chromium, world.dagster.url, ui.artifacts()) as opened:
         opened.skip_greeting()
         yield opened
 

@@ -17,6 +17,7 @@ from maintenance.commit.publish import CommitIdentity
 from maintenance.format.metadata.snapshot import Snapshot, serialize_snapshot
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
+from maintenance.operations.ingestion.inline import append_rows
 from maintenance.operations.refs.reset_consumer import reset_consumer
 from maintenance.operations.refs.rollback_to import rollback_to
 from maintenance.table.table import Table
@@ -241,7 +242,7 @@ def _note_wrong_keys(table: Table) -> None:
         wrong = {"min_key": entry.file.max_key}
         return [replace(m, new_files=tuple(replace(f, **wrong) for f in m.new_files)) for m in messages]
 
-    table.append(write, CommitIdentity("etl", 2))
+    append_rows(None, table, write, CommitIdentity("etl", 2))
 
 
 def _take_back(table: Table) -> None:

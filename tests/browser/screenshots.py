@@ -14,10 +14,9 @@ from demo.run import REPOSITORY, dagster_instance
 from maintenance.catalog import open_catalog
 from maintenance.table.table import Table
 from tests.browser.servers import ROOT, Dagster
-from tests.browser.ui import Ui, artifacts, browsing
+from tests.browser.ui import JOBS, Ui, artifacts, browsing
 
 IMAGES = ROOT / "docs" / "images"
-JOBS = "/locations/paimon_maintenance/jobs"
 
 
 def main() -> None:

@@ -24,6 +24,7 @@ PATIENCE = 600.0
 
 _LOCATIONS = """{ workspaceOrError { ... on Workspace { locationEntries { loadStatus locationOrLoadError {
   ... on PythonError { message } ... on RepositoryLocation { name } } } } } }"""
+_ASSETS = "{ assetNodes { assetKey { path } } }"
 _DAEMONS = "{ instance { daemonHealth { allDaemonStatuses { daemonType required healthy } } } }"
 _RUNS = """query ($filter: RunsFilter!) { runsOrError(filter: $filter, limit: 20) { ... on Runs { results {
   id status tags { key value } } } } }"""
@@ -123,6 +124,10 @@ class Dagster:
         """The newest runs with these tags (`_` stands for `/`), newest first."""
         wanted = [{"key": key.replace("_", "/", 1), "value": value} for key, value in tags.items()]
         return list(self.query(_RUNS, {"filter": {"tags": wanted}})["runsOrError"]["results"])
+
+    def asset_keys(self) -> set[str]:
+        """The assets that the web server knows, as database.table."""
+        return {".".join(node["assetKey"]["path"]) for node in self.query(_ASSETS)["assetNodes"]}
 
     def stop(self) -> None:
         """End both, and the code servers and runs that they started."""

@@ -13,12 +13,11 @@ import pytest
 from maintenance.metadata.partition_path import partition_path
 from tests.browser.conftest import World
 from tests.browser.servers import wait_for
-from tests.browser.ui import Ui
+from tests.browser.ui import JOBS, Ui
 from tests.browser.warehouse import CLICKS, DAYS, EVENTS, ORDERS, RETURNS, STALE_DAYS, STOCK
 
 pytestmark = pytest.mark.slow
 
-JOBS = "/locations/paimon_maintenance/jobs"
 RANGE = DAYS[:4]
 
 
@@ -42,7 +41,7 @@ class Begun:
     snapshot: int
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def begun(world: World, browser: Ui) -> Begun:
     """A backfill is launched, a sensor switched on, and others commit."""
     latest = world.table(EVENTS).latest_snapshot()

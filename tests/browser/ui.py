@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.browser.servers import PATIENCE, ROOT
 
@@ -21,6 +21,7 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
+JOBS = "/locations/paimon_maintenance/jobs"
 TROUBLE = re.compile(r"failed to load|An unexpected error|Unhandled|Unable to|GraphQL error|PythonError", re.IGNORECASE)
 
 
@@ -101,6 +102,16 @@ class Ui:
         status = self.page.get_by_text("Succeeded", exact=True).filter(visible=True)
         expect(status).to_have_count(2, timeout=PATIENCE * 1000)  # one is the heading of a column
 
+    def launch(self, job: str, config: str) -> str:
+        """Launch a job with this config from the Launchpad; returns the run's id."""
+        self.open(f"{JOBS}/{job}/playground")
+        self.sees("ops")
+        self.type_config(config)
+        self.sees("No errors")
+        self.click("Launch Run")
+        self.page.wait_for_url("**/runs/*")
+        return self.page.url.rsplit("/", 1)[-1]
+
     def button(self, name: str | re.Pattern[str]) -> None:
         """Press a button."""
         exact = isinstance(name, str)
@@ -128,11 +139,25 @@ class Ui:
 
 
 @contextmanager
-def browsing(url: str, folder: Path, size: tuple[int, int] = (1440, 900)) -> Iterator[Ui]:
-    """A browser with one tab on the web server at `url`."""
+def launched() -> Iterator[Browser]:
+    """A browser without a tab. A process has one of them: Playwright's synchronous interface cannot be nested."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=list(FLAGS))
-        context = browser.new_context(viewport={"width": size[0], "height": size[1]})
-        context.set_default_timeout(PATIENCE * 1000)
-        yield Ui(context.new_page(), url, folder)
+        yield browser
         browser.close()
+
+
+@contextmanager
+def tab(browser: Browser, url: str, folder: Path, size: tuple[int, int] = (1440, 900)) -> Iterator[Ui]:
+    """A tab of its own on the web server at `url`."""
+    context = browser.new_context(viewport={"width": size[0], "height": size[1]})
+    context.set_default_timeout(PATIENCE * 1000)
+    yield Ui(context.new_page(), url, folder)
+    context.close()
+
+
+@contextmanager
+def browsing(url: str, folder: Path) -> Iterator[Ui]:
+    """A browser with one tab on the web server at `url`."""
+    with launched() as browser, tab(browser, url, folder) as opened:
+        yield opened
