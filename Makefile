@@ -42,6 +42,7 @@ ui: install-run
 test: install-test
 	@scripts/install pypaimon || { echo "No pypaimon: the tests that compare with it are skipped." >&2; [ "$$CI" != true ]; }
 	@scripts/fetch-paimon-core
+	@scripts/database-servers || { echo "Their tests are skipped." >&2; [ "$$CI" != true ]; }
 	@$(JAVA) && export JAVA_HOME && $(PYTEST) -m "not slow and not chaos" $(ARGS)
 
 test-slow: install-test

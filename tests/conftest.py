@@ -1,10 +1,19 @@
 """Settings of all tests, and which files take the time."""
 
+import os
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NoReturn, TypeVar
 
 import pytest
 from hypothesis import settings
+
+from tests.servers import mariadb as mariadb_server
+from tests.servers import postgresql as postgresql_server
 
 # The machines are shared: how long an example takes says nothing.
 settings.register_profile("shared", deadline=None)
@@ -12,6 +21,49 @@ settings.load_profile("shared")
 
 _SLOWEST = 12
 _SECONDS: Counter[str] = Counter()
+
+Server = TypeVar("Server")
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[postgresql_server.PostgreSQL]:
+    """A PostgreSQL server of this test run; without one its tests are skipped, but not in CI."""
+    with _folder() as folder:
+        yield from _started(postgresql_server.running(folder / "postgresql"), "psycopg")
+
+
+@pytest.fixture(scope="session")
+def mariadb() -> Iterator[mariadb_server.MariaDB]:
+    """A MariaDB server of this test run; without one its tests are skipped, but not in CI."""
+    with _folder() as folder:
+        yield from _started(mariadb_server.running(folder / "mariadb"), "pymysql")
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    """A folder that a server's own user can reach, which pytest's are not."""
+    with TemporaryDirectory(prefix="paimon-server-") as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+def _started(server: AbstractContextManager[Server], driver: str) -> Iterator[Server]:
+    if find_spec(driver) is None:
+        _skip_outside_ci(f"{driver} is not installed: run scripts/install test.")
+    try:
+        running = server.__enter__()
+    except FileNotFoundError as error:
+        _skip_outside_ci(str(error))
+    try:
+        yield running
+    finally:
+        server.__exit__(None, None, None)
+
+
+def _skip_outside_ci(reason: str) -> NoReturn:
+    if os.environ.get("CI") == "true":
+        pytest.fail(reason)
+    pytest.skip(reason)
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

@@ -166,10 +166,12 @@ class LocatedCatalog(ABC):
     def _publish_next_schema(self, name: Identifier, changes: Sequence[SchemaChange]) -> TableSchema:
         """Apply changes to the newest schema until nobody else was first. Returns the new schema."""
         schemas = self._schemas(self.location(name), name.branch)
-        for _ in range(_ATTEMPTS):
-            following = self._next_schema(name, changes)
-            if schemas.publish(following):
-                return following
+        with self._lock(name).held() as lock:
+            for _ in range(_ATTEMPTS):
+                following = self._next_schema(name, changes)
+                lock.check()
+                if schemas.publish(following):
+                    return following
         raise CommitError("other writers kept changing the schema", f"table {name}", "Run again.")
 
     def _next_schema(self, name: Identifier, changes: Sequence[SchemaChange]) -> TableSchema:

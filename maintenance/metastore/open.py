@@ -7,6 +7,7 @@ from maintenance.fs.file_io import FileIO
 from maintenance.fs.location import warehouse_location
 from maintenance.metastore.catalog import Catalog
 from maintenance.metastore.filesystem import FilesystemCatalog
+from maintenance.metastore.jdbc.catalog import JdbcCatalog
 from maintenance.options import catalog as catalog_options
 from maintenance.table.table import Table
 
@@ -46,4 +47,11 @@ def _warehouse(options: Mapping[str, str]) -> str:
     return warehouse_location(warehouse)
 
 
-_CATALOGS: Mapping[str, Callable[[Mapping[str, str], type[Table]], Catalog]] = {"filesystem": _filesystem}
+def _jdbc(options: Mapping[str, str], table_type: type[Table]) -> Catalog:
+    return JdbcCatalog.open(_warehouse(options), options, table_type)
+
+
+_CATALOGS: Mapping[str, Callable[[Mapping[str, str], type[Table]], Catalog]] = {
+    "filesystem": _filesystem,
+    "jdbc": _jdbc,
+}

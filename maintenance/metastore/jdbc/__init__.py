@@ -1,0 +1,1 @@
+"""The JDBC catalog: databases, tables and views are rows of a relational database; definitions stay schema files."""

@@ -1,0 +1,137 @@
+"""Statements on the database of a catalog, each committed by itself, through connections that a process keeps."""
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import lru_cache
+from threading import Lock
+from typing import Any
+
+from maintenance.errors import AlreadyExistsError, InfrastructureError, OptionError
+from maintenance.metastore.jdbc.server import Server, first_line, is_of_driver
+
+Row = tuple[Any, ...]
+_IDLE_SECONDS = 30.0
+_TOO_LONG = ("value too long", "data too long")
+_AGAIN = "Check the server, and run again."
+
+
+class Connections:
+    """Runs statements; safe to use from several threads. A file of SQLite is opened for each, which is cheap."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self._idle: list[tuple[float, Any]] = []
+        self._guard = Lock()
+        self._memory = Lock()  # a database in memory is its connection, so there is one
+
+    def query(self, sql: str, *values: object) -> list[Row]:
+        """The rows of a SELECT. Parameters are written ``?``. Raises: InfrastructureError."""
+        with self._cursor() as cursor:
+            self._execute(cursor, sql, values)
+            return [tuple(row) for row in cursor.fetchall()]
+
+    def change(self, sql: str, *values: object) -> int:
+        """Run a statement that changes rows. Returns how many.
+
+        Raises: AlreadyExistsError: a key is taken; OptionError: a value is too long; InfrastructureError.
+        """
+        with self._cursor() as cursor:
+            self._execute(cursor, sql, values)
+            return int(cursor.rowcount)
+
+    def close(self) -> None:
+        """Close the connections that are not in use."""
+        with self._guard:
+            idle, self._idle = self._idle, []
+        for _, connection in idle:
+            _close(connection)
+
+    def _execute(self, cursor: Any, sql: str, values: Sequence[object]) -> None:
+        text = sql if self.server.protocol == "sqlite" else sql.replace("?", "%s")
+        try:
+            cursor.execute(text, values)
+        except Exception as error:
+            if not is_of_driver(error):
+                raise
+            raise self._meaning(error) from error
+
+    def _meaning(self, error: Exception) -> Exception:
+        reason, where = first_line(error), self.server.place
+        if any(kind.__name__ == "IntegrityError" for kind in type(error).__mro__):
+            return AlreadyExistsError(f"a row of the catalog exists: {reason}", where, "Choose another name.")
+        if any(text in reason.lower() for text in _TOO_LONG):
+            return OptionError(
+                f"a value is longer than the catalog's database takes: {reason}", where, "Use at most 1000 characters."
+            )
+        return InfrastructureError(f"the database of the catalog failed: {reason}", where, _AGAIN)
+
+    @contextmanager
+    def _cursor(self) -> Iterator[Any]:
+        if self.server.in_memory:
+            with self._memory, self._borrowed() as connection:
+                yield connection.cursor()
+            return
+        with self._borrowed() as connection:
+            cursor = connection.cursor()
+            try:
+                yield cursor
+            finally:
+                cursor.close()
+
+    @contextmanager
+    def _borrowed(self) -> Iterator[Any]:
+        connection = self._take()
+        try:
+            yield connection
+        except (AlreadyExistsError, OptionError):
+            self._give_back(connection)
+            raise
+        except BaseException:
+            if self.server.in_memory:
+                self._give_back(connection)
+            else:
+                _close(connection)
+            raise
+        self._give_back(connection)
+
+    def _take(self) -> Any:
+        with self._guard:
+            used, connection = self._idle.pop() if self._idle else (0.0, None)
+        if connection is None:
+            return self.server.connect()
+        if self.server.in_memory or time.monotonic() - used < _IDLE_SECONDS or _answers(connection):
+            return connection
+        _close(connection)
+        return self.server.connect()
+
+    def _give_back(self, connection: Any) -> None:
+        with self._guard:
+            if not self.server.is_file and len(self._idle) < self.server.pool_size:
+                self._idle.append((time.monotonic(), connection))
+                return
+        _close(connection)
+
+
+@lru_cache(maxsize=64)
+def connections_of(server: Server) -> Connections:
+    """The connections of this process to a database."""
+    server.warn_of_unknown()
+    return Connections(server)
+
+
+def _answers(connection: Any) -> bool:
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+            cursor.fetchall()
+    except Exception as error:
+        if not is_of_driver(error):
+            raise
+        return False
+    return True
+
+
+def _close(connection: Any) -> None:
+    with suppress(Exception):
+        connection.close()
