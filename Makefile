@@ -1,7 +1,7 @@
 # make demo   the whole pipeline on real data, then a report     make test        the tests
 # make ui     Dagster's web server and daemon                    make test-slow   the long tests: crashes, clusters, Flink
 .DEFAULT_GOAL := help
-.PHONY: help demo ui test test-slow soak chaos lint benchmarks lock clean install-run install-test
+.PHONY: help demo ui test test-slow soak chaos mutants lint benchmarks lock clean install-run install-test
 
 PORT ?= 3000
 MINUTES ?= 10
@@ -21,6 +21,7 @@ help:
 	@echo "make test        run the tests (make test-slow: the long ones)"
 	@echo "make soak        a commit every second for MINUTES=$(MINUTES), maintained by Dagster meanwhile, then a verdict"
 	@echo "make chaos       processes work on one table and are killed, for MINUTES=$(MINUTES) a scenario, then a verdict"
+	@echo "make mutants     small changes of the code, a seeded sample: do the tests of their packages fail?"
 	@echo "make lint        formatting, style, types, import order, dead code"
 	@echo "make benchmarks  time all of it beside the Java core and pypaimon ($(BENCHMARKS))"
 	@echo "make lock        lock pyproject.toml and requirements-*.in with hashes as requirements*.txt"
@@ -59,6 +60,9 @@ soak: install-test
 chaos: install-test
 	@scripts/fetch-paimon-core
 	@$(JAVA) && export JAVA_HOME && $(BIN)/python -m tests.chaos --minutes $(MINUTES) $(ARGS)
+
+mutants: install-test
+	@$(JAVA) && export JAVA_HOME && $(BIN)/python -m tests.mutants $(ARGS)
 
 lint: install-test
 	$(BIN)/ruff format --check .

@@ -1,0 +1,154 @@
+"""Do tests fail when the code breaks? ``python -m tests.mutants --sample 50 --seed 1``
+
+A seeded sample of single changes (`<` for `<=`, `or` for `and`, a condition turned round, a number changed, a loop left
+out) is tried on copies of the checkout, each against the tests of its own package. Mutants that change nothing anybody
+could see are listed in `equivalent.toml` and do not count. Ends with 1 if fewer than `--least` percent are killed.
+"""
+
+import argparse
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from queue import SimpleQueue
+
+from cosmic_ray import plugins
+from cosmic_ray.ast import ast_nodes, get_ast
+from cosmic_ray.mutating import mutate_code
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("merge", "commit", "compaction", "scan", "metadata")
+OPERATORS = (
+    *(f"ReplaceComparisonOperator_{pair}" for pair in ("Lt_LtE", "LtE_Lt", "Gt_GtE", "GtE_Gt", "Eq_NotEq", "NotEq_Eq")),
+    "ReplaceComparisonOperator_Is_IsNot", "ReplaceComparisonOperator_IsNot_Is",
+    "ReplaceAndWithOr", "ReplaceOrWithAnd", "AddNot", "ReplaceUnaryOperator_Delete_Not",
+    "ReplaceTrueWithFalse", "ReplaceFalseWithTrue", "ReplaceBinaryOperator_Add_Sub", "ReplaceBinaryOperator_Sub_Add",
+    "NumberReplacer", "ReplaceContinueWithBreak", "ZeroIterationForLoop",
+)  # fmt: skip
+_MINUTES = 15
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """One change. `path`: of the module, from the root; `line`: from 1; `before`, `after`: of that line."""
+
+    path: str
+    line: int
+    before: str
+    after: str
+    code: str
+
+    @property
+    def text(self) -> str:
+        return f"{self.path}:{self.line}\n    - {self.before}\n    + {self.after}"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Returns the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=(__doc__ or "").split("\n\n")[0])
+    parser.add_argument("--sample", type=int, default=50)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--least", type=float, default=90, help="percent that must be killed")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--packages", nargs="*", default=PACKAGES)
+    given = parser.parse_args(arguments)
+    chosen = sampled(given.packages, given.sample, random.Random(given.seed))
+    alive: list[Mutant] = []
+    with tempfile.TemporaryDirectory(prefix="mutants-") as folder, ThreadPoolExecutor(given.jobs) as pool:
+        copies: SimpleQueue[Path] = SimpleQueue()
+        for number in range(given.jobs):
+            copies.put(copied(Path(folder) / str(number)))
+        outcomes = pool.map(lambda mutant: is_killed(mutant, copies), chosen)
+        for number, (mutant, killed) in enumerate(zip(chosen, outcomes, strict=True), 1):
+            outcome = "killed" if killed else "ALIVE"
+            print(f"{number:3} of {len(chosen)}  {outcome:6}  {mutant.path}:{mutant.line}", flush=True)
+            alive += [] if killed else [mutant]
+    share = 100 * (1 - len(alive) / max(1, len(chosen)))
+    print(*(mutant.text for mutant in alive), sep="\n")
+    print(f"{len(chosen) - len(alive)} of {len(chosen)} killed: {share:.0f} %")
+    return int(share < given.least)
+
+
+def sampled(packages: Sequence[str], count: int, dice: random.Random) -> list[Mutant]:
+    """That many mutants, evenly over the packages, without those that are known to be equivalent."""
+    known = {(m["path"], m["before"], m["after"]) for m in tomllib.loads(_EQUIVALENT.read_text())["mutant"]}
+    found: list[Mutant] = []
+    for number, package in enumerate(packages):
+        wanted = count // len(packages) + (number < count % len(packages))
+        modules = sorted((ROOT / "maintenance" / package).rglob("*.py"))
+        tried = [pair for module in modules for pair in _places(module)]
+        dice.shuffle(tried)
+        mutants = (mutant for module, place in tried for mutant in _mutant(module, *place))
+        for mutant in mutants:
+            if wanted and (mutant.path, mutant.before, mutant.after) not in known:
+                found.append(mutant)
+                wanted -= 1
+            elif not wanted:
+                break
+    return found
+
+
+_EQUIVALENT = Path(__file__).with_name("equivalent.toml")
+
+
+def _places(module: Path) -> Iterator[tuple[Path, tuple[str, int]]]:
+    """Every operator and occurrence of it in a module."""
+    nodes = list(ast_nodes(get_ast(module.read_text())))
+    for name in OPERATORS:
+        operator = plugins.get_operator(f"core/{name}")()
+        count = sum(len(list(operator.mutation_positions(node))) for node in nodes)
+        yield from ((module, (name, occurrence)) for occurrence in range(count))
+
+
+def _mutant(module: Path, name: str, occurrence: int) -> Iterator[Mutant]:
+    before = module.read_text()
+    after = mutate_code(before, plugins.get_operator(f"core/{name}")(), occurrence)
+    old, new = before.splitlines(), (after or before).splitlines()
+    changed = [i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b]
+    if changed and after is not None:
+        at = changed[0]
+        path = str(module.relative_to(ROOT))
+        yield Mutant(path, at + 1, old[at].strip(), new[at].strip(), after)
+
+
+def copied(folder: Path) -> Path:
+    """A copy of the files that git knows."""
+    names = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
+    for name in filter(None, names):
+        if (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / name, folder / name)
+    return folder
+
+
+def is_killed(mutant: Mutant, copies: "SimpleQueue[Path]") -> bool:
+    """Whether a test of the mutant's package fails, or the tests run far too long."""
+    folder = copies.get()
+    package = mutant.path.split("/")[1]
+    tests = sorted(
+        (folder / "tests" / "unit" / package).rglob("test_*.py"),
+        key=lambda path: (path.stem != f"test_{Path(mutant.path).stem}", str(path)),
+    )
+    options = ["-x", "-q", "--no-header", "-p", "no:cacheprovider", "-m", "not slow and not chaos"]
+    try:
+        (folder / mutant.path).write_text(mutant.code)
+        run = subprocess.run(
+            [sys.executable, "-m", "pytest", *options, *map(str, tests)],
+            cwd=folder, capture_output=True, check=False, timeout=_MINUTES * 60,
+        )  # fmt: skip
+        return run.returncode != 0
+    except subprocess.TimeoutExpired:
+        return True
+    finally:
+        shutil.copyfile(ROOT / mutant.path, folder / mutant.path)
+        copies.put(folder)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
