@@ -47,6 +47,7 @@ class Flink(Spark):
 
     TYPED_DIVISION = True
     SAFE_DIVISION = False
+    INDEX_OFFSET = 1
 
     class Tokenizer(Spark.Tokenizer):
         QUOTES: ClassVar[list[tuple[str, str] | str]] = ["'"]
@@ -65,6 +66,16 @@ class Flink(Spark):
 
     class Parser(_HintParser):
         STRICT_CAST = True
+        FUNCTIONS: ClassVar[dict[str, Any]] = {
+            **_HintParser.FUNCTIONS,
+            "SPLIT_INDEX": lambda args: exp.SplitPart(
+                this=args[0],
+                delimiter=args[1],
+                part_index=exp.Add(this=exp.paren(args[2]), expression=exp.Literal.number(1)),
+            ),
+            "PROCTIME": lambda _: exp.CurrentTimestamp(),
+            "TO_TIMESTAMP_LTZ": lambda args: exp.UnixToTime(this=args[0], scale=args[1] if len(args) > 1 else None),
+        }
 
 
 def words_tokenizer(dialect: type[Spark]) -> type[BaseTokenizer]:

@@ -103,7 +103,13 @@ def _explained(error: duckdb.Error, resolved: Resolved) -> SqlError:
             start, end = identifier.meta["start"], identifier.meta["end"]
             found, fix = (_column_missing(name, resolved.relations)) if isinstance(node, exp.Column) else (message, "")
             return resolved.source.error(start, end - start + 1, found, fix)
-    return SqlError(message, "query", "")
+    unknown = {node.name.lower() for node in resolved.tree.find_all(exp.Anonymous)} & set(message.lower().split())
+    for token in resolved.source.tokens(words=True):
+        if token.text.lower() in unknown:
+            return resolved.source.error(
+                token.start, len(token.text), f"function {token.text.upper()} is not supported", "Use another one."
+            )
+    return SqlError(message, "query", "Check the query.")
 
 
 def _column_missing(name: str, relations: Mapping[str, Relation]) -> tuple[str, str]:

@@ -44,6 +44,6 @@ def prepared(
 ) -> Resolved:
     """The query over relations that know what is asked of them. `bound`: rows that are read under a name."""
     resolved = resolve(session, tree.copy(), source, bound or {})
-    shaped(resolved)
+    shaped(resolved, embedded=session.spark is None)
     push_down(resolved.tree, resolved.relations)
     return resolved

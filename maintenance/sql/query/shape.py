@@ -1,40 +1,79 @@
 """Where the dialects mean something that sqlglot does not translate by itself."""
 
+from collections.abc import Mapping
+
 from sqlglot import exp
 
-from maintenance.sql.dialects import Flink
+from maintenance.sql.dialects import Flink, PaimonSpark
 from maintenance.sql.query.relations import fields_of_view
 from maintenance.sql.query.resolve import Resolved
+from maintenance.types.data_type import DataType
+
+_INTEGERS = ("TINYINT", "SMALLINT", "INT", "BIGINT")
+_ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod)
 
 
-def shaped(resolved: Resolved) -> None:
-    """Change the tree of a query in Flink's dialect to what it means there."""
-    if resolved.source.dialect is not Flink:
-        return
-    _name_outputs(resolved.tree)
-    _unnest_rows(resolved)
+def shaped(resolved: Resolved, *, embedded: bool) -> None:
+    """Change the tree of a query to what it means in its dialect. `embedded`: DuckDB runs it."""
+    types = _column_types(resolved)
+    is_flink = resolved.source.dialect is Flink
+    if embedded or is_flink:
+        _name_outputs(resolved.tree, is_flink=is_flink)
+    if is_flink:
+        _maps(resolved.tree)
+        _divisions(resolved.tree, types)
+    if is_flink and embedded:
+        _unnest_rows(resolved.tree, types)
+    if embedded:
+        _averages(resolved.tree, types, is_flink=is_flink)
+        _casts(resolved.tree, types)
 
 
-def _name_outputs(tree: exp.Expr) -> None:
-    """Flink calls an output without a name EXPR$ and its position."""
+def _column_types(resolved: Resolved) -> dict[str, DataType]:
+    """The types of columns by name; a name that several tables give different types is left out."""
+    found: dict[str, DataType | None] = {}
+    for relation in resolved.relations.values():
+        for field in fields_of_view(relation.opened()):
+            known = found.setdefault(field.name, field.type)
+            if known is not None and known.as_nullable() != field.type.as_nullable():
+                found[field.name] = None
+    return {name: data_type for name, data_type in found.items() if data_type is not None}
+
+
+def _name_outputs(tree: exp.Expr, *, is_flink: bool) -> None:
+    """An output without a name is EXPR$ and its position in Flink, and its text in Spark."""
     query = tree
     while isinstance(query, exp.SetOperation | exp.Subquery):
         query = query.this
     if not isinstance(query, exp.Select):
         return
     for number, output in enumerate(query.expressions):
-        if not isinstance(output, exp.Alias | exp.Column | exp.Star | exp.Dot):
-            output.replace(exp.alias_(output.copy(), f"EXPR${number}", quoted=True))
+        plain = output.unnest()
+        if not isinstance(plain, exp.Alias | exp.Column | exp.Star | exp.Dot):
+            name = f"EXPR${number}" if is_flink else _spark_name(plain)
+            output.replace(exp.alias_(output.copy(), name, quoted=True))
 
 
-def _unnest_rows(resolved: Resolved) -> None:
+def _spark_name(node: exp.Expr) -> str:
+    if isinstance(node, exp.Count) and isinstance(node.this, exp.Star):
+        return "count(1)"
+    text = node.sql(PaimonSpark, normalize_functions="lower", comments=False)
+    return f"({text})" if isinstance(node, exp.Binary) else text
+
+
+def _maps(tree: exp.Expr) -> None:
+    """``MAP['k', 1]`` makes a map."""
+    for bracket in list(tree.find_all(exp.Bracket)):
+        name = bracket.this
+        if isinstance(name, exp.Column) and not name.table and name.name.upper() == "MAP":
+            parts = bracket.expressions
+            keys, values = exp.Array(expressions=parts[::2]), exp.Array(expressions=parts[1::2])
+            bracket.replace(exp.Map(keys=keys, values=values))
+
+
+def _unnest_rows(tree: exp.Expr, types: Mapping[str, DataType]) -> None:
     """UNNEST of an ARRAY of ROWs, or of a MAP, gives a column for each part of the elements."""
-    types = {
-        field.name: field.type
-        for relation in resolved.relations.values()
-        for field in fields_of_view(relation.opened())
-    }
-    for unnest in list(resolved.tree.find_all(exp.Unnest)):
+    for unnest in list(tree.find_all(exp.Unnest)):
         operand = unnest.expressions[0] if unnest.expressions else None
         alias = unnest.args.get("alias")
         if operand is None or alias is None:
@@ -51,3 +90,68 @@ def _spread(unnest: exp.Unnest, operand: exp.Expr, alias: exp.TableAlias, *, is_
     depth = exp.PropertyEQ(this=exp.to_identifier("max_depth"), expression=exp.Literal.number(2))
     spread = exp.Anonymous(this="unnest", expressions=[entries, depth])
     unnest.replace(exp.Lateral(this=exp.Subquery(this=exp.select(spread)), alias=alias))
+
+
+def _divisions(tree: exp.Expr, types: Mapping[str, DataType]) -> None:
+    """A division of integers gives an integer."""
+    for division in list(tree.find_all(exp.Div)):
+        if _is_integer(division.this, types) and _is_integer(division.expression, types):
+            division.replace(exp.IntDiv(this=division.this.copy(), expression=division.expression.copy()))
+
+
+def _averages(tree: exp.Expr, types: Mapping[str, DataType], *, is_flink: bool) -> None:
+    """The average of integers is one in Flink; that of decimals is a decimal, not a double."""
+    for average in list(tree.find_all(exp.Avg)):
+        operand = average.this
+        kind = types.get(operand.name) if isinstance(operand, exp.Column) else None
+        if kind is None or isinstance(average.parent, exp.Window):
+            continue
+        if kind.root == "DECIMAL":
+            precision, scale = kind.precision or 10, kind.scale or 0
+            wanted = (38, max(6, scale)) if is_flink else (min(38, precision + 4), min(38, scale + 4))
+            average.replace(exp.cast(average.copy(), f"DECIMAL({wanted[0]}, {wanted[1]})"))
+        elif is_flink and kind.root in _INTEGERS:
+            average.replace(exp.cast(exp.Anonymous(this="trunc", expressions=[average.copy()]), "BIGINT"))
+
+
+def _casts(tree: exp.Expr, types: Mapping[str, DataType]) -> None:
+    """A cast to an integer cuts off, where DuckDB rounds; seconds since 1970 are whole."""
+    for cast in list(tree.find_all(exp.Cast)):
+        if cast.to.this in exp.DataType.INTEGER_TYPES and _is_fraction(cast.this, types):
+            cast.set("this", exp.Anonymous(this="trunc", expressions=[cast.this.copy()]))
+    for seconds in list(tree.find_all(exp.StrToUnix, exp.TimeToUnix)):
+        seconds.replace(exp.cast(seconds.copy(), "BIGINT"))
+
+
+def _is_integer(node: exp.Expr, types: Mapping[str, DataType]) -> bool:
+    """Whether an expression is surely an integer."""
+    node = node.unnest()
+    match node:
+        case exp.Literal():
+            return not node.is_string and str(node.this).isdecimal()
+        case exp.Column():
+            kind = types.get(node.name)
+            return kind is not None and kind.root in _INTEGERS
+        case exp.Cast():
+            return node.to.this in exp.DataType.INTEGER_TYPES
+        case exp.Count():
+            return True
+        case exp.Neg() | exp.Sum() | exp.Min() | exp.Max():
+            return _is_integer(node.this, types)
+    sides = (node.this, node.expression) if isinstance(node, (*_ARITHMETIC, exp.IntDiv)) else ()
+    return bool(sides) and all(_is_integer(side, types) for side in sides)
+
+
+def _is_fraction(node: exp.Expr, types: Mapping[str, DataType]) -> bool:
+    """Whether an expression is surely a number with digits behind the point."""
+    node = node.unnest()
+    if isinstance(node, exp.Neg):
+        return _is_fraction(node.this, types)
+    if isinstance(node, exp.Literal):
+        return not node.is_string and not str(node.this).isdecimal()
+    if isinstance(node, exp.Column):
+        kind = types.get(node.name)
+        return kind is not None and kind.root in ("FLOAT", "DOUBLE", "DECIMAL")
+    if isinstance(node, exp.Cast):
+        return node.to.this in (exp.DType.FLOAT, exp.DType.DOUBLE, exp.DType.DECIMAL)
+    return isinstance(node, _ARITHMETIC) and any(_is_fraction(side, types) for side in (node.this, node.expression))

@@ -22,6 +22,7 @@ from maintenance.catalog import (
 from maintenance.errors import SqlError
 from maintenance.operations import drop_partitions
 from maintenance.sql.cursor import Cursor
+from maintenance.sql.partitions import folder_spec
 from maintenance.sql.result import Result
 from maintenance.sql.statements.columns import Column, default_text, read_column, read_position, read_type
 from maintenance.sql.statements.drops import read_spec
@@ -70,7 +71,9 @@ class DropPartitions:
     if_exists: bool
 
     def run(self, session: "Session") -> Result:
-        drop_partitions(session.table(self.path), self.specs, ignore_if_not_exists=self.if_exists)
+        table = session.table(self.path)
+        specs = [folder_spec(table, spec) for spec in self.specs]
+        drop_partitions(table, specs, ignore_if_not_exists=self.if_exists)
         return Result()
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from maintenance.catalog import CatalogTable
 from maintenance.errors import SqlError
 from maintenance.sql.cursor import Cursor
+from maintenance.sql.partitions import folder_spec
 from maintenance.sql.place import unknown
 from maintenance.sql.result import Result
 from maintenance.sql.statements.inserts import partition_value
@@ -46,7 +47,7 @@ class Truncate:
     def run(self, session: "Session") -> Result:
         table = session.table(self.path)
         assert isinstance(table, CatalogTable)
-        table.truncate(None if self.partition is None else [self.partition])
+        table.truncate(None if self.partition is None else [folder_spec(table, self.partition)])
         return Result()
 
 

@@ -13,6 +13,7 @@ from maintenance.commit.overwrite import Overwrite
 from maintenance.errors import SqlError
 from maintenance.spelling import suggestion
 from maintenance.sql.cursor import Cursor
+from maintenance.sql.partitions import folder_spec
 from maintenance.sql.query.run import run_query
 from maintenance.sql.query.travel import hint_options
 from maintenance.sql.result import Result
@@ -45,11 +46,19 @@ class Insert:
         rows = run_query(session, self.query, self.cursor, given)
         rows = self._filled(rows, fields, fixed)
         if self.overwrites:
-            overwrite = Overwrite([fixed], dynamic=None) if fixed else Overwrite()
-            table.overwrite_arrow(rows, overwrite)
+            table.overwrite_arrow(
+                rows, Overwrite([folder_spec(table, fixed)] if fixed else None, self._dynamic(session))
+            )
         elif rows.num_rows:
             table.write_arrow(rows)
         return Result()
+
+    @staticmethod
+    def _dynamic(session: "Session") -> bool | None:
+        """Whether only partitions that get rows are replaced: in Spark a setting, in Flink an option of the table."""
+        if session.dialect == "flink":
+            return None
+        return session.settings.get("spark.sql.sources.partitionOverwriteMode", "static").lower() == "dynamic"
 
     def _given(self, fields: Sequence[DataField], fixed: Mapping[str, str]) -> list[DataField]:
         """The columns that the rows give, in order. Raises: SqlError: one of them does not exist."""

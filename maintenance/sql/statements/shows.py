@@ -1,11 +1,12 @@
 """SHOW CATALOGS, DATABASES, TABLES, VIEWS, PARTITIONS, COLUMNS and what is current."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from maintenance.predicate.like import regex_of
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from maintenance.sql.cursor import Cursor
 from maintenance.sql.result import Result
 from maintenance.sql.statements.statement import Parse
@@ -53,7 +54,8 @@ class Show:
 
 def matches(pattern: str, name: str) -> bool:
     """Whether a name fits a pattern of SHOW."""
-    return re.fullmatch(regex_of(pattern.replace("*", "%"), "\\"), name) is not None
+    found: bool = pc.match_like(pa.scalar(name), pattern.replace("*", "%")).as_py()
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,141 @@
+"""Queries without Spark: what they return in either dialect, and what reaches the scan."""
+
+import datetime as dt
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from maintenance.sql import Session, SqlError
+
+COLUMNS = "a INT, b STRING, d DOUBLE, n DECIMAL(10, 2), day DATE"
+VALUES = "(1, 'abc', 1.5, 12.34, DATE '2024-01-02'), (2, CAST(NULL AS STRING), 2.5, 0.10, DATE '2024-03-04')"
+
+
+def open_session(tmp_path: Path, dialect: Any = "flink") -> Session:
+    session = Session({"warehouse": str(tmp_path)}, dialect=dialect)
+    session.sql(f"CREATE TABLE t ({COLUMNS}) PARTITIONED BY (day)")
+    session.sql(f"INSERT INTO t VALUES {VALUES}")
+    return session
+
+
+def rows(session: Session, text: str) -> list[tuple[Any, ...]]:
+    return [tuple(row.values()) for row in session.sql(text).to_arrow().to_pylist()]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "text", "expected"),
+    [
+        ("flink", "SELECT 7 / 2, a / 2, (a + 8) / 2, d / 2 FROM t WHERE a = 1", [(3, 0, 4, 0.75)]),
+        ("spark", "SELECT 7 / 2, a / 2, d / 2 FROM t WHERE a = 1", [(3.5, 0.5, 0.75)]),
+        ("flink", "SELECT AVG(a), AVG(n), SUM(a) FROM t", [(1, Decimal("6.220000"), 3)]),
+        ("spark", "SELECT AVG(a), AVG(n), SUM(a) FROM t", [(1.5, Decimal("6.220000"), 3)]),
+        ("flink", "SELECT CAST(1.7 AS INT), CAST(-d AS INT) FROM t WHERE a = 2", [(1, -2)]),
+        ("flink", "SELECT b FROM t ORDER BY b", [(None,), ("abc",)]),
+        ("spark", "SELECT b FROM t ORDER BY b DESC", [("abc",), (None,)]),
+        ("flink", "SELECT ARRAY[5, 6][1], MAP['k', 1]['k']", [(5, 1)]),
+        ("spark", "SELECT array(5, 6)[1], map('k', 1)['k']", [(6, 1)]),
+        ("flink", "SELECT DATE_FORMAT(TIMESTAMP '2024-02-29 12:30:00', 'yyyy/MM/dd HH')", [("2024/02/29 12",)]),
+        ("flink", "SELECT SPLIT_INDEX('x,y', ',', 1), CHAR_LENGTH(b) FROM t WHERE a = 1", [("y", 3)]),
+        ("flink", "SELECT x.a FROM t AS x JOIN t y ON x.a = y.a + 1", [(2,)]),
+        ("flink", "WITH t AS (SELECT 9 AS a) SELECT a FROM t", [(9,)]),
+        ("flink", "SELECT a FROM t WHERE EXISTS (SELECT 1 FROM t u WHERE u.a > t.a)", [(1,)]),
+        ("flink", "SELECT 'it''s'", [("it's",)]),
+        ("spark", 'SELECT "it\'s"', [("it's",)]),
+        ("flink", "SELECT day FROM t WHERE day > DATE '2024-02-01'", [(dt.date(2024, 3, 4),)]),
+    ],
+)
+def test_a_query(tmp_path: Path, dialect: str, text: str, expected: list[tuple[Any, ...]]) -> None:
+    assert rows(open_session(tmp_path, dialect), text) == expected
+
+
+@pytest.mark.parametrize(
+    ("dialect", "names"), [("flink", ["EXPR$0", "EXPR$1", "a"]), ("spark", ["count(1)", "sum(a)", "a"])]
+)
+def test_the_names_of_outputs(tmp_path: Path, dialect: str, names: list[str]) -> None:
+    session = open_session(tmp_path, dialect)
+    assert session.sql("SELECT COUNT(*), SUM(a), a FROM t GROUP BY a").to_arrow().column_names == names
+
+
+def test_conditions_and_columns_reach_the_scan(tmp_path: Path) -> None:
+    session = open_session(tmp_path)
+    text = "SELECT a FROM t WHERE day = DATE '2024-01-02' AND a + 1 > 1"
+    plan = [row[0] for row in rows(session, f"EXPLAIN {text}")]
+    assert plan[:4] == [
+        "Scan default.t as paimon_0",
+        "  columns: a, day",
+        "  filter: (day = CAST('2024-01-02' AS DATE))",
+        "  limit: none",
+    ]
+    # A partition that the condition leaves out is not read: its file may even be gone.
+    for path in (tmp_path / "default.db" / "t" / "day=2024-03-04").rglob("*.parquet"):
+        path.unlink()
+    assert rows(session, text) == [(1,)]
+
+
+def test_a_padded_side_of_a_join_is_not_filtered(tmp_path: Path) -> None:
+    session = open_session(tmp_path)
+    text = "SELECT x.a, y.a AS o FROM t x LEFT JOIN t y ON x.a = y.a AND y.a > 1 WHERE y.a IS NULL"
+    assert rows(session, text) == [(1, None)]
+    plan = [row[0] for row in rows(session, f"EXPLAIN {text}")]
+    assert [line for line in plan if line.startswith("  filter")] == ["  filter: none", "  filter: none"]
+
+
+def test_a_limit_stops_the_read(tmp_path: Path) -> None:
+    session = open_session(tmp_path)
+    assert len(rows(session, "SELECT * FROM t LIMIT 1")) == 1
+    assert "  limit: 1" in [row[0] for row in rows(session, "EXPLAIN SELECT * FROM t LIMIT 1")]
+    assert "  limit: none" in [row[0] for row in rows(session, "EXPLAIN SELECT COUNT(*) FROM t LIMIT 1")]
+
+
+def test_time_travel(tmp_path: Path) -> None:
+    session = open_session(tmp_path)
+    session.sql("CALL sys.create_tag('default.t', 'first')")
+    session.sql("INSERT INTO t VALUES (3, 'c', 3.5, 1.00, DATE '2024-01-02')")
+    for old in (
+        "VERSION AS OF 1", "VERSION AS OF 'first'", "/*+ OPTIONS('scan.snapshot-id' = '1') */",
+        "/*+ OPTIONS('scan.tag-name' = 'first') */ AS q",
+    ):  # fmt: skip
+        assert rows(session, f"SELECT COUNT(*) FROM t {old}") == [(2,)]
+    assert rows(session, "SELECT COUNT(*) FROM t") == [(3,)]
+    assert rows(session, "SELECT a FROM t /*+ OPTIONS('incremental-between' = '1,2') */") == [(3,)]
+    session.sql("SET 'paimon.*.*.t.scan.snapshot-id' = '1'")
+    assert rows(session, "SELECT COUNT(*) FROM t") == [(2,)]
+    session.sql("RESET")
+    assert rows(session, "SELECT COUNT(*) FROM t") == [(3,)]
+
+
+def test_overwrite_of_partitions(tmp_path: Path) -> None:
+    session = open_session(tmp_path)
+    session.sql("INSERT OVERWRITE t VALUES (5, 'e', 0.5, 1.00, DATE '2024-01-02')")
+    assert rows(session, "SELECT a FROM t ORDER BY a") == [(2,), (5,)]
+    session.sql("INSERT OVERWRITE t PARTITION (day = '2024-03-04') (a, b) SELECT 6, 'f'")
+    assert rows(session, "SELECT a, day FROM t ORDER BY a") == [(5, dt.date(2024, 1, 2)), (6, dt.date(2024, 3, 4))]
+
+
+def test_spark_overwrites_all(tmp_path: Path) -> None:
+    session = open_session(tmp_path, "spark")
+    session.sql("INSERT OVERWRITE t VALUES (5, 'e', 0.5, 1.00, DATE '2024-01-02')")
+    assert rows(session, "SELECT a FROM t ORDER BY a") == [(5,)]
+    session.sql("SET spark.sql.sources.partitionOverwriteMode = dynamic")
+    session.sql("INSERT OVERWRITE t VALUES (6, 'e', 0.5, 1.00, DATE '2024-03-04')")
+    assert rows(session, "SELECT a FROM t ORDER BY a") == [(5,), (6,)]
+
+
+def test_a_text_is_not_inserted_as_a_number(tmp_path: Path) -> None:
+    session = open_session(tmp_path)
+    with pytest.raises(SqlError, match="column 'a' is INT, and the query gives VARCHAR"):
+        session.sql("INSERT INTO t (a) VALUES ('1')")
+    with pytest.raises(SqlError, match="2 columns are given where 5 are needed"):
+        session.sql("INSERT INTO t VALUES (1, 'a')")
+
+
+def test_procedures_by_name_and_dry_run(tmp_path: Path) -> None:
+    session = open_session(tmp_path)
+    session.sql("INSERT INTO t VALUES (3, 'c', 3.5, 1.00, DATE '2024-01-02')")
+    expire = "CALL sys.expire_snapshots(`table` => 'default.t', retain_max => 1, retain_min => 1, dry_run => {})"
+    assert rows(session, expire.format("TRUE")) == [(1,)]
+    assert rows(session, "SELECT snapshot_id FROM t$snapshots ORDER BY snapshot_id") == [(1,), (2,)]
+    assert rows(session, expire.format("FALSE")) == [(1,)]
+    assert rows(session, "SELECT snapshot_id FROM t$snapshots") == [(2,)]
