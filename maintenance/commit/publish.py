@@ -77,12 +77,14 @@ class Changes:
     Attributes:
         entries: of the delta; `changelog`: of the changelog manifests.
         index: makes the next index state of the one before; None = it stays.
+        statistics: name of a new statistics file; None = the one before stays.
     """
 
     kind: CommitKind
     entries: tuple[ManifestEntry, ...]
     changelog: tuple[ManifestEntry, ...] = ()
     index: Callable[[Sequence[IndexManifestEntry]], list[IndexManifestEntry]] | None = None
+    statistics: str | None = None
 
     @property
     def returning(self) -> frozenset[Hashable]:
@@ -293,6 +295,8 @@ def _snapshot(
         snapshot = replace(
             snapshot, index_manifest=latest.index_manifest, statistics=statistics, next_row_id=latest.next_row_id
         )
+    if changes.statistics is not None:
+        snapshot = replace(snapshot, statistics=changes.statistics)
     if changes.index is not None:
         before = [] if latest is None else target.manifests.read_index(latest)
         after = changes.index(before)

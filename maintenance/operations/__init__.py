@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from maintenance.operations.expiry.expire_snapshots import expire_snapshots
     from maintenance.operations.expiry.expire_tags import expire_tags
     from maintenance.operations.indexes.advise_file_index import advise_file_index
+    from maintenance.operations.indexes.analyze_table import analyze_table
     from maintenance.operations.indexes.probe_file_index import probe_file_index
     from maintenance.operations.indexes.rewrite_file_index import rewrite_file_index
     from maintenance.operations.ingestion.ingest import ingest
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 # Operation -> the package its module, of the same name, is in.
 _PACKAGES = {
     "advise_file_index": "indexes",
+    "analyze_table": "indexes",
     "audit_changelog": "checks",
     "clear_consumers": "refs",
     "compact": "compaction",
@@ -79,6 +81,7 @@ _PACKAGES = {
 
 __all__ = [
     "advise_file_index",
+    "analyze_table",
     "audit_changelog",
     "clear_consumers",
     "compact",

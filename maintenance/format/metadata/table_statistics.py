@@ -31,6 +31,18 @@ class TableStatistics:
         return serialize_object(self.columns).decode().replace("{}", "{ }")
 
 
+def serialize_statistics(statistics: TableStatistics) -> bytes:
+    """The file of statistics."""
+    form = {
+        "snapshotId": statistics.snapshot_id,
+        "schemaId": statistics.schema_id,
+        "mergedRecordCount": statistics.merged_record_count,
+        "mergedRecordSize": statistics.merged_record_size,
+        "colStats": dict(statistics.columns),
+    }
+    return serialize_object({key: value for key, value in form.items() if value is not None})
+
+
 def parse_statistics(data: bytes, where: str) -> TableStatistics:
     """The statistics of a file. Raises: CorruptFileError."""
     form = parse_object(data, where)

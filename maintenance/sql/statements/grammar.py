@@ -6,6 +6,7 @@ from maintenance.spelling import suggestion
 from maintenance.sql.cursor import Cursor
 from maintenance.sql.statements import (
     alter_table,
+    analyze,
     calls,
     catalogs,
     create_table,
@@ -24,6 +25,7 @@ _STATEMENTS: Mapping[tuple[str, ...], Parse] = {
     **catalogs.STATEMENTS,
     **create_table.STATEMENTS,
     **alter_table.STATEMENTS,
+    **analyze.STATEMENTS,
     **drops.STATEMENTS,
     **shows.STATEMENTS,
     **describe.STATEMENTS,

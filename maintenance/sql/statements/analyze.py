@@ -1,0 +1,38 @@
+"""ANALYZE TABLE."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from maintenance.operations import analyze_table
+from maintenance.sql.cursor import Cursor
+from maintenance.sql.result import Result
+from maintenance.sql.statements.statement import Parse
+
+if TYPE_CHECKING:
+    from maintenance.sql.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Analyze:
+    path: tuple[str, ...]
+
+    def run(self, session: "Session") -> Result:
+        analyze_table(session.table(self.path))
+        return Result()
+
+
+def _analyze(cursor: Cursor) -> Analyze:
+    path = cursor.path("the name of a table")
+    if cursor.peek("PARTITION"):
+        raise cursor.error(
+            "statistics of single partitions are not supported", "Leave PARTITION out.", token=cursor.token
+        )
+    cursor.expect("COMPUTE", "STATISTICS")
+    if cursor.peek("FOR"):
+        raise cursor.error("statistics of columns are not supported", "Leave FOR … out.", token=cursor.token)
+    cursor.take("NOSCAN")
+    return Analyze(path)
+
+
+STATEMENTS: Mapping[tuple[str, ...], Parse] = {("ANALYZE", "TABLE"): _analyze}
