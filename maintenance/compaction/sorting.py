@@ -15,7 +15,7 @@ from itertools import chain
 import numpy as np
 import pyarrow as pa
 
-from maintenance.compaction.append import AppendCompaction
+from maintenance.compaction.append import AppendCompactionTask
 from maintenance.compaction.order.orders import SortedBy
 from maintenance.compaction.order.ranges import divided, range_keys
 from maintenance.compaction.proof.findings import Findings
@@ -44,20 +44,10 @@ _DIGEST = b"digest"
 
 
 @dataclass(frozen=True, slots=True)
-class SortTask:
-    """A partition, or some files of one, with what reading and writing it needs.
+class SortTask(AppendCompactionTask):
+    """A partition, or some files of one, to be brought into an order: `by`."""
 
-    Attributes:
-        proof: how what is written is proved before anybody commits it.
-        snapshot_id: of the snapshot that it was planned on.
-    """
-
-    write: WriteContext
-    read: ReadContext
-    compaction: AppendCompaction
-    by: SortedBy
-    proof: ProofSettings = field(default_factory=ProofSettings)
-    snapshot_id: int | None = None
+    by: SortedBy = field(kw_only=True)
 
     @property
     def rows(self) -> int:

@@ -141,7 +141,7 @@ def counting_ids(snapshots: Snapshots, manifests: Manifests) -> list[int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Census:
+class HolderCensus:
     """Who held what at one moment. A plan of deletions counts only while the census is the one it was made at.
 
     A tag that appears, or is moved to another snapshot, needs files that the plan deletes. A tag or snapshot that goes
@@ -156,7 +156,7 @@ class Census:
     earliest: Mapping[str, int | None]
 
     @classmethod
-    def of(cls, branches: Branches) -> "Census":
+    def of(cls, branches: Branches) -> "HolderCensus":
         """The census now."""
         names = branches.names()
         with ThreadPoolExecutor(READERS) as pool:
@@ -165,12 +165,12 @@ class Census:
         held = [{name: tag.snapshot for name, tag in found.items()} for found in tags]
         return cls(dict(zip(names, held, strict=True)), dict(zip(names, earliest, strict=True)))
 
-    def without_tags(self, branch: str, names: Collection[str]) -> "Census":
+    def without_tags(self, branch: str, names: Collection[str]) -> "HolderCensus":
         """The same without some tags of a branch."""
         left = {name: snapshot for name, snapshot in self.tags[branch].items() if name not in names}
         return replace(self, tags={**self.tags, branch: left})
 
-    def without_earliest(self, branch: str) -> "Census":
+    def without_earliest(self, branch: str) -> "HolderCensus":
         """The same without a branch's earliest snapshot."""
         return replace(self, earliest={**self.earliest, branch: None})
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 
 from maintenance.errors import DataError
-from maintenance.format.file_index.kind import Column
+from maintenance.format.file_index.kind import IndexedColumn
 from maintenance.format.file_index.kinds import KINDS
 from maintenance.predicate.tree import Compare, In, IsNull, Not
 from maintenance.types.data_type import DataType, parse_type
@@ -105,7 +105,7 @@ def test_java_reads_what_we_write_as_we_do(java: JavaProcess, kind: str, text: s
                 continue  # of nulls alone Java's range-bitmap finds too few
             asked = list(questions(data_type, values, rng))
             work.append((kind, data_type, body, [condition for condition, _ in asked]))
-            answers = [KINDS[kind].select(leaf, body, Column(data_type, len(values))) for _, leaf in asked]
+            answers = [KINDS[kind].select(leaf, body, IndexedColumn(data_type, len(values))) for _, leaf in asked]
             ours.append((asked, values, answers))
     for (asked, values, answers), theirs in zip(ours, java.index_answers(work), strict=True):
         for (condition, _), found, wanted in zip(asked, answers, theirs, strict=True):

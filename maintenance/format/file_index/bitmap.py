@@ -22,7 +22,7 @@ from maintenance.format.bytes.roaring_rows import parse_bitmap, serialize_bitmap
 from maintenance.format.file_index.gathered import Coded, GatheringBuilder, coded
 from maintenance.format.file_index.java_order import hash_map_order
 from maintenance.format.file_index.keys import Key, parse_key, parse_numbers, stored_dtype, stored_width
-from maintenance.format.file_index.kind import Column, Condition, IndexKind, check_row_count, decoding
+from maintenance.format.file_index.kind import Condition, IndexedColumn, IndexKind, check_row_count, decoding
 from maintenance.format.file_index.spans import Asked, Span, asked_of
 from maintenance.options.option import Option, integer, memory_size
 from maintenance.types.data_type import DataType
@@ -156,7 +156,7 @@ class _Block:
 class BitmapIndex:
     """A finished index. Raises ValueError and the like, here and later, if the bytes are damaged: see `decoding`."""
 
-    def __init__(self, body: bytes, column: Column) -> None:
+    def __init__(self, body: bytes, column: IndexedColumn) -> None:
         self._data = body
         self._data_type = column.data_type
         version, self.row_count, count, has_nulls = struct.unpack_from(">bii?", body)
@@ -255,7 +255,7 @@ def _builder(data_type: DataType, options: Mapping[str, str]) -> BitmapBuilder:
     return BitmapBuilder(data_type, _VERSION.of(options), _BLOCK_SIZE.of(options))
 
 
-def _select(condition: Condition, body: bytes, column: Column) -> BitMap | None:
+def _select(condition: Condition, body: bytes, column: IndexedColumn) -> BitMap | None:
     with decoding(BITMAP):
         return BitmapIndex(body, column).rows(asked_of(condition, column.data_type))
 

@@ -17,7 +17,7 @@ from pyroaring import BitMap
 
 from maintenance.errors import CorruptFileError, OptionError, UnsupportedError
 from maintenance.format.file_index.hashes import long_hashes, xxh64
-from maintenance.format.file_index.kind import Column, Condition, IndexKind
+from maintenance.format.file_index.kind import Condition, IndexedColumn, IndexKind
 from maintenance.options.option import Option, integer, number
 from maintenance.predicate.tree import Compare, In
 from maintenance.types.data_type import DataType
@@ -148,7 +148,7 @@ def _builder(data_type: DataType, options: Mapping[str, str]) -> BloomBuilder:
     return BloomBuilder(data_type, _ITEMS.of(options), _FPP.of(options))
 
 
-def _select(condition: Condition, body: bytes, column: Column) -> BitMap | None:
+def _select(condition: Condition, body: bytes, column: IndexedColumn) -> BitMap | None:
     holds = partial(might_contain, body, data_type=column.data_type)
     match condition:
         case Compare("=", _, value):

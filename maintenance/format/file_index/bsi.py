@@ -17,7 +17,7 @@ from maintenance.format.bytes.roaring_rows import parse_bitmap, serialize_bitmap
 from maintenance.format.file_index.bits import BitSlices, slices
 from maintenance.format.file_index.gathered import GatheringBuilder
 from maintenance.format.file_index.keys import number_keys
-from maintenance.format.file_index.kind import Column, Condition, IndexKind, check_row_count, decoding
+from maintenance.format.file_index.kind import Condition, IndexedColumn, IndexKind, check_row_count, decoding
 from maintenance.format.file_index.spans import Asked, Span, asked_of
 from maintenance.types.data_type import DataType
 
@@ -61,7 +61,7 @@ def _serialized(rows: np.ndarray, numbers: np.ndarray) -> bytes:
 class BsiIndex:
     """A finished index. Raises ValueError and the like if the bytes are damaged: see `decoding`."""
 
-    def __init__(self, body: bytes, column: Column) -> None:
+    def __init__(self, body: bytes, column: IndexedColumn) -> None:
         version, self.row_count = struct.unpack_from(">bi", body)
         if version != _VERSION:
             raise ValueError(f"version {version}")
@@ -117,7 +117,7 @@ def _builder(data_type: DataType, _: Mapping[str, str]) -> BsiBuilder:
     return BsiBuilder(data_type)
 
 
-def _select(condition: Condition, body: bytes, column: Column) -> BitMap | None:
+def _select(condition: Condition, body: bytes, column: IndexedColumn) -> BitMap | None:
     with decoding(BSI):
         return BsiIndex(body, column).rows(asked_of(condition, column.data_type))
 

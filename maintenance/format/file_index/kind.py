@@ -25,7 +25,7 @@ class IndexBuilder(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class IndexedColumn:
     """What a finished body is about. `data_type`: when it was built; `row_count`: of the data file."""
 
     data_type: DataType
@@ -53,7 +53,7 @@ class IndexKind:
     options: frozenset[str]
     supports: Callable[[DataType], bool]
     builder: Callable[[DataType, Mapping[str, str]], IndexBuilder]
-    select: Callable[[Condition, bytes, Column], BitMap | None]
+    select: Callable[[Condition, bytes, IndexedColumn], BitMap | None]
     fits: Callable[[bytes, DataType, Mapping[str, str]], bool]
 
 
@@ -70,7 +70,7 @@ def decoding(kind: str) -> Iterator[None]:
         ) from None
 
 
-def check_row_count(found: int, column: Column) -> None:
+def check_row_count(found: int, column: IndexedColumn) -> None:
     """Raise ValueError where a body is of another file."""
     if found != column.row_count:
         raise ValueError(f"it is of {found} rows, the file has {column.row_count}")

@@ -17,7 +17,7 @@ from maintenance.format.bytes.roaring_rows import parse_bitmap, serialize_bitmap
 from maintenance.format.file_index.bits import BitSlices, slices
 from maintenance.format.file_index.gathered import GatheringBuilder, coded
 from maintenance.format.file_index.keys import Key, Keys, parse_key, parse_numbers, stored_dtype, stored_width
-from maintenance.format.file_index.kind import Column, Condition, IndexKind, check_row_count, decoding
+from maintenance.format.file_index.kind import Condition, IndexedColumn, IndexKind, check_row_count, decoding
 from maintenance.format.file_index.spans import Asked, Span, asked_of
 from maintenance.options.option import Option, memory_size
 from maintenance.types.data_type import DataType
@@ -115,7 +115,7 @@ def _chunk_starts(stored: Ragged, chunk_size: int, width: int | None) -> list[in
 class RangeBitmapIndex:
     """A finished index. Raises ValueError and the like, here and later, if the bytes are damaged: see `decoding`."""
 
-    def __init__(self, body: bytes, column: Column) -> None:
+    def __init__(self, body: bytes, column: IndexedColumn) -> None:
         self._data = body
         self._data_type = column.data_type
         (length,) = struct.unpack_from(">i", body)
@@ -211,7 +211,7 @@ def _builder(data_type: DataType, options: Mapping[str, str]) -> RangeBitmapBuil
     return RangeBitmapBuilder(data_type, _CHUNK_SIZE.of(options))
 
 
-def _select(condition: Condition, body: bytes, column: Column) -> BitMap | None:
+def _select(condition: Condition, body: bytes, column: IndexedColumn) -> BitMap | None:
     with decoding(RANGE_BITMAP):
         return RangeBitmapIndex(body, column).rows(asked_of(condition, column.data_type))
 
@@ -219,7 +219,7 @@ def _select(condition: Condition, body: bytes, column: Column) -> BitMap | None:
 def _fits(body: bytes, data_type: DataType, options: Mapping[str, str]) -> bool:
     (row_count,) = struct.unpack_from(">i", body, 5)
     size = _CHUNK_SIZE.of(options)
-    return RangeBitmapIndex(body, Column(data_type, row_count)).fits(
+    return RangeBitmapIndex(body, IndexedColumn(data_type, row_count)).fits(
         _default_chunk(data_type) if size is None else size
     )
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pyroaring import BitMap
 
 from maintenance.errors import CorruptFileError
-from maintenance.format.file_index.kind import Column, Condition
+from maintenance.format.file_index.kind import Condition, IndexedColumn
 from maintenance.format.file_index.kinds import KINDS
 from maintenance.predicate.tree import And, Constant, In, IsNull, Not, Or, Predicate, push_down_not
 from maintenance.types.data_type import DataField
@@ -105,7 +105,7 @@ def _by_index(condition: Condition, column: str, kind: str, indexes: FileIndexes
             # Nothing was ever given to the index: there is no value, but there may be rows without.
             rows = None if isinstance(condition, IsNull) else BitMap()
         else:
-            rows = of_kind.select(condition, body, Column(data_type, indexes.row_count))
+            rows = of_kind.select(condition, body, IndexedColumn(data_type, indexes.row_count))
     except CorruptFileError as error:
         _LOG.warning("the index '%s' of column '%s' is ignored: %s", kind, column, error.at(indexes.where))
         return Selection()

@@ -97,7 +97,7 @@ def compact(
 
 
 @dataclass(frozen=True, slots=True)
-class Preview:
+class DryRun:
     """What a dry run finds. `plan`: of the real buckets; `report`: also of the rows that wait for theirs."""
 
     plan: CompactionPlan
@@ -110,12 +110,12 @@ def preview(
     *,
     only: Callable[[Unit], bool] | None = None,
     progress: Progress | None = None,
-) -> Preview:
+) -> DryRun:
     """Plan what a request asks for, and report it. Arguments and errors as of `compact`."""
     table, checked = _prepared(table, request, progress)
     compaction = _Compaction(CompactionWork.of(None, table, checked, progress or _silent), only)
     plan, report = compaction.dry()
-    return Preview(plan, _with_finding(table, request, report))
+    return DryRun(plan, _with_finding(table, request, report))
 
 
 def carry_out(

@@ -107,7 +107,7 @@ class GroupRewrite:
         work, order = self.work, self.work.request.order
         if order is not None:
             sorting = [
-                SortTask(task.write, task.read, task.compaction, order, proof=task.proof, snapshot_id=task.snapshot_id)
+                SortTask(task.write, task.read, task.compaction, task.proof, task.snapshot_id, by=order)
                 for task in tasks
                 if isinstance(task, AppendCompactionTask)
             ]

@@ -23,7 +23,7 @@ from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.expired import again_if_expired
 from maintenance.metadata.hints import EARLIEST
-from maintenance.metadata.holders import Census, counting_ids, holders_of, needed_by
+from maintenance.metadata.holders import HolderCensus, counting_ids, holders_of, needed_by
 from maintenance.operations.expiry.expire_changelogs import expire_changelogs
 from maintenance.operations.expiry.expiring_commits import record_commits
 from maintenance.operations.expiry.removal import Removal, batch_text, plan_removals, remove
@@ -124,7 +124,7 @@ class _Plan:
     range: ExpiryRange
     pending: tuple[Removal, ...]
     removals: tuple[Removal, ...]
-    census: Census
+    census: HolderCensus
     notes: tuple[str, ...]
     becoming: Mapping[str, Snapshot] = field(default_factory=dict)
 
@@ -243,9 +243,9 @@ class _Expiry:
         self.done += batch
         return True
 
-    def _census(self) -> Census:
+    def _census(self) -> HolderCensus:
         """Who holds what, apart from the snapshots of this branch, whose earliest moves as they expire."""
-        return Census.of(Branches(self.table.file_io, self.table.paths)).without_earliest(self.table.branch)
+        return HolderCensus.of(Branches(self.table.file_io, self.table.paths)).without_earliest(self.table.branch)
 
     def _report(self, plan: _Plan, *, dry_run: bool) -> ExpireSnapshotsReport:
         deletions = [deletion for removal in self.done for deletion in removal.deletions]

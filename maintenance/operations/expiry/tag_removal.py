@@ -15,7 +15,7 @@ from maintenance.errors import ConflictError, NotFoundError, PaimonError
 from maintenance.format.metadata.tag import Tag
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.expired import again_if_expired
-from maintenance.metadata.holders import Census, holders_of, needed_by
+from maintenance.metadata.holders import HolderCensus, holders_of, needed_by
 from maintenance.operations.expiry.removal import Leaving, Removal, batch_text, plan_removals, remove
 from maintenance.operations.expiry.unfinished import unfinished, unfinished_notes
 from maintenance.table.table import Table
@@ -28,7 +28,7 @@ class TagRemovalPlan:
     """`census`: at the time of planning, with the tags that go."""
 
     removals: tuple[Removal, ...]
-    census: Census
+    census: HolderCensus
     notes: tuple[str, ...]
 
     @property
@@ -47,7 +47,7 @@ def plan_tag_removal(table: Table, due: Mapping[str, Tag]) -> TagRemovalPlan:
 
 def _plan(table: Table, due: Mapping[str, Tag]) -> TagRemovalPlan:
     branches = Branches(table.file_io, table.paths)
-    census = Census.of(branches)
+    census = HolderCensus.of(branches)
     leaving = unfinished(branches, table.manifests)
     notes = unfinished_notes(leaving)
     leaving += [Leaving(f"tag {name}", tag.snapshot, table.paths.tag(name)) for name, tag in due.items()]
@@ -76,7 +76,7 @@ def remove_tags(
     records = [record for record in (_retired(table, name) for name in due) if record is not None]
     census = plan.census.without_tags(table.branch, due)
     for _ in range(_MAX_PLANS):
-        if Census.of(branches) == census:
+        if HolderCensus.of(branches) == census:
             if plan.removals:
                 progress(batch_text(plan.removals))
             remove(table.file_io, plan.removals)

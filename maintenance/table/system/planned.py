@@ -1,6 +1,6 @@
 """Views whose rows are the table's, in another form or with further columns, read split by split as tables are."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
@@ -15,6 +15,7 @@ from maintenance.read.split_read import SplitRead
 from maintenance.scan.plan import ScanPlan
 from maintenance.scan.split import AnySplit
 from maintenance.table.rows import WHOLE_TABLE_MEMORY, check_column, read_splits, splits_to_spark
+from maintenance.table.system.handle import SystemTableHandle
 from maintenance.types.arrow import arrow_type
 from maintenance.types.data_type import DataField
 
@@ -53,19 +54,10 @@ class ViewRead:
                 yield kept.select([column.name for column in self.columns])
 
 
-class PlannedView(ABC):
+class PlannedView(SystemTableHandle):
     """The handle of such a view, read like a table."""
 
     __slots__ = ()
-
-    @property
-    @abstractmethod
-    def identifier(self) -> str: ...
-
-    @property
-    @abstractmethod
-    def fields(self) -> tuple[DataField, ...]:
-        """The columns."""
 
     @abstractmethod
     def copy(self, options: Mapping[str, str]) -> Self:

@@ -1,6 +1,6 @@
 """The handles of system tables, with the reading half of a table's contract."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
@@ -13,6 +13,7 @@ from maintenance.predicate.arrow import mask
 from maintenance.predicate.sql import parse
 from maintenance.table.rows import check_column, rows_to_spark
 from maintenance.table.system.audit_log import AUDIT_LOG, BINLOG, AuditLogView
+from maintenance.table.system.handle import SystemTableHandle
 from maintenance.table.system.registry import SYSTEM_TABLES
 from maintenance.table.system.row_tracking import RowTrackingView
 from maintenance.table.system.system_table import SystemTable
@@ -24,19 +25,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-class ArrowView(ABC):
+class ArrowView(SystemTableHandle):
     """A table whose rows are made on the driver, all at once; read like a table."""
 
     __slots__ = ()
-
-    @property
-    @abstractmethod
-    def identifier(self) -> str: ...
-
-    @property
-    @abstractmethod
-    def fields(self) -> tuple[DataField, ...]:
-        """The columns."""
 
     @abstractmethod
     def rows(self, options: Mapping[str, str]) -> pa.Table:
