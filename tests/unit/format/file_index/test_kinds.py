@@ -76,7 +76,11 @@ def test_declared_indexes() -> None:
         ({f"{BLOOM}.columns": "name[k]"}, SchemaError, "'name' has type STRING, only maps"),
         ({f"{BLOOM}.columns": "nope[k]"}, SchemaError, "'nope'.*does not exist"),
         ({"file-index.bitmap.columns": "name", "file-index.bitmap.name.version": "3"}, OptionError, "expected 1 or 2"),
-        ({"file-index.bsi.columns": "number", "file-index.bsi.number.version": "1"}, OptionError, "is not an option of 'bsi'"),
+        (
+            {"file-index.bsi.columns": "number", "file-index.bsi.number.version": "1"},
+            OptionError,
+            "is not an option of 'bsi'",
+        ),
         ({f"{BLOOM}.columns": "name", f"{BLOOM}.name.items": "many"}, OptionError, "bloom-filter.name"),
         ({f"{BLOOM}.columns": "name", f"{BLOOM}.name.fpp": "2"}, OptionError, "bloom-filter.name"),
         ({f"{BLOOM}.columns": "name", f"{BLOOM}.name.size": "2"}, OptionError, "bloom-filter.name.size"),
