@@ -10,6 +10,7 @@ from hypothesis.strategies import DataObject
 
 from maintenance.format.rows.binary_row import parse_row, row_array, row_hashes, serialize_row
 from maintenance.types.data_type import DataType
+from tests.examples import examples
 from tests.java.process import JavaProcess
 from tests.nested_values import array_of, comparable, nested_values
 from tests.strategies import data_types, nested_types
@@ -24,7 +25,7 @@ def few_rows(draw: Any, types: list[DataType], count: int) -> list[tuple[Any, ..
     return [tuple(draw(nested_values(data_type)) for data_type in types) for _ in range(count)]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(st.data())
 def test_nested_values(java: JavaProcess, data: DataObject) -> None:
     types = data.draw(st.lists(nested_types(), min_size=1, max_size=4))
@@ -47,7 +48,7 @@ def test_many_fields_and_elements(java: JavaProcess) -> None:
     assert [serialize_row(r, types) for r in rows] == [data for data, _ in java.serialized(types, rows)]
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20))
 @given(st.data())
 def test_ten_thousand_keys(java: JavaProcess, data: DataObject) -> None:
     """Hashes of columns: 500 keys of types that keys may have in each of 20 examples."""

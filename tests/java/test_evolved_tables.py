@@ -17,13 +17,14 @@ from maintenance.metastore.schema_evolution import changed_schema
 from maintenance.operations.compaction.compact import compact
 from maintenance.predicate.tree import Compare, IsNull, Not, Predicate
 from maintenance.types.data_type import DataType
+from tests.examples import examples
 from tests.java.process import JavaProcess
 from tests.java.samples import table_of
 from tests.java.test_nested_tables import arrow_of, expected, found
 from tests.nested_values import nested_values
 from tests.schema_changes import random_change
 
-QUICK = settings(max_examples=3, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+QUICK = settings(max_examples=examples(3), phases=[Phase.explicit, Phase.reuse, Phase.generate])
 _COLUMNS = (
     ("p", "INT NOT NULL"), ("id", "INT NOT NULL"), ("a", "INT"), ("b", "DECIMAL(9, 2)"), ("c", "VARCHAR(6)"),
     ("d", "DATE"), ("r", "ROW<x INT, y STRING>"), ("l", "ARRAY<ROW<u INT>>"), ("m", "MAP<STRING, INT>"),

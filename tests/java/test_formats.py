@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from maintenance.operations.compaction.compact import compact
 from maintenance.types.data_type import DataType, parse_type
 from tests.data_files import holds_everywhere
+from tests.examples import examples
 from tests.golden.case import extract
 from tests.java import test_nested_tables as nested_tables
 from tests.java.oracle import Condition
@@ -166,7 +167,7 @@ HOLDS = {"orc": holds_everywhere(orc_holds), "avro": holds_everywhere(avro_holds
 
 
 @pytest.mark.parametrize("file_format", HOLDS)
-@settings(max_examples=10, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@settings(max_examples=examples(10), phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(st.data())
 def test_nested_columns_in_both_directions(java: JavaProcess, file_format: str, data: st.DataObject) -> None:
     types = nested_types().filter(HOLDS[file_format])

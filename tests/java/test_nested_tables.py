@@ -12,6 +12,7 @@ from hypothesis.strategies import DataObject
 from maintenance.catalog import Schema, open_catalog
 from maintenance.operations.compaction.compact import compact
 from maintenance.types.data_type import DataType, parse_type
+from tests.examples import examples
 from tests.java.process import JavaProcess
 from tests.java.samples import table_of
 from tests.nested_values import array_of, comparable, nested_values, values_of
@@ -22,7 +23,7 @@ ID = ("id", parse_type("INT NOT NULL"))
 COUNTED = st.sampled_from(["INT", "STRING", "BYTES", "DATE", "BOOLEAN", "DOUBLE"]).map(parse_type)
 TYPES = nested_types(COUNTED)
 # Shrinking would take minutes: each example writes and reads tables on both sides.
-QUICK = settings(max_examples=15, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+QUICK = settings(max_examples=examples(15), phases=[Phase.explicit, Phase.reuse, Phase.generate])
 KEYED = (["id"], {"bucket": "1"})
 APPEND: tuple[list[str], dict[str, str]] = ([], {"bucket": "-1"})
 

@@ -16,6 +16,7 @@ from maintenance.fs.file_io import FileIO
 from maintenance.metadata.manifests import Manifests, ManifestWriter, merge_scan
 from maintenance.metadata.paths import TablePaths
 from maintenance.types.data_type import DataType, parse_type
+from tests.examples import examples
 from tests.tables import create_table, keyed, live_files, state
 from tests.unit.commit.entries import add, delete
 
@@ -73,7 +74,7 @@ def model(history: list[Change]) -> set[str]:
     return alive
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(
     histories(),
     st.sampled_from([1, 3500, 1 << 20]),

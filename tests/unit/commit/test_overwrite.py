@@ -14,6 +14,7 @@ from maintenance.format.metadata.snapshot import CommitKind
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.ingestion.ingest import ingest
 from maintenance.table.table import Table
+from tests.examples import examples
 from tests.tables import create_table, files_on_disk, get_table, keyed, live_files, state
 
 DAYS = (("id", "INT NOT NULL"), ("v", "STRING"), ("day", "STRING NOT NULL"), ("hour", "INT NOT NULL"))
@@ -157,7 +158,7 @@ STEPS = st.one_of(
 )
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @given(st.lists(STEPS, max_size=7), st.booleans())
 def test_like_a_dictionary(tmp_path_factory: pytest.TempPathFactory, steps: list, primary_key: bool) -> None:  # type: ignore[type-arg]
     table = days_table(tmp_path_factory.mktemp("w"), primary_key)

@@ -23,6 +23,7 @@ from maintenance.operations.refs.rollback_to import rollback_to
 from maintenance.table.table import Table
 from maintenance.write.renumber import in_threads
 from maintenance.write.rolling import RollingFileWriter
+from tests.examples import examples
 from tests.models.commit_order import ENGINES, FIELDS, Record, Row, arrow, batches, by_key, fold
 from tests.races import Prepared, overtaken
 from tests.tables import create_table, data_files, files_on_disk, get_table, live, live_files
@@ -257,7 +258,7 @@ def test_updates_and_deletions_too(tmp_path: Path) -> None:
 # Interleavings of writers: each writes its files, and commits them at some later time; compactions come in between.
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow])
 @given(
     engine=st.sampled_from(sorted(ENGINES)),
     layout=st.sampled_from(["one bucket", "dynamic buckets", "postponed buckets", "compacts inline", "small files"]),

@@ -21,6 +21,7 @@ from maintenance.format.bytes.roaring import Bitmap64, parse_portable, serialize
 from maintenance.operations.compaction.compact import compact
 from maintenance.read.windows import Window
 from maintenance.table.table import Table
+from tests.examples import examples
 from tests.tables import create_table, live
 
 NESTED = pa.list_(pa.struct([("k", pa.int32()), ("s", pa.int32()), ("v", pa.string())]))
@@ -139,7 +140,7 @@ def table_of(folder: Path | str, options: dict[str, str], history: list[Any]) ->
     return table
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=examples(30), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(
     options=st.sampled_from([*TABLES.values()]), history=HISTORIES, mode=st.sampled_from(["auto", "full", "sampled"])
 )

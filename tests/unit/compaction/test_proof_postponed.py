@@ -28,6 +28,7 @@ from maintenance.read.data_file import DataFileReader
 from maintenance.table.table import Table
 from maintenance.write.rolling import RollingFileWriter
 from maintenance.write.table_write import TableWrite
+from tests.examples import examples
 from tests.tables import create_table, data_files, files_on_disk, get_table, live
 
 FIELDS = (("id", "INT NOT NULL"), ("s", "INT"), ("a", "INT"), ("b", "STRING"))
@@ -357,7 +358,7 @@ def table_with(folder: str, options: dict[str, str], history: list[Any], *, dele
     return table
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(50), suppress_health_check=[HealthCheck.too_slow])
 @given(
     options=st.sampled_from(TABLES),
     history=HISTORIES,
@@ -386,7 +387,7 @@ def content(table: Table) -> list[dict[str, Any]]:
     return found
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(30), suppress_health_check=[HealthCheck.too_slow])
 @given(
     options=st.sampled_from(TABLES),
     batch=RECORDS,

@@ -18,6 +18,7 @@ from maintenance.compaction.merging import MergedKeys, Merging
 from maintenance.operations.compaction.compact import compact
 from maintenance.read.windows import Window
 from maintenance.table.table import Table
+from tests.examples import examples
 from tests.tables import create_table, get_table
 
 FIELDS = (("id", "INT NOT NULL"), ("s", "INT"), ("a", "INT"), ("b", "STRING"))
@@ -108,7 +109,7 @@ def content(table: Table) -> list[dict[str, Any]]:
     return rows
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(40), suppress_health_check=[HealthCheck.too_slow])
 @given(
     options=st.sampled_from(TABLES),
     history=HISTORIES,
@@ -135,7 +136,7 @@ def test_no_fault_reaches_a_snapshot(options: Any, history: list[Any], fault: st
         shutil.rmtree(folder)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(40), suppress_health_check=[HealthCheck.too_slow])
 @given(options=st.sampled_from(TABLES), history=HISTORIES, mode=st.sampled_from(["auto", "full", "sampled"]))
 def test_nothing_right_is_refused(options: Any, history: list[Any], mode: str) -> None:
     folder = tempfile.mkdtemp()

@@ -24,6 +24,7 @@ from maintenance.operations.rows.delete import delete
 from maintenance.table.table import Table
 from maintenance.write.deletion_vectors import BucketVectors
 from maintenance.write.message import VectorsChange
+from tests.examples import examples
 from tests.tables import create_table, data_files, files_on_disk, live
 
 VECTORS = {"deletion-vectors.enabled": "true"}
@@ -246,7 +247,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(40), suppress_health_check=[HealthCheck.too_slow])
 @given(options=st.sampled_from(TABLES), steps=STEPS, mode=st.sampled_from(["auto", "full", "sampled"]))
 def test_nothing_right_is_refused(options: Any, steps: list[tuple[str, int, int]], mode: str) -> None:
     folder = tempfile.mkdtemp()

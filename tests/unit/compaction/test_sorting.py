@@ -24,6 +24,7 @@ from maintenance.operations.compaction.compact import compact
 from maintenance.operations.rows.delete import delete
 from maintenance.spark.local_exchange import exchange_here
 from maintenance.table.table import Table
+from tests.examples import examples
 from tests.golden.case import extract
 from tests.tables import create_table, data_files, files_on_disk, get_table, keyed, live_files
 
@@ -53,7 +54,7 @@ def test_codes_sort_as_values_do(column: pa.Array) -> None:
 POINTS = st.tuples(st.integers(-(2**31), 2**31 - 1), st.text("abcé", max_size=5))
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(points=st.lists(POINTS, min_size=1, max_size=8), width=st.sampled_from([3, 8]))
 def test_a_z_order_takes_bits_in_turn(points: list[tuple[int, str]], width: int) -> None:
     columns = [pa.array([a for a, _ in points], pa.int32()), pa.array([c for _, c in points])]
@@ -127,7 +128,7 @@ def test_ranges_and_their_cuts() -> None:
 KEYS = st.tuples(*[st.integers(0, 3) | st.integers(0, 2**64 - 1)] * 3)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(
     keys=st.lists(KEYS, min_size=1, max_size=20), bounds=st.lists(KEYS, max_size=4), count=st.sampled_from([1, 2, 3])
 )

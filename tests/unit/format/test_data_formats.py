@@ -24,6 +24,7 @@ from maintenance.format.rows.system_fields import key_value_fields
 from maintenance.types.data_type import DataField, DataType, parse_type
 from maintenance.types.values import Value
 from tests.data_files import as_numbers, comparable, holds_everywhere, opened, stored_values, table_of, tables, written
+from tests.examples import examples
 from tests.golden.case import extract
 from tests.strategies import FIELD_NAMES
 
@@ -62,7 +63,7 @@ FILES = {
 
 @pytest.mark.parametrize("name", DATA_FORMATS)
 @given(st.data())
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20))
 def test_what_is_written_is_read(name: str, data: st.DataObject) -> None:
     fields, rows = data.draw(FILES[name])
     codec = data.draw(st.sampled_from(CODECS[name]))
@@ -78,7 +79,7 @@ def test_what_is_written_is_read(name: str, data: st.DataObject) -> None:
 
 
 @given(FILES["avro"])
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20))
 def test_avro_is_what_fastavro_makes_of_the_rows(file: tuple[list[DataField], pa.Table]) -> None:
     """The encoder of columns against one of rows: the same bytes."""
     fields, rows = file
@@ -171,7 +172,7 @@ def _described(tail: OrcTail) -> list[object]:
 
 @pytest.mark.parametrize("name", DATA_FORMATS)
 @given(st.data())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25))
 def test_cut_files_are_errors_that_name_the_file(name: str, data: st.DataObject) -> None:
     fields = [ID, DataField(1, "v", parse_type("STRING"))]
     content = written(table_of(fields, [(i, f"text {i}") for i in range(100)]), fields, FileSettings(name))
@@ -273,7 +274,7 @@ def test_orc_refuses_what_java_could_not_read() -> None:
 
 @pytest.mark.parametrize("codec", CODECS["orc"])
 @given(st.data())
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=examples(8))
 def test_orc_files_of_several_parts(codec: str, data: st.DataObject) -> None:
     """Rows with parts of milliseconds before 1970 become stripes of their own, between those of others."""
     inner = DataType("ARRAY", element=parse_type("TIMESTAMP_LTZ(9)"))
@@ -298,7 +299,7 @@ def test_orc_files_of_several_parts(codec: str, data: st.DataObject) -> None:
 
 
 @given(st.data())
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20))
 def test_orc_stripes_that_a_filter_rules_out(data: st.DataObject) -> None:
     """A filter leaves out stripes, never rows that it is true for; and the rows' numbers say which are left."""
     text = data.draw(st.sampled_from(["INT", "BIGINT", "STRING", "DATE", "CHAR(4)", "DOUBLE", "TIME(3)"]))
@@ -354,7 +355,7 @@ NAMES = st.lists(FIELD_NAMES.filter(lambda name: "`" not in name), min_size=2, m
 
 @pytest.mark.parametrize("name", ["parquet", "orc"])
 @given(NAMES, st.data())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25))
 def test_columns_of_any_names(name: str, names: list[str], data: st.DataObject) -> None:
     inner = DataType("ROW", fields=tuple(DataField(100 + i, n, parse_type("INT")) for i, n in enumerate(names)))
     types = [data.draw(st.sampled_from([parse_type("INT"), inner])) for _ in names]

@@ -13,6 +13,7 @@ from maintenance.merge.changelog import before_full_compaction, before_lookup
 from maintenance.merge.deduplicate import deduplicate
 from maintenance.merge.ordered import RecordOrder, group_by_key
 from maintenance.types.row_kind import RowKind
+from tests.examples import examples
 from tests.models.merging import changelog, deduplicated, grouped
 from tests.models.order import Record
 from tests.unit.merge.strategies import records, table_of, top_of
@@ -24,7 +25,7 @@ def merged_of(table: pa.Table, records: np.ndarray) -> pa.Table:
     return table.drop_columns([name for name in ("_RUN",) if name in table.column_names]).take(pa.array(records))
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(records(), st.sampled_from([(), ("v",), ("u1", "v")]), st.booleans())
 def test_emitted_records(rows: list[Record], compared: tuple[str, ...], sequenced: bool) -> None:
     sequence = ("u2",) if sequenced else ()

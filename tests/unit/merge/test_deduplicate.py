@@ -7,6 +7,7 @@ from maintenance.format.metadata.schema import TableSchema
 from maintenance.merge.engine import MergeEngine
 from maintenance.merge.ordered import group_by_key
 from maintenance.types.data_type import DataField, parse_type
+from tests.examples import examples
 from tests.models.merging import deduplicated, grouped
 from tests.models.order import Record
 from tests.unit.merge.strategies import records, table_of
@@ -24,7 +25,7 @@ def schema_with(options: dict[str, str]) -> TableSchema:
     return TableSchema(0, fields, 5, (), ("k", "s"), options)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(records(), st.booleans(), st.booleans(), st.booleans())
 def test_one_record_for_each_key(rows: list[Record], sequenced: bool, descending: bool, ignore_delete: bool) -> None:
     options = {"sequence.field": "u1, u2"} if sequenced else {}

@@ -17,6 +17,7 @@ from maintenance.merge.ordered import group_by_key
 from maintenance.types.arrow import arrow_type
 from maintenance.types.data_type import DataField, DataType, parse_type, type_of_json
 from maintenance.types.values import Value, arrow_of_values, values_of_arrow
+from tests.examples import examples
 from tests.models.aggregates import FUNCTIONS, Function, RangeError, RetractError
 from tests.models.merge_engines import Engine, Group, RefusedError, aggregation, first_row, partial_update
 from tests.models.merging import grouped
@@ -185,7 +186,7 @@ def model_function(name: str, data_type: DataType, options: Mapping[str, str]) -
 
 
 @pytest.mark.parametrize(("function", "text", "further"), FLAT, ids=str)
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(data=st.data())
 def test_aggregation(function: str, text: str, further: dict[str, str], data: st.DataObject) -> None:
     data_type = parse_type(text)
@@ -210,7 +211,7 @@ def test_aggregation(function: str, text: str, further: dict[str, str], data: st
 
 
 @pytest.mark.parametrize(("function", "text", "further"), FLAT, ids=str)
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(data=st.data())
 def test_aggregation_in_a_sequence_group(
     function: str, text: str, further: dict[str, str], data: st.DataObject
@@ -242,7 +243,7 @@ def test_aggregation_in_a_sequence_group(
 COLUMNS = {name: parse_type("INT") for name in ("a", "b", "c", "d", "g1", "g2", "g3")}
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(data=st.data())
 def test_partial_update_with_sequence_groups(data: st.DataObject) -> None:
     columns = {"k": parse_type("INT NOT NULL"), **COLUMNS}
@@ -274,7 +275,7 @@ def test_partial_update_with_sequence_groups(data: st.DataObject) -> None:
     same(columns, options, records, model)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     records_with({"a": few("INT"), "b": few("STRING")}), st.sampled_from(["refuse", "ignore", "remove"]), st.booleans()
 )
@@ -291,7 +292,7 @@ def test_partial_update(records: list[Record], deletes: str, sequenced: bool) ->
     same(columns, options, records, lambda members: partial_update(members, engine))
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(records_with({"a": few("INT")}), st.booleans())
 def test_first_row(records: list[Record], ignore_delete: bool) -> None:
     columns = {"k": parse_type("INT NOT NULL"), "a": parse_type("INT")}
@@ -342,7 +343,7 @@ OF_NESTED = [
 
 
 @pytest.mark.parametrize(("function", "form", "values"), OF_NESTED, ids=lambda part: str(part)[:60])
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(data=st.data())
 def test_functions_of_nested_types(
     function: tuple[str, str, dict[str, str]], form: Any, values: st.SearchStrategy[Any], data: st.DataObject

@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maintenance.merge.ordered import KeyGroups, RecordOrder, group_by_key
+from tests.examples import examples
 from tests.models.merging import grouped
 from tests.models.order import Record
 from tests.unit.merge.strategies import records, table_of
@@ -20,7 +21,7 @@ def numbers_of(groups: KeyGroups, rows: pa.Table) -> list[list[int]]:
     return [ordered[start:end] for start, end in zip(bounds, bounds[1:], strict=False)]
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(records(), st.sampled_from(KEYS), st.sampled_from(SEQUENCES), st.booleans(), st.booleans())
 def test_records_are_grouped_by_key_and_sorted_by_age(
     rows: list[Record], key: tuple[str, ...], sequence: tuple[str, ...], descending: bool, by_run: bool

@@ -13,6 +13,7 @@ from maintenance.errors import UnsupportedError
 from maintenance.merge.sort_words import sort_order, sort_words
 from maintenance.types.data_type import DataType, parse_type
 from maintenance.types.values import Value, arrow_of_values
+from tests.examples import examples
 from tests.models.order import ordered_key
 from tests.strategies import data_types, values
 
@@ -61,7 +62,7 @@ def model_order(rows: list[tuple[Value, ...]]) -> list[int]:
     return sorted(range(len(rows)), key=lambda i: ordered_key(rows[i]))
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(rows_of_columns())
 @example(((parse_type("BIGINT"),), [(2**63 - 1,), (None,), (-(2**63),)]))
 @example(((parse_type("STRING"), parse_type("INT")), [("ab" * 50, 1), ("ab" * 50, None), ("ab" * 49, 2)]))
@@ -76,7 +77,7 @@ def test_words_sort_as_values_do(columns: Columns) -> None:
             assert (tuples[i] == tuples[j]) == (ordered_key(left) == ordered_key(right))
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(rows_of_columns(), st.integers(0, 3), st.integers(0, 3))
 def test_slices_sort_as_copies_do(columns: Columns, before: int, after: int) -> None:
     types, rows = columns

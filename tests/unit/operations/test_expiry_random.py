@@ -14,6 +14,7 @@ from maintenance.operations.compaction.compact import compact
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.operations.expiry.expire_tags import expire_tags
 from maintenance.operations.refs.create_tag import create_tag
+from tests.examples import examples
 from tests.models.reachable import files_on_disk, unreachable_files
 from tests.models.snapshot_expiry import expired_until
 from tests.small_tables import put, rows, rows_at, rows_of_tag, set_commit_time, small_table
@@ -160,7 +161,7 @@ class Life:
         assert unreachable_files(self.table) == set()
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.booleans(), st.lists(STEPS, min_size=3, max_size=25))
 def test_random_lives(primary_key: bool, steps: list[tuple[object, ...]]) -> None:
     with tempfile.TemporaryDirectory() as folder:

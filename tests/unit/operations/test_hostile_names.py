@@ -36,6 +36,7 @@ from maintenance.operations.refs.rollback_to import rollback_to
 from maintenance.operations.rows.drop_partitions import drop_partitions
 from maintenance.table.stream import TableStream
 from maintenance.table.table import Table
+from tests.examples import examples
 from tests.hostile_names import names
 from tests.tables import KEYED, keyed, state
 
@@ -261,13 +262,13 @@ def watched(template: Path, name: str, call: Callable[[Lake], None]) -> None:
 
 
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: call.__name__)
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(name=names().filter(lambda name: name not in ("db", "canary", KEPT)))
 def test_names(template: Path, call: Callable[[Lake, str], None], name: str) -> None:
     watched(template, name, lambda lake: call(lake, name))
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(key=st.sampled_from(PATH_OPTIONS), value=names())
 def test_options(template: Path, key: str, value: str) -> None:
     def use(lake: Lake) -> None:

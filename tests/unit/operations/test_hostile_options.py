@@ -19,6 +19,7 @@ from maintenance.operations.expiry.expire_tags import expire_tags
 from maintenance.operations.refs.create_tag import create_tag
 from maintenance.table.stream import TableStream
 from maintenance.table.table import Table
+from tests.examples import examples
 from tests.tables import create_table, keyed, open_warehouse, state
 from tests.unit.options.test_table_options import OPTIONS
 
@@ -30,7 +31,7 @@ HUGE = (
 )  # fmt: skip
 
 
-@settings(max_examples=120)
+@settings(max_examples=examples(120))
 @given(st.sampled_from(sorted(option.key for option in OPTIONS.values())), st.sampled_from(HUGE), st.booleans())
 def test_whatever_an_option_says(key: str, value: str, has_key: bool) -> None:
     with tempfile.TemporaryDirectory() as folder, suppress(PaimonError):

@@ -21,6 +21,7 @@ from maintenance.operations.compaction.compact import compact
 from maintenance.operations.compaction.report import CompactReport
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.table.table import Table
+from tests.examples import examples
 from tests.models.keyed_rows import KeyedRows, Row
 from tests.tables import create_table, data_files, files_on_disk, get_table, live, open_warehouse
 
@@ -247,4 +248,4 @@ def rows_of(table: Table) -> list[Row]:
 
 
 TestModes = pytest.mark.slow(ModesMachine.TestCase)
-TestModes.settings = settings(max_examples=40, stateful_step_count=12)
+TestModes.settings = settings(max_examples=examples(40), stateful_step_count=12)

@@ -23,6 +23,7 @@ from maintenance.operations.indexes.rewrite_file_index import rewrite_file_index
 from maintenance.table.table import Table
 from maintenance.write.context import wall_clock_millis
 from maintenance.write.message import CommitMessage
+from tests.examples import examples
 from tests.models.commit_order import ENGINES, FIELDS, Record, Row, arrow, batches, by_key, fold
 from tests.races import Prepared, overtaken
 from tests.tables import create_table, data_files, files_on_disk, get_table, live, open_warehouse
@@ -273,7 +274,7 @@ class History:
         return fold(self.engine, [c for c, seen in zip(self.commits, self.seen, strict=True) if seen])
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow])
 @given(
     engine=st.sampled_from(sorted(ENGINES)),
     options=st.sampled_from(

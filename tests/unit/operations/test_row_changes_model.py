@@ -19,6 +19,7 @@ from maintenance.operations.checks.fsck import fsck
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.table.table import Table
+from tests.examples import examples
 from tests.models.reachable import unreachable_files
 from tests.tables import create_table, get_table
 
@@ -161,6 +162,6 @@ class RowChanges(RuleBasedStateMachine):
 
 
 RowChanges.TestCase.settings = settings(
-    max_examples=15, stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=examples(15), stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck)
 )
 TestRowChanges = pytest.mark.filterwarnings("ignore")(RowChanges.TestCase)

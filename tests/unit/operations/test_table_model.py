@@ -22,6 +22,7 @@ from maintenance.operations.refs.create_tag import create_tag
 from maintenance.options import table as table_options
 from maintenance.table.table import Table
 from maintenance.types.row_kind import KIND_TEXTS
+from tests.examples import examples
 from tests.models.table import Row, State, TableModel, applied
 from tests.tables import create_table, data_files, files_on_disk, get_table, live, open_warehouse
 
@@ -254,4 +255,4 @@ def _buckets() -> list[int]:
 
 BUCKETS = _buckets()
 TestTable = TableMachine.TestCase
-TestTable.settings = settings(max_examples=12, stateful_step_count=14)
+TestTable.settings = settings(max_examples=examples(12), stateful_step_count=14)

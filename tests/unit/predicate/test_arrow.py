@@ -27,6 +27,7 @@ from maintenance.predicate.tree import (
 )
 from maintenance.types.data_type import DataField
 from maintenance.types.values import arrow_of_values
+from tests.examples import examples
 from tests.models.predicates import truth
 from tests.unit.predicate.strategies import BY_NAME, FIELDS, leaves_of, predicates, rows
 
@@ -43,14 +44,14 @@ def fragment_of(table: pa.Table, row_group_size: int) -> ds.ParquetFileFragment:
     return ds.ParquetFileFormat().make_fragment(pa.py_buffer(written.getvalue()))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80))
 @given(predicates(), st.data())
 def test_mask_is_the_truth_of_each_row(predicate: Predicate, data: st.DataObject) -> None:
     check_mask(predicate, data)
 
 
 @pytest.mark.parametrize("field", FIELDS, ids=lambda field: field.name)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25))
 @given(data=st.data())
 def test_mask_of_one_column(field: DataField, data: st.DataObject) -> None:
     check_mask(data.draw(leaves_of(field)), data)
@@ -68,14 +69,14 @@ def check_mask(predicate: Predicate, data: st.DataObject) -> None:
     assert chunked.to_pylist() == expected
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80))
 @given(predicates(), st.data())
 def test_expression_keeps_every_row_that_matches(predicate: Predicate, data: st.DataObject) -> None:
     check_expression(predicate, data)
 
 
 @pytest.mark.parametrize("field", FIELDS, ids=lambda field: field.name)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25))
 @given(data=st.data())
 def test_expression_of_one_column(field: DataField, data: st.DataObject) -> None:
     leaf = data.draw(leaves_of(field))

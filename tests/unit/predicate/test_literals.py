@@ -13,6 +13,7 @@ from maintenance.predicate.literals import Clock, Day, Literal, Moment, compare,
 from maintenance.predicate.moments import NANOS_PER_DAY
 from maintenance.predicate.tree import Operator, Predicate
 from maintenance.types.data_type import DataField, parse_type
+from tests.examples import examples
 from tests.models import predicates as model
 from tests.unit.predicate.strategies import BY_NAME, TYPES, values
 
@@ -35,7 +36,7 @@ def decide(predicate: Predicate, field: DataField, value: Any) -> bool | None:
     return model.truth(predicate, {field.name: value})
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200))
 @given(on_grid, operators, numbers)
 def test_exact_numbers(column: tuple[DataField, Any], op: Operator, literal: int | Decimal) -> None:
     field, value = column
@@ -44,7 +45,7 @@ def test_exact_numbers(column: tuple[DataField, Any], op: Operator, literal: int
     assert decide(compare(op, field, literal), field, None) is None
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200))
 @given(on_grid, operators, doubles)
 def test_doubles_compare_with_the_value_rounded_to_a_double(
     column: tuple[DataField, Any], op: Operator, literal: float
@@ -64,7 +65,7 @@ def neighbours(field: DataField, literal: float) -> list[int]:
     return [near for step in spread if abs(near := int(literal) + step) < 2**63]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200))
 @given(st.sampled_from(("single", "double")), operators, numbers | doubles, st.data())
 def test_floats(name: str, op: Operator, literal: Any, data: st.DataObject) -> None:
     field = BY_NAME[name]

@@ -32,6 +32,7 @@ from maintenance.predicate.tree import (
 )
 from maintenance.types.data_type import DataField, parse_type
 from maintenance.types.values import Value
+from tests.examples import examples
 from tests.models.predicates import truth
 from tests.unit.predicate.strategies import FIELDS, predicates, rows, texts
 
@@ -222,7 +223,7 @@ def test_many_conditions_do_not_exhaust_the_stack() -> None:
     assert FALSE not in parsed.children
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120))
 @given(predicates(), st.data())
 def test_a_predicate_survives_as_text(predicate: Predicate, data: st.DataObject) -> None:
     again = parse(to_sql(predicate, FIELDS), FIELDS)

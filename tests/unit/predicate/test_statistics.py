@@ -12,6 +12,7 @@ from maintenance.predicate.sql import parse
 from maintenance.predicate.statistics import ColumnStats, may_match
 from maintenance.predicate.tree import Not, Predicate, columns_of
 from maintenance.types.data_type import DataField
+from tests.examples import examples
 from tests.models.predicates import order, truth
 from tests.unit.predicate.strategies import BY_NAME, FIELDS, leaves_of, predicates, rows, values
 
@@ -34,14 +35,14 @@ def _is_nan(value: object) -> bool:
     return isinstance(value, float) and math.isnan(value)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 @given(predicates(), st.data())
 def test_never_excludes_a_row_that_matches(predicate: Predicate, data: st.DataObject) -> None:
     check(predicate, data)
 
 
 @pytest.mark.parametrize("field", FIELDS, ids=lambda field: field.name)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40))
 @given(data=st.data())
 def test_never_excludes_a_value_that_matches(field: DataField, data: st.DataObject) -> None:
     leaf = data.draw(leaves_of(field))

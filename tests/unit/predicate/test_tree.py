@@ -21,13 +21,14 @@ from maintenance.predicate.tree import (
     push_down_not,
     restrict,
 )
+from tests.examples import examples
 from tests.models.predicates import truth
 from tests.unit.predicate.strategies import TYPES, predicates, rows
 
 A, B, C = Compare("=", "a", 1), Compare("<", "b", 2), IsNull("c")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 @given(predicates(), st.data())
 def test_rewritings_mean_the_same_or_less(predicate: Predicate, data: st.DataObject) -> None:
     kept = data.draw(st.frozensets(st.sampled_from(sorted(TYPES))))

@@ -21,6 +21,7 @@ from maintenance.read.data_file import DataFileReader, ReadContext
 from maintenance.table.table import Table
 from maintenance.write.message import CommitMessage
 from tests.deletion_vectors import ENABLED, MODIFIABLE, delete_rows, set_index
+from tests.examples import examples
 from tests.tables import create_table, keyed, live, live_files, state
 
 ROWS = 3000
@@ -60,7 +61,7 @@ positions = st.one_of(
 )  # fmt: skip
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20))
 @given(positions, st.booleans(), st.integers(1, ROWS + 1), st.none() | st.integers(0, ROWS))
 def test_positions_are_those_of_the_file(
     wide_file: Table, deleted: frozenset[int], wide: bool, batch_rows: int, low: int | None

@@ -17,6 +17,7 @@ from maintenance.predicate.tree import Predicate, columns_of
 from maintenance.table.table import Table
 from maintenance.types.values import arrow_of_values
 from tests.deletion_vectors import ENABLED, MODIFIABLE, delete_rows
+from tests.examples import examples
 from tests.tables import create_table, get_table, live_files, open_warehouse
 from tests.unit.predicate.strategies import BY_NAME, TYPES, predicates, rows
 
@@ -50,7 +51,7 @@ def assert_same(table: Table, predicate: Predicate) -> None:
     assert [str(row) for row in with_indexes.to_pylist()] == [str(row) for row in without.to_pylist()]
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=examples(12), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(st.data())
 def test_indexes_change_no_result(data: st.DataObject) -> None:
     asked = data.draw(st.lists(predicates(), min_size=1, max_size=4))
@@ -75,7 +76,7 @@ def test_indexes_change_no_result(data: st.DataObject) -> None:
             assert_same(table, predicate)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(10))
 @given(st.data())
 def test_indexes_change_no_result_while_columns_change(data: st.DataObject) -> None:
     """Three INT columns that swap names, go and come again, between writes; the index of a name is never another's."""

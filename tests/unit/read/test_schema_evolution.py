@@ -37,6 +37,7 @@ from maintenance.types.arrow import arrow_schema
 from maintenance.types.casts.matrix import may_change
 from maintenance.types.data_type import DataField, DataType, parse_type
 from maintenance.types.values import arrow_of_values, values_of_arrow
+from tests.examples import examples
 from tests.models.casts import cast_value
 from tests.models.predicates import truth
 from tests.strategies import bits, present_values
@@ -205,7 +206,7 @@ def _expected(model: Model, predicate: Predicate | None) -> list[str]:
 
 
 @given(st.data())
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_any_history(data: st.DataObject) -> None:
     keys, options = data.draw(st.sampled_from(_LAYOUTS))
     with tempfile.TemporaryDirectory() as folder:

@@ -20,6 +20,7 @@ from maintenance.read.windows import Window, windows
 from maintenance.table.table import Table
 from maintenance.write.context import FileNames, WriteContext
 from maintenance.write.rolling import FilePlace, RollingFileWriter
+from tests.examples import examples
 from tests.tables import create_table
 
 FIELDS = (("k", "STRING NOT NULL"), ("u", "INT"), ("n", "BIGINT"))
@@ -77,7 +78,7 @@ def merged(engine: MergeEngine, found: Sequence[Window]) -> list[int]:
     return [n for window in found for n in engine.merge(window.rows, window.groups).column("n").to_pylist()]
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(runs(), st.integers(1, 200))
 def test_any_window_size_gives_the_same(
     table: Table, sorted_runs: list[tuple[pa.Table, list[int]]], max_rows: int

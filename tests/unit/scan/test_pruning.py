@@ -18,6 +18,7 @@ from maintenance.scan.plan import ScanPlan
 from maintenance.table.rows import read_splits
 from maintenance.table.table import Table
 from maintenance.types.values import arrow_of_values, values_of_arrow
+from tests.examples import examples
 from tests.models.order import ordered_key
 from tests.models.predicates import truth
 from tests.tables import create_table, keyed, state
@@ -110,7 +111,7 @@ def comparable(found: Sequence[Row]) -> list[Any]:
     return sorted(ordered_key([row[field.name] for field in FIELDS]) for row in found)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(cases())
 def test_no_row_is_lost(case: Case) -> None:
     with tempfile.TemporaryDirectory() as folder:

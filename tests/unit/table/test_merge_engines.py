@@ -19,6 +19,7 @@ from maintenance.table.table import Table
 from maintenance.types.row_kind import RowKind
 from maintenance.write.rows import conform
 from maintenance.write.table_write import write_rows
+from tests.examples import examples
 from tests.tables import create_table, get_table
 
 Row = tuple[Any, ...]
@@ -335,7 +336,7 @@ def changes(kinds: Sequence[str]) -> st.SearchStrategy[list[tuple[str, Row]]]:
 
 
 @pytest.mark.parametrize("name", CUT)
-@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(12), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_cuts_change_nothing(tmp_path_factory: pytest.TempPathFactory, name: str, data: st.DataObject) -> None:
     """One batch or many, compacted in between or not, merged in windows of any size: the same rows."""

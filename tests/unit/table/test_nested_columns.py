@@ -15,6 +15,7 @@ from maintenance.table.table import Table
 from maintenance.types.arrow import arrow_type
 from maintenance.types.data_type import DataType
 from maintenance.types.type_text import parse_data_type
+from tests.examples import examples
 from tests.nested_values import array_of, comparable, nested_values, values_of
 from tests.strategies import nested_types
 from tests.tables import create_table, get_table, live_files, open_warehouse
@@ -27,7 +28,7 @@ def columns(draw: st.DrawFn) -> tuple[DataType, list[object]]:
 
 
 @given(st.lists(columns(), min_size=1, max_size=3), st.booleans(), st.booleans())
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_reads_back_what_was_written(parts: list[tuple[DataType, list[object]]], keyed: bool, sliced: bool) -> None:
     count = min(len(items) for _, items in parts)
     names = [f"c.{n}" for n in range(len(parts))]

@@ -17,6 +17,7 @@ from maintenance.scan.stream_position import Limits, StreamPosition
 from maintenance.table.stream import TableStream
 from maintenance.table.table import Table
 from maintenance.types.row_kind import RowKind
+from tests.examples import examples
 from tests.small_tables import put, rows, set_commit_time, small_table
 
 Row = tuple[str, int, str]
@@ -78,7 +79,7 @@ def step(table: Table, what: str, values: Mapping[int, str]) -> None:
         produce_changelog(None, table)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20))
 @given(
     STEPS,
     STEPS,

@@ -23,6 +23,7 @@ from maintenance.table.shape import table_shape
 from maintenance.table.table import Table, new_commit_user
 from maintenance.types.arrow import arrow_type
 from maintenance.types.values import arrow_of_values
+from tests.examples import examples
 from tests.tables import create_table, data_files, files_on_disk, get_table, keyed, open_warehouse, state
 from tests.unit.predicate.strategies import FIELDS, rows
 
@@ -158,7 +159,7 @@ def test_errors_of_two_writers_leave_the_other_ones_rows(tmp_path: Path) -> None
     assert state(table) == {1: "a"}
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @given(st.data())
 def test_every_type_comes_back_as_it_went(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     fields = [field for field in FIELDS if field.name != "seconds"]

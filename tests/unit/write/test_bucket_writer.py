@@ -19,6 +19,7 @@ from maintenance.types.row_kind import kinds_of_texts
 from maintenance.write.rows import conform
 from maintenance.write.state import WriteState
 from maintenance.write.table_write import TableWrite
+from tests.examples import examples
 from tests.tables import create_table, data_files, files_on_disk, keyed, live, live_files, state
 
 KINDS = ["+I", "-U", "+U", "-D"]
@@ -36,7 +37,7 @@ def write_pieces(table: Table, rows: list[Row], piece: int) -> None:
     append_or_abort(table.commit_target(), writer.finish(), CommitIdentity("me"))
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(
     st.lists(
         st.tuples(st.integers(0, 6), st.sampled_from(["a", "b", None]), st.sampled_from(KINDS)), min_size=1, max_size=20

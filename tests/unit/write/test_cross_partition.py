@@ -24,6 +24,7 @@ from maintenance.table.table import Table
 from maintenance.types.data_type import parse_type
 from maintenance.write.rows import conform
 from maintenance.write.table_write import write_rows
+from tests.examples import examples
 from tests.golden.case import extract
 from tests.models.cross_partition import CrossPartitionModel, Row
 from tests.tables import create_table, data_files, files_on_disk, get_table, live
@@ -59,7 +60,7 @@ def test_serialized_keys_tell_rows_apart() -> None:
     assert row_array([column.slice(0, 0) for column in columns], types).to_pylist() == []
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(
     records=st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), max_size=12),
     homes=st.lists(st.integers(-1, 2), min_size=4, max_size=4),
@@ -205,7 +206,7 @@ WRITES = st.tuples(st.sampled_from(["+I", "-D"]), st.lists(ONE_ROW, min_size=1, 
 STEPS = st.lists(st.one_of(WRITES, st.tuples(st.just("compact"), st.none())), max_size=6)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15))
 @given(engine=st.sampled_from(ENGINES), steps=STEPS)
 def test_any_history_is_that_of_a_dict(
     tmp_path_factory: pytest.TempPathFactory, engine: str, steps: list[tuple[str, list[Row] | None]]

@@ -16,6 +16,7 @@ from maintenance.format.bytes.roaring import (
     serialize_bitmap64,
     serialize_portable,
 )
+from tests.examples import examples
 
 # What Java's Roaring64Bitmap wrote.
 KNOWN = {
@@ -59,7 +60,7 @@ VALUES = st.one_of(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.sets(VALUES, max_size=400), st.booleans())
 def test_round_trip(values: set[int], many: bool) -> None:
     if many:
@@ -68,7 +69,7 @@ def test_round_trip(values: set[int], many: bool) -> None:
     assert values_of(parse_bitmap64(data, "memory")) == values
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.sets(st.integers(0, 2**32 - 1), max_size=200), st.booleans())
 def test_portable_form(values: set[int], runs: bool) -> None:
     bitmap = BitMap(values | set(range(70_000, 75_000)))

@@ -11,6 +11,7 @@ from pyroaring import BitMap
 from maintenance.format.bytes.roaring import ARRAY, BITS, RUN, Container, serialize_portable
 from maintenance.format.bytes.roaring_rows import EMPTY_BITMAP, parse_bitmap, serialize_bitmap, serialize_bitmaps
 from maintenance.format.file_index.bits import slices
+from tests.examples import examples
 
 # Runs, single rows and dense stretches, over several containers.
 stretches = st.tuples(st.integers(0, 300_000), st.integers(1, 70_000), st.sampled_from([1, 1, 2, 3, 20]))
@@ -39,7 +40,7 @@ def container(values: np.ndarray) -> Container:
     return Container(BITS, len(values), bytes(bits))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40))
 @given(st.lists(groups, min_size=1, max_size=4))
 def test_many_bitmaps_at_once(found: list[np.ndarray]) -> None:
     starts = np.cumsum([0, *map(len, found)])[:-1]
@@ -51,7 +52,7 @@ def test_many_bitmaps_at_once(found: list[np.ndarray]) -> None:
         assert end == 6 + len(serialized[number])
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30))
 @given(groups, st.integers(1, 10), st.integers(0, 2**32 - 1), st.booleans())
 def test_bitmaps_of_bits(rows: np.ndarray, count: int, seed: int, all_rows: bool) -> None:
     rows = np.arange(len(rows)) if all_rows else rows
@@ -72,7 +73,7 @@ def test_nothing() -> None:
     assert parse_bitmap(EMPTY_BITMAP, 0, 0) == (BitMap(), 8)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(groups, st.data())
 def test_damage_is_found_or_harmless(rows: np.ndarray, data: st.DataObject) -> None:
     content = bytearray(serialize_bitmap(rows))

@@ -13,6 +13,7 @@ from maintenance.errors import CorruptFileError, OptionError, UnsupportedError
 from maintenance.format.file_index.bloom_filter import BloomBuilder, might_contain, supports
 from maintenance.types.data_type import DataField, DataType, parse_type
 from maintenance.types.values import Value, arrow_of_values
+from tests.examples import examples
 from tests.models import bloom as model
 from tests.unit.predicate.strategies import FIELDS, values
 
@@ -52,7 +53,7 @@ def test_default_size_is_that_of_java() -> None:
     assert body[:4] == struct.pack(">i", 3)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 @given(st.sampled_from(FIELDS_WITH_FILTER), st.data(), st.integers(1, 40), st.floats(0.001, 0.9))
 def test_equals_the_model_and_misses_nothing(field: DataField, data: st.DataObject, items: int, fpp: float) -> None:
     held = data.draw(st.lists(st.none() | values(field), min_size=1, max_size=10))

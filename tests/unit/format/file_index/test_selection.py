@@ -14,6 +14,7 @@ from maintenance.format.file_index.selection import FileIndexes, Selection, sele
 from maintenance.predicate.sql import parse
 from maintenance.predicate.tree import Compare, IsNull, Operator, Predicate, columns_of
 from maintenance.types.values import Value, arrow_of_values
+from tests.examples import examples
 from tests.models.predicates import truth
 from tests.unit.predicate.strategies import BY_NAME, FIELDS, predicates, rows, values
 
@@ -42,7 +43,7 @@ def selected(predicate: Predicate, indexes: Indexes, row_count: int) -> Selectio
     return select(predicate, FileIndexes(names, lambda c, k: indexes[c][k], BY_NAME, row_count, "the file"))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 @given(predicates(), st.data())
 def test_never_leaves_out_a_row_that_matches(predicate: Predicate, data: st.DataObject) -> None:
     found = data.draw(rows(columns_of(predicate), max_size=6))
@@ -181,7 +182,7 @@ def test_an_index_of_another_file_is_ignored(kind: str) -> None:
     assert selected(parse("number = 7", FIELDS), indexes, 3) == Selection()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 @given(st.sampled_from(sorted(set(KINDS) - {"bloom-filter"})), st.data())
 def test_damaged_bodies_never_fail(kind: str, data: st.DataObject) -> None:
     """Whatever the bytes are, an answer has rows of the file, or there is none."""

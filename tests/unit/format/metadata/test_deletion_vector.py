@@ -15,6 +15,7 @@ from maintenance.format.metadata.deletion_vector import (
     vector_of_range,
 )
 from maintenance.format.metadata.index_manifest import DeletionVectorRange
+from tests.examples import examples
 
 JAVA = {
     "000000225e43f2d03a300000020000000000010001000000180000001c00000001000300a08626e61191": FrozenBitMap(
@@ -79,7 +80,7 @@ def test_an_index_file_without_vectors() -> None:
     assert parse_index_file(b"\x01", (), "memory") == {}
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(vectors, st.binary(max_size=20))
 def test_round_trip(vector: DeletionVector, behind: bytes) -> None:
     frame = vector.serialize()
@@ -89,7 +90,7 @@ def test_round_trip(vector: DeletionVector, behind: bytes) -> None:
     assert vector_of_range((data + behind)[1 : 1 + bytes_to_read(part.length)], part, "memory") == vector
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(vectors, st.data())
 def test_every_flipped_bit_is_found(vector: DeletionVector, data: st.DataObject) -> None:
     damaged = bytearray(vector.serialize())
@@ -99,7 +100,7 @@ def test_every_flipped_bit_is_found(vector: DeletionVector, data: st.DataObject)
         DeletionVector.parse(bytes(damaged), "memory")
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(vectors, st.data())
 def test_every_cut_is_found(vector: DeletionVector, data: st.DataObject) -> None:
     whole, (part,) = serialize_index_file({"a": vector})

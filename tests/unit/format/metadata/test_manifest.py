@@ -42,6 +42,7 @@ from maintenance.format.metadata.manifest_list import ManifestFileMeta, parse_ma
 from maintenance.format.metadata.simple_stats import EMPTY_STATS, SimpleStats
 from maintenance.format.rows.binary_row import EMPTY_ROW, parse_row
 from maintenance.types.data_type import parse_type
+from tests.examples import examples
 
 DATA = Path(__file__).parent / "data"
 STRING = parse_type("STRING")
@@ -300,7 +301,7 @@ def test_a_selection_picks_what_a_look_at_each_entry_does(entries: list[Manifest
     assert [e for e in read_records(stored, "memory", entry_of_record) if selection.keeps(e)] == wanted
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30))
 @given(st.lists(ENTRIES, max_size=4), st.sampled_from(["orc", "parquet"]))
 def test_manifests_written_in_other_formats(entries: list[ManifestEntry], file_format: str) -> None:
     # Times of this century, and sources that exist: the others have no place in these formats.
@@ -318,7 +319,7 @@ def _usual(file: DataFileMeta) -> DataFileMeta:
     )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30))
 @given(st.lists(METAS, max_size=4), st.lists(INDEX_ENTRIES, max_size=4), st.sampled_from(["orc", "parquet"]))
 def test_lists_and_index_manifests_written_in_other_formats(
     metas: list[ManifestFileMeta], entries: list[IndexManifestEntry], file_format: str

@@ -20,6 +20,7 @@ from maintenance.format.orc.timestamps import ExactStripes
 from maintenance.types.arrow import arrow_type
 from maintenance.types.data_type import DataField, DataType, parse_type
 from tests.data_files import comparable, holds_everywhere, opened, table_of, tables, written
+from tests.examples import examples
 from tests.unit.format.test_data_formats import kept_by_orc
 
 INT64 = st.integers(-(2**63), 2**63 - 1)
@@ -40,7 +41,7 @@ RUNS = st.one_of(
 
 
 @given(st.lists(RUNS, max_size=5))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 def test_integers_of_every_encoding(runs: list[list[int]]) -> None:
     values = [value for run in runs for value in run]
     if not values:
@@ -79,7 +80,7 @@ def test_examples_of_the_specification(data: str, values: list[int]) -> None:
         kept_by_orc,
     )
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40))
 def test_exact_columns_are_those_of_arrow(file: tuple[list[DataField], pa.Table]) -> None:
     fields, rows = file
     content = written(rows, fields, FileSettings("orc"))

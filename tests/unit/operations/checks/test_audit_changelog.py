@@ -17,6 +17,7 @@ from maintenance.operations.checks.audit_changelog import audit_changelog
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.compaction.produce_changelog import produce_changelog
 from maintenance.table.table import Table
+from tests.examples import examples
 from tests.small_tables import put, small_table
 
 ENGINES = {
@@ -46,7 +47,7 @@ def written(table: Table, rows: list[tuple[int, str, str]]) -> None:
     table.write_arrow(data, list(kinds))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20))
 @given(STEPS, st.sampled_from(["input", "lookup", "full-compaction"]), st.sampled_from(sorted(ENGINES)), st.data())
 def test_our_changelogs_hold(steps: list[tuple[str, object]], producer: str, engine: str, data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -1,0 +1,14 @@
+"""How many examples property tests try: the count of each test, times a factor of the profile.
+
+``HYPOTHESIS_PROFILE=quick`` for a first look, ``thorough`` for a night; without it what `make test` runs.
+"""
+
+import os
+
+_FACTORS = {"quick": 0.2, "shared": 1.0, "thorough": 10.0}
+PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "shared")
+
+
+def examples(count: int) -> int:
+    """The number of examples of a test for which `count` are usual."""
+    return max(1, round(count * _FACTORS[PROFILE]))
