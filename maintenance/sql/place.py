@@ -35,6 +35,15 @@ def error_of(error: PaimonError, where: str = "") -> SqlError:
     return SqlError(error.found, place, error.fix, None, None, class_of(error))
 
 
+def unforeseen(error: Exception) -> SqlError:
+    """What a library raised while a statement ran."""
+    first = (str(error).splitlines() or [""])[0]
+    found = f"{type(error).__name__}: {first}"
+    return SqlError(
+        found, "statement", "Write the statement in other words, or report it.", None, None, class_of(error)
+    )
+
+
 def unknown(kind: str, name: str, known: Iterable[str]) -> tuple[str, str]:
     """What is found and what to do about a name that nothing has."""
     names = sorted(known)

@@ -11,7 +11,7 @@ from maintenance.metastore.view import View
 from maintenance.sql.cursor import Cursor, Source, statements_of
 from maintenance.sql.dialects import Flink, PaimonSpark
 from maintenance.sql.names import TableName
-from maintenance.sql.place import error_of, unknown
+from maintenance.sql.place import error_of, unforeseen, unknown
 from maintenance.sql.query.relations import Readable
 from maintenance.sql.result import Result
 from maintenance.sql.settings import table_settings
@@ -70,8 +70,12 @@ class Session:
         for cursor in statements_of(self._source(script)):
             yield self._run(cursor)
 
+    @property
+    def sql_dialect(self) -> type[Flink | PaimonSpark]:
+        return _DIALECTS[self.dialect]
+
     def _source(self, text: str) -> Source:
-        return Source(text, _DIALECTS[self.dialect])
+        return Source(text, self.sql_dialect)
 
     def _run(self, cursor: Cursor) -> Result:
         try:
@@ -80,6 +84,8 @@ class Session:
             raise
         except PaimonError as error:
             raise error_of(error) from error
+        except Exception as error:
+            raise unforeseen(error) from error
 
     # Settings
 

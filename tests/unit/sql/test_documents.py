@@ -5,7 +5,6 @@ A pattern stands for any text that matches it as a whole, `{"any": true}` for an
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,21 +13,9 @@ import pytest
 from maintenance.sql import Session, SqlError
 
 SCRIPTS: list[dict[str, Any]] = json.loads(Path(__file__).with_name("documents.json").read_text(encoding="utf-8"))
-JDBC = {"create a view", "drop a view", "list views", "text of a view"}
-NOT_YET = {
-    **dict.fromkeys([*JDBC, "object table: create, refresh, read, read at a snapshot"], "JDBC catalogs"),
-    "continuous materialized table": "materialized tables",
-}
 
 
-def scripts() -> Iterator[Any]:
-    for script in SCRIPTS:
-        reason = NOT_YET.get(script["about"])
-        marks = [] if reason is None else [pytest.mark.xfail(raises=SqlError, strict=True, reason=reason)]
-        yield pytest.param(script, id=script["about"], marks=marks)
-
-
-@pytest.mark.parametrize("script", list(scripts()))
+@pytest.mark.parametrize("script", [pytest.param(script, id=script["about"]) for script in SCRIPTS])
 def test_a_script_of_the_documents(tmp_path: Path, script: dict[str, Any]) -> None:
     places = {"warehouse": tmp_path / "warehouse", "files": tmp_path / "files"}
     for folder in places.values():
