@@ -5,7 +5,7 @@
 The same records are written to two tables with a primary key, in 5 overlapping runs that each change a fifth of the
 keys: one is read by merging them, the other is compacted with deletion vectors after each run and read without merging.
 An append table is read before and after a tenth of its rows is deleted. The best of the rounds counts, in seconds of
-the processor, in one thread. What vectors cost is told against pyarrow reading the same files whole.
+the processor, in one thread. What vectors cost is compared with pyarrow reading the same files whole.
 """
 
 import argparse

@@ -33,7 +33,7 @@ _MORE = """
   #     retention: { keep_at_least: 10, time_retained: 2 d, full_days: true }
   #     tag: { cron: 0 0 * * *, name: "{date}", time_retained: 90 d }
   #     checks: { max_age: 2 h }
-  # Who is told of faults; ${NAME} is read from the environment.
+  # Who is notified of faults; ${NAME} is read from the environment.
   # alerts:
   #   url: https://dagster.example
   #   targets: [{ kind: webhook, url: "${ALERTS_URL}" }]
@@ -69,7 +69,7 @@ class PaimonTables(dg.Component, dg.Model, dg.Resolvable):
     spark: dict[str, Any] = Field(default_factory=dict, description="Where the steps do their work.")
     expiry: dict[str, Any] = Field(default_factory=dict, description="When the daily expiry runs.")
     fleet: dict[str, Any] = Field(default_factory=dict, description="When the page over all tables is written.")
-    alerts: dict[str, Any] = Field(default_factory=dict, description="Who is told of faults.")
+    alerts: dict[str, Any] = Field(default_factory=dict, description="Who is notified of faults.")
     history: str | None = Field(default=HISTORY_TABLE, description="Table in each database for what was done.")
     patterns: list[dict[str, Any]] = Field(default_factory=list, description="Settings for tables that match.")
     tables: list[dict[str, Any]] = Field(default_factory=list, description="Tables with settings of their own.")

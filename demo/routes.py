@@ -2,7 +2,7 @@
 
 A change of a flight is one or two records of its route and day: what was (-U) is retracted, what is (+I, +U) is added.
 So a flight that departs adds its delay, one that is cancelled takes a flight away and adds a cancellation. Counts and
-sums take retractions; the largest delay, the aircraft and the carriers only grow, and are told to ignore them.
+sums take retractions; the largest delay, the aircraft and the carriers only grow, and ignore them.
 """
 
 from functools import cache

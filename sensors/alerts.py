@@ -1,7 +1,7 @@
 """Tells people of faults: failed runs, failed checks, sensors that fail. Once per fault, and again when it is over.
 
 The cursor holds the faults that are open, and for each which targets know of it. Whatever a tick finds is compared with
-them: a fault that is new is told, one that is gone is told as recovered. A failed run that Dagster is about to retry is
+them: a new fault is reported, one that is gone is reported as recovered. A failed run that Dagster is about to retry is
 no fault yet. What a target does not take it is sent again at the next tick, and no other target hears of it twice.
 `python -m sensors.targets` sends a test alert.
 """
@@ -35,7 +35,7 @@ _SILENT_SECONDS = 900.0
 _RUNS_LOOKED_AT = 100
 _STEPS_LOOKED_AT = 1000
 _NEXT_STEP = "Next step: "
-# The run whose output was refused has failed, and people are told of that.
+# The run whose output was refused has failed, and people are notified of that.
 _CHECKS = {
     **{check: text for check, text in DESCRIPTIONS.items() if check != NOTHING_QUARANTINED},
     FSCK: "The table's files do not fit together.",
@@ -175,7 +175,7 @@ def _silence(state: InstigatorState, now: float) -> float | None:
 def tell(
     routes: Routes, told: Mapping[str, Told], now: Faults, url: str
 ) -> tuple[dict[str, Told], list[str], list[str]]:
-    """Send to each target what it does not know yet. `told`: the faults told so far.
+    """Send to each target what it does not know yet. `told`: the faults reported so far.
 
     Returns: the faults and who knows of them; the titles of what was sent; what went wrong.
     """

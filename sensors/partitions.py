@@ -31,7 +31,7 @@ PartitionsRequest = dg.AddDynamicPartitionsRequest | dg.DeleteDynamicPartitionsR
 
 @dataclass(frozen=True, slots=True)
 class Mirrored:
-    """What is remembered of a table. `snapshot`: 0 until all of it is told; `digests`: by partition key."""
+    """What is remembered of a table. `snapshot`: 0 until all of it is reported; `digests`: by partition key."""
 
     snapshot: int = 0
     digests: Mapping[str, str] = field(default_factory=dict)

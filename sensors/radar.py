@@ -76,7 +76,7 @@ class Looking:
         return (Judged(state, self.now.timestamp(), _failing(found)), found) if found else None
 
     def _state_of(self, config: TableConfig) -> str:
-        """The newest snapshot, without reading it; empty if there is none, or it cannot be told."""
+        """The newest snapshot, without reading it; empty if there is none, or it cannot be known."""
         try:
             table = self.catalog.get_table(config.identifier)
             latest = table.snapshots.latest_id()

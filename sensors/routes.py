@@ -1,4 +1,4 @@
-"""Who is told of what, and who has been told already."""
+"""Who is notified of what, and who has been notified already."""
 
 import hashlib
 import json
@@ -17,7 +17,7 @@ def id_of(target: Target) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Routes:
-    """`project`: who is told where no table says otherwise; `tables`: what the tables say."""
+    """`project`: who is notified where no table says otherwise; `tables`: what the tables say."""
 
     project: tuple[Target, ...]
     tables: Mapping[str, TableAlerts]
@@ -41,7 +41,7 @@ class Routes:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A fault that people know of. `heard`: ids of the targets that took it, and were not told yet that it is over."""
+    """A fault that people know of. `heard`: ids of the targets that took it, and do not know yet that it is over."""
 
     subject: str
     tables: tuple[str, ...] = ()

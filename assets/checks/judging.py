@@ -127,7 +127,7 @@ def _with_way_back(catalog: PaimonCatalog, identifier: str, faults: Sequence[Rea
             return first
         where = " ".join(fault.where for fault in faults)
         back = way_back(file_io, location, CorruptFileError(first.found, where, first.fix))
-    except Exception:  # noqa: BLE001 - the table is damaged: what was found first is what has to be told
+    except Exception:  # noqa: BLE001 - the table is damaged: what was found first is what has to be reported
         return first
     return replace(first, fix=f"{first.fix} {NO_STATE if back is None else back.told}")
 

@@ -35,7 +35,7 @@ def health_page(
         found = look_at(catalog, config, datetime.now(UTC), watched=watched)
         return {"health": dg.MetadataValue.md(page(config.identifier, shape, found, past))}
     except Exception as error:  # noqa: BLE001 - a page must not fail the run that it describes
-        context.log.warning(f"The health of {config.identifier} could not be told: {error}")
+        context.log.warning(f"The health of {config.identifier} could not be determined: {error}")
         return {}
 
 

@@ -1,6 +1,6 @@
 """tables.yaml: the tables this project maintains, read into frozen models.
 
-A mistake in the file is told with its line, as an OptionError; an unknown or repeated key is a mistake. An entry of
+A mistake in the file is an OptionError that names its line; an unknown or repeated key is a mistake. An entry of
 `patterns` holds settings for every table of the catalog that it matches; where several speak of one table, the later
 entry wins, and the table's own entry over all of them, setting by setting.
 """

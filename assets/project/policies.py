@@ -227,14 +227,14 @@ class IndexColumns(Entry):
 
 
 class TableAlerts(Entry):
-    """Who else is told of a table's faults."""
+    """Who else is notified of a table's faults."""
 
     targets: tuple[AlertTarget, ...] = ()
-    instead: bool = Field(default=False, description="The project's targets are not told of this table.")
+    instead: bool = Field(default=False, description="The project's targets get no alerts of this table.")
 
 
 class Alerts(Entry):
-    """Who is told of failed runs and checks: once per fault, and again when it is over."""
+    """Who is notified of failed runs and checks: once per fault, and again when it is over."""
 
     url: str = Field(default="http://localhost:3000", description="Where Dagster's web server is, for links.")
     targets: tuple[AlertTarget, ...] = ()

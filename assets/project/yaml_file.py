@@ -1,4 +1,4 @@
-"""A YAML file read into a pydantic model; a mistake is told with its line."""
+"""A YAML file read into a pydantic model; a mistake is reported with its line."""
 
 from pathlib import Path
 from typing import TypeVar
@@ -54,7 +54,7 @@ def _text(path: Path) -> str:
 
 
 def attribute_mistake(path: Path, error: ValidationError) -> OptionError:
-    """What is wrong with the attributes of a component, with the line of its file where that can be told."""
+    """What is wrong with the attributes of a component, with the line of its file where it is known."""
     try:
         root = yaml.compose(path.read_text(encoding="utf-8"), yaml.SafeLoader)
     except (OSError, yaml.YAMLError):

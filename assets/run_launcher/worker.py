@@ -35,7 +35,7 @@ def execute(run_id: str, instance_ref: str) -> int:
             with within_run(run):
                 for _ in core_execute_run(job, run, instance, inject_env_vars=True):
                     pass
-        except (Exception, KeyboardInterrupt, dg.DagsterExecutionInterruptedError):  # noqa: BLE001 - the run was told
+        except (Exception, KeyboardInterrupt, dg.DagsterExecutionInterruptedError):  # noqa: BLE001 - the run's log has it
             pass
         instance.report_engine_event(f"Process for run exited {process}.", run)
         return 0 if _has_ended(instance, run_id) else 1

@@ -256,7 +256,7 @@ def _receive(connection: socket.socket) -> dict[str, Any]:
     with connection.makefile("rb") as lines:
         found = json.loads(lines.readline(_LONGEST) or b"null")
     if not isinstance(found, dict):
-        raise ValueError("this is no message")
+        raise ValueError("this is not a message")
     return found
 
 
@@ -275,7 +275,7 @@ def _preload() -> None:
     from assets.run_launcher import internals  # after the variables are set: it imports Dagster
 
     for name in (*PRELOADED, *internals.PRELOADED):
-        with suppress(ImportError):  # it is imported when it is needed, or it is told then
+        with suppress(ImportError):  # it is imported when it is needed, and fails then
             importlib.import_module(name)
     for name, value in given.items():
         os.environ.pop(name) if value is None else os.environ.update({name: value})

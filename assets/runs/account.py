@@ -1,7 +1,7 @@
 """The account that goes along the steps of a run: step -> the numbers that later steps and the closing record show.
 
 A dry run of one step makes those behind it dry as well, for they would work on what has not been done. What a dry step
-finds is shown with the step alone: it is not part of the account, so neither the history nor the asset is told of it.
+finds is shown with the step alone: it is not part of the account, so neither the history nor the asset shows it.
 """
 
 from collections.abc import Mapping

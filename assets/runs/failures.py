@@ -18,7 +18,7 @@ from maintenance.errors import ErrorClass, PaimonError, worst_of
 from maintenance.fs.file_io import FileIO
 from maintenance.operations.checks.way_back import WayBack, way_back
 from maintenance.operations.compaction.report import GroupResult
-from maintenance.spark.errors import told
+from maintenance.spark.errors import as_paimon_error
 
 Context = dg.OpExecutionContext | dg.AssetExecutionContext | dg.AssetCheckExecutionContext
 # Where a table lies; called only once something has been found broken.
@@ -73,7 +73,7 @@ def told_as_failure(context: Context, place: Place | None = None) -> Iterator[No
             allow_retries=False,
         ) from error
     except Exception as error:
-        found = told(error, _step_of(context))
+        found = as_paimon_error(error, _step_of(context))
         failure = _failure(found, _way_back(found, place))
         failure.__cause__ = error if found is error or found.__cause__ is None else found
         again = AGAIN.get(found.error_class)
@@ -113,7 +113,7 @@ def _way_back(error: PaimonError, place: Place | None) -> WayBack | None:
         return None
     try:
         return way_back(*place(), error)
-    except Exception:  # noqa: BLE001 - the table is damaged: what was found first is what has to be told
+    except Exception:  # noqa: BLE001 - the table is damaged: what was found first is what has to be reported
         return None
 
 

@@ -1,6 +1,6 @@
 """Does the warehouse hold what tables.yaml names? A check beside the page over all tables: it is none of theirs.
 
-That a single table does not exist is told by its own check `readable`.
+That a single table does not exist is reported by its own check `readable`.
 """
 
 from collections.abc import Sequence

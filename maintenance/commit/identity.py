@@ -9,7 +9,7 @@ from maintenance.errors import OptionError
 from maintenance.format.metadata.snapshot import BATCH_IDENTIFIER, Snapshot
 
 _OWN_PROPERTIES = "paimon-maintenance."
-# The property that every snapshot of this engine has: what others commit is told from it.
+# The property that every snapshot of this engine has: it tells them from those of other engines.
 ENGINE_PROPERTY = _OWN_PROPERTIES + "engine"
 ENGINE = "python"
 # The property of a snapshot that says which of this project's operations made it; its users change with every run.

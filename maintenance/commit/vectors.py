@@ -1,8 +1,8 @@
 """Deletion vectors in a commit: the index state that follows, and whether what the work was planned on still holds.
 
 A vector is written whole, so of two commits that delete rows of one file the second must know what the first deleted;
-and a compaction must have applied every vector of the files that it replaces. Both are told by the index file that held
-a data file's vector when the work was planned. Source: metadata section 9.3, Java `ConflictDetection`.
+and a compaction must have applied every vector of the files that it replaces. Both are known by the index file that
+held a data file's vector when the work was planned. Source: metadata section 9.3, Java `ConflictDetection`.
 """
 
 from collections.abc import Callable, Sequence

@@ -118,9 +118,9 @@ class WrittenRange:
     """What became of one range.
 
     Attributes:
-        read: the digest of rows that were read, as far as this range was told of it.
+        read: the digest of rows that were read, as far as this range has received it.
         proof: that the files hold what was written; None without a proof. Whether these are the rows of the range is
-            told by all ranges together, see `check_ranges`.
+            checked for all ranges together, see `check_ranges`.
     """
 
     files: tuple[DataFileMeta, ...]
@@ -144,7 +144,7 @@ def split_files(task: SortTask, bytes_at_once: int) -> list[SortTask]:
 def split_ranges(split: SplitTask) -> Iterator[tuple[int, pa.Table]]:
     """Rows with the number of their range's writer; those of a range in the order of the files.
 
-    The writer of the first range is told the digest of all rows.
+    The writer of the first range receives the digest of all rows.
     """
     reading = _Reading(split.task)
     for rows in _gathered(reading.rows(), min(_GATHERED_BYTES, _PART_BYTES * (len(split.bounds) + 1))):
@@ -270,7 +270,7 @@ def rewrite_sorted(task: SortTask) -> WrittenRange:
 
 
 def _taken(tables: Iterator[pa.Table]) -> tuple[pa.Table | None, Digest]:
-    """All rows as one table, None without any, and the digest that was told of."""
+    """All rows as one table, None without any, and the digest that came with it."""
     rows: list[pa.Table] = []
     read = Digest()
     for table in tables:

@@ -142,7 +142,7 @@ class PaimonDataSource(DataSource):
             raise UnsupportedError(f"a stream of {opened_.identifier}", "the source", "Stream the table itself.")
         names = [name for name in schema.fieldNames() if name != ROW_KIND.name or not with_kind]
         if names != list(table.schema.field_names):
-            # The stream starts at a snapshot of another schema, whose columns Spark was told.
+            # The stream starts at a snapshot of another schema, whose columns Spark knows.
             table = table.target()[0]
         columns = [*([ROW_KIND] if with_kind else []), *table.schema.fields]
         return PaimonStreamReader(table, columns, Limits.of(self.options), with_kind=with_kind)

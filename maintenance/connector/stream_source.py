@@ -61,7 +61,7 @@ class PaimonStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._stream.start().to_json()
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
-        # Spark knows one limit at a time, so it is only told that there are some; `latestOffset` knows them all.
+        # Spark knows one limit at a time, so it only learns that there are some; `latestOffset` knows them all.
         return ReadMaxFiles(self._limits.max_files or 2**31 - 1) if self._limits.is_set else ReadAllAvailable()
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name

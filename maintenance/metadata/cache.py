@@ -86,7 +86,7 @@ def metadata_cache(settings: CacheSettings) -> MetadataCache:
 def through(
     cache: RecentlyUsed, path: str, version: Hashable | None, read: Callable[[], T], weigh: Callable[[T], int]
 ) -> T:
-    """What `read` returns, kept for the next time. `version`: None = cannot be told, so nothing is kept."""
+    """What `read` returns, kept for the next time. `version`: None = unknown, so nothing is kept."""
     if version is None:
         return read()
     found = cache.get(path, version)

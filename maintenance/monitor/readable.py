@@ -14,7 +14,7 @@ from maintenance.errors import ErrorClass
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.expired import is_held
 from maintenance.monitor.judgement import Judgement
-from maintenance.spark.errors import told
+from maintenance.spark.errors import as_paimon_error
 from maintenance.table.table import Table
 
 READABLE = "readable"
@@ -43,7 +43,7 @@ class ReadFault:
     @classmethod
     def of(cls, error: Exception) -> "ReadFault":
         path = str(error.filename) if isinstance(error, OSError) and error.filename else ""
-        found = told(error, path)
+        found = as_paimon_error(error, path)
         return cls(found.found, found.where, found.fix, found.error_class == ErrorClass.DAMAGE)
 
     def __str__(self) -> str:

@@ -1,7 +1,7 @@
-"""A filter over a table's columns, told about a file's own columns: other names, other types, columns it lacks.
+"""A filter over a table's columns, in terms of a file's own columns: other names, other types, columns it lacks.
 
-Columns are the same where their field id is. What cannot be told is left out in favour of true, so that the result is
-true wherever the filter is: it may rule out parts of a file, not rows.
+Columns are the same where their field id is. What cannot be expressed is left out in favour of true, so that the result
+is true wherever the filter is: it may rule out parts of a file, not rows.
 Source: Java `SchemaEvolutionUtil.devolveFilters`.
 """
 

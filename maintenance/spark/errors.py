@@ -2,7 +2,7 @@
 
 Spark turns an exception of a Python worker into text: the worker's stack trace inside a Java one. So a task adds a note
 to an error of this engine, a line of JSON that Python prints below the error; on the driver `error_of_task` finds that
-line and makes the same error of it, with Spark's as its cause. `told` does this for any exception.
+line and makes the same error of it, with Spark's as its cause. `as_paimon_error` does this for any exception.
 """
 
 import builtins
@@ -100,7 +100,7 @@ def error_of_task(error: BaseException) -> PaimonError | None:
     return None
 
 
-def told(error: BaseException, where: str) -> PaimonError:
+def as_paimon_error(error: BaseException, where: str) -> PaimonError:
     """Any exception as an error of this engine: itself if it is one, else one of its class that says what it says.
 
     Args: `where`: the place, for an exception that does not name one.

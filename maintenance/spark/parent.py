@@ -8,6 +8,6 @@ _SET_PDEATHSIG = 1
 
 
 def end_with_parent() -> None:
-    """Of a process just forked: let it be told to end (SIGTERM) when its parent has ended. Elsewhere nothing."""
+    """Of a process just forked: let it get a SIGTERM when its parent has ended. Elsewhere nothing."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_SET_PDEATHSIG, signal.SIGTERM)

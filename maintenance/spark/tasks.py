@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 import pyarrow as pa
 
 from maintenance.errors import PaimonError
-from maintenance.spark.errors import errors_marked, errors_of_tasks, told
+from maintenance.spark.errors import as_paimon_error, errors_marked, errors_of_tasks
 from maintenance.write.renumber import Runner
 
 if TYPE_CHECKING:
@@ -44,13 +44,13 @@ class TaskError:
 
     error: Exception
 
-    def told(self, where: str) -> PaimonError:
+    def error_at(self, where: str) -> PaimonError:
         """The error as one of this engine. `where`: the place, for an error that does not name one."""
-        return told(self.error, where)
+        return as_paimon_error(self.error, where)
 
-    def raise_told(self, where: str) -> NoReturn:
+    def raise_at(self, where: str) -> NoReturn:
         """Raise it as one of this engine, with one of another library as its cause."""
-        error = self.told(where)
+        error = self.error_at(where)
         raise error from (None if error is self.error else self.error)
 
 
@@ -71,7 +71,7 @@ def run_tasks(
     """Outcomes in the order of the payloads.
 
     Args: `function`: importable, gets one payload; `sizes`: bytes that each payload has to do with, where small ones
-        may share a task; `on_done`: told how many more payloads are done.
+        may share a task; `on_done`: called with the number of payloads that were done since the last call.
     """
     outcomes: list[R | TaskError] = []
     weights = sizes or [_TASK_BYTES] * len(payloads)
@@ -128,7 +128,7 @@ def portable(error: Exception) -> Exception:
         pickle.loads(pickle.dumps(error))
         return error
     except Exception:  # noqa: BLE001 - whatever an exception does when it is pickled
-        return told(error, "a task")
+        return as_paimon_error(error, "a task")
 
 
 def _on_spark(
@@ -225,6 +225,6 @@ def all_done(outcomes: "Sequence[R | TaskError]", where: str) -> list[R]:
     found: list[R] = []
     for outcome in outcomes:
         if isinstance(outcome, TaskError):
-            outcome.raise_told(where)
+            outcome.raise_at(where)
         found.append(outcome)
     return found

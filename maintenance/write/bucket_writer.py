@@ -21,7 +21,7 @@ _UNKNOWN_SEQUENCE = -1
 
 
 class BucketWitness(Protocol):
-    """Who is told what the files of a bucket are made of."""
+    """What sees the rows that the files of a bucket are made of."""
 
     @property
     def data(self) -> FileWitness: ...
@@ -38,7 +38,7 @@ class BucketWriter:
 
     With a primary key rows gather in a buffer (`write-buffer-size`); each time it is full it is sorted, merged to one
     record a key, and written as a sorted run. With `changelog-producer` = `input` all of them, unmerged, are written as
-    changelog first. `counter`: numbers the rows; `index`: gathers the keys of a dynamic bucket; `witness`: is told.
+    changelog first. `counter`: numbers the rows; `index`: gathers keys of a dynamic bucket; `witness`: sees the rows.
     """
 
     def __init__(

@@ -57,7 +57,7 @@ def renumber(
 ) -> tuple[DataFileMeta, ...]:
     """Write the file again. Returns the new one, or several where its rows have outgrown the target size.
 
-    On an error nothing of what was written stays. `witness`: is told the rows of the new files; `reads`: those of the
+    On an error nothing of what was written stays. `witness`: sees the rows of the new files; `reads`: those of the
     old one.
     """
     write, file = task.write, task.file

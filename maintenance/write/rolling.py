@@ -38,7 +38,7 @@ class FilePlace:
 
 
 class FileWitness(Protocol):
-    """Who is told what files are made of."""
+    """What sees the rows that files are made of."""
 
     def wrote(self, name: str, rows: pa.Table) -> None:
         """Rows as they go to the encoder of a file, with its columns."""

@@ -40,7 +40,7 @@ class TableWrite:
     `state`: of the table; of its HASH files only those of partitions and buckets written to are read, and of a table
     with postponed buckets it knows every partition that gets rows.
     Rows of an unaware append table start at 0 in each writer, as in Paimon.
-    `witness`: gives the one who is told of what becomes files, by partition and bucket.
+    `witness`: gives the witness of what becomes files, by partition and bucket.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
 """Sends a test alert to every target of tables.yaml: ``python -m sensors.targets [database.table]``.
 
-With a table, only to those who are told of it. A table that only a pattern finds has the
+With a table, only to those who get its alerts. A table that only a pattern finds has the
 targets of the patterns that match it.
 """
 
@@ -17,7 +17,7 @@ from sensors.routes import Routes
 def main(arguments: Sequence[str] | None = None) -> int:
     """Returns 0 if every target took the alert."""
     parser = argparse.ArgumentParser(prog="python -m sensors.targets", description=__doc__)
-    parser.add_argument("table", nargs="?", help="database.table: only who is told of this one")
+    parser.add_argument("table", nargs="?", help="database.table: only who gets this one's alerts")
     table = parser.parse_args(arguments).table
     project = project_of_environment()
     targets = _targets(project, table)

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from maintenance.errors import CorruptFileError, DataError, ErrorClass, MissingFileError, PaimonError
 from maintenance.operations.rows.merge_clauses import Clause
-from maintenance.spark.errors import errors_of_tasks, told
+from maintenance.spark.errors import as_paimon_error, errors_of_tasks
 from maintenance.spark.tasks import in_task
 from maintenance.table.table import Table
 from tests.tables import create_table, get_table, keyed
@@ -22,7 +22,7 @@ ROOT = Path(__file__).parent.parent.parent
 CONNECT = """
 import sys
 from maintenance.errors import CorruptFileError
-from maintenance.spark.errors import errors_of_tasks, told
+from maintenance.spark.errors import errors_of_tasks, as_paimon_error
 from maintenance.spark.session import get_session
 from tests.tables import get_table
 
@@ -35,7 +35,7 @@ except CorruptFileError as error:
 try:
     spark.range(3).where("nothing = 1").collect()
 except Exception as error:
-    print("user:", told(error, "where").error_class)
+    print("user:", as_paimon_error(error, "where").error_class)
 """
 SAID = ("three's a crowd (or 'four')", 'column "a", 5°', "Take {another} one.")
 
@@ -90,7 +90,7 @@ def test_other_exceptions_of_tasks_keep_their_class(
 ) -> None:
     with pytest.raises(PySparkException) as caught:
         run_raising(spark, error)
-    found = told(caught.value, "table db.t")
+    found = as_paimon_error(caught.value, "table db.t")
     assert (found.error_class, found.where) == (expected, "table db.t")
     assert found.found == f"{type(error).__name__}: {error}"
 
@@ -103,7 +103,7 @@ def test_mistakes_in_sql_are_the_users(spark: SparkSession) -> None:
     with pytest.raises(PySparkException) as divided:
         spark.range(3).selectExpr("1 / id").collect()
     for caught in (unknown, broken, divided):
-        found = told(caught.value, "where")
+        found = as_paimon_error(caught.value, "where")
         assert found.error_class == ErrorClass.USER
         assert "\n" not in found.found
         assert "Exception: [" in found.found
@@ -136,7 +136,7 @@ def test_operations_that_read_in_spark_name_the_broken_file(
 def test_a_frame_of_a_user_says_it_too(spark: SparkSession, damaged: Path, tmp_path: Path) -> None:
     with pytest.raises(PySparkException) as caught:
         get_table(damaged).to_spark(spark).collect()
-    assert isinstance(told(caught.value, "a frame"), CorruptFileError)
+    assert isinstance(as_paimon_error(caught.value, "a frame"), CorruptFileError)
     table = create_table(tmp_path)
     table.write_arrow(keyed({1: "a"}))
     next(iter((tmp_path / "db.db" / "t" / "bucket-0").iterdir())).unlink()
@@ -146,7 +146,7 @@ def test_a_frame_of_a_user_says_it_too(spark: SparkSession, damaged: Path, tmp_p
 
 def test_an_error_is_its_own_answer() -> None:
     error = PaimonError("found", "where", "Fix.")
-    assert told(error, "elsewhere") is error
+    assert as_paimon_error(error, "elsewhere") is error
 
 
 @pytest.mark.slow

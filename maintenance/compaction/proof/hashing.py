@@ -20,7 +20,7 @@ class Hashing:
     Attributes:
         names: all columns of a row, sequence number and kind among them with a primary key.
         key: the trimmed primary key; empty without one.
-        compared: columns whose change makes a changelog; the key is told anyway.
+        compared: columns whose change makes a changelog; the key is always there.
         shift: bits of a key's hash that must be zero for its rows to be proved.
         units: names of columns that are hashed together, by name of unit.
         words: how the words of units of a single column are made, where it is not as those of any column.

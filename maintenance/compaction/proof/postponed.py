@@ -132,7 +132,7 @@ class PostponeProof:
     # What is read and written
 
     def bucket(self, partition: bytes, bucket: int) -> _Bucket:
-        """The one who is told of the files of a bucket."""
+        """The witness of the files of a bucket."""
         del partition
         data = _Data(self, bucket, self._hashing, digests=self._digests)
         self._buckets[bucket] = _Bucket(self, bucket, data, _Changes(self, bucket, self._hashing))

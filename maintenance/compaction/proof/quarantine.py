@@ -1,4 +1,4 @@
-"""Where files go that a proof has refused, and what is told of them.
+"""Where files go that a proof has refused, and what is recorded of them.
 
 `<table>/_quarantine/<UTC time>-<id>/` holds the files in the folders they had below the table, and `proof.json`. Names
 that begin with an underscore are neither partitions nor buckets, so nothing takes the folder for a part of the table.

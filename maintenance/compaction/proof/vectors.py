@@ -104,7 +104,7 @@ class VectorsProof:
             names = [part.data_file_name for part in entry.dv_ranges or ()]
             size = self._context.file_io.size(self._context.paths.index_file(entry))
             if entry.index_type != DELETION_VECTORS_INDEX or (entry.file_size, entry.row_count) != (size, len(names)):
-                yield f"index file {entry.file_name} has {size} bytes and {len(names)} vectors, and is told otherwise"
+                yield f"index file {entry.file_name} has {size} bytes and {len(names)} vectors, unlike its entry"
             if any(part.cardinality is None for part in entry.dv_ranges or ()):
                 yield f"index file {entry.file_name} has a vector whose rows are not counted"
             if len(set(names)) < len(names) or named & set(names):

@@ -81,7 +81,7 @@ def body_at(data: bytes, place: Place | None, where: str) -> bytes | None:
 
 
 def _damaged(error: Exception, where: str) -> CorruptFileError:
-    return CorruptFileError(f"this is no intact file index: {error}", where, _FIX)
+    return CorruptFileError(f"this is not an intact file index: {error}", where, _FIX)
 
 
 def _head_length(data: bytes) -> int:

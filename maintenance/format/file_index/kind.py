@@ -64,7 +64,7 @@ def decoding(kind: str) -> Iterator[None]:
         yield
     except (struct.error, ValueError, IndexError, OverflowError, MemoryError) as error:
         raise CorruptFileError(
-            f"this is no intact index '{kind}': {error}",
+            f"this is not an intact index '{kind}': {error}",
             "file index",
             "Rebuild the index with rewrite_file_index, or read with file-index.read.enabled = false.",
         ) from None

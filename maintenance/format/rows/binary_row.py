@@ -1,6 +1,6 @@
 """Serialized rows, the `bytes` fields of manifests: single values in `binary_value`, columns in `binary_columns`.
 
-The layout is told in `binary_layout`. In manifests it is preceded by the number of fields as a big endian int32, which
+Layout: see `binary_layout`. In manifests it is preceded by the number of fields as a big endian int32, which
 is not part of the row: neither the offsets nor the hash count it. Source: metadata section 4.4, Java `BinaryRow`.
 """
 

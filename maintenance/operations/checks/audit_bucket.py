@@ -2,7 +2,7 @@
 
 With producer `input` changes are what came in: merged into the state before, by the table's merge engine, they must
 give the state after. Otherwise they must tell the whole story, see `changelog_proof`; whether those of `input` do that
-too is told.
+is reported too.
 """
 
 from collections.abc import Iterator, Sequence

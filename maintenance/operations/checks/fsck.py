@@ -79,7 +79,7 @@ def fsck(
     Args:
         location: the table's root, such as `Table.location`.
         deep: read all data files, in Spark tasks, or in this process when `spark` is None.
-        progress: told what goes on, a line at a time.
+        progress: called with a line for each thing that happens.
     """
     started = time.monotonic()
     tell = progress or (lambda _: None)

@@ -73,7 +73,7 @@ def compact(
             `compactors.refusal`; None = as the table's option `paimon-maintenance.compaction.beside-other-compactors`
             says.
         only: the units of the plan to carry out; rows that wait for real buckets are left alone then. None = all.
-        progress: told what goes on, a line at a time.
+        progress: called with a line for each thing that happens.
     Raises: UnsupportedError: the table has an option that is not supported; OptionError, PredicateError: the scope does
         not fit the table, or another engine compacts it; NotFoundError: one of `partitions` does not exist; errors of
         reading the metadata. What goes wrong in single groups stands in the report.

@@ -57,7 +57,7 @@ class GroupRewrite:
             if not isinstance(outcome, TaskError):
                 finished.append((unit, outcome))
                 continue
-            error = outcome.told(f"table {self.work.table.identifier}")
+            error = outcome.error_at(f"table {self.work.table.identifier}")
             if self.work.has_expired(self.plan.snapshot, error):
                 expired[unit.partition, unit.bucket] = str(error)
             else:

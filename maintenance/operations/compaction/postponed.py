@@ -174,7 +174,7 @@ def _whole(
     None if what they read has expired. Args: `snapshot`: that they were planned on.
     """
     written = [out for _, out in parts if not isinstance(out, TaskError)]
-    errors: list[PaimonError] = [out.told(work.table.identifier) for _, out in parts if isinstance(out, TaskError)]
+    errors: list[PaimonError] = [out.error_at(work.table.identifier) for _, out in parts if isinstance(out, TaskError)]
     if not errors:
         try:
             check_shares([task for task, _ in parts], written)

@@ -58,7 +58,7 @@ def produce_changelog(
 
 def changelog_request(table: Table, chosen: CompactRequest) -> CompactRequest:
     """The compaction that produces the changelog of what is chosen. Raises: OptionError, as `produce_changelog`."""
-    # Also of partitions that are about to expire: subscribers are told of every change.
+    # Also of partitions that are about to expire: subscribers see every change.
     return replace(chosen, full=merges_fully(table), skip_expiring=False)
 
 

@@ -26,7 +26,7 @@ from maintenance.operations.plans.stored_plan import (
     plan_compact,
     refuse,
 )
-from maintenance.spark.errors import told
+from maintenance.spark.errors import as_paimon_error
 from maintenance.table.table import Table
 
 if TYPE_CHECKING:
@@ -196,7 +196,7 @@ def _each(
             table = table if opened is None else opened(table)
             done[identifier] = work(table, lambda line: None if progress is None else progress(f"{identifier}: {line}"))
         except Exception as error:  # noqa: BLE001 - the edge of one table: what was done to the others is still reported
-            failed[identifier] = told(error, f"table {identifier}")
+            failed[identifier] = as_paimon_error(error, f"table {identifier}")
 
     with ThreadPoolExecutor(max(1, at_a_time)) as pool:
         list(pool.map(one, names))

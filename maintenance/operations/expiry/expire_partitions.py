@@ -65,7 +65,7 @@ def expire_partitions(
             `partition.timestamp-pattern`, `.timestamp-formatter`, `.expiration-strategy`, `.expiration-max-num` and
             `.expiration-batch-size`.
         dry_run: report what would go, change nothing.
-        progress: told what goes on, a line at a time.
+        progress: called with a line for each thing that happens.
         now: None = the current time; one without a zone is local.
     Raises: OptionError: the table has no partitions, or no time is given; a formatter or strategy that does not exist.
         CommitError: other writers kept publishing first; what was committed before stays. UnsupportedError.

@@ -85,7 +85,7 @@ def expire_snapshots(
             time without a zone is local.
         max_deletes: expire at most so many; what a run that died left is finished all the same.
         dry_run: report what would go, change nothing.
-        progress: told what goes on, a line at a time.
+        progress: called with a line for each thing that happens.
         now: None = the current time.
     Raises: CorruptFileError: a file that a remaining snapshot, tag or branch needs is missing or damaged; nothing is
         deleted then. OptionError; UnsupportedError.

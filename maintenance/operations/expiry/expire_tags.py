@@ -49,7 +49,7 @@ def expire_tags(
     Args:
         older_than: also tags created before; a time without a zone is local.
         dry_run: report what would go, change nothing.
-        progress: told what goes on, a line at a time.
+        progress: called with a line for each thing that happens.
         now: None = the current time.
     Raises: CorruptFileError: a file that a remaining snapshot, tag or branch needs is missing or damaged; no file of
         the table's data is deleted then. UnsupportedError.

@@ -241,7 +241,7 @@ def _results(spark: "SparkSession | None", table: Table, tasks: Sequence[IndexTa
 def _done(table: Table, outcome: T | TaskError) -> T:
     """What a task returned. Raises its error."""
     if isinstance(outcome, TaskError):
-        outcome.raise_told(f"table {table.identifier}")
+        outcome.raise_at(f"table {table.identifier}")
     return outcome
 
 

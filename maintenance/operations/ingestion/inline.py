@@ -2,7 +2,7 @@
 
 Rows are committed first, in a snapshot of their own. Then the buckets that got them are judged by the rules of
 dedicated compaction, and what these pick is merged and committed as a COMPACT snapshot of the same user and identifier.
-Nothing that goes wrong there undoes the rows: it is told as a warning, and the next write judges the bucket again. A
+Nothing that goes wrong there undoes the rows: it becomes a warning, and the next write judges the bucket again. A
 bucket that another compaction changed meanwhile is planned again.
 
 With `full-compaction.delta-commits` = n a write on its own compacts its buckets fully. Of a pipeline that numbers its

@@ -90,7 +90,7 @@ def waiting_batches(
 def committed_identifier(table: Table, commit_user: str) -> int | None:
     """The newest commit identifier of `commit_user` in the table; None if it never committed.
 
-    Raises: NotFoundError: that cannot be told any more, because older snapshots have expired and nothing else knows.
+    Raises: NotFoundError: that cannot be known any more, because older snapshots have expired and nothing else knows.
     """
     last = last_committed(table.commit_target(), commit_user)
     if last is not None:

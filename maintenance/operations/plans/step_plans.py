@@ -1,6 +1,6 @@
 """Stored plans of the smaller steps: changelog production, file indexes, tags, the expiry of tags and partitions.
 
-As of `stored_plan`: to apply one is to plan again and compare; what moved is told, and then nothing is done.
+As in `stored_plan`, to apply one is to plan again and compare; if something moved, the error names it, nothing is done.
 """
 
 from collections.abc import Mapping, Sequence

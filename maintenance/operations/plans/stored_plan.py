@@ -115,7 +115,7 @@ class StoredPlan:
         except FileNotFoundError as error:
             raise NotFoundError(f"there is no plan '{plan_id}'", path, "Launch a dry run for a new one.") from error
         except (ValueError, TypeError, KeyError) as error:
-            raise CorruptFileError("this is no plan", path, "Launch a dry run for a new one.") from error
+            raise CorruptFileError("this is not a plan", path, "Launch a dry run for a new one.") from error
         if plan.id != plan_id:
             raise CorruptFileError("the plan was changed after it was stored", path, "Launch a dry run for a new one.")
         return plan
