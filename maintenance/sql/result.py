@@ -12,9 +12,13 @@ def _nothing() -> pa.Table:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The rows of a statement. A statement that returns none has a table without columns."""
+    """The rows of a statement. A statement that returns none has a table without columns.
+
+    `nothing_to_do`: an operation found nothing to change.
+    """
 
     rows: pa.Table = field(default_factory=_nothing)
+    nothing_to_do: bool = False
 
     def to_arrow(self) -> pa.Table:
         return self.rows

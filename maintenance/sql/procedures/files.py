@@ -57,7 +57,17 @@ def _compact(call: Call) -> Result:
         **call.given("partitions", "where", "partition_idle_time", "dry_run"),
     )
     check_groups(report)
-    return call.done()
+    return _told(call, report)
+
+
+def _told(call: Call, report: CompactReport) -> Result:
+    """The result of a compaction; after a dry run, what would be compacted."""
+    groups = [group for group in report.groups if group.outcome not in ("nothing_to_do", "skipped")]
+    if not report.dry_run:
+        return call.done(nothing_to_do=not report.snapshot_ids)
+    columns = ("partition", "bucket", "input_files", "input_bytes", "message")
+    rows = {name: [getattr(group, name) for group in groups] for name in columns}
+    return Result(pa.table(rows), nothing_to_do=not groups)
 
 
 def check_groups(report: CompactReport) -> None:
@@ -87,16 +97,24 @@ def _compact_database(call: Call) -> Result:
     return call.done()
 
 
+def _counted(name: str, count: int) -> Result:
+    return Result(pa.table({name: pa.array([count], pa.int32())}), nothing_to_do=not count)
+
+
 def _expire_snapshots(call: Call) -> Result:
     given = call.given("retain_max", "retain_min", "older_than", "max_deletes", "dry_run")
     report = expire_snapshots(call.table(), **given)
-    return Result(pa.table({"deleted_snapshots_count": pa.array([len(report.expired)], pa.int32())}))
+    return Result(
+        pa.table({"deleted_snapshots_count": pa.array([len(report.expired)], pa.int32())}), not report.expired
+    )
 
 
 def _expire_changelogs(call: Call) -> Result:
     given = call.given("retain_max", "retain_min", "older_than", "max_deletes", "delete_all", "dry_run")
     report = expire_changelogs(call.table(), **given)
-    return Result(pa.table({"deleted_changelogs_count": pa.array([len(report.expired)], pa.int32())}))
+    return Result(
+        pa.table({"deleted_changelogs_count": pa.array([len(report.expired)], pa.int32())}), not report.expired
+    )
 
 
 def _expire_partitions(call: Call) -> Result:
@@ -117,19 +135,19 @@ def _rewrite_file_index(call: Call) -> Result:
             "(" + " AND ".join(f"`{key}` = '{value}'" for key, value in spec.items()) + ")"
             for spec in call.get("partitions")
         )
-    rewrite_file_index(call.session.spark, call.table(), where=where, **call.given("dry_run"))
-    return call.done()
+    report = rewrite_file_index(call.session.spark, call.table(), where=where, **call.given("dry_run"))
+    return call.done(nothing_to_do=not report.written_files)
 
 
 def _drop_partition(call: Call) -> Result:
-    drop_partitions(call.table(), call.get("partitions"), **call.given("dry_run"))
-    return call.done()
+    report = drop_partitions(call.table(), call.get("partitions"), **call.given("dry_run"))
+    return call.done(nothing_to_do=not report.dropped)
 
 
 def _produce_changelog(call: Call) -> Result:
     report = produce_changelog(call.session.spark, call.table(), **call.given("partitions", "where", "dry_run"))
     check_groups(report)
-    return call.done()
+    return _told(call, report)
 
 
 def _fsck(call: Call) -> Result:

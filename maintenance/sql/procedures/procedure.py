@@ -1,7 +1,7 @@
 """What a procedure is: its parameters in both engines' signatures, and how its arguments are read."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -107,13 +107,13 @@ class Call:
         found = self.session.table(tuple(self.values["table"].split(".")))
         return found.copy(self.values["options"]) if self.values.get("options") else found
 
-    def done(self) -> Result:
+    def done(self, *, nothing_to_do: bool = False) -> Result:
         """What a procedure returns that has nothing to tell."""
         if self.session.dialect == "spark":
             import pyarrow as pa
 
-            return Result(pa.table({"result": [True]}))
-        return Result.of_texts(("result",), [("Success",)])
+            return Result(pa.table({"result": [True]}), nothing_to_do)
+        return replace(Result.of_texts(("result",), [("Success",)]), nothing_to_do=nothing_to_do)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""`paimonctl`: Paimon tables from the command line."""

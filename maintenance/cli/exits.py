@@ -1,0 +1,5 @@
+"""Exit codes, beside 0 for what is done."""
+
+FAILED = 1
+REFUSED = 2
+NOTHING_TO_DO = 3

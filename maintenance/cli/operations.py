@@ -1,0 +1,26 @@
+"""The operations that have a command, with what their help says. The procedures of SQL carry them out."""
+
+SUMMARIES = {
+    "clear_consumers": "Delete consumers, so that they hold no snapshot back.",
+    "compact": "Compact a table.",
+    "compact_database": "Compact the tables of some databases.",
+    "create_branch": "Create a branch of a table.",
+    "create_tag": "Create a tag.",
+    "delete_branch": "Delete branches.",
+    "delete_tag": "Delete tags.",
+    "drop_partition": "Drop partitions with all their rows.",
+    "expire_changelogs": "Expire long-lived changelogs.",
+    "expire_partitions": "Expire partitions by their age.",
+    "expire_snapshots": "Expire snapshots, and delete what only they need.",
+    "expire_tags": "Expire tags by their age.",
+    "fast_forward": "Replace main's history by a branch's.",
+    "fsck": "Examine a table for damage.",
+    "produce_changelog": "Produce the changelog of changes that have none.",
+    "rename_branch": "Rename a branch.",
+    "rename_tag": "Rename a tag.",
+    "replace_tag": "Let a tag hold another snapshot.",
+    "reset_consumer": "Set the snapshot that a consumer reads next.",
+    "rewrite_file_index": "Build file indexes that are declared and missing.",
+    "rollback": "Roll a table back to a snapshot or tag.",
+    "rollback_to_timestamp": "Roll a table back to a time.",
+}

@@ -1,0 +1,75 @@
+"""`paimonctl`: what it prints, and what its exit codes say."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from maintenance.cli.exits import NOTHING_TO_DO, REFUSED
+from maintenance.cli.main import run
+from maintenance.cli.operations import SUMMARIES
+from maintenance.sql import Session
+from maintenance.sql.procedures.registry import PROCEDURES
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> str:
+    session = Session({"warehouse": str(tmp_path)})
+    session.sql("CREATE TABLE t (a INT PRIMARY KEY NOT ENFORCED, b STRING) WITH ('bucket' = '1')")
+    session.sql("INSERT INTO t VALUES (1, 'x'), (2, 'y')")
+    return str(tmp_path)
+
+
+def test_every_procedure_has_a_command_or_is_one_of_sql_alone() -> None:
+    assert set(PROCEDURES) - set(SUMMARIES) == {"refresh_object_table", "rollback_to"}
+    assert set(SUMMARIES) <= set(PROCEDURES)
+
+
+def test_rows_as_json(warehouse: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--warehouse", warehouse, "--json", "read", "default.t", "--where", "a > 1", "--columns", "b"]) == 0
+    assert [json.loads(line) for line in capsys.readouterr().out.splitlines()] == [{"b": "y"}]
+
+
+def test_a_script_prints_each_result(warehouse: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script = tmp_path / "script.sql"
+    script.write_text("INSERT INTO t VALUES (3, 'z');\nSELECT COUNT(*) AS n FROM t;")
+    assert run(["--warehouse", warehouse, "--format", "csv", "sql", "-f", str(script)]) == 0
+    assert capsys.readouterr().out == "n\n3\n"
+
+
+def test_tables_and_show(warehouse: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--warehouse", warehouse, "tables"]) == 0
+    assert run(["--warehouse", warehouse, "show", "default.t"]) == 0
+    out = capsys.readouterr().out
+    assert "table name" in out
+    assert "PRIMARY KEY (`a`) NOT ENFORCED" in out
+
+
+def test_what_is_wrong_is_refused_with_its_place(warehouse: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--warehouse", warehouse, "sql", "SELECT c FROM t"]) == REFUSED
+    assert "column 'c' does not exist (line 1, column 8)" in capsys.readouterr().err
+    assert run(["--warehouse", warehouse, "create-tag", "default.t", "x", "--snapshot-id", "77"]) == REFUSED
+    assert run(["tables"]) == REFUSED
+
+
+def test_an_operation_says_whether_it_did_anything(warehouse: str) -> None:
+    expire = ["--warehouse", warehouse, "expire-snapshots", "default.t", "--retain-max", "1", "--retain-min", "1"]
+    assert run(expire) == NOTHING_TO_DO
+    Session({"warehouse": warehouse}).sql("INSERT INTO t VALUES (3, 'z')")
+    assert run([*expire, "--dry-run"]) == 0
+    assert run([*expire, "--dry-run"]) == 0
+    assert run(expire) == 0
+    assert run(expire) == NOTHING_TO_DO
+
+
+def test_help_imports_no_engine() -> None:
+    program = (
+        "import sys; from maintenance.cli.main import run; code = run(['--help']);"
+        "heavy = {'pyarrow', 'duckdb', 'sqlglot', 'pyspark', 'pandas'} & set(sys.modules);"
+        "sys.exit(bool(heavy) or code)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "expire-snapshots" in done.stdout
