@@ -57,7 +57,7 @@ def build_definitions(project: Project) -> dg.Definitions:
             *(alone(state_asset(table)) for table in partitioned),
             *(compaction_asset(table) for table in partitioned),
             *(changelog_asset(table) for table in partitioned if table.writes_changelog),
-            *(tags_asset(table, zone) for table in project.tables if table.tag.cron),
+            *(tags_asset(table, policy, zone) for table in project.tables if (policy := table.period_tags)),
             fleet_asset(described, project.tables),
         ],
         asset_checks=[

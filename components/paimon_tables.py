@@ -14,7 +14,7 @@ from assets.project.config import Project, rooted
 from assets.project.policies import ZoneName
 from assets.project.yaml_file import attribute_mistake
 from definitions import build_definitions
-from maintenance.operations.history import HISTORY_TABLE
+from maintenance.operations.history import HISTORY_DATABASE
 
 
 class TablesParams(BaseModel):
@@ -70,7 +70,7 @@ class PaimonTables(dg.Component, dg.Model, dg.Resolvable):
     expiry: dict[str, Any] = Field(default_factory=dict, description="When the daily expiry runs.")
     fleet: dict[str, Any] = Field(default_factory=dict, description="When the page over all tables is written.")
     alerts: dict[str, Any] = Field(default_factory=dict, description="Who is notified of faults.")
-    history: str | None = Field(default=HISTORY_TABLE, description="Table in each database for what was done.")
+    history: str | None = Field(default=HISTORY_DATABASE, description="Database of the history table.")
     patterns: list[dict[str, Any]] = Field(default_factory=list, description="Settings for tables that match.")
     tables: list[dict[str, Any]] = Field(default_factory=list, description="Tables with settings of their own.")
 

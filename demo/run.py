@@ -39,7 +39,7 @@ from demo.report import (
 from maintenance.catalog import Catalog, SetOption
 from maintenance.operations.checks.audit_changelog import audit_changelog
 from maintenance.operations.checks.explain_scan import explain_scan
-from maintenance.operations.history import HISTORY_TABLE
+from maintenance.operations.history import HISTORY_DATABASE
 from maintenance.scan.explain import INDEX
 from maintenance.table.shape import TableShape, table_shape
 from maintenance.table.table import Table
@@ -161,7 +161,7 @@ def run_config(identifier: str, round_number: int, *, ingests: bool = True) -> d
 
     `ingests`: the table's job ingests, too; the steps of one that others write stand for themselves.
     """
-    steps: dict[str, Any] = {"tag": {"config": {"name": f"run-{round_number}"}}}
+    steps: dict[str, Any] = {"tag": {"config": {"name": f"run-{round_number}", "time_retained": "90 d"}}}
     if ingests:
         steps = {keys.asset_key(identifier).to_python_identifier(): {"ops": steps}}
     return {"ops": steps, "loggers": {"progress": {}}}
@@ -241,7 +241,7 @@ def clear(project: Project, instance: dg.DagsterInstance) -> None:
             # A demo that was killed still holds the table's pool.
             instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
             instance.delete_run(run.run_id)
-        shutil.rmtree(Path(project.warehouse) / f"{database}.db" / HISTORY_TABLE, ignore_errors=True)
+    shutil.rmtree(Path(project.warehouse) / f"{HISTORY_DATABASE}.db", ignore_errors=True)
     makes = (keys.asset_key, keys.partition_states, keys.compaction)
     instance.wipe_assets([make(table.identifier) for table in project.tables for make in makes])
 

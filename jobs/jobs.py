@@ -125,7 +125,7 @@ def compact_job(steps: TableSteps, loggers: Mapping[str, dg.LoggerDefinition]) -
 
 
 def expire_job(tables: Sequence[TableSteps], loggers: Mapping[str, dg.LoggerDefinition]) -> dg.JobDefinition:
-    """Tag, then expire partitions, snapshots and tags of every table. A table that fails does not block the others."""
+    """Expire partitions, snapshots and tags of every table. A table that fails does not block the others."""
     graphs = [_expiry_graph(steps) for steps in tables]
 
     @dg.graph(name=EXPIRE)
@@ -134,7 +134,7 @@ def expire_job(tables: Sequence[TableSteps], loggers: Mapping[str, dg.LoggerDefi
             graph()
 
     return expire.to_job(
-        description="Tag, then expire partitions, snapshots and tags of every table.",
+        description="Expire partitions, snapshots and tags of every table.",
         tags={"paimon/action": "expire"},
         executor_def=dg.in_process_executor,
         logger_defs=loggers,

@@ -14,7 +14,7 @@ def daily_expiry(job: dg.JobDefinition, expiry: Expiry) -> dg.ScheduleDefinition
         job=job,
         cron_schedule=expiry.cron,
         execution_timezone=expiry.time_zone,
-        description=f"Tag and expire all tables, in {expiry.time_zone}.",
+        description=f"Expire all tables, in {expiry.time_zone}.",
     )
 
 

@@ -32,7 +32,7 @@ from assets.project.policies import (
     ZoneName,
 )
 from assets.project.yaml_file import parse_yaml
-from maintenance.operations.history import HISTORY_TABLE
+from maintenance.operations.history import HISTORY_DATABASE
 from maintenance.operations.ingestion.landing import LandingFolder
 from maintenance.types.data_type import DataField
 
@@ -67,7 +67,7 @@ class TableSettings(Entry):
 
     description: str = ""
     owners: tuple[str, ...] = Field(default=(), description="E-mail addresses or team:<name>, as Dagster wants them.")
-    tag: TagPolicy = TagPolicy()
+    tag: TagPolicy | None = Field(default=None, description="Absent or null: nothing is tagged by itself.")
     checks: ChecksPolicy = ChecksPolicy()
     compaction: CompactionPolicy = CompactionPolicy()
     retention: RetentionPolicy = RetentionPolicy()
@@ -133,6 +133,11 @@ class TableConfig(TableSettings):
             if (self.columns or name in self.comments) and name not in self.columns:
                 raise ValueError(f"'{name}' is not among the columns")
         return self
+
+    @property
+    def period_tags(self) -> TagPolicy | None:
+        """The policy of tags by the clock; None where there is none."""
+        return self.tag if self.tag and self.tag.cron else None
 
     @property
     def has_changelog(self) -> bool:
@@ -201,7 +206,9 @@ class Project(Entry):
     fleet: Fleet = Fleet()
     alerts: Alerts = Alerts()
     history: str | None = Field(
-        default=HISTORY_TABLE, pattern=r"^\w+$", description="Table in each database for what was done; null: none."
+        default=HISTORY_DATABASE,
+        pattern=r"^\w+$",
+        description="Database of the table `history`, which keeps what was done; null: nothing is kept.",
     )
     patterns: tuple[TablePattern, ...] = ()
     tables: tuple[TableConfig, ...] = ()
@@ -227,9 +234,13 @@ class Project(Entry):
         return self
 
     def with_patterns(self, found: Sequence[str]) -> "Project":
-        """Every table described here or found in the catalog under a pattern, with what the patterns say of it."""
+        """Every table described here or found in the catalog under a pattern, with what the patterns say of it.
+
+        Patterns do not match what lies in the database of the history.
+        """
         described = {table.identifier: table for table in self.tables}
-        more = [name for name in found if name not in described and any(p.matches(name) for p in self.patterns)]
+        of_users = [name for name in found if name not in described and name.partition(".")[0] != self.history]
+        more = [name for name in of_users if any(pattern.matches(name) for pattern in self.patterns)]
         entries = [*self.tables, *(TableConfig(identifier=name) for name in more)]
         return self.model_copy(update={"tables": self.are_different(tuple(self._merged(table) for table in entries))})
 

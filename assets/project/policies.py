@@ -60,11 +60,15 @@ CronText = Annotated[str, AfterValidator(_cron_text)]
 ZoneName = Annotated[str, AfterValidator(_zone_text)]
 
 
+# Of a tag without another name.
+DEFAULT_NAME = "{date}"
+
+
 class TagPolicy(Entry):
-    """The tag before each expiry, so that a known state outlives it; with a cron, the tag of each period instead."""
+    """A tag before each expiry, so that a known state outlives it; with a cron, the tag of each period instead."""
 
     name: str = Field(
-        default="{date}",
+        default=DEFAULT_NAME,
         description="{date}: today in the schedule's zone, with a cron the day on which the period began; {time}: when"
         " it began; {snapshot}: the snapshot's id, without a cron.",
     )

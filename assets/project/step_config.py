@@ -124,10 +124,13 @@ class TagConfig(dg.Config):
     """Creation of a tag."""
 
     name: str | None = Field(
-        default=None, description="Empty: as tables.yaml says. {date} and {snapshot} are filled in."
+        default=None,
+        description="Empty: as tables.yaml says, maybe none. {date} and {snapshot} are filled in.",
     )
     snapshot_id: int | None = Field(default=None, description="Empty: the newest snapshot.")
-    time_retained: str | None = Field(default=None, description="For example 90 d. Empty: as tables.yaml says.")
+    time_retained: str | None = Field(
+        default=None, description="For example 90 d. Empty: as tables.yaml says, else until it is deleted."
+    )
     dry_run: bool = Field(default=False, description="Only tell which snapshot would be tagged, and keep it as a plan.")
     plan_id: str | None = Field(default=None, description="Do what this plan of a dry run says, or refuse.")
 

@@ -9,6 +9,7 @@ from maintenance.errors import CorruptFileError, MissingFileError, NotFoundError
 from maintenance.fs.file_io import FileIO
 from maintenance.metastore.filesystem import FilesystemCatalog
 from maintenance.metastore.identifier import Identifier
+from maintenance.operations.history import history_table
 from maintenance.table.table import Table
 
 
@@ -18,13 +19,13 @@ class PaimonCatalog(dg.ConfigurableResource):
     warehouse: str = Field(description="Root path or URI, for example s3://lake/warehouse.")
     options: dict[str, str] = Field(default={}, description="More of Paimon's catalog options.")
     history: str | None = Field(
-        default=None, description="Name of the table, in each database, that keeps the history."
+        default=None, description="Database of the table that keeps the history; empty: none is kept."
     )
 
     def history_of(self, identifier: str) -> str | None:
-        """The history table for what is done to a table; None if none is kept, as for the history table itself."""
-        database, _, name = identifier.partition(".")
-        return None if self.history in (None, name) else f"{database}.{self.history}"
+        """The history table for what is done to a table; None if none is kept, as for the history's own database."""
+        own = identifier.partition(".")[0] == self.history
+        return None if self.history is None or own else history_table(self.history)
 
     def open(self) -> Catalog:
         """The catalog itself."""

@@ -3,6 +3,7 @@
 import time
 from datetime import UTC, datetime, timedelta
 
+from assets.project.policies import DEFAULT_NAME, TagPolicy
 from assets.project.step_config import ExpirePartitionsConfig, ExpireSnapshotsConfig, ExpireTagsConfig, TagConfig
 from assets.runs.account import Account
 from assets.steps.step import Arguments, Metadata, Preview, Step, Work, show_report
@@ -31,28 +32,37 @@ def _tag_arguments(work: Work) -> Arguments | None:
     if wanted is None:
         return None
     name, snapshot = wanted
-    lifetime = work.config.time_retained
-    retained: timedelta | None = duration(lifetime) if lifetime else work.described.tag.lifetime
-    return {"name": name, "snapshot_id": snapshot, "time_retained": retained}
+    return {"name": name, "snapshot_id": snapshot, "time_retained": _lifetime(work)}
+
+
+def _lifetime(work: Work) -> timedelta | None:
+    """How long the tag is kept; None: until somebody deletes it."""
+    if work.config.time_retained:
+        return duration(work.config.time_retained)
+    return work.described.tag.lifetime if work.described.tag else None
 
 
 def _wanted_tag(work: Work) -> tuple[str, int] | None:
     """The tag's name and its snapshot; None where there is nothing to tag. With a cron: that of the last period."""
     config, policy = work.config, work.described.tag
-    if policy.cron and config.name is None and config.snapshot_id is None:
-        return _of_last_period(work)
+    if config.name is None and config.snapshot_id is None:
+        if policy is None:
+            work.say("Nothing to tag: tables.yaml asks for no tags of this table, and the config names none.")
+            return None
+        if policy.cron:
+            return _of_last_period(work, policy)
     snapshot = config.snapshot_id or work.table.snapshots.latest_id()
     if snapshot is None:
         work.say("Nothing to tag: the table has no snapshot yet.")
         return None
     now = datetime.now(work.zone)
     filled = {"date": f"{now:%Y-%m-%d}", "time": f"{now:%H%M}", "snapshot": snapshot}
-    return (config.name or policy.name).format(**filled), snapshot
+    return (config.name or (policy.name if policy else DEFAULT_NAME)).format(**filled), snapshot
 
 
-def _of_last_period(work: Work) -> tuple[str, int] | None:
+def _of_last_period(work: Work, policy: TagPolicy) -> tuple[str, int] | None:
     """Before an expiry its tag is made sure of. One whose snapshot has expired already does not block expiry."""
-    period = last_period(work.described.tag, work.zone)
+    period = last_period(policy, work.zone)
     if period is None:
         return None
     known = work.table.tags.find(period.name)
@@ -87,7 +97,7 @@ def _apply_tag(work: Work, plan: StoredPlan) -> tuple[object, float] | None:
 
 TAG = Step(
     "tag",
-    "Tags the newest snapshot, so that the expiry which follows keeps it; an existing tag stays.",
+    "Tags the newest snapshot where tables.yaml says so: the expiry which follows keeps it. An existing tag stays.",
     TagConfig,
     arguments=_tag_arguments,
     preview=lambda work, chosen: Preview(plan_tag(work.table, **chosen)),

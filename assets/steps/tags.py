@@ -7,7 +7,7 @@ fails by itself and says why.
 
 import re
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -54,7 +54,7 @@ def _period(policy: TagPolicy, zone: ZoneInfo, window: dg.TimeWindow) -> Period:
     return period_of(policy, window.start.astimezone(local), window.end)
 
 
-def tags_asset(table: TableConfig, zone: ZoneInfo) -> dg.AssetsDefinition:
+def tags_asset(table: TableConfig, policy: TagPolicy, zone: ZoneInfo) -> dg.AssetsDefinition:
     """The tags of the table's periods; materialising one tags the state at its end. `zone`: of the expiry."""
 
     @dg.asset(
@@ -62,7 +62,7 @@ def tags_asset(table: TableConfig, zone: ZoneInfo) -> dg.AssetsDefinition:
         description=f"The tags of {table.identifier}, one at the end of each period; a backfill tags missed ones.",
         group_name=keys.asset_key(table.identifier).path[0],
         deps=[keys.asset_key(table.identifier)],
-        partitions_def=periods_of(table.tag, zone),
+        partitions_def=periods_of(policy, zone),
         backfill_policy=dg.BackfillPolicy.multi_run(1),
         kinds={"paimon"},
         owners=list(table.owners) or None,
@@ -72,7 +72,8 @@ def tags_asset(table: TableConfig, zone: ZoneInfo) -> dg.AssetsDefinition:
     def tags(context: dg.AssetExecutionContext, catalog: PaimonCatalog) -> dg.MaterializeResult:
         try:
             with told_as_failure(context, lambda: catalog.place_of(table.identifier)):
-                return _tagged(context, catalog, table, _period(table.tag, zone, context.partition_time_window))
+                period = _period(policy, zone, context.partition_time_window)
+                return _tagged(context, catalog, table, period, policy.lifetime)
         except dg.Failure as failure:
             keep_failure(context.op_execution_context, catalog, table.identifier, "tag", failure)
             raise
@@ -81,10 +82,14 @@ def tags_asset(table: TableConfig, zone: ZoneInfo) -> dg.AssetsDefinition:
 
 
 def _tagged(
-    context: dg.AssetExecutionContext, catalog: PaimonCatalog, table: TableConfig, period: Period
+    context: dg.AssetExecutionContext,
+    catalog: PaimonCatalog,
+    table: TableConfig,
+    period: Period,
+    lifetime: timedelta,
 ) -> dg.MaterializeResult:
     opened = catalog.get_table(table.identifier).of_run(context.run.run_id)
-    report = tag_period(opened, period, time_retained=table.tag.lifetime)
+    report = tag_period(opened, period, time_retained=lifetime)
     if report is None:
         return dg.MaterializeResult(metadata={"tag": f"none: at {period.end.isoformat()} there was no snapshot yet"})
     if report.created:
@@ -102,8 +107,9 @@ def tag_schedules(tables: Sequence[TableConfig], zone: ZoneInfo) -> tuple[list[A
     """A job and a schedule for all tables that are tagged at the same times, of every such group."""
     groups: dict[tuple[str, str], list[TableConfig]] = {}
     for table in tables:
-        if table.tag.cron:
-            groups.setdefault((table.tag.cron, table.tag.time_zone or str(zone)), []).append(table)
+        policy = table.period_tags
+        if policy is not None and policy.cron is not None:
+            groups.setdefault((policy.cron, policy.time_zone or str(zone)), []).append(table)
     jobs = [_job(cron, name, members) for (cron, name), members in groups.items()]
     return jobs, [_schedule(job, name) for job, (_, name) in zip(jobs, groups, strict=True)]
 

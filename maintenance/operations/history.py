@@ -1,7 +1,8 @@
-"""What maintenance did, kept in the lake itself: a Paimon table `<database>.maintenance_history` beside the tables.
+"""What maintenance did, kept in the lake itself: one Paimon table in a database of its own, `_maintenance.history`.
 
 One row for each operation of a run, failed ones too. Any reader of Paimon can query it, and plans are estimated by it.
-It is an append table without buckets, so that runs write it side by side; it needs maintenance like any other.
+It is an append table without buckets, so that runs write it side by side. Whoever writes it keeps it small: once it has
+many snapshots, its small files are merged and the old snapshots expire.
 """
 
 import json
@@ -15,10 +16,13 @@ import pyarrow as pa
 from maintenance.errors import NotFoundError, SchemaError
 from maintenance.metastore.catalog import Catalog
 from maintenance.metastore.schema import Schema
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.operations.ingestion.append import append
 from maintenance.table.table import Table
 
-HISTORY_TABLE = "maintenance_history"
+HISTORY_DATABASE = "_maintenance"
+_NAME = "history"
 SUCCEEDED = "succeeded"
 FAILED = "failed"
 _ROWS_LOOKED_AT = 20
@@ -38,6 +42,8 @@ _COLUMNS = (
     ("details", "STRING", pa.string()),
 )
 _OPTIONS = {"bucket": "-1", "compaction.min.file-num": "10", "snapshot.num-retained.max": "20"}
+# From so many snapshots on the table is tidied up.
+_SNAPSHOTS = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +72,15 @@ class HistoryEntry:
     details: Mapping[str, Any] = field(default_factory=dict)
 
 
-def write_history(catalog: Catalog, history: str, entries: Sequence[HistoryEntry]) -> None:
-    """Append entries to the history table, as one commit; it is created if it does not exist.
+def history_table(database: str) -> str:
+    """The history table of a database."""
+    return f"{database}.{_NAME}"
 
-    Raises: what writing and committing raise.
+
+def write_history(catalog: Catalog, history: str, entries: Sequence[HistoryEntry]) -> None:
+    """Append entries to the history table, as one commit; it and its database are created if they do not exist.
+
+    Raises: what writing, committing, and tidying it up raise.
     """
     if not entries:
         return
@@ -79,11 +90,20 @@ def write_history(catalog: Catalog, history: str, entries: Sequence[HistoryEntry
         table = catalog.get_table(history)
     except NotFoundError:
         schema = Schema([(name, text) for name, text, _ in _COLUMNS], options=_OPTIONS, comment=__doc__.split("\n")[0])
+        catalog.create_database(history.partition(".")[0], ignore_if_exists=True)
         catalog.create_table(history, schema, ignore_if_exists=True)
         table = catalog.get_table(history)
     if not isinstance(table, Table):
         raise SchemaError(f"'{history}' is a system table", "history", "Choose another name.")
     append(table, rows)
+    _keep_small(table)
+
+
+def _keep_small(table: Table) -> None:
+    earliest, latest = table.snapshots.earliest_id(), table.snapshots.latest_id()
+    if earliest is not None and latest is not None and latest - earliest + 1 >= _SNAPSHOTS:
+        compact(None, table)
+        expire_snapshots(table)
 
 
 def read_history(catalog: Catalog, history: str, table_name: str, operation: str | None = None) -> list[dict[str, Any]]:

@@ -88,5 +88,5 @@ def test_what_scaffolding_suggests_loads_once_it_is_asked_for() -> None:
         with sandbox.load_component_and_build_defs(defs_path=path) as (component, _):
             assert isinstance(component, PaimonTables)
             project = component.project(path)
-            assert [pattern.tag.cron for pattern in project.patterns] == [None, "0 0 * * *"]
+            assert [pattern.tag and pattern.tag.cron for pattern in project.patterns] == [None, "0 0 * * *"]
             assert len(project.alerts.targets) == 1

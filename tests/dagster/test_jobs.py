@@ -121,7 +121,7 @@ def test_a_dry_run_lists_and_changes_nothing(landed: Project, instance: dg.Dagst
 def test_a_dry_step_makes_those_behind_it_dry(landed: Project, instance: dg.DagsterInstance) -> None:
     assert launch(landed, instance, "ingest_shop_orders").success
     shown = instance.get_latest_materialization_event(ORDERS)
-    done = PaimonCatalog(warehouse=landed.warehouse).get_table("shop.maintenance_history").to_arrow().num_rows
+    done = PaimonCatalog(warehouse=landed.warehouse).get_table("_maintenance.history").to_arrow().num_rows
     config = {"ops": {"compact": {"config": {"full": True, "dry_run": True}}}}
     result = launch(landed, instance, "compact_shop_orders", config)
     assert result.success
@@ -133,7 +133,7 @@ def test_a_dry_step_makes_those_behind_it_dry(landed: Project, instance: dg.Dags
     assert plans == ["compact", "changelog", "file_index"]
     assert orders(landed).snapshots.list_ids() == [1, 2, 3]
     assert instance.get_latest_materialization_event(ORDERS) == shown
-    assert PaimonCatalog(warehouse=landed.warehouse).get_table("shop.maintenance_history").to_arrow().num_rows == done
+    assert PaimonCatalog(warehouse=landed.warehouse).get_table("_maintenance.history").to_arrow().num_rows == done
 
 
 def test_the_expiry_job_serves_every_table(landed: Project, instance: dg.DagsterInstance) -> None:
@@ -200,7 +200,7 @@ def test_a_time_without_an_offset_is_refused(landed: Project, instance: dg.Dagst
 
 
 def history(project: Project) -> list[dict[str, Any]]:
-    table = PaimonCatalog(warehouse=project.warehouse).get_table("shop.maintenance_history")
+    table = PaimonCatalog(warehouse=project.warehouse).get_table("_maintenance.history")
     return table.to_arrow().sort_by("finished_at").to_pylist()
 
 
@@ -221,7 +221,7 @@ def test_a_run_can_be_found_from_its_snapshots_and_in_the_history(
     assert (merged["files_before"], merged["files_after"]) == (3, 1)
     assert merged["seconds"] > 0
     catalog = PaimonCatalog(warehouse=landed.warehouse).open()
-    past = read_history(catalog, "shop.maintenance_history", "shop.orders", merged["operation"])
+    past = read_history(catalog, "_maintenance.history", "shop.orders", merged["operation"])
     assert estimated_seconds(past, 2 * merged["input_bytes"]) == pytest.approx(2 * merged["seconds"])
 
 
@@ -234,7 +234,7 @@ def test_a_failed_step_stands_in_the_history_too(landed: Project, instance: dg.D
 
 
 def test_a_history_that_cannot_be_written_fails_no_run(landed: Project, instance: dg.DagsterInstance) -> None:
-    folder = Path(landed.warehouse) / "shop.db" / "maintenance_history" / "schema"
+    folder = Path(landed.warehouse) / "_maintenance.db" / "history" / "schema"
     folder.mkdir(parents=True)
     (folder / "schema-0").write_text("{")
     assert launch(landed, instance, "maintain_shop_orders").success

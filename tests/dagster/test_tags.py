@@ -124,6 +124,21 @@ def test_the_expiry_makes_sure_of_the_last_periods_tag_first(
     assert {name: tag.snapshot.id for name, tag in table.tags.all().items()} == {f"day-{yesterday:%Y-%m-%d}": 3}
 
 
+def test_without_a_policy_a_tag_is_made_only_when_somebody_names_one(
+    project: Project, instance: dg.DagsterInstance, table: Table
+) -> None:
+    untagged = project.model_copy(update={"tables": (project.tables[0].model_copy(update={"tag": None}),)})
+    definitions = build_definitions(untagged)
+    assert keys.tags("shop.orders") not in definitions.resolve_all_asset_keys()
+    job = definitions.resolve_job_def("expire")
+    selection = ["expire_shop_orders.tag"]
+    assert job.execute_in_process(instance=instance, op_selection=selection).success
+    assert not table.tags.names()
+    named = {"ops": {"expire_shop_orders": {"ops": {"tag": {"config": {"name": "release"}}}}}}
+    assert job.execute_in_process(instance=instance, op_selection=selection, run_config=named).success
+    assert {name: tag.time_retained for name, tag in table.tags.all().items()} == {"release": None}
+
+
 def test_hours_that_the_clock_shows_twice_have_different_names() -> None:
     policy = TagPolicy(name="{date}T{time}", cron="0 * * * *", time_zone="Europe/Berlin")
     starts = [datetime(2026, 10, 24, 23 + hour - 24 * (hour > 0), tzinfo=UTC) + timedelta(days=hour > 0)

@@ -40,7 +40,7 @@ def test_paths_are_the_projects_and_options_are_text(tmp_path: Path) -> None:
     assert table.landing is not None
     assert table.landing.path == str(tmp_path / "landing/t")
     assert table.options == {"write-only": "true", "bucket": "4"}
-    assert table.tag.lifetime == timedelta(days=90)
+    assert table.tag is None, "nobody asked for tags"
     assert project.spark.options == {"spark.ui.enabled": "false", "spark.executor.cores": "2"}
 
 
@@ -56,6 +56,23 @@ def test_a_uri_or_an_absolute_path_stays_as_it_is(uri: str, tmp_path: Path) -> N
 def test_a_relative_path_may_hold_a_colon(tmp_path: Path) -> None:
     project = load_project(written(GOOD.replace("warehouse: lake", "warehouse: 2026/a:b"), tmp_path), tmp_path)
     assert project.warehouse == str(tmp_path / "2026/a:b")
+
+
+def test_a_table_can_do_without_the_tags_of_its_pattern(tmp_path: Path) -> None:
+    tables = "tables: [{identifier: db.t, tag: null}, {identifier: db.u}]"
+    text = f'warehouse: lake\npatterns: [{{pattern: "db.*", tag: {{time_retained: 7 d}}}}]\n{tables}\n'
+    without, tagged = load_project(written(text, tmp_path), tmp_path).with_patterns([]).tables
+    assert without.tag is None
+    assert tagged.tag is not None
+    assert tagged.tag.lifetime == timedelta(days=7)
+
+
+@pytest.mark.parametrize(("history", "there"), [("", "_maintenance"), ("history: ops", "ops"), ("history: null", "x")])
+def test_the_history_is_not_maintained_as_a_users_table(history: str, there: str, tmp_path: Path) -> None:
+    project = load_project(written(f'warehouse: lake\n{history}\npatterns: [{{pattern: "*.*"}}]', tmp_path), tmp_path)
+    assert project.history == (None if there == "x" else there)
+    found = project.with_patterns(["db.t", f"{project.history}.history"]).tables
+    assert [table.identifier for table in found] == ["db.t", *(["None.history"] if there == "x" else [])]
 
 
 def test_a_project_is_frozen(tmp_path: Path) -> None:
