@@ -13,6 +13,7 @@ from assets.resources.catalog import PaimonCatalog
 from assets.resources.spark import spark_of
 from assets.run_launcher.scope import scoped
 from assets.runs.progress import progress_logger
+from assets.steps.apply_plan import apply_plan_job
 from assets.steps.many_tables import compact_many_job
 from assets.steps.partitions import changelog_asset, compaction_asset, state_asset
 from assets.steps.tags import tag_schedules, tags_asset
@@ -76,6 +77,7 @@ def build_definitions(project: Project) -> dg.Definitions:
             *tag_jobs,
             fleet,
             *([change_rows_job(project.tables, LOGGERS)] if project.tables else []),
+            *([apply_plan_job(project.tables, zone, LOGGERS)] if project.tables else []),
         ],
         schedules=[
             daily_expiry(expire, project.expiry),

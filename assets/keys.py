@@ -3,6 +3,7 @@
 import dagster as dg
 
 LATEST_SENSOR = "latest_snapshots"
+APPLY_PLAN = "apply_plan"
 FLEET = dg.AssetKey(["maintenance", "fleet"])
 
 

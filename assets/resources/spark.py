@@ -41,6 +41,7 @@ class Spark(dg.ConfigurableResource):
     run_options: dict[str, str] = Field(default={}, description="Options of this run, over all others.")
 
     _run: dg.DagsterRun | None = PrivateAttr(default=None)
+    _serves: tuple[str, str | None] | None = PrivateAttr(default=None)
     _log: Any = PrivateAttr(default=None)
     _session: Any = PrivateAttr(default=None)
 
@@ -57,9 +58,13 @@ class Spark(dg.ConfigurableResource):
         if unknown:
             known = f"Name one of {', '.join(SPARK_ACTIONS)}."
             raise OptionError(f"no job '{unknown[0]}' uses Spark", "resource spark, jobs", known)
-        action, table = of_run(self._run) if self._run else (None, None)
+        action, table = self._serves or (of_run(self._run) if self._run else (None, None))
         job, own = self.jobs.get(action or "", {}), self.tables.get(table or "", {})
         return {**self.options, **job, **own, **self.run_options}
+
+    def serve(self, action: str, table: str | None) -> None:
+        """Say what the run does where that is known only once it has begun: as in `jobs`, and its single table."""
+        self._serves = (action, table)
 
     def session(self) -> Any:
         """The session of this run; a new one if its Spark was lost.

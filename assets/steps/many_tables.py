@@ -5,7 +5,7 @@ sensor `latest_snapshots` asks for nothing while such a run is unfinished.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -51,39 +51,64 @@ def compact_many_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
     def compact_tables(
         context: dg.OpExecutionContext, config: CompactManyConfig, catalog: PaimonCatalog, spark: Spark
     ) -> None:
-        def opened(table: Table) -> Table:
-            policy = described[table.identifier].compaction
-            return table.of_run(context.run_id).copy(policy.options(table.is_primary_key_table))
-
         with told_as_failure(context):
-            at_a_time: dict[str, Any] = {"max_concurrent": config.max_concurrent, "opened": opened}
-            file_io = catalog.file_io()
-            plan = planned(config, catalog, file_io, "max_concurrent")
+            plan = planned(config, catalog, catalog.file_io(), "max_concurrent")
             if plan is not None:
-                report = apply_compact_database(
-                    spark.session(), catalog.open(), plan, **at_a_time, progress=context.log.info
-                )
-            else:
-                choice = _choice(described, config)
-                idle_time = duration(config.partition_idle_time) if config.partition_idle_time else None
-                if config.dry_run:
-                    request = CompactRequest(full=config.full, partition_idle_time=idle_time, proof=config.proof)
-                    plan = plan_compact_database(catalog.open(), choice, request, opened=opened)
-                    _tell_plan(context, plan, kept_plan(context, catalog, file_io, plan))
-                    return
-                report = compact_database(
-                    spark.session(),
-                    catalog.open(),
-                    choice,
-                    full=config.full,
-                    partition_idle_time=idle_time,
-                    proof=config.proof,
-                    **at_a_time,
-                    progress=context.log.info,
-                )
+                apply_many(context, catalog, spark, described, plan, max_concurrent=config.max_concurrent)
+                return
+            choice, opened = _choice(described, config), _opening(context, described)
+            idle_time = duration(config.partition_idle_time) if config.partition_idle_time else None
+            if config.dry_run:
+                request = CompactRequest(full=config.full, partition_idle_time=idle_time, proof=config.proof)
+                plan = plan_compact_database(catalog.open(), choice, request, opened=opened)
+                _tell_plan(context, plan, kept_plan(context, catalog, catalog.file_io(), plan))
+                return
+            report = compact_database(
+                spark.session(),
+                catalog.open(),
+                choice,
+                full=config.full,
+                partition_idle_time=idle_time,
+                proof=config.proof,
+                max_concurrent=config.max_concurrent,
+                opened=opened,
+                progress=context.log.info,
+            )
             _tell(context, catalog, report, spark.metadata())
 
     return compact_tables
+
+
+def apply_many(
+    context: dg.OpExecutionContext,
+    catalog: PaimonCatalog,
+    spark: Spark,
+    described: Mapping[str, TableConfig],
+    plan: StoredPlan,
+    *,
+    max_concurrent: int = 2,
+) -> None:
+    """Carry out a plan for many tables, and report each to its asset. `described`: the tables of tables.yaml."""
+    with told_as_failure(context):
+        report = apply_compact_database(
+            spark.session(),
+            catalog.open(),
+            plan,
+            max_concurrent=max_concurrent,
+            opened=_opening(context, described),
+            progress=context.log.info,
+        )
+        _tell(context, catalog, report, spark.metadata())
+
+
+def _opening(context: dg.OpExecutionContext, described: Mapping[str, TableConfig]) -> Callable[[Table], Table]:
+    """Gives a table the run's id and what tables.yaml says of its compaction."""
+
+    def opened(table: Table) -> Table:
+        policy = described[table.identifier].compaction
+        return table.of_run(context.run_id).copy(policy.options(table.is_primary_key_table))
+
+    return opened
 
 
 def _choice(described: Mapping[str, TableConfig], config: CompactManyConfig) -> TableChoice:

@@ -118,12 +118,17 @@ def record_op(table: TableConfig) -> dg.OpDefinition:
             if is_dry(account) and not steps_of(account):
                 context.log.info("Nothing to record: this was a dry run.")
                 return dg.Output(account)
-            metadata, snapshot_id = _closed(context, catalog, table, account)
-            said = f"After {', '.join(steps_of(account)) or 'nothing'}."
-            context.log_event(materialization(table.identifier, snapshot_id, said, metadata))
+            record_state(context, catalog, table, account)
             return dg.Output(account)
 
     return _op(table, "record", "Reports the table's new state to its asset.", record, {"catalog"})
+
+
+def record_state(context: dg.OpExecutionContext, catalog: PaimonCatalog, table: TableConfig, account: Account) -> None:
+    """Report a table to its asset, as it is after the steps of an account, and write these into the history."""
+    metadata, snapshot_id = _closed(context, catalog, table, account)
+    said = f"After {', '.join(steps_of(account)) or 'nothing'}."
+    context.log_event(materialization(table.identifier, snapshot_id, said, metadata))
 
 
 def _closed(

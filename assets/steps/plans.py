@@ -1,9 +1,12 @@
 """Plans of dry runs in Dagster: shown as a table, stored, and found again by their id."""
 
 from typing import Any
+from urllib.parse import quote
 
 import dagster as dg
 
+from assets.checks.due import location_of
+from assets.keys import APPLY_PLAN
 from assets.project.step_config import chosen_plan
 from assets.resources.catalog import PaimonCatalog
 from maintenance.errors import PaimonError
@@ -26,6 +29,7 @@ def kept_plan(
     context.instance.add_run_tags(context.run_id, {"paimon/plan_id": plan_id})
     metadata: dict[str, Any] = {
         "plan id": plan_id,
+        **_apply_link(context, plan_id),
         "plan": dg.MetadataValue.table(
             [
                 dg.TableRecord(
@@ -52,6 +56,16 @@ def kept_plan(
     if seconds is not None:
         metadata["estimated seconds"] = round(seconds, 1)
     return metadata
+
+
+def _apply_link(context: dg.OpExecutionContext, plan_id: str) -> dict[str, Any]:
+    """A link to the Launchpad of the job that carries a plan out; none where the code location is unknown."""
+    location = location_of(context.run)
+    if location is None:
+        return {}
+    config = quote(f"ops: {{plan: {{config: {{plan_id: '{plan_id}'}}}}}}")
+    job = f"/locations/{quote(location.location_name, safe='')}/jobs/{APPLY_PLAN}"
+    return {"apply this plan": dg.MetadataValue.url(f"{job}/playground/setup?config={config}")}
 
 
 def found_plan(catalog: PaimonCatalog, file_io: FileIO, plan_id: str) -> StoredPlan:

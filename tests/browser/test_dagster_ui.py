@@ -120,7 +120,7 @@ def test_a_backfill_over_a_range_rewrites_stale_partitions_alone(world: World, b
     page.shoot("partitions")
 
 
-def test_a_dry_run_from_the_launchpad_shows_its_plan(world: World, page: Ui) -> None:
+def test_a_dry_run_shows_its_plan_and_the_link_applies_it(world: World, page: Ui) -> None:
     before = files_of(world, RETURNS)
     page.open(f"{JOBS}/compact_shop_returns/playground")
     page.sees("dry_run")
@@ -138,6 +138,17 @@ def test_a_dry_run_from_the_launchpad_shows_its_plan(world: World, page: Ui) -> 
     tags = {tag["key"]: tag["value"] for found in world.dagster.runs(paimon_table=RETURNS) for tag in found["tags"]}
     page.sees(tags["paimon/plan_id"])
     assert files_of(world, RETURNS) == before
+    link = page.page.locator("a[href*='/jobs/apply_plan/playground/setup']").first.get_attribute("href")
+    assert link is not None
+    page.open(link)
+    page.sees(tags["paimon/plan_id"], "No errors")
+    page.shoot("apply_plan")
+    page.click("Launch Run")
+    page.sees("RUN_SUCCESS")
+    latest = world.table(RETURNS).latest_snapshot()
+    assert latest is not None
+    assert str(latest.commit_kind) == "COMPACT"
+    assert (latest.properties or {})["paimon-maintenance.run"] == page.page.url.rsplit("/", 1)[-1]
 
 
 def test_a_sensor_switched_on_reacts_to_a_commit_of_the_java_core(world: World, begun: Begun, page: Ui) -> None:

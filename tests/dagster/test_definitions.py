@@ -38,6 +38,7 @@ def test_each_table_has_its_jobs(definitions: dg.Definitions) -> None:
         "expire",
         "fleet_summary",
         "change_rows",
+        "apply_plan",
         "compact_database",
         "audit_shop_orders",
         "ingest_shop_orders",

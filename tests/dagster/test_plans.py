@@ -89,6 +89,30 @@ def test_a_dry_run_keeps_a_plan_that_is_done_once(
     assert again.count("Next step: ") == 1
 
 
+def apply(project: Project, instance: dg.DagsterInstance, plan_id: str) -> dg.ExecuteInProcessResult:
+    job = build_definitions(project).resolve_job_def("apply_plan")
+    config = {"ops": {"plan": {"config": {"plan_id": plan_id}}}}
+    return job.execute_in_process(run_config=config, instance=instance, raise_on_error=False)
+
+
+def test_a_plan_is_carried_out_by_its_id_alone(project: Project, instance: dg.DagsterInstance, table: Table) -> None:
+    job, op, config = STEPS["tag"]
+    plan_id = told(launch(project, instance, job, op, dry_run=True, **config))["plan id"]
+    done = apply(project, instance, plan_id)
+    assert told(done)["plan id"] == plan_id
+    assert table.tags.names() == ["once"]
+    run = instance.get_run_by_id(done.run_id)
+    assert run is not None
+    assert (run.tags["paimon/table"], run.tags["paimon/plan_id"]) == ("shop.orders", plan_id)
+    event = instance.get_latest_materialization_event(dg.AssetKey(["shop", "orders"]))
+    assert event is not None
+    assert event.run_id == done.run_id, "the table's page shows what was done"
+    assert "tag 'once' exists" in refused(apply(project, instance, plan_id))
+    others = project.model_copy(update={"tables": project.tables[1:]})
+    assert "the plan is of shop.orders, which is not in tables.yaml" in refused(apply(others, instance, plan_id))
+    assert "there is no plan" in refused(apply(project, instance, "0" * 16))
+
+
 def test_the_plan_of_an_ingestion_names_files_and_rows(project: Project, instance: dg.DagsterInstance) -> None:
     def ingest(**config: Any) -> dg.ExecuteInProcessResult:
         return launch(project, instance, "ingest_shop_orders", "ingest", **config)
@@ -144,7 +168,7 @@ def test_many_tables_are_compacted_in_one_run(project: Project, instance: dg.Dag
     only = told(compact(full=True, dry_run=True, without=["*.visits"]))
     assert len(only["plan"].records) == 1
     assert (table.snapshots.latest_id(), visits.snapshots.latest_id()) == (2, 2)
-    done = told(compact(plan_id=shown["plan id"], max_concurrent=1))
+    done = told(apply(project, instance, shown["plan id"]))
     assert done["tables that were changed"] == 2
     assert (table.snapshots.latest_id(), visits.snapshots.latest_id()) == (3, 3)
     event = instance.get_latest_materialization_event(dg.AssetKey(["shop", "visits"]))
