@@ -5,15 +5,16 @@ described column by column, the schema says which steps apply to it.
 """
 
 import re
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import dagster as dg
 
 from assets.project.config import FoundTable, Project, TableConfig, TablePattern
 from assets.project.findings import Finding
 from assets.resources.catalog import PaimonCatalog
-from assets.warehouse.holdings import Holdings, catalog_findings, read_holdings, with_databases_of
+from assets.warehouse.holdings import catalog_findings, read_holdings, with_databases_of
 from maintenance.errors import ErrorClass, NotFoundError, PaimonError
 
 _READERS = 32
@@ -27,10 +28,16 @@ class Discovery:
     Attributes:
         project: with every table it is about, each with what the patterns and its schema say of it.
         findings: what tables.yaml names and the catalog does not hold.
+        names: the tables that patterns were matched with.
+        odd: tables that are left out, since Dagster takes no such names.
+        unreadable: tables of the project that exist and cannot be read.
     """
 
     project: Project
     findings: tuple[Finding, ...]
+    names: tuple[str, ...] = ()
+    odd: tuple[str, ...] = ()
+    unreadable: Mapping[str, PaimonError] = field(default_factory=dict)
 
     @property
     def doubtful(self) -> tuple[TablePattern, ...]:
@@ -40,50 +47,65 @@ class Discovery:
 
 
 def discover(project: Project, catalog: PaimonCatalog) -> Discovery:
-    """Look for the tables of a project. What is missing or cannot be read is logged as a warning.
+    """As `survey`; what is missing or cannot be read is logged as a warning."""
+    found = survey(project, catalog)
+    log = dg.get_dagster_logger()
+    if found.odd:
+        log.warning(f"Left out, since only letters, digits and _ make names in Dagster: {list(found.odd)}")
+    for name, error in found.unreadable.items():
+        log.warning(f"{name} cannot be read: {error}")
+    for finding in found.findings:
+        log.warning(f"tables.yaml, {finding.path}: {finding.found} {finding.fix}")
+    return found
+
+
+def survey(project: Project, catalog: PaimonCatalog) -> Discovery:
+    """Look for the tables of a project.
 
     A table that cannot be read stays as it is described: it must not hide the others. Raises: what goes wrong when the
     catalog is listed.
     """
     holdings = read_holdings(catalog, [pattern.database for pattern in project.patterns])
-    whole = project.with_patterns(_fit_for_dagster(holdings))
+    names = holdings.names()
+    fit = tuple(name for name in names if _NAME.fullmatch(name))
+    whole = project.with_patterns(fit)
     with ThreadPoolExecutor(_READERS) as pool:
         known = list(pool.map(lambda table: _known(table, catalog), whole.tables))
-    missing = [table.identifier for table, there in known if not there]
+    missing = [seen.table.identifier for seen in known if not seen.exists]
     findings = catalog_findings(whole, with_databases_of(holdings, catalog, missing), missing)
-    for finding in findings:
-        dg.get_dagster_logger().warning(f"tables.yaml, {finding.path}: {finding.found} {finding.fix}")
-    return Discovery(whole.model_copy(update={"tables": tuple(table for table, _ in known)}), tuple(findings))
+    return Discovery(
+        whole.model_copy(update={"tables": tuple(seen.table for seen in known)}),
+        tuple(findings),
+        fit,
+        tuple(name for name in names if name not in fit),
+        {seen.table.identifier: seen.error for seen in known if seen.error is not None},
+    )
 
 
-def _fit_for_dagster(holdings: Holdings) -> list[str]:
-    names = holdings.names()
-    odd = [name for name in names if not _NAME.fullmatch(name)]
-    if odd:
-        dg.get_dagster_logger().warning(f"Left out, since only letters, digits and _ make names in Dagster: {odd}")
-    return [name for name in names if _NAME.fullmatch(name)]
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A table with what its page shows, and its keys and options where it is not created by this project."""
+
+    table: TableConfig
+    exists: bool = True
+    error: PaimonError | None = None
 
 
-def _known(described: TableConfig, catalog: PaimonCatalog) -> tuple[TableConfig, bool]:
-    """The table with what its page shows, and its keys and options where it is not created by this project.
-
-    Returns: the table; whether it exists.
-    """
+def _known(described: TableConfig, catalog: PaimonCatalog) -> _Known:
     try:
         table = catalog.get_table(described.identifier)
     except PaimonError as error:
         if isinstance(error, NotFoundError) and error.error_class == ErrorClass.USER:
-            return described, False  # it will be there with a later reload
-        dg.get_dagster_logger().warning(f"{described.identifier} cannot be read: {error}")
-        return described, True
+            return _Known(described, exists=False)  # it will be there with a later reload
+        return _Known(described, error=error)
     schema = table.schema
     found = FoundTable(table.location, tuple(schema.fields), schema.comment or None)
     if described.columns:
-        return described.model_copy(update={"found": found}), True
+        return _Known(described.model_copy(update={"found": found}))
     facts = {
         "found": found,
         "primary_keys": tuple(schema.primary_keys),
         "partition_keys": tuple(schema.partition_keys),
         "options": {**described.options, **schema.options},
     }
-    return described.model_copy(update=facts), True
+    return _Known(described.model_copy(update=facts))

@@ -1,0 +1,54 @@
+"""Which settings hold for a table, and where each of them is said."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from assets.project.config import Project, TableConfig, TableSettings
+
+_NOT_SETTINGS = {"identifier", "pattern", "without", "found"}
+DEFAULT = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A setting that holds. `name`: ``compaction.trigger``; `source`: where in tables.yaml it is said, or DEFAULT."""
+
+    name: str
+    value: Any
+    source: str
+
+
+def effective_settings(project: Project, identifier: str, *, defaults: bool = False) -> list[Setting]:
+    """The settings of a table, by name. What is said later wins, as in `Project.with_patterns`.
+
+    Args: `project`: as tables.yaml describes it; `defaults`: also what nobody has set.
+    """
+    settings: dict[str, Setting] = {}
+    if defaults:
+        _add(settings, TableConfig(identifier=identifier), DEFAULT, exclude_unset=False)
+    for number, pattern in enumerate(project.patterns):
+        if pattern.matches(identifier):
+            _add(settings, pattern, f"patterns.{number}, {pattern.pattern}")
+    for number, table in enumerate(project.tables):
+        if table.identifier == identifier:
+            _add(settings, table, f"tables.{number}")
+    return [settings[name] for name in sorted(settings)]
+
+
+def _add(settings: dict[str, Setting], entry: TableSettings, source: str, *, exclude_unset: bool = True) -> None:
+    """Put what an entry says over what was said before."""
+    for name, value in _flat(entry.model_dump(exclude_unset=exclude_unset, exclude=_NOT_SETTINGS)):
+        parts = name.split(".")
+        above = {".".join(parts[:length]) for length in range(1, len(parts))}
+        for other in [known for known in settings if known in above or known.startswith(f"{name}.")]:
+            del settings[other]
+        settings[name] = Setting(name, value, source)
+
+
+def _flat(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{before}{name}.")
+        else:
+            yield f"{before}{name}", value

@@ -1,0 +1,1 @@
+"""What `paimon-maintenance` does on a console, one module per command."""
