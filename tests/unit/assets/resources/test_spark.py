@@ -72,7 +72,14 @@ def test_the_jobs_that_can_be_set_are_those_that_use_spark(tmp_path: Path) -> No
     for job in definitions.resolve_all_job_defs():
         if "paimon/action" in job.run_tags and "spark" in job.get_required_resource_defs():
             using.add(job.run_tags["paimon/action"])
-    assert using == set(SPARK_ACTIONS)
+    assert using - {keys.APPLY_PLAN} == set(SPARK_ACTIONS)
+
+
+def test_a_run_that_applies_a_plan_has_the_options_of_its_table(tmp_path: Path) -> None:
+    spark = in_run(resource(tmp_path), dg.DagsterRun("apply_plan", tags={"paimon/action": keys.APPLY_PLAN}))
+    assert spark.settings()["spark.c"] == "all", "the plan is not known yet"
+    spark.serve("compact", "db.t")
+    assert [spark.settings()[f"spark.{name}"] for name in "abc"] == ["all", "job", "table"]
 
 
 def test_an_unknown_job_is_a_mistake(tmp_path: Path) -> None:
