@@ -12,6 +12,7 @@ from maintenance.metastore.view import View
 from maintenance.sql.cursor import Source, statements_of
 from maintenance.sql.place import unknown
 from maintenance.sql.query.relations import Relation, own_alias
+from maintenance.sql.query.table_functions import take_function
 from maintenance.sql.query.travel import options_of
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ def _tables(
     left_out: Set[int] = frozenset(),
 ) -> None:
     for node in list(tree.find_all(exp.Table)):
+        options = take_function(node, source)
         if not isinstance(node.this, exp.Identifier) or id(node) in left_out or is_of_with(node):
             continue
         path = tuple(part.name for part in node.parts)
@@ -59,6 +61,7 @@ def _tables(
             _expand(session, node, view, (source, relations, depth))
             continue
         relation = _relation(session, node, path, source, f"paimon_{len(relations)}")
+        relation.options |= options
         relations[relation.name] = relation
         _rename(node, relation.name)
 

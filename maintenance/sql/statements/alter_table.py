@@ -27,6 +27,7 @@ from maintenance.sql.result import Result
 from maintenance.sql.statements.columns import Column, default_text, read_column, read_position, read_type
 from maintenance.sql.statements.drops import read_spec
 from maintenance.sql.statements.statement import Parse, Statement
+from maintenance.sql.statements.tags import read_tag_change
 
 if TYPE_CHECKING:
     from maintenance.sql.session import Session
@@ -80,6 +81,9 @@ class DropPartitions:
 def _alter(cursor: Cursor) -> Statement:
     if_exists = cursor.if_exists()
     path = cursor.path("the name of a table")
+    tag = read_tag_change(cursor, path)
+    if tag is not None:
+        return tag
     if cursor.take("RENAME", "TO"):
         return RenameTable(path, cursor.path("the new name"), if_exists)
     if cursor.peek("DROP", "PARTITION") or cursor.peek("DROP", "IF", "EXISTS", "PARTITION"):

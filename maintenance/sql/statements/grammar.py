@@ -18,6 +18,7 @@ from maintenance.sql.statements import (
     row_changes,
     settings,
     shows,
+    tags,
     views,
 )
 from maintenance.sql.statements.statement import Parse, Statement
@@ -29,6 +30,7 @@ _STATEMENTS: Mapping[tuple[str, ...], Parse] = {
     **analyze.STATEMENTS,
     **drops.STATEMENTS,
     **shows.STATEMENTS,
+    **tags.STATEMENTS,
     **describe.STATEMENTS,
     **views.STATEMENTS,
     **materialized.STATEMENTS,

@@ -106,6 +106,30 @@ def test_time_travel(tmp_path: Path) -> None:
     assert rows(session, "SELECT COUNT(*) FROM t") == [(3,)]
 
 
+def test_the_changes_between_two_snapshots(tmp_path: Path) -> None:
+    session = open_session(tmp_path, "spark")
+    session.sql("INSERT INTO t VALUES (3, 'c', 3.5, 1.00, DATE '2024-01-02')")
+    session.sql("INSERT INTO t VALUES (4, 'd', 4.5, 1.00, DATE '2024-01-02')")
+    assert rows(session, "SELECT a FROM paimon_incremental_query('default.t', '1', '2')") == [(3,)]
+    assert rows(session, "SELECT COUNT(*) FROM paimon_incremental_query('t', 1, 3) AS q WHERE q.a > 3") == [(1,)]
+    with pytest.raises(SqlError, match="takes 3 literals"):
+        session.sql("SELECT a FROM paimon_incremental_query('t')")
+
+
+def test_tags_in_spark(tmp_path: Path) -> None:
+    session = open_session(tmp_path, "spark")
+    session.sql("INSERT INTO t VALUES (3, 'c', 3.5, 1.00, DATE '2024-01-02')")
+    session.sql("ALTER TABLE t CREATE TAG `x-1` AS OF VERSION 1 RETAIN 7 DAYS")
+    session.sql("ALTER TABLE t CREATE TAG IF NOT EXISTS `x-1` AS OF VERSION 2")
+    assert rows(session, "SELECT COUNT(*) FROM t VERSION AS OF 'x-1'") == [(2,)]
+    session.sql("ALTER TABLE t CREATE OR REPLACE TAG `x-1` AS OF VERSION 2")
+    assert rows(session, "SELECT COUNT(*) FROM t VERSION AS OF 'x-1'") == [(3,)]
+    session.sql("ALTER TABLE t RENAME TAG `x-1` TO y")
+    assert rows(session, "SHOW TAGS t") == [("y",)]
+    session.sql("ALTER TABLE t DELETE TAG IF EXISTS y, z")
+    assert rows(session, "SHOW TAGS t") == []
+
+
 def test_overwrite_of_partitions(tmp_path: Path) -> None:
     session = open_session(tmp_path)
     session.sql("INSERT OVERWRITE t VALUES (5, 'e', 0.5, 1.00, DATE '2024-01-02')")

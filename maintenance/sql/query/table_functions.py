@@ -1,0 +1,45 @@
+"""Paimon's table functions: incremental reads, named by the table, the start and the end.
+
+Source: Java `PaimonTableValuedFunctions` of Paimon's Spark connector.
+"""
+
+from sqlglot import exp
+
+from maintenance.errors import SqlError
+from maintenance.sql.cursor import Source
+
+# Function -> the option that its further arguments become, joined by commas, and how many they are.
+_FUNCTIONS = {
+    "paimon_incremental_query": ("incremental-between", 2),
+    "paimon_incremental_between_timestamp": ("incremental-between-timestamp", 2),
+    "paimon_incremental_to_auto_tag": ("incremental-to-auto-tag", 1),
+}
+
+
+def take_function(node: exp.Table, source: Source) -> dict[str, str]:
+    """Put the name of the table in the place of a function of one. Returns: the options that the function means.
+
+    Raises: SqlError: the function does not exist, or its arguments are wrong.
+    """
+    function = node.this
+    if not isinstance(function, exp.Anonymous):
+        return {}
+    name = str(function.this)
+    if name.lower() not in _FUNCTIONS:
+        return {}
+    key, count = _FUNCTIONS[name.lower()]
+    arguments = [argument.unnest() for argument in function.expressions]
+    if len(arguments) != count + 1 or not all(isinstance(argument, exp.Literal) for argument in arguments):
+        raise SqlError(
+            f"{name} takes {count + 1} literals",
+            "query",
+            f"Write {name}('db.t', {', '.join(repr(str(n)) for n in range(1, count + 1))}).",
+        )
+    parts = arguments[0].name.split(".")
+    token = next(token for token in source.tokens(words=True) if token.text.lower() == name.lower())
+    identifiers = [exp.to_identifier(part, quoted=True) for part in parts]
+    for identifier in identifiers:
+        identifier.meta.update(start=token.start, end=token.end)
+    for place, identifier in zip(("this", "db", "catalog"), reversed(identifiers), strict=False):
+        node.set(place, identifier)
+    return {key: ",".join(argument.name for argument in arguments[1:])}
