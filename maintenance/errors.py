@@ -186,7 +186,8 @@ class StorageError(InfrastructureError, OSError):
         """What an error of the system means. `action`: what was tried, such as ``read``."""
         number = error.errno if isinstance(error, OSError) else None
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
-        kind = StorageAccessError if number in _NO_ACCESS else StorageError
+        no_access = number in _NO_ACCESS or isinstance(error, PermissionError)
+        kind = StorageAccessError if no_access else StorageError
         return kind(f"the storage cannot {action}: {reason}", path, storage_fix(error), number)
 
 
@@ -216,6 +217,8 @@ _STORAGE_FIXES: dict[int | None, str] = {
 
 def storage_fix(error: Exception) -> str:
     """What can be done about an error of the system."""
+    if isinstance(error, PermissionError) and error.errno is None:
+        return "Check the keys or the role that this process uses, and what they may do there."
     return _STORAGE_FIXES.get(error.errno if isinstance(error, OSError) else None, _STORAGE_FIX)
 
 

@@ -12,7 +12,7 @@ is safe for one writer at a time.
 import logging
 import os
 import time
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
@@ -25,11 +25,15 @@ from maintenance.errors import MissingFileError
 from maintenance.fs import local_disk
 from maintenance.fs.location import is_local, local_path
 from maintenance.fs.reported import reported
-from maintenance.fs.stores import delete_tree, move_tree, store_of
-from maintenance.options.catalog import FS_PREFIX, CacheSettings
+from maintenance.fs.settings import settings_of, store_kind
+from maintenance.fs.store_errors import check_bucket, is_busy
+from maintenance.fs.stores import delete_files, delete_tree, make_marker, move_tree, store_of
+from maintenance.options.catalog import CacheSettings
 
 _LOG = logging.getLogger(__name__)
 _SETTLED_SECONDS = 10
+_PUBLISH_ATTEMPTS = 5
+_BUSY_SECONDS = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +60,8 @@ class FileIO:
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> "FileIO":
-        """Storage access with the `fs.*` and `cache*` settings of catalog options."""
-        found = {key.removeprefix(FS_PREFIX): value for key, value in options.items() if key.startswith(FS_PREFIX)}
-        return cls(tuple(sorted(found.items())), CacheSettings.of(options))
+        """Storage access with the settings of stores and the `cache*` ones among catalog options."""
+        return cls(settings_of(options), CacheSettings.of(options))
 
     def _fs(self, path: str) -> Any:
         return store_of(path, self.settings)
@@ -151,12 +154,26 @@ class FileIO:
         Raises: WriteError: it cannot be written to the local disk, and is not there.
         """
         if not is_local(path):
-            try:
-                self._fs(path).pipe_file(path, data, mode="create")
-            except FileExistsError:
-                return False
-            return True
+            return self._publish_remote(path, data)
         return local_disk.publish(local_path(path), data)
+
+    def _publish_remote(self, path: str, data: bytes) -> bool:
+        """Create an object if it is absent. After an unclear answer, what is there decides."""
+        store = self._fs(path)
+        for attempt in range(1, _PUBLISH_ATTEMPTS + 1):
+            try:
+                store.pipe_file(path, data, mode="create")
+            except Exception as error:  # noqa: BLE001 - drivers have errors of their own; raised again below
+                try:
+                    # The driver may have sent the request again after a lost answer: then our own object is in the way.
+                    return bool(store.cat_file(path) == data)
+                except FileNotFoundError:
+                    if not is_busy(error) or attempt == _PUBLISH_ATTEMPTS:
+                        raise error from None
+                    time.sleep(_BUSY_SECONDS * attempt)
+            else:
+                return True
+        raise AssertionError("the loop ends with an answer")
 
     @reported("write", missing_is_fault=True)
     def overwrite(self, path: str, data: bytes, *, flushed: bool = True) -> None:
@@ -177,9 +194,11 @@ class FileIO:
         store = self._fs(folder)
         try:
             found = store.ls(folder, detail=True, refresh=True)
-        except FileNotFoundError:
+        except FileNotFoundError as error:
+            check_bucket(error, folder)
             return []
-        return [_status(folder, item) for item in found if item["type"] == "file" and not _name(item).startswith(".")]
+        files = [item for item in found if item["type"] == "file" and not item["name"].endswith("/")]
+        return [_status(folder, item) for item in files if not _name(item).startswith(".")]
 
     @reported("list")
     def list_tree(self, folder: str) -> list[FileStatus]:
@@ -192,10 +211,15 @@ class FileIO:
         store = self._fs(folder)
         try:
             found = store.find(folder, detail=True)
-        except FileNotFoundError:
+        except FileNotFoundError as error:
+            check_bucket(error, folder)
             return []
         root = str(store._strip_protocol(folder)).rstrip("/") + "/"
-        files = [replace(_status(folder, item), path=name.removeprefix(root)) for name, item in found.items()]
+        files = [
+            replace(_status(folder, item), path=name.removeprefix(root))
+            for name, item in found.items()
+            if not name.endswith("/")  # what stands for a folder
+        ]
         return sorted(files, key=lambda status: status.path)
 
     @reported("list")
@@ -220,7 +244,8 @@ class FileIO:
                 return []
         try:
             found = self._fs(folder).ls(folder, detail=True, refresh=True)
-        except FileNotFoundError:
+        except FileNotFoundError as error:
+            check_bucket(error, folder)
             return []
         return sorted(_name(item) for item in found if item["type"] == "directory")
 
@@ -235,7 +260,8 @@ class FileIO:
                 return {}
         try:
             found = self._fs(folder).ls(folder, detail=True, refresh=True)
-        except FileNotFoundError:
+        except FileNotFoundError as error:
+            check_bucket(error, folder)
             return {}
         return {
             _name(item): _status(folder, {**item, "size": 0}).mtime_ms for item in found if item["type"] == "directory"
@@ -245,8 +271,10 @@ class FileIO:
     def make_folder(self, folder: str) -> None:
         if is_local(folder):
             local_disk.make_folders(local_path(folder))
-        else:
+        elif store_kind(folder.partition("://")[0]) is None:
             self._fs(folder).makedirs(folder, exist_ok=True)
+        else:
+            make_marker(self._fs(folder), folder)
 
     @reported("read")
     def folder_exists(self, folder: str) -> bool:
@@ -259,15 +287,24 @@ class FileIO:
 
     @reported("delete")
     def delete_quietly(self, paths: Iterable[str]) -> None:
-        """Delete files; missing ones are fine, so that a deletion can be repeated."""
+        """Delete files one by one, in order; missing ones are fine, so that a deletion can be repeated."""
         for path in paths:
-            try:
+            with suppress(FileNotFoundError):
                 if is_local(path):
                     os.unlink(local_path(path))
                 else:
                     self._fs(path).rm_file(path)
-            except FileNotFoundError:
-                continue
+
+    @reported("delete")
+    def delete_unordered(self, paths: Sequence[str]) -> None:
+        """Delete files of one storage in any order, many with one request where the store can; missing ones are fine.
+
+        An interrupted call may have deleted any of them.
+        """
+        if not paths or is_local(paths[0]):
+            self.delete_quietly(paths)
+        else:
+            delete_files(self._fs(paths[0]), paths)
 
     def discard(self, paths: Iterable[str]) -> None:
         """Delete what is of no use any more. What cannot be deleted stays, with a warning in the log."""

@@ -9,6 +9,7 @@ from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 from maintenance.errors import PaimonError, StorageError
+from maintenance.fs.store_errors import check_bucket, is_of_store
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -25,10 +26,13 @@ def reported(action: str, *, missing_is_fault: bool = False) -> Callable[[Method
                 return method(self, path, *args, **kwargs)
             except PaimonError:
                 raise
-            except (OSError, UnicodeEncodeError) as error:
-                if isinstance(error, FileNotFoundError) and not missing_is_fault:
+            except Exception as error:
+                if not isinstance(error, (OSError, UnicodeEncodeError)) and not is_of_store(error):
                     raise
                 where = path if isinstance(path, str) else str(getattr(error, "filename", None))
+                check_bucket(error, where)
+                if isinstance(error, FileNotFoundError) and not missing_is_fault:
+                    raise
                 raise StorageError.of(error, action, where) from error
 
         return cast(Method[P, R], call)

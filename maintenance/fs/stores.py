@@ -13,6 +13,7 @@ import fsspec
 from fsspec.registry import available_protocols, known_implementations
 
 from maintenance.errors import StorageAccessError
+from maintenance.fs.settings import driver_settings, store_kind
 
 _DRIVERS = {
     "s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "abfs": "adlfs", "az": "adlfs", "oss": "ossfs",
@@ -38,6 +39,15 @@ def store_of(path: str, settings: tuple[tuple[str, str], ...]) -> Any:
         ) from error
 
 
+def make_marker(store: Any, folder: str) -> None:
+    """Leave an empty object that stands for a folder, where the driver can: `folder/`, as Hadoop's stores do."""
+    if hasattr(store, "call_s3"):
+        bucket, key, _ = store.split_path(folder)
+        store.call_s3("put_object", Bucket=bucket, Key=f"{key.rstrip('/')}/", Body=b"")
+    else:
+        store.makedirs(folder, exist_ok=True)
+
+
 def delete_tree(store: Any, folder: str) -> None:
     """Delete a folder with everything in it. Raises: FileNotFoundError: there is nothing."""
     if not _PATTERNS & set(folder):
@@ -53,7 +63,13 @@ def delete_tree(store: Any, folder: str) -> None:
 
 
 def move_tree(store: Any, source: str, target: str) -> None:
-    """Give a folder another path, file by file where the store does it so."""
+    """Give a folder another path, file by file where the store does it so.
+
+    An object store has no folders: its objects are copied, several at a time, and deleted once all copies are there.
+    """
+    if store_kind(source.partition("://")[0]) is not None:
+        _move_objects(store, source, target)
+        return
     if not _PATTERNS & set(source + target):
         store.mv(source, target, recursive=True)
         return
@@ -64,6 +80,27 @@ def move_tree(store: Any, source: str, target: str) -> None:
     for name in files:
         store.cp_file(name, moved + name.removeprefix(root))
     delete_tree(store, source)
+
+
+def _move_objects(store: Any, source: str, target: str) -> None:
+    root, moved = (str(store._strip_protocol(path)).rstrip("/") for path in (source, target))
+    found = store.find(source)
+    if not found:
+        raise FileNotFoundError(source)
+    store.copy(found, [moved + name.removeprefix(root) for name in found])
+    delete_tree(store, source)
+
+
+def delete_files(store: Any, paths: Sequence[str]) -> None:
+    """Delete files; missing ones are fine. A store with a request for many gets few requests."""
+    in_bulk = [path for path in paths if hasattr(store, "_bulk_delete") and not _PATTERNS & set(path)]
+    if in_bulk:
+        store.rm(in_bulk)
+    left = set(paths) - set(in_bulk)
+    for path in paths:
+        if path in left:
+            with contextlib.suppress(FileNotFoundError):
+                store.rm_file(path)
 
 
 def _tree(store: Any, folder: str) -> tuple[list[str], list[str]]:
@@ -78,7 +115,7 @@ def _tree(store: Any, folder: str) -> tuple[list[str], list[str]]:
 
 @lru_cache(maxsize=64)
 def _opened(scheme: str, settings: tuple[tuple[str, str], ...]) -> Any:
-    return fsspec.filesystem(scheme, **dict(settings))
+    return fsspec.filesystem(scheme, **driver_settings(scheme, dict(settings)))
 
 
 def _fix(scheme: str, error: Exception, settings: Sequence[str]) -> str:

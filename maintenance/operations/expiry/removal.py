@@ -19,6 +19,7 @@ from maintenance.format.metadata.manifest import FileKind, ManifestEntry
 from maintenance.format.metadata.manifest_list import ManifestFileMeta
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.fs.file_io import FileIO
+from maintenance.fs.location import is_local
 from maintenance.metadata.completeness import check_vectors
 from maintenance.metadata.holders import Needed
 from maintenance.metadata.identity import BEGINNINGS, check_size
@@ -29,6 +30,8 @@ T = TypeVar("T")
 
 _THREADS = 8
 _CHUNK = 32
+# Objects that one request of a store deletes.
+_CHUNK_OF_STORE = 1000
 
 
 class Stage(IntEnum):
@@ -297,7 +300,8 @@ def remove(file_io: FileIO, removals: Iterable[Removal]) -> None:
     with ThreadPoolExecutor(_THREADS) as pool:
         for stage in (Stage.FILES, Stage.MANIFESTS, Stage.LISTS):
             paths = [deletion.path for deletion in deletions if deletion.stage == stage]
-            list(pool.map(file_io.delete_quietly, (paths[i : i + _CHUNK] for i in range(0, len(paths), _CHUNK))))
+            size = _CHUNK if not paths or is_local(paths[0]) else _CHUNK_OF_STORE
+            list(pool.map(file_io.delete_unordered, (paths[i : i + size] for i in range(0, len(paths), size))))
     named = [deletion.path for deletion in deletions if deletion.stage != Stage.RECORD]
     file_io.flush_folders({path.rpartition("/")[0] for path in named})
     file_io.delete_quietly(deletion.path for deletion in deletions if deletion.stage == Stage.RECORD)

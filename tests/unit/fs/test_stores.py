@@ -13,7 +13,6 @@ from maintenance.fs.file_io import FileIO
 @pytest.mark.parametrize(
     ("scheme", "module", "fix"),
     [
-        ("s3", "s3fs", "pip install s3fs"),
         ("gs", "gcsfs", "pip install gcsfs"),
         ("oss", "ossfs", "pip install ossfs"),
         ("nope", "nope", "Use a path on disk, or one of s3://"),
