@@ -22,11 +22,14 @@ def shaped(resolved: Resolved, *, embedded: bool) -> None:
     if is_flink:
         _maps(resolved.tree)
         _divisions(resolved.tree, types)
+    if is_flink and not embedded:
+        _rows_of_spark(resolved.tree)
     if is_flink and embedded:
         _unnest_rows(resolved.tree, types)
     if embedded:
         _averages(resolved.tree, types, is_flink=is_flink)
         _casts(resolved.tree, types)
+        _dates(resolved.tree, types)
 
 
 def _column_types(resolved: Resolved) -> dict[str, DataType]:
@@ -90,6 +93,36 @@ def _spread(unnest: exp.Unnest, operand: exp.Expr, alias: exp.TableAlias, *, is_
     depth = exp.PropertyEQ(this=exp.to_identifier("max_depth"), expression=exp.Literal.number(2))
     spread = exp.Anonymous(this="unnest", expressions=[entries, depth])
     unnest.replace(exp.Lateral(this=exp.Subquery(this=exp.select(spread)), alias=alias))
+
+
+def _rows_of_spark(tree: exp.Expr) -> None:
+    """``ROW(…)`` is a struct in Spark."""
+    for row in list(tree.find_all(exp.Struct, exp.Anonymous)):
+        if isinstance(row, exp.Struct) or str(row.this).upper() == "ROW":
+            parts = [part.copy() for part in row.expressions]
+            row.replace(exp.Anonymous(this="struct", expressions=parts))
+
+
+def _dates(tree: exp.Expr, types: Mapping[str, DataType]) -> None:
+    """A date and days, months or years give a date, where DuckDB gives a timestamp."""
+    for node in list(tree.find_all(exp.TsOrDsAdd, exp.Add, exp.Sub)):
+        if isinstance(node, exp.TsOrDsAdd) or (_is_days(node.expression) and _is_date(node.this, types)):
+            node.replace(exp.cast(node.copy(), "DATE"))
+
+
+def _is_days(node: exp.Expr) -> bool:
+    node = node.unnest()
+    return isinstance(node, exp.Interval) and str(node.args.get("unit") or "").upper().rstrip("S") in (
+        "DAY", "WEEK", "MONTH", "QUARTER", "YEAR",
+    )  # fmt: skip
+
+
+def _is_date(node: exp.Expr, types: Mapping[str, DataType]) -> bool:
+    node = node.unnest()
+    if isinstance(node, exp.Cast):
+        return bool(node.to.this == exp.DType.DATE)
+    kind = types.get(node.name) if isinstance(node, exp.Column) else None
+    return kind is not None and kind.root == "DATE"
 
 
 def _divisions(tree: exp.Expr, types: Mapping[str, DataType]) -> None:

@@ -223,4 +223,10 @@ def _drop_partitions(cursor: Cursor, path: tuple[str, ...]) -> DropPartitions:
             return DropPartitions(path, tuple(specs), if_exists)
 
 
-STATEMENTS: Mapping[tuple[str, ...], Parse] = {("ALTER", "TABLE"): _alter}
+def _comment(cursor: Cursor) -> AlterTable:
+    path = cursor.path("the name of a table")
+    cursor.expect("IS")
+    return AlterTable(path, (UpdateComment(None if cursor.take("NULL") else cursor.string()),))
+
+
+STATEMENTS: Mapping[tuple[str, ...], Parse] = {("ALTER", "TABLE"): _alter, ("COMMENT", "ON", "TABLE"): _comment}

@@ -62,6 +62,19 @@ class ShowCreateTable:
         return Result.of_texts(("createtab_stmt" if self.is_spark else "result",), [(text,)])
 
 
+@dataclass(frozen=True, slots=True)
+class ShowOptions:
+    """The options of a table, or one of them."""
+
+    path: tuple[str, ...]
+    key: str | None
+
+    def run(self, session: "Session") -> Result:
+        options = session.table(self.path).schema.options
+        rows = sorted((key, value) for key, value in options.items() if self.key in (None, key))
+        return Result.of_texts(("key", "value"), rows)
+
+
 def quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
@@ -140,10 +153,20 @@ def _describe(cursor: Cursor) -> Describe:
     return Describe(cursor.path("the name of a table"), cursor.is_spark)
 
 
+def _show_options(cursor: Cursor) -> ShowOptions:
+    path = cursor.path("the name of a table")
+    key = None
+    if cursor.take("("):
+        key = cursor.option_key()
+        cursor.expect(")")
+    return ShowOptions(path, key)
+
+
 STATEMENTS: Mapping[tuple[str, ...], Parse] = {
     ("DESCRIBE",): _describe,
     ("DESC",): _describe,
     ("SHOW", "CREATE", "TABLE"): lambda c: ShowCreateTable(c.path("the name of a table"), c.is_spark),
+    ("SHOW", "TBLPROPERTIES"): _show_options,
     ("SHOW", "COLUMNS", "FROM"): _describe,
     ("SHOW", "COLUMNS", "IN"): _describe,
 }

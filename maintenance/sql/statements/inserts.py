@@ -94,7 +94,11 @@ def _insert(cursor: Cursor, *, overwrites: bool) -> Insert:
         options = hint_options(token.comments[0] if token.comments else None, cursor.source)
     partition = _partition(cursor) if cursor.take("PARTITION") else {}
     columns = cursor.names() if cursor.peek("(") and not _is_query(cursor) else None
-    return Insert(path, overwrites, options, partition, columns, cursor.query(), cursor)
+    by_name = columns is None and cursor.take("BY", "NAME")
+    query = cursor.query()
+    if by_name:
+        columns = tuple(getattr(query, "named_selects", ()))
+    return Insert(path, overwrites, options, partition, columns, query, cursor)
 
 
 def _is_query(cursor: Cursor) -> bool:

@@ -42,6 +42,8 @@ def rows(session: Session, text: str) -> list[tuple[Any, ...]]:
         ("flink", "WITH t AS (SELECT 9 AS a) SELECT a FROM t", [(9,)]),
         ("flink", "SELECT a FROM t WHERE EXISTS (SELECT 1 FROM t u WHERE u.a > t.a)", [(1,)]),
         ("flink", "SELECT 'it''s'", [("it's",)]),
+        ("flink", "SELECT day + INTERVAL '1' DAY FROM t WHERE a = 1", [(dt.date(2024, 1, 3),)]),
+        ("spark", "SELECT date_add(DATE '2024-02-28', 1)", [(dt.date(2024, 2, 29),)]),
         ("spark", 'SELECT "it\'s"', [("it's",)]),
         ("flink", "SELECT day FROM t WHERE day > DATE '2024-02-01'", [(dt.date(2024, 3, 4),)]),
     ],
@@ -128,6 +130,12 @@ def test_tags_in_spark(tmp_path: Path) -> None:
     assert rows(session, "SHOW TAGS t") == [("y",)]
     session.sql("ALTER TABLE t DELETE TAG IF EXISTS y, z")
     assert rows(session, "SHOW TAGS t") == []
+
+
+def test_insert_by_name(tmp_path: Path) -> None:
+    session = open_session(tmp_path, "spark")
+    session.sql("INSERT INTO t BY NAME SELECT 'b' AS b, DATE '2024-05-05' AS day, 9 AS a")
+    assert rows(session, "SELECT a, b, d FROM t WHERE day = DATE '2024-05-05'") == [(9, "b", None)]
 
 
 def test_overwrite_of_partitions(tmp_path: Path) -> None:

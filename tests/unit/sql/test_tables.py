@@ -49,6 +49,9 @@ def test_spark_changes_columns(tmp_path: Path) -> None:
     table = session.table(("t",))
     assert table.schema.primary_keys == ("a",)
     assert dict(table.schema.options) == {"bucket": "2"}
+    session.sql("COMMENT ON TABLE t IS 'of Spark'")
+    assert session.table(("t",)).schema.comment == "of Spark"
+    assert session.sql("SHOW TBLPROPERTIES t").to_arrow().to_pylist() == [{"key": "bucket", "value": "2"}]
 
 
 @pytest.mark.parametrize("dialect", ["flink", "spark"])
