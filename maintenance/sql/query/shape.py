@@ -24,6 +24,7 @@ def shaped(resolved: Resolved, *, embedded: bool) -> None:
         _divisions(resolved.tree, types)
     if is_flink and not embedded:
         _rows_of_spark(resolved.tree)
+        _unnest_in_spark(resolved.tree, types)
     if is_flink and embedded:
         _unnest_rows(resolved.tree, types)
     if embedded:
@@ -101,6 +102,24 @@ def _rows_of_spark(tree: exp.Expr) -> None:
         if isinstance(row, exp.Struct) or str(row.this).upper() == "ROW":
             parts = [part.copy() for part in row.expressions]
             row.replace(exp.Anonymous(this="struct", expressions=parts))
+
+
+def _unnest_in_spark(tree: exp.Expr, types: Mapping[str, DataType]) -> None:
+    """A join with UNNEST is a LATERAL VIEW in Spark; `inline` gives a column for each field of a struct."""
+    for select in list(tree.find_all(exp.Select)):
+        for join in list(select.args.get("joins") or ()):
+            unnest = join.this
+            if not isinstance(unnest, exp.Unnest) or not unnest.expressions or not unnest.args.get("alias"):
+                continue
+            operand, alias = unnest.expressions[0], unnest.args["alias"]
+            kind = types.get(operand.name) if isinstance(operand, exp.Column) else None
+            is_map = kind is not None and kind.root == "MAP"
+            is_rows = kind is not None and kind.element is not None and kind.element.root == "ROW"
+            function = "inline" if not is_map and (is_rows or len(alias.columns) > 1) else "explode"
+            spread = exp.Anonymous(this=function, expressions=[operand.copy()])
+            outer = (join.side or "").upper() == "LEFT"
+            join.pop()
+            select.append("laterals", exp.Lateral(this=spread, view=True, outer=outer, alias=alias.copy()))
 
 
 def _dates(tree: exp.Expr, types: Mapping[str, DataType]) -> None:

@@ -1,0 +1,58 @@
+"""The same statement gives the same rows with Spark and without."""
+
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from pyspark.sql import SparkSession
+
+from maintenance.sql import Session
+
+SETUP = """
+CREATE TABLE t (a INT, b STRING, d DOUBLE, day DATE, r ARRAY<ROW<x INT, y STRING>>);
+INSERT INTO t VALUES (1, 'abc', 1.5, DATE '2024-01-02', ARRAY[ROW(1, 'p'), ROW(2, 'q')]),
+    (2, CAST(NULL AS STRING), 2.5, DATE '2024-03-04', CAST(NULL AS ARRAY<ROW<x INT, y STRING>>));
+"""
+QUERIES = {
+    "flink": [
+        "SELECT 7 / 2 AS q, a / 2 AS h, d / 2 AS f FROM t ORDER BY a",
+        "SELECT b FROM t ORDER BY b DESC",
+        "SELECT a, COUNT(*) FROM t GROUP BY a ORDER BY a",
+        "SELECT a, x, y FROM t, UNNEST(r) AS e(x, y) ORDER BY x",
+        "SELECT u.a, t.b FROM t RIGHT JOIN t AS u ON t.a = u.a + 1 WHERE u.day > DATE '2024-01-01' ORDER BY u.a",
+        "SELECT DATE_FORMAT(TIMESTAMP '2024-02-29 12:30:00', 'yyyy-MM-dd HH') AS s",
+        "SELECT CHAR_LENGTH(b) AS n FROM t ORDER BY a",
+    ],
+    "spark": [
+        "SELECT 7 / 2 AS q, a / 2 AS h FROM t ORDER BY a",
+        "SELECT b FROM t ORDER BY b",
+        "SELECT array(5, 6)[1] AS e, date_add(DATE '2024-02-28', 1) AS n",
+        "SELECT a FROM t VERSION AS OF 1 WHERE d > 1.5",
+    ],
+}
+
+
+@pytest.mark.parametrize("dialect", ["flink", "spark"])
+def test_both_engines_agree(tmp_path: Path, spark: SparkSession, dialect: Literal["flink", "spark"]) -> None:
+    options = {"warehouse": str(tmp_path)}
+    list(Session(options).execute(SETUP))
+    alone, with_spark = Session(options, dialect=dialect), Session(options, spark, dialect)
+    for text in QUERIES[dialect]:
+        assert rows(with_spark, text) == rows(alone, text), text
+
+
+def test_changes_and_procedures_on_spark(tmp_path: Path, spark: SparkSession) -> None:
+    session = Session({"warehouse": str(tmp_path)}, spark)
+    session.sql("CREATE TABLE t (k INT PRIMARY KEY NOT ENFORCED, v INT)")
+    session.sql("INSERT INTO t VALUES (1, 10), (2, 20)")
+    session.sql("UPDATE t SET v = v * 2 WHERE k = 1")
+    session.sql(
+        "MERGE INTO t AS x USING (SELECT 2 AS k, 5 AS v UNION ALL SELECT 3, 6) AS n ON x.k = n.k "
+        "WHEN MATCHED THEN UPDATE SET v = x.v + n.v WHEN NOT MATCHED THEN INSERT (k, v) VALUES (n.k, n.v)"
+    )
+    session.sql("CALL sys.compact('default.t')")
+    assert rows(session, "SELECT * FROM t ORDER BY k") == [[1, 20], [2, 25], [3, 6]]
+
+
+def rows(session: Session, text: str) -> list[list[Any]]:
+    return [list(row.values()) for row in session.sql(text).to_arrow().to_pylist()]
