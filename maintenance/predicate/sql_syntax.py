@@ -115,7 +115,7 @@ def _cast_number(value: Literal, to: exp.DataType) -> Literal:
         half = 1 << (_INTEGER_BITS[to.this] - 1)
         if -half <= exact < half:
             return int(exact)
-    raise ValueError(f"{value} is no {to.sql('spark')} without loss")
+    raise ValueError(f"{value} is not {to.sql('spark')} without loss")
 
 
 def _fits_decimal(value: Fraction, precision: int = 10, scale: int = 0) -> bool:

@@ -105,7 +105,7 @@ class Rebuild:
 
 
 def _misfit(array: pa.Array, target: pa.DataType, path: Path) -> pa.ArrowInvalid:
-    return pa.ArrowInvalid(f"{_text(path)}{array.type} is no {target}")
+    return pa.ArrowInvalid(f"{_text(path)}{array.type} is not {target}")
 
 
 def _text(path: Path) -> str:

@@ -142,7 +142,7 @@ def natural_array(column: pa.Array | pa.ChunkedArray, data_type: DataType) -> pa
         try:
             column = column.cast(arrow)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-            raise DataError(f"{column.type} is no {data_type}: {error}", "column", "Cast the column first.") from error
+            raise DataError(f"{column.type} is not {data_type}: {error}", "column", "Cast the column first.") from error
     if isinstance(column, pa.ChunkedArray):
         return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks or [pa.array([], arrow)])
     return column

@@ -61,7 +61,7 @@ def row_bytes(values: Sequence[Any], types: Sequence[DataType]) -> bytes:
         try:
             row[slot : slot + 8], variable = _slot_and_variable(value, data_type, len(row))
         except (struct.error, decimal.DecimalException, AttributeError, TypeError, ValueError) as error:
-            raise DataError(f"{value!r} is no {data_type}", f"field {index}", "Cast the value first.") from error
+            raise DataError(f"{value!r} is not {data_type}", f"field {index}", "Cast the value first.") from error
         row += variable
     return bytes(row)
 

@@ -80,7 +80,7 @@ def test_fields_of_rows_are_found_by_name(tmp_path: Path) -> None:
         ("r", pa.array([{"b": "x"}]), r"null in column 'r.a', which is NOT NULL"),
         ("r", pa.array([{"a": 1, "b": "abcd"}]), r"length 4 in column 'r.b', which is VARCHAR\(3\)"),
         ("r", pa.array([{"a": 1, "x": 1}]), r"column 'r' does not fit ROW.*'x' is not a field"),
-        ("r", pa.array([1]), r"column 'r' does not fit ROW.*int64 is not a struct"),
+        ("r", pa.array([1]), r"column 'r' does not fit ROW.*int64 is not struct"),
         ("l", pa.array([[1, None]]), r"null in column 'l.element'"),
         ("l", pa.array([[1, 2**40]]), r"column 'l' does not fit ARRAY<INT NOT NULL>"),
         ("m", pa.array([[1]]), r"column 'm' does not fit MAP"),

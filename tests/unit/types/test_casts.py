@@ -180,7 +180,7 @@ def test_defaults() -> None:
     assert default_value("TRUE", parse_type("BOOLEAN"), "UTC").as_py() is True
     assert default_value("''", STRING, "UTC").as_py() == ""
     assert default_value("99", parse_type("DECIMAL(1, 0)"), "UTC").as_py() is None
-    with pytest.raises(SchemaError, match="no value of type INT"):
+    with pytest.raises(SchemaError, match="not a value of type INT"):
         default_value("x", parse_type("INT"), "UTC")
     with pytest.raises(SchemaError, match="one quote"):
         default_value("'", STRING, "UTC")
