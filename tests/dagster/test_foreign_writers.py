@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from assets.project.config import Project, TableConfig
-from assets.project.policies import Alerts
+from assets.project.policies import Alerts, CompactionPolicy
 from assets.resources.catalog import PaimonCatalog
 from assets.targets.webhook import Webhook
 from maintenance.operations.compaction.compact import compact
@@ -26,12 +26,13 @@ Hook = tuple[str, type[Receiver]]
 WRITE_STREAM = Path(__file__).parents[1] / "pypaimon" / "write_stream.py"
 
 
-def watched(warehouse: Path, url: str) -> Project:
+def watched(warehouse: Path, url: str, *, automatic: bool = True) -> Project:
     return Project(
         warehouse=str(warehouse),
         history=None,
         alerts=Alerts(targets=(Webhook(kind="webhook", url=url),)),
-        tables=(TableConfig(identifier="db.t"),),
+        # Others compact it: whether we do so beside them is a check of its own.
+        tables=(TableConfig(identifier="db.t", compaction=CompactionPolicy(automatic=automatic)),),
     )
 
 
@@ -88,11 +89,11 @@ def test_java_and_pypaimon_fight_over_a_table_and_both_are_named_within_a_tick(
     columns = [("id", "INT NOT NULL"), ("v", "STRING")]
     options = {"bucket": "1", "num-sorted-run.compaction-trigger": "2", "commit.user-prefix": "etl"}
     java.create_table(warehouse, "db.t", columns, (["id"], []), options)
-    ticks = Ticks(watched(tmp_path, url), instance)
+    ticks = Ticks(watched(tmp_path, url, automatic=False), instance)
     for number in (1, 2):
         java.write_stream(warehouse, "db.t", "flink-orders", number, [(1, f"java {number}")])
     ticks.one()
-    assert handler.received == [], "one writer that compacts what it writes is well"
+    assert handler.received == [], "one writer that compacts what it writes is fine"
     python = PypaimonWriter(pypaimon, tmp_path)
     try:
         python.write([(1, "python 1"), (2, "python 1")])
@@ -102,6 +103,9 @@ def test_java_and_pypaimon_fight_over_a_table_and_both_are_named_within_a_tick(
         python.close()
     ticks.one()
     told = {alert["subject"]: alert for alert in handler.received}
+    # pypaimon does not compact, and nobody else is going to.
+    due = told.pop("Check nothing_due of db.t")
+    assert due["state"] == "failed"
     assert set(told) == {"Check no_bucket_overlap of db.t", "Check writers_are_write_only of db.t"}
     assert python.user.startswith("etl_")
     for alert in told.values():
@@ -111,7 +115,7 @@ def test_java_and_pypaimon_fight_over_a_table_and_both_are_named_within_a_tick(
         assert "bucket 0" in alert["summary"]
         assert "write-only" in alert["summary"] + alert["fix"]
     ticks.one()
-    assert len(handler.received) == 2, "once"
+    assert len(handler.received) == 3, "once"
 
 
 @pytest.mark.slow
