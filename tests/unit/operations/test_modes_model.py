@@ -178,6 +178,8 @@ class ModesMachine(RuleBasedStateMachine):
         others = [
             e.file.file_name for e in live(self.table) if self.table.paths.spec_of(e.partition)["part"] != str(part)
         ]
+        if not any(self.table.paths.spec_of(e.partition)["part"] == str(part) for e in live(self.table)):
+            return  # a partition that does not exist is an error
         self.compacted(full=full, partitions=[{"part": str(part)}])
         assert set(others) <= {entry.file.file_name for entry in live(self.table)}
 
