@@ -12,7 +12,7 @@ from maintenance.commit.conflicts import Conflict
 from maintenance.commit.identity import CommitIdentity
 from maintenance.commit.lock import NO_LOCK, LockTimeoutError, TableLock
 from maintenance.commit.manifest_merge import ManifestMergeOptions, merge_manifests
-from maintenance.commit.replays import last_committed, remember, replayed_since
+from maintenance.commit.replays import last_committed, remember
 from maintenance.commit.waits import Waits
 from maintenance.errors import (
     BucketNumberError,
@@ -154,24 +154,23 @@ def publish(
 
 @dataclass(slots=True)
 class _Replay:
-    """Looks at each attempt whether another process has published the same commit. `seen`: up to which snapshot."""
+    """Looks at each attempt whether another process has published the same commit: one that was taken for dead, or the
+    one started in its place. `seen`: up to which snapshot it has looked."""
 
     target: CommitTarget
     identity: CommitIdentity
-    seen: int | None = None
+    seen: int = 0
 
     def found(self, kind: CommitKind, latest: Snapshot | None) -> Conflict | None:
         # A writer's compaction has the number of the rows that it follows.
         if kind == CommitKind.COMPACT or self.identity.identifier == BATCH_IDENTIFIER:
             return None
-        if self.seen is None:
-            last = last_committed(self.target, self.identity.user)
-            replayed = last is not None and self.identity.identifier <= last
-        else:
-            replayed = replayed_since(self.target, self.identity, self.seen, latest)
+        last = last_committed(self.target, self.identity.user, after=self.seen)
         self.seen = 0 if latest is None else latest.id
+        if last is None or last < self.identity.identifier:
+            return None
         reason = f"commit {self.identity.identifier} of user '{self.identity.user}' is in the table already"
-        return Conflict(reason, frozenset(), replayed=True) if replayed else None
+        return Conflict(reason, frozenset(), replayed=True)
 
 
 @dataclass(slots=True)

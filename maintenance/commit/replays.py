@@ -32,27 +32,17 @@ def already_committed(target: "CommitTarget", identity: CommitIdentity) -> bool:
     return identity.identifier <= last
 
 
-def replayed_since(target: "CommitTarget", identity: CommitIdentity, seen: int, latest: Snapshot | None) -> bool:
-    """Whether this user has committed this identifier, or a later one, in the snapshots after `seen`.
+def last_committed(target: "CommitTarget", user: str, *, after: int = 0) -> int | None:
+    """The identifier of the user's newest numbered commit; None if nothing tells of one.
 
-    Two processes may hold the same commit: one that was taken for dead, and the one started in its place.
+    Args: `after`: only snapshots above this id count.
     """
-    if identity.identifier == BATCH_IDENTIFIER or latest is None or latest.id <= seen:
-        return False
     for snapshot in target.snapshots.newest_first():
-        if snapshot.id <= seen:
-            break
-        if snapshot.commit_user == identity.user and snapshot.is_numbered:
-            return snapshot.commit_kind != CommitKind.COMPACT and snapshot.commit_identifier >= identity.identifier
-    return False
-
-
-def last_committed(target: "CommitTarget", user: str) -> int | None:
-    """The identifier of the user's newest numbered commit; None if nothing tells of one."""
-    for snapshot in target.snapshots.newest_first():
+        if snapshot.id <= after:
+            return None
         if snapshot.commit_user == user and snapshot.is_numbered:
             return snapshot.commit_identifier
-    record = _records(target).last(user)
+    record = None if after else _records(target).last(user)
     return None if record is None else record.identifier
 
 

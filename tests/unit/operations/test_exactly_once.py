@@ -95,12 +95,18 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch, first: Callable[[], object]) -> N
 
 
 @pytest.mark.parametrize("primary_key", [True, False])
+@pytest.mark.parametrize("options", [{}, {"write-only": "false", "num-sorted-run.compaction-trigger": "2"}])
 @pytest.mark.parametrize("other", [7, 8])
 @pytest.mark.parametrize("name", WRITERS)
 def test_two_processes_that_hold_the_same_commit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, other: int, primary_key: bool
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    other: int,
+    primary_key: bool,
+    options: dict[str, str],
 ) -> None:
-    table = small_table(tmp_path, primary_key=primary_key)
+    table = small_table(tmp_path, options, primary_key=primary_key)
     write(table, 6)
     before = rows(table)
 
