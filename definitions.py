@@ -7,7 +7,7 @@ import dagster as dg
 from assets.checks.asset_checks import changelog_check, fsck_check
 from assets.checks.judgements import table_checks
 from assets.pages.catalogue import landing_asset
-from assets.pages.health import fleet_asset
+from assets.pages.fleet import fleet_asset
 from assets.project.config import Project, project_of_environment
 from assets.resources.catalog import PaimonCatalog
 from assets.resources.spark import spark_of
@@ -24,10 +24,14 @@ from jobs.jobs import (
     change_rows_job,
     compact_job,
     expire_job,
+    expire_table_job,
+    expiry_graph,
     fleet_job,
     fsck_job,
     ingest_job,
     maintain_job,
+    ref_jobs,
+    restore_job,
 )
 from jobs.schedules import daily_expiry, fleet_schedule
 from sensors.alerts import alert_sensor
@@ -46,14 +50,16 @@ def build_definitions(project: Project) -> dg.Definitions:
     zone = ZoneInfo(project.expiry.time_zone)
     tables = [TableSteps.of(table, zone) for table in project.tables]
     compact_jobs = [compact_job(steps, LOGGERS) for steps in tables]
-    expire = expire_job(tables, LOGGERS)
+    maintain_jobs = [maintain_job(steps.table) for steps in tables]
+    expiries = [expiry_graph(steps) for steps in tables]
+    expire = expire_job(expiries, LOGGERS)
     fleet = fleet_job()
     tag_jobs, tag_times = tag_schedules(project.tables, zone)
     partitioned = [table for table in project.tables if table.partition_keys]
     audited = [table for table in project.tables if table.has_changelog]
     return dg.Definitions(
         assets=[
-            *(alone(table_asset(steps)) for steps in tables),
+            *(table_asset(steps) for steps in tables),
             *(alone(landing_asset(table)) for table in project.tables if table.landing),
             *(alone(state_asset(table)) for table in partitioned),
             *(compaction_asset(table) for table in partitioned),
@@ -67,8 +73,9 @@ def build_definitions(project: Project) -> dg.Definitions:
             *(fsck_check(table) for table in project.tables),
         ],
         jobs=[
-            *(maintain_job(steps, LOGGERS) for steps in tables),
+            *maintain_jobs,
             *compact_jobs,
+            *(expire_table_job(of.table, graph, LOGGERS) for of, graph in zip(tables, expiries, strict=True)),
             *(ingest_job(steps, LOGGERS) for steps in tables if steps.ingestion),
             *(audit_job(table) for table in audited),
             *(fsck_job(table) for table in project.tables),
@@ -78,6 +85,8 @@ def build_definitions(project: Project) -> dg.Definitions:
             fleet,
             *([change_rows_job(project.tables, LOGGERS)] if project.tables else []),
             *([apply_plan_job(project.tables, zone, LOGGERS)] if project.tables else []),
+            *(ref_jobs(project.tables, zone, LOGGERS) if project.tables else []),
+            *([restore_job(project.tables, LOGGERS)] if project.tables else []),
         ],
         schedules=[
             daily_expiry(expire, project.expiry),
@@ -85,7 +94,7 @@ def build_definitions(project: Project) -> dg.Definitions:
             fleet_schedule(fleet, project.fleet),
         ],
         sensors=[
-            latest_sensor(project.tables, compact_jobs),
+            latest_sensor(project.tables, compact_jobs, maintain_jobs),
             radar_sensor(described, project.tables, discovered.doubtful),
             partition_sensor(partitioned),
             alert_sensor(project),

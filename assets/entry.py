@@ -15,19 +15,19 @@ class Entry(BaseModel, frozen=True, extra="forbid"):
 
     @model_validator(mode="before")
     @classmethod
-    def keys_are_known(cls, given: Any) -> Any:
-        if not isinstance(given, dict):
-            return given
-        unknown = [key for key in given if key not in cls.model_fields]
+    def keys_are_known(cls, entry: Any) -> Any:
+        if not isinstance(entry, dict):
+            return entry
+        unknown = [key for key in entry if key not in cls.model_fields]
         if unknown:
-            known = sorted(name for name, field in cls.model_fields.items() if not field.exclude)
+            names = sorted(name for name, field in cls.model_fields.items() if not field.exclude)
             # As pydantic's own errors: each at the place of its key, so that its line can be named.
-            mistakes = [InitErrorDetails(type=_mistake(key, known), loc=(key,), input=given[key]) for key in unknown]
+            mistakes = [InitErrorDetails(type=_mistake(key, names), loc=(key,), input=entry[key]) for key in unknown]
             raise ValidationError.from_exception_data(cls.__name__, mistakes)
-        return given
+        return entry
 
 
-def _mistake(key: Any, known: list[str]) -> PydanticCustomError:
+def _mistake(key: Any, names: list[str]) -> PydanticCustomError:
     text = "unknown key '{key}'.{meant} Known keys: {known}"
-    found = {"key": str(key), "meant": suggestion(str(key), known), "known": ", ".join(known)}
-    return PydanticCustomError(_UNKNOWN_KEY, text, found)
+    values = {"key": str(key), "meant": suggestion(str(key), names), "known": ", ".join(names)}
+    return PydanticCustomError(_UNKNOWN_KEY, text, values)

@@ -34,24 +34,30 @@ def partitions(identifier: str) -> str:
 
 def partition_states(identifier: str) -> dg.AssetKey:
     """The asset whose data versions say which partitions of a table have changed."""
-    return dg.AssetKey([*identifier.split("."), "partitions"])
+    return _beside(identifier, "partitions")
 
 
 def landing(identifier: str) -> dg.AssetKey:
     """The asset of the folder from which a table is fed."""
-    return dg.AssetKey([*identifier.split("."), "landing"])
+    return _beside(identifier, "landing")
 
 
 def compaction(identifier: str) -> dg.AssetKey:
     """The asset that says up to where the partitions of a table are compacted."""
-    return dg.AssetKey([*identifier.split("."), "compaction"])
+    return _beside(identifier, "compaction")
 
 
 def changelog(identifier: str) -> dg.AssetKey:
     """The asset that says up to where the partitions of a table have their changelog."""
-    return dg.AssetKey([*identifier.split("."), "changelog"])
+    return _beside(identifier, "changelog")
 
 
 def tags(identifier: str) -> dg.AssetKey:
     """The asset of a table's tags, one for each period."""
-    return dg.AssetKey([*identifier.split("."), "tags"])
+    return _beside(identifier, "tags")
+
+
+def _beside(identifier: str, what: str) -> dg.AssetKey:
+    """An asset beside a table's: ``demo/flights/flights_tags``. The lineage shows the last part of a key alone."""
+    parts = identifier.split(".")
+    return dg.AssetKey([*parts, f"{parts[-1]}_{what}"])

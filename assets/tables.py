@@ -1,16 +1,19 @@
 """Each table as an asset: a graph whose steps are the operations, in the order in which they may run.
 
-ingestion -> compaction -> changelog -> file index -> tag -> expiry of partitions, snapshots, tags -> description
+ingestion -> compaction -> changelog -> file index -> tag -> expiry of partitions, snapshots, tags -> orphan files
+-> description
 
-The asset of a table that others write, one without a landing folder, is not a graph but external: the sensor reports
-each new snapshot to it, and the jobs do the maintenance.
+A table that others write, one without a landing folder, is maintained in the same way: its chain starts with the
+compaction. What others commit is reported to its asset by a sensor.
 
 A step that does not apply to a table is left out: no landing folder, no ingestion; no changelog producer, no changelog;
-no indexed columns, no file index; no time for its partitions, no expiry of them.
+no indexed columns, no file index; no time for its partitions, no expiry of them; no policy for orphan files, no
+removal of them.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, Self
 from zoneinfo import ZoneInfo
 
@@ -23,6 +26,7 @@ from assets.steps.compaction import CHANGELOG, COMPACT, FILE_INDEX
 from assets.steps.expiry import EXPIRE_PARTITIONS, EXPIRE_SNAPSHOTS, EXPIRE_TAGS, TAG
 from assets.steps.ingestion import INGEST, LANDED
 from assets.steps.ops import describe_op, record_op, step_op
+from assets.steps.orphans import ORPHANS
 from assets.steps.step import Step
 
 # The short name of a step, and its op.
@@ -47,69 +51,68 @@ class TableSteps:
         def of(*steps: Step) -> tuple[NamedOp, ...]:
             return tuple((step.name, step_op(step, table, zone)) for step in steps)
 
+        # Dagster takes what an asset depends on from the inputs of its first step.
+        compact = (
+            COMPACT if table.landing else replace(COMPACT, ins={name: dg.In(dg.Nothing) for name in _above(table)})
+        )
         changelog = of(CHANGELOG) if table.writes_changelog else ()
         indexes = of(FILE_INDEX) if table.has_file_index else ()
+        orphans = of(ORPHANS) if table.orphans is not None else ()
         partitions = of(EXPIRE_PARTITIONS) if table.may_expire_partitions else ()
         return cls(
             table,
             ingestion=of(INGEST) if table.landing else (),
-            compaction=(*of(COMPACT), *changelog, *indexes),
-            expiry=(*of(TAG), *partitions, *of(EXPIRE_SNAPSHOTS, EXPIRE_TAGS)),
+            compaction=(*of(compact), *changelog, *indexes),
+            expiry=(*of(TAG), *partitions, *of(EXPIRE_SNAPSHOTS, EXPIRE_TAGS), *orphans),
             describe=("describe", describe_op(table)),
             record=("record", record_op(table)),
         )
 
 
-def chain(steps: Sequence[NamedOp], landed: Any = None) -> Any:
+def chain(steps: Sequence[NamedOp], above: Mapping[str, Any] = MappingProxyType({})) -> Any:
     """Connect the steps inside a graph's body, each under its short name; returns the last one's output.
 
-    `landed`: the graph's input from the landing folder, where the first step is the ingestion.
+    `above`: the graph's inputs, for the first step.
     """
     (name, first), *others = steps
-    account = first.alias(name)() if landed is None else first.alias(name)(**{LANDED: landed})
+    account = first.alias(name)(**above)
     for name, step in others:
         account = step.alias(name)(account)
     return account
 
 
-def table_asset(steps: TableSteps) -> dg.AssetsDefinition | dg.AssetSpec:
-    """The asset of a table. Materialising it runs the whole chain; that of a table which others write only shows it."""
+def _above(table: TableConfig) -> dict[str, dg.AssetKey]:
+    """What a table is made from: the name of the first step's input -> asset."""
+    if table.landing:
+        return {LANDED: keys.landing(table.identifier)}
+    return {f"made_from_{number}": keys.asset_key(name) for number, name in enumerate(table.lineage)}
+
+
+def table_asset(steps: TableSteps) -> dg.AssetsDefinition:
+    """The asset of a table. Materialising it runs the whole chain."""
     table = steps.table
     key = keys.asset_key(table.identifier)
-    owners = list(table.owners) or None
-    if table.is_external:
-        return dg.AssetSpec(
-            key,
-            deps=[keys.asset_key(upstream) for upstream in table.lineage],
-            description=catalogue.description(table),
-            group_name=key.path[0],
-            owners=owners,
-            metadata=catalogue.standing_metadata(table),
-            kinds=catalogue.kinds(table),
-            tags=catalogue.tags(table),
-        )
 
-    @dg.graph_asset(
+    def asset(**above: Any) -> Any:
+        return chain([*steps.ingestion, *steps.compaction, *steps.expiry, steps.describe], above)
+
+    return dg.graph_asset(
         name=key.path[-1],
         key_prefix=key.path[:-1],
-        ins={LANDED: dg.AssetIn(keys.landing(table.identifier), dagster_type=dg.Nothing)},
+        ins={name: dg.AssetIn(made_from, dagster_type=dg.Nothing) for name, made_from in _above(table).items()},
         description=catalogue.description(table),
         group_name=key.path[0],
-        owners=owners,
+        owners=list(table.owners) or None,
         metadata=catalogue.standing_metadata(table),
         kinds=catalogue.kinds(table),
         tags=catalogue.tags(table),
-    )
-    def asset(landed: Any) -> Any:
-        return chain([*steps.ingestion, *steps.compaction, *steps.expiry, steps.describe], landed)
-
-    return asset
+    )(asset)
 
 
-def alone(asset: dg.AssetsDefinition | dg.AssetSpec) -> dg.AssetsDefinition:
-    """The asset as a definition of its own.
+def alone(asset: dg.AssetSpec) -> dg.AssetsDefinition:
+    """An asset that nothing here materialises, as a definition of its own.
 
     Dagster puts all specs that it is given into one, and each job about an asset of it copies that whole: with a
     thousand tables, a thousand times a thousand assets.
     """
-    return dg.AssetsDefinition(specs=[asset]) if isinstance(asset, dg.AssetSpec) else asset
+    return dg.AssetsDefinition(specs=[asset])

@@ -3,68 +3,111 @@
 That is a Spark Connect server that all runs share, instead of a JVM of each one's own, and a process that has imported
 what a run needs, from which runs are forked. The server is left out where tables.yaml names a master or a server of its
 own. If one of them cannot be started, one line says why, and each run does without. Everything ends with this process,
-whether by Ctrl-C, a signal or a closed terminal.
+whether by Ctrl-C, a signal or a closed terminal: first Dagster and the runs, then Spark, which runs need to tidy up.
+What has not ended in time is killed.
 """
 
 import argparse
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import ClassVar
 
 from assets.project.config import FOLDER, LOCAL_MASTER, project_of_environment
+from assets.project.policies import URL_VARIABLE
 from assets.run_launcher.launcher import unavailable
-from assets.run_launcher.workers import SOCKET_VARIABLE, unsupported
+from assets.run_launcher.workers import GRACE_SECONDS, SOCKET_VARIABLE, unsupported
 from maintenance.errors import PaimonError
 from maintenance.spark.connect_server import connect_server
-from maintenance.spark.parent import end_with_parent
+from maintenance.spark.parent import adopt_orphans, end_with_parent, kill_children
 
 _LOG = Path(".dagster_home") / "spark-connect.log"
-_STOP_SECONDS = 30.0
-_WARM_UP = [sys.executable, "-W", "ignore", "-m", "maintenance.spark.connect_server"]
+_HOST = "127.0.0.1"
+# The runs' own limit comes first.
+_STOP_SECONDS = GRACE_SECONDS + 2.0
+_WARM_UP = [sys.executable, "-m", "maintenance.spark.connect_server"]
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+# Of every process started here: what libraries warn of is for their developers, and memory that glibc keeps for each
+# thread is never used again in processes that mostly wait.
+_QUIET_AND_SMALL = {"PYTHONWARNINGS": "ignore", "MALLOC_ARENA_MAX": "2"}
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run until told to stop; returns the exit code of Dagster."""
     parser = argparse.ArgumentParser(prog="python -m assets.ui", description="Dagster and the Spark of its runs.")
-    parser.add_argument("-p", "--port", default="3000", help="where the web server listens")
+    parser.add_argument("-p", "--port", type=int, default=3000, help="where the web server listens")
     port = parser.parse_args(arguments).port
-    dagster = [str(Path(sys.executable).parent / "dagster"), "dev", "-w", "workspace.yaml", "-p", port]
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    # Said for each: a shell that ignores Ctrl-C for its background jobs hands that down.
+    for number in _SIGNALS:
         signal.signal(number, signal.default_int_handler)
-    with ExitStack() as beside:
+    adopt_orphans()
+    try:
+        return _serve(port)
+    except KeyboardInterrupt:
+        return 0
+    finally:
+        _ignore_signals()
+        kill_children()
+
+
+def _serve(port: int) -> int:
+    address = f"http://{_HOST}:{port}"
+    if _is_taken(port):
+        _say(f"Port {port} is taken. Choose another one: make ui PORT=<number>.")
+        return 1
+    _say(f"Dagster: {address}, in about half a minute. Ctrl-C ends it.")
+    os.environ.update({**_QUIET_AND_SMALL, URL_VARIABLE: os.environ.get(URL_VARIABLE) or address})
+    dagster = [str(Path(sys.executable).parent / "dagster"), "dev", "-w", "workspace.yaml"]
+    with shared_server() as variables, ExitStack() as users:
+        environment = {**os.environ, **variables}
+        environment |= users.enter_context(run_workers(environment))
+        if variables:
+            users.enter_context(child(_WARM_UP, environment, quiet=True))
         try:
-            found = beside.enter_context(shared_server())
-            environment = {**os.environ, **found}
-            environment |= beside.enter_context(run_workers(environment))
-            if found:
-                beside.enter_context(child(_WARM_UP, environment, quiet=True))
-            return beside.enter_context(child(dagster, environment)).wait()
-        except KeyboardInterrupt:
-            # A second Ctrl-C must not keep the rest from ending.
-            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-                signal.signal(number, lambda *_: None)
-            return 0
+            return users.enter_context(child([*dagster, "-h", _HOST, "-p", str(port)], environment)).wait()
+        finally:
+            _ignore_signals()  # a second Ctrl-C must not keep the rest from ending
+            for process in Child.started:
+                process.interrupt()
+
+
+def _ignore_signals() -> None:
+    # No SIG_IGN, which children would inherit.
+    for number in _SIGNALS:
+        signal.signal(number, lambda *_: None)
+
+
+def _is_taken(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((_HOST, port))
+        except OSError:
+            return True
+    return False
 
 
 @contextmanager
 def shared_server() -> Iterator[dict[str, str]]:
     """A Connect server for all runs; yields the variables by which they find it, none if there is no server."""
     with ExitStack() as beside:
-        found = {}
+        variables = {}
         try:
             spark = project_of_environment().spark
             if spark.remote is None and spark.master == LOCAL_MASTER:
                 server = beside.enter_context(connect_server(spark.options, log=FOLDER / _LOG))
-                found = server.environment()
+                variables = server.environment()
                 _say(f"Spark: one Connect server for all runs, its UI is at {server.ui}")
         except (PaimonError, OSError) as error:
             _say(f"Spark: every run starts its own. {error}")
-        yield found
+        yield variables
 
 
 @contextmanager
@@ -81,30 +124,53 @@ def run_workers(environment: Mapping[str, str]) -> Iterator[dict[str, str]]:
             yield {SOCKET_VARIABLE: address}
 
 
+class Child(subprocess.Popen[bytes]):
+    """A process that ends with this one. Ctrl-C in a terminal does not reach it: it is interrupted once, from here.
+
+    `started`: all of them, so that they can be asked to end side by side.
+    """
+
+    started: ClassVar[list["Child"]] = []
+
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str], *, quiet: bool) -> None:
+        output = subprocess.DEVNULL if quiet else None
+        super().__init__(
+            command,
+            cwd=FOLDER,
+            env=environment,
+            stdout=output,
+            stderr=output,
+            process_group=0,
+            preexec_fn=end_with_parent,  # this process has one thread
+        )
+        self._interrupted_at: float | None = None
+        self.started.append(self)
+
+    def interrupt(self) -> None:
+        """Ask it to end, as by Ctrl-C; again is without effect, since that would interrupt its tidying up."""
+        if self._interrupted_at is None and self.poll() is None:
+            self._interrupted_at = time.monotonic()
+            self.send_signal(signal.SIGINT)
+
+    def end(self) -> None:
+        """Wait until it has ended; kill it if that takes too long."""
+        self.interrupt()
+        since = 0.0 if self._interrupted_at is None else time.monotonic() - self._interrupted_at
+        try:
+            self.wait(max(0.0, _STOP_SECONDS - since))
+        except subprocess.TimeoutExpired:
+            self.kill()
+            self.wait()
+
+
 @contextmanager
-def child(
-    command: Sequence[str], environment: Mapping[str, str], *, quiet: bool = False
-) -> Iterator["subprocess.Popen[bytes]"]:
+def child(command: Sequence[str], environment: Mapping[str, str], *, quiet: bool = False) -> Iterator[Child]:
     """A process that ends with the context, as by Ctrl-C, and with this process."""
-    output = subprocess.DEVNULL if quiet else None
-    process = subprocess.Popen(
-        command,
-        cwd=FOLDER,
-        env=environment,
-        stdout=output,
-        stderr=output,
-        preexec_fn=end_with_parent,  # noqa: PLW1509 - this process has one thread
-    )
+    process = Child(command, environment, quiet=quiet)
     try:
         yield process
     finally:
-        if process.poll() is None:
-            process.send_signal(signal.SIGINT)
-        try:
-            process.wait(_STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        process.end()
 
 
 def _say(line: str) -> None:

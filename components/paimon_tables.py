@@ -69,6 +69,7 @@ class PaimonTables(dg.Component, dg.Model, dg.Resolvable):
     spark: dict[str, Any] = Field(default_factory=dict, description="Where the steps do their work.")
     expiry: dict[str, Any] = Field(default_factory=dict, description="When the daily expiry runs.")
     fleet: dict[str, Any] = Field(default_factory=dict, description="When the page over all tables is written.")
+    radar: dict[str, Any] = Field(default_factory=dict, description="How often tables at rest are judged.")
     alerts: dict[str, Any] = Field(default_factory=dict, description="Who is notified of faults.")
     history: str | None = Field(default=HISTORY_DATABASE, description="Database of the history table.")
     patterns: list[dict[str, Any]] = Field(default_factory=list, description="Settings for tables that match.")

@@ -91,7 +91,7 @@ class Demo:
         started = time.monotonic()
         job = self.definitions.resolve_job_def(keys.job("maintain", identifier))
         result = job.execute_in_process(
-            run_config=run_config(identifier, round_number, ingests=followed is None),
+            run_config=run_config(identifier, round_number),
             instance=self.instance,
             tags={**REPOSITORY, "paimon/round": str(round_number)},
             raise_on_error=False,
@@ -99,7 +99,7 @@ class Demo:
         if not result.success:
             raise SystemExit(f"The run {result.run_id} failed; the reason stands above, and in the UI: make ui")
         graph = keys.asset_key(identifier).to_python_identifier()
-        account = result.output_for_node(f"{graph}.describe" if followed is None else "record")
+        account = result.output_for_node(f"{graph}.describe")
         if followed is not None:
             account = {**account, "ingest": ingested_by(followed)}
         return measure(self.catalog.get_table(identifier), account, time.monotonic() - started)
@@ -113,12 +113,12 @@ class Demo:
         )
         if not result.success:
             raise SystemExit(f"The run {result.run_id} failed; the reason stands above, and in the UI: make ui")
-        told = result.output_for_node(STEP)
+        changes = result.output_for_node(STEP)
         return Corrected(
-            told["updated_rows"],
-            told["touched_files"],
-            told["method"],
-            told["snapshot_ids"][-1],
+            changes["updated_rows"],
+            changes["touched_files"],
+            changes["method"],
+            changes["snapshot_ids"][-1],
             (("before", before), ("after the UPDATE", correction.marks(self.catalog.open(), WEATHER))),
         )
 
@@ -156,15 +156,10 @@ def changes_after(catalog: Catalog, identifier: str, where: str, seen: int) -> t
     return found, seen
 
 
-def run_config(identifier: str, round_number: int, *, ingests: bool = True) -> dict[str, Any]:
-    """What a person could type into the Launchpad: the tag's name, and short messages instead of Dagster's events.
-
-    `ingests`: the table's job ingests, too; the steps of one that others write stand for themselves.
-    """
-    steps: dict[str, Any] = {"tag": {"config": {"name": f"run-{round_number}", "time_retained": "90 d"}}}
-    if ingests:
-        steps = {keys.asset_key(identifier).to_python_identifier(): {"ops": steps}}
-    return {"ops": steps, "loggers": {"progress": {}}}
+def run_config(identifier: str, round_number: int) -> dict[str, Any]:
+    """What a person could type into the Launchpad: the tag's name, and short messages instead of Dagster's events."""
+    steps = {"tag": {"config": {"name": f"run-{round_number}", "time_retained": "90 d"}}}
+    return {"ops": {keys.asset_key(identifier).to_python_identifier(): {"ops": steps}}, "loggers": {"progress": {}}}
 
 
 def measure(table: Table, account: dict[str, Any], seconds: float) -> RoundResult:

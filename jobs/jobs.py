@@ -1,45 +1,36 @@
-"""The jobs: one per table that runs its whole chain, one per table that only compacts, one that expires all tables, one
-that changes rows of any table.
+"""The jobs. For each table: one that runs its whole chain, one that compacts, one that expires, and others; one that
+expires all tables, one that changes rows of any table.
 
 A run is one process with one Spark session; its steps follow one another. Runs of different tables go side by side.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import dagster as dg
 
 from assets import keys
 from assets.checks.asset_checks import CHANGELOG_HOLDS, FSCK
 from assets.project.config import TableConfig
+from assets.steps.bin import EMPTY_BIN, RESTORE_FROM_BIN, empty_bin_op, restore_from_bin_op
+from assets.steps.refs import CREATE_TAG, ROLLBACK, create_tag_op, rollback_op
+from assets.steps.restore import RESTORE, restore_op
 from assets.steps.row_changes import CHANGE_ROWS, change_rows_op
 from assets.tables import TableSteps, chain
 
 EXPIRE = "expire"
 
 
-def maintain_job(steps: TableSteps, loggers: Mapping[str, dg.LoggerDefinition]) -> Any:
-    """Run the whole chain of a table: materialise its asset, or, of a table that others write, compact and expire."""
-    table = steps.table
-    name, tags = keys.job("maintain", table.identifier), {"paimon/table": table.identifier, "paimon/action": "maintain"}
-    if not table.is_external:
-        return dg.define_asset_job(
-            name,
-            selection=dg.AssetSelection.assets(keys.asset_key(table.identifier)).without_checks(),
-            description=f"Ingest, compact, index and expire {table.identifier}.",
-            tags=tags,
-            executor_def=dg.in_process_executor,
-        )
-
-    @dg.graph(name=name)
-    def maintain() -> None:
-        chain([*steps.compaction, *steps.expiry, steps.record])
-
-    return maintain.to_job(
-        description=f"Compact, index and expire {table.identifier}, which others write.",
-        tags=tags,
+def maintain_job(table: TableConfig) -> Any:
+    """Run the whole chain of a table: materialise its asset."""
+    first = "Compact" if table.is_external else "Ingest, compact"
+    return dg.define_asset_job(
+        keys.job("maintain", table.identifier),
+        selection=dg.AssetSelection.assets(keys.asset_key(table.identifier)).without_checks(),
+        description=f"{first}, index and expire {table.identifier}{', which others write' * table.is_external}.",
+        tags={"paimon/table": table.identifier, "paimon/action": "maintain"},
         executor_def=dg.in_process_executor,
-        logger_defs=loggers,
     )
 
 
@@ -108,6 +99,39 @@ def change_rows_job(tables: Sequence[TableConfig], loggers: Mapping[str, dg.Logg
     )
 
 
+def ref_jobs(tables: Sequence[TableConfig], zone: ZoneInfo, loggers: Mapping[str, dg.LoggerDefinition]) -> list[Any]:
+    """The jobs that tag a state of a table, roll it back, restore what was deleted, and empty the bin."""
+    jobs = (
+        (CREATE_TAG, create_tag_op(tables, zone), "Tag a state of a table; dry_run: only say which."),
+        (ROLLBACK, rollback_op(tables), "Go back to an earlier state of a table; dry_run: only say what would go."),
+        (
+            RESTORE_FROM_BIN,
+            restore_from_bin_op(tables),
+            "Bring back what a step put into the bin; dry_run: only list it.",
+        ),
+        (EMPTY_BIN, empty_bin_op(tables), "Destroy what has been in the bin for long enough; dry_run: only list it."),
+    )
+    return [
+        dg.GraphDefinition(name=name, node_defs=[op]).to_job(
+            description=description,
+            tags={"paimon/action": name},
+            executor_def=dg.in_process_executor,
+            logger_defs=loggers,
+        )
+        for name, op, description in jobs
+    ]
+
+
+def restore_job(tables: Sequence[TableConfig], loggers: Mapping[str, dg.LoggerDefinition]) -> dg.JobDefinition:
+    """Bring partitions of a table back from a tag or snapshot, as the run's config says."""
+    return dg.GraphDefinition(name=RESTORE, node_defs=[restore_op(tables)]).to_job(
+        description="Bring partitions back from a tag or an earlier snapshot; dry_run: only say which rows.",
+        tags={"paimon/action": RESTORE},
+        executor_def=dg.in_process_executor,
+        logger_defs=loggers,
+    )
+
+
 def compact_job(steps: TableSteps, loggers: Mapping[str, dg.LoggerDefinition]) -> dg.JobDefinition:
     """Compact the table, and bring its changelog and indexes up to date."""
     table = steps.table
@@ -124,9 +148,18 @@ def compact_job(steps: TableSteps, loggers: Mapping[str, dg.LoggerDefinition]) -
     )
 
 
-def expire_job(tables: Sequence[TableSteps], loggers: Mapping[str, dg.LoggerDefinition]) -> dg.JobDefinition:
+def expiry_graph(steps: TableSteps) -> dg.GraphDefinition:
+    """The expiry of one table. The job of the table and the job of all tables share it: its name is unique."""
+
+    @dg.graph(name=keys.job("expire", steps.table.identifier))
+    def expiry() -> None:
+        chain([*steps.expiry, steps.record])
+
+    return expiry
+
+
+def expire_job(graphs: Sequence[dg.GraphDefinition], loggers: Mapping[str, dg.LoggerDefinition]) -> dg.JobDefinition:
     """Expire partitions, snapshots and tags of every table. A table that fails does not block the others."""
-    graphs = [_expiry_graph(steps) for steps in tables]
 
     @dg.graph(name=EXPIRE)
     def expire() -> None:
@@ -141,9 +174,13 @@ def expire_job(tables: Sequence[TableSteps], loggers: Mapping[str, dg.LoggerDefi
     )
 
 
-def _expiry_graph(steps: TableSteps) -> dg.GraphDefinition:
-    @dg.graph(name=keys.job("expire", steps.table.identifier))
-    def expiry() -> None:
-        chain([*steps.expiry, steps.record])
-
-    return expiry
+def expire_table_job(
+    table: TableConfig, graph: dg.GraphDefinition, loggers: Mapping[str, dg.LoggerDefinition]
+) -> dg.JobDefinition:
+    """Expire partitions, snapshots and tags of one table."""
+    return graph.to_job(
+        description=f"Expire partitions, snapshots and tags of {table.identifier}.",
+        tags={"paimon/table": table.identifier, "paimon/action": "expire"},
+        executor_def=dg.in_process_executor,
+        logger_defs=loggers,
+    )

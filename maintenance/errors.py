@@ -226,7 +226,7 @@ class SqlError(PaimonError):
     """A statement cannot be understood or carried out.
 
     Attributes:
-        line, column: where in the text given the fault lies, both from 1; None: nowhere in it.
+        line, column: position of the mistake in the text, both from 1; None: not in the text.
         excerpt: that line, with a caret under the word.
     """
 
@@ -254,7 +254,7 @@ class SqlError(PaimonError):
 
 
 class UnexpectedError(PaimonError):
-    """An exception that nobody foresaw."""
+    """An unexpected exception."""
 
 
 # What Python itself raises for a mistake in code. Anything unknown counts as infrastructure: exceptions of storage and

@@ -54,26 +54,26 @@ def new_name_fault(text: str, around: int = 0) -> str | None:
     except UnicodeEncodeError:
         return "it is not valid Unicode"
     limit = MAX_BYTES - around
-    return f"it has {size} bytes, and {limit} are possible" if size > limit else None
+    return f"it has {size} bytes, the limit is {limit}" if size > limit else None
 
 
 def segment(
-    name: str, what: str, where: str, *, prefix: str = "", suffix: str = "", error: type[PaimonError] = OptionError
+    name: str, purpose: str, where: str, *, prefix: str = "", suffix: str = "", error: type[PaimonError] = OptionError
 ) -> str:
-    """The segment that a name makes with what Paimon puts around it. `what`: such as ``a tag``.
+    """The segment that a name makes with what Paimon puts around it. `purpose`: such as ``a tag``.
 
     Raises: `error`: it would lead to another folder.
     """
     whole = f"{prefix}{name}{suffix}"
-    _check(name, segment_fault(whole), what, where, error)
+    _check(name, segment_fault(whole), purpose, where, error)
     return whole
 
 
 def check_new_name(
-    name: str, what: str, where: str, *, around: int = 0, error: type[PaimonError] = OptionError
+    name: str, purpose: str, where: str, *, around: int = 0, error: type[PaimonError] = OptionError
 ) -> None:
     """Raises: `error`: nothing new can have that name. `around`: as of `new_name_fault`."""
-    _check(name, new_name_fault(name, around), what, where, error)
+    _check(name, new_name_fault(name, around), purpose, where, error)
 
 
 def stored_name(name: str, folder: str) -> str:
@@ -81,7 +81,7 @@ def stored_name(name: str, folder: str) -> str:
     fault = segment_fault(name)
     if fault is not None:
         raise CorruptFileError(
-            f"metadata names a file {name!r}, which is not possible: {fault}", folder, "Roll back to a snapshot or tag."
+            f"metadata contains an impossible file name {name!r}: {fault}", folder, "Roll back to a snapshot or tag."
         )
     return name
 
@@ -102,7 +102,7 @@ def file_prefix(text: str) -> str:
     return text
 
 
-def _check(name: str, fault: str | None, what: str, where: str, error: type[PaimonError]) -> None:
+def _check(name: str, fault: str | None, purpose: str, where: str, error: type[PaimonError]) -> None:
     if fault is not None:
         shown = name if len(name) <= MAX_BYTES else f"{name[:60]}…"
-        raise error(f"{shown!r} cannot be {what}: {fault}", where, "Choose another name.")
+        raise error(f"{shown!r} cannot be {purpose}: {fault}", where, "Choose another name.")

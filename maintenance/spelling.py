@@ -6,29 +6,29 @@ from difflib import get_close_matches
 _MOST = 2
 
 
-def nearest(name: str, known: Iterable[str]) -> str | None:
+def nearest(name: str, names: Iterable[str]) -> str | None:
     """The known name that is most like `name`, upper and lower case aside; None if none is close."""
     spelt: dict[str, str] = {}
-    for each in known:
+    for each in names:
         spelt.setdefault(each.lower(), each)
     close = get_close_matches(name.lower(), spelt, n=1)
     return spelt[close[0]] if close else None
 
 
-def suggestion(name: str, known: Iterable[str]) -> str:
+def suggestion(name: str, names: Iterable[str]) -> str:
     """`` Did you mean 'x'?``, with a space before it; empty if no known name is close."""
-    close = nearest(name, known)
+    close = nearest(name, names)
     return f" Did you mean '{close}'?" if close else ""
 
 
-def misspelt(name: str, known: Iterable[str]) -> str | None:
+def misspelt(name: str, names: Iterable[str]) -> str | None:
     """The known name that `name` is with at most two typing mistakes, None if there is none.
 
     A mistake is a character too many, too few, wrong, or swapped with the next one. Upper and lower case, and the
     separators ``-``, ``_`` and ``.``, count as the same.
     """
     written = _plain(name)
-    distances = {each: _mistakes(written, _plain(each)) for each in known if abs(len(each) - len(name)) <= _MOST}
+    distances = {each: _mistakes(written, _plain(each)) for each in names if abs(len(each) - len(name)) <= _MOST}
     close = min(distances, key=lambda each: (distances[each], each), default=None)
     return close if close is not None and distances[close] <= _MOST else None
 

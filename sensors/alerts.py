@@ -21,12 +21,13 @@ from dagster._core.storage.asset_check_execution_record import (
 from assets import keys
 from assets.checks.asset_checks import CHANGELOG_HOLDS, FSCK
 from assets.checks.judgements import DESCRIPTIONS
+from assets.checks.writers import with_jobs
 from assets.project.config import Project, TableConfig
 from assets.targets.alert import Alert
 from assets.targets.target import Target
 from assets.warehouse.configuration import CONFIGURATION
 from maintenance.monitor.quarantine import NOTHING_QUARANTINED
-from sensors.routes import Routes, Told, parse_told, told_text
+from sensors.routes import Reported, Routes, parse_reported, reported_text
 
 NAME = "alerts"
 INTERVAL_SECONDS = 30
@@ -35,6 +36,9 @@ _SILENT_SECONDS = 900.0
 _RUNS_LOOKED_AT = 100
 _STEPS_LOOKED_AT = 1000
 _NEXT_STEP = "Next step: "
+_OPEN_RUN = "Open the run: its failed step says more."
+_OPEN_CHECK = "Open the check: its metadata names what was found."
+_OPEN_TICKS = "Open the ticks of the sensor: the newest one shows the whole error."
 # The run whose output was refused has failed, and people are notified of that.
 _CHECKS = {
     **{check: text for check, text in DESCRIPTIONS.items() if check != NOTHING_QUARANTINED},
@@ -54,13 +58,17 @@ def run_faults(instance: DagsterInstance, tables: Sequence[TableConfig], url: st
         if run.tags.get("dagster/will_retry") != "true":
             newest.setdefault(name, run)
     names = [table.identifier for table in tables]
-    found: Faults = {}
+    faults: Faults = {}
     for name, run in newest.items():
         if run.status == DagsterRunStatus.FAILURE:
-            (said, fix), whose = _reason(instance, run), _whose(instance, run, names)
+            (summary, fix), whose = _reason(instance, run), _whose(instance, run, names)
+            writers = {
+                user: job for table in tables if table.identifier in whose for user, job in table.writers.items()
+            }
+            summary, fix = with_jobs(summary, writers), with_jobs(fix, writers)
             fault, subject = f"run:{name}", f"Run of {name}"
-            found[fault] = Alert(fault, "failed", subject, said, fix, f"{url}/runs/{run.run_id}", whose)
-    return found
+            faults[fault] = Alert(fault, "failed", subject, summary, fix, f"{url}/runs/{run.run_id}", whose)
+    return faults
 
 
 def _job_of(run: dg.DagsterRun) -> str:
@@ -93,9 +101,9 @@ def _reason(instance: DagsterInstance, run: dg.DagsterRun) -> tuple[str, str]:
         event = record.event_log_entry.dagster_event
         failure = event.step_failure_data.user_failure_data if event else None
         if failure is not None and failure.description:
-            found, _, fix = failure.description.partition(_NEXT_STEP)
-            return f"run {run.run_id[:8]}: {found.strip()}", fix
-    return f"run {run.run_id[:8]} failed", "Open the run and read its events."
+            problem, _, fix = failure.description.partition(_NEXT_STEP)
+            return f"run {run.run_id[:8]}: {problem.strip()}", fix.strip() or _OPEN_RUN
+    return f"run {run.run_id[:8]} failed", _OPEN_RUN
 
 
 def check_faults(instance: DagsterInstance, tables: Sequence[TableConfig], url: str) -> Faults:
@@ -109,14 +117,14 @@ def check_faults(instance: DagsterInstance, tables: Sequence[TableConfig], url: 
         for check in _CHECKS
     }
     whose[AssetCheckKey(keys.FLEET, CONFIGURATION)] = None
-    found: Faults = {}
+    faults: Faults = {}
     for key, record in instance.event_log_storage.get_latest_asset_check_execution_by_key(list(whose)).items():
         settled = record if record.status in _SETTLED else _before(instance, key)
         if settled is None or settled.status != AssetCheckExecutionRecordStatus.FAILED:
             continue
         alert = _check_alert(key, settled, whose[key], url)
-        found[alert.fault] = alert
-    return found
+        faults[alert.fault] = alert
+    return faults
 
 
 def _before(instance: DagsterInstance, check: AssetCheckKey) -> AssetCheckExecutionRecord | None:
@@ -129,13 +137,14 @@ def _check_alert(key: AssetCheckKey, record: AssetCheckExecutionRecord, table: s
     event = record.event.dagster_event if record.event else None
     evaluated = event.asset_check_evaluation_data if event else None
     fix = evaluated.metadata.get("next step") if evaluated else None
-    step = str(fix.value) if fix else ""
-    said = (evaluated.description if evaluated else None) or _CHECKS.get(key.name, "")
+    described = (evaluated.description if evaluated else None) or _CHECKS.get(key.name, "")
+    text, _, named = described.partition(_NEXT_STEP)
+    step = str(fix.value) if fix else named
     link = f"{url}/assets/{'/'.join(key.asset_key.path)}?view=checks&checkDetail={key.name}"
     subject = f"Check {key.name} of {table}" if table else f"Check {key.name} of tables.yaml"
-    summary = said.removesuffix(step).rstrip() if step else said
+    summary = (text.rstrip().removesuffix(step) if step else text).rstrip()
     fault = f"check:{table}:{key.name}" if table else f"check:{key.name}"
-    return Alert(fault, "failed", subject, summary, step, link, (table,) if table else ())
+    return Alert(fault, "failed", subject, summary, step or _OPEN_CHECK, link, (table,) if table else ())
 
 
 def sensor_faults(instance: DagsterInstance, url: str, now: float) -> Faults:
@@ -143,7 +152,7 @@ def sensor_faults(instance: DagsterInstance, url: str, now: float) -> Faults:
 
     `now`: seconds since 1970.
     """
-    found: Faults = {}
+    faults: Faults = {}
     states = instance.all_instigator_state()
     # After a pause of the daemon the others are about to tick, too.
     just_back = any(state.name == NAME and _silence(state, now) for state in states)
@@ -154,13 +163,13 @@ def sensor_faults(instance: DagsterInstance, url: str, now: float) -> Faults:
         ticks = instance.get_ticks(state.instigator_origin_id, state.selector_id, limit=2)
         if len(ticks) == 2 and all(tick.is_failure for tick in ticks):
             error = ticks[0].error
-            said = error.message.strip().splitlines()[-1] if error and error.message else "it failed twice"
-            found[fault] = Alert(fault, "failed", subject, said, "Open its ticks.", f"{url}/automation")
+            problem = error.message.strip().splitlines()[-1] if error and error.message else "it failed twice"
+            faults[fault] = Alert(fault, "failed", subject, problem, _OPEN_TICKS, f"{url}/automation")
         elif state.name in _WATCHED and not just_back and (silence := _silence(state, now)):
             fix = "See whether Dagster's daemon and the code location are running, and restart them."
-            said = f"it is switched on and has not ticked for {silence:.0f} minutes"
-            found[fault] = Alert(fault, "failed", subject, said, fix, f"{url}/automation")
-    return found
+            problem = f"it is switched on and has not ticked for {silence:.0f} minutes"
+            faults[fault] = Alert(fault, "failed", subject, problem, fix, f"{url}/automation")
+    return faults
 
 
 def _silence(state: InstigatorState, now: float) -> float | None:
@@ -173,14 +182,14 @@ def _silence(state: InstigatorState, now: float) -> float | None:
 
 
 def tell(
-    routes: Routes, told: Mapping[str, Told], now: Faults, url: str
-) -> tuple[dict[str, Told], list[str], list[str]]:
-    """Send to each target what it does not know yet. `told`: the faults reported so far.
+    routes: Routes, reported: Mapping[str, Reported], now: Faults, url: str
+) -> tuple[dict[str, Reported], list[str], list[str]]:
+    """Send to each target what it does not know yet. `reported`: the faults reported so far.
 
     Returns: the faults and who knows of them; the titles of what was sent; what went wrong.
     """
-    after: dict[str, Told] = {}
-    said: dict[str, None] = {}
+    after: dict[str, Reported] = {}
+    titles: dict[str, None] = {}
     troubles: list[str] = []
 
     def took(alert: Alert, target: Target) -> bool:
@@ -189,34 +198,34 @@ def tell(
         except Exception as error:  # noqa: BLE001 - a target that is down must not silence the others
             troubles.append(f"{target.kind}: {error}")
             return False
-        said[alert.title] = None
+        titles[alert.title] = None
         return True
 
     for fault, alert in now.items():
-        heard = told[fault].heard if fault in told else ()
+        heard = reported[fault].heard if fault in reported else ()
         missing = {i: target for i, target in routes.of_tables(alert.tables).items() if i not in heard}
         heard += tuple(i for i, target in missing.items() if took(alert, target))
         if heard:
-            after[fault] = Told(alert.subject, alert.tables, heard)
-    known = routes.all()
-    for fault, before in told.items():
+            after[fault] = Reported(alert.subject, alert.tables, heard)
+    targets = routes.all()
+    for fault, before in reported.items():
         if fault not in now:
             over = Alert(fault, "recovered", before.subject, _over(before, now.values()), "", url, before.tables)
-            left = tuple(i for i in before.heard if i in known and not took(over, known[i]))
-            if left:
-                after[fault] = replace(before, heard=left)
-    return after, list(said), troubles
+            unreached = tuple(i for i in before.heard if i in targets and not took(over, targets[i]))
+            if unreached:
+                after[fault] = replace(before, heard=unreached)
+    return after, list(titles), troubles
 
 
-def _over(before: Told, open_faults: Iterable[Alert]) -> str:
+def _over(before: Reported, open_faults: Iterable[Alert]) -> str:
     """What is said of a fault that is gone: that it is, and not that everything is, where something is left."""
-    left = [alert.subject for alert in open_faults if set(alert.tables) & set(before.tables)]
-    return f"This problem is over. Still open: {', '.join(left)}." if left else "This problem is over."
+    still_open = [alert.subject for alert in open_faults if set(alert.tables) & set(before.tables)]
+    return f"This problem is over. Still open: {', '.join(still_open)}." if still_open else "This problem is over."
 
 
 def alert_sensor(project: Project) -> dg.SensorDefinition:
     """The sensor that tells the targets of `project`; it runs from the start where there is a target."""
-    routes, url = Routes.of(project), project.alerts.url.rstrip("/")
+    routes, url = Routes.of(project), project.alerts.address
 
     @dg.sensor(
         name=NAME,
@@ -231,9 +240,9 @@ def alert_sensor(project: Project) -> dg.SensorDefinition:
             **check_faults(instance, project.tables, url),
             **sensor_faults(instance, url, time.time()),
         }
-        told, sent, troubles = tell(routes, parse_told(context.cursor), now, url)
+        reported, sent, troubles = tell(routes, parse_reported(context.cursor), now, url)
         for trouble in troubles:
             context.log.error(f"An alert could not be sent, it will be tried again: {trouble}")
-        return dg.SensorResult(cursor=told_text(told), skip_reason="; ".join(sent) or "Nothing new.")
+        return dg.SensorResult(cursor=reported_text(reported), skip_reason="; ".join(sent) or "Nothing new.")
 
     return alerts

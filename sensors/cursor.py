@@ -38,11 +38,14 @@ class Cursor(Generic[Kept]):
             KeyError or AttributeError.
         """
         try:
-            found = json.loads(text or "{}")
+            stored = json.loads(text or "{}")
             return cls(
-                str(found.get("first", "")),
-                {str(name): kept(of) for name, of in found.get("tables", {}).items()},
-                {n: Trouble(int(of["times"]), float(of["again"])) for n, of in found.get("troubles", {}).items()},
+                str(stored.get("first", "")),
+                {str(name): kept(entry) for name, entry in stored.get("tables", {}).items()},
+                {
+                    n: Trouble(int(entry["times"]), float(entry["again"]))
+                    for n, entry in stored.get("troubles", {}).items()
+                },
             )
         except (ValueError, TypeError, KeyError, AttributeError):
             return cls()

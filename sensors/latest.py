@@ -1,4 +1,4 @@
-"""Watches the tables' newest snapshots: asks for compaction where one is needed, reports what others committed.
+"""Watches the tables' newest snapshots: asks for compaction where one is needed.
 
 A table's LATEST file is a hint that may be torn, stale or missing; the engine confirms it against the snapshot files.
 The cursor holds, for each table, the snapshot that was last judged: a table without a new snapshot is not looked at
@@ -19,12 +19,9 @@ from dagster import DagsterInstance
 
 from assets import keys
 from assets.checks.judging import COMMITS_LOOKED_AT
-from assets.pages.materialization import commit_materialization
 from assets.project.config import TableConfig
 from assets.resources.catalog import PaimonCatalog
-from maintenance.commit.identity import RUN_PROPERTY
 from maintenance.errors import NotFoundError
-from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.monitor.census import take_census
 from maintenance.monitor.second_compactor import pause_beside
 from maintenance.monitor.triggers import judge
@@ -33,6 +30,7 @@ from maintenance.table.compactors import refusal
 from maintenance.table.shape import table_shape
 from maintenance.table.table import Table
 from sensors.cursor import Cursor
+from sensors.hints import HINTS
 from sensors.turns import Turn, Turns, pause, unread
 
 INTERVAL_SECONDS = 30
@@ -54,7 +52,6 @@ class Sighting:
 
     Attributes:
         waits: why its compaction is put off although it is due.
-        committed: that snapshot, where the sensor is to report it.
         full: the partitions that are to be merged fully, empty = all; None: by the table's rules.
     """
 
@@ -62,7 +59,6 @@ class Sighting:
     due: bool
     reason: str
     time_millis: int = 0
-    committed: Snapshot | None = None
     full: tuple[Mapping[str, str], ...] | None = None
     waits: str = ""
 
@@ -82,19 +78,20 @@ def look(catalog: PaimonCatalog, config: TableConfig, judged: int | None) -> Sig
 
     An id below `judged` is new too: after a rollback, or when the table was created again.
     """
+    if HINTS.nothing_new(catalog.warehouse, config.identifier, judged):
+        return None
     try:
         table = catalog.get_table(config.identifier).copy(config.compaction.conduct)
     except NotFoundError:
         return None  # described in tables.yaml, but not ingested into yet
+    HINTS.read(catalog.warehouse, table)
     snapshot_id = table.snapshots.latest_id()
     if snapshot_id is None or snapshot_id == judged:
         return None
     need = judge(table, table_shape(table), config.compaction.triggers)
     snapshot = table.snapshots.get(need.snapshot_id or snapshot_id)
-    # What our own runs commit, these runs report, with more to tell.
-    others = config.is_external and RUN_PROPERTY not in (snapshot.properties or {})
     reason = need.reason if config.compaction.automatic else f"{need.reason}, and its compaction is not automatic"
-    seen = Sighting(snapshot.id, False, reason, snapshot.time_millis, snapshot if others else None)
+    seen = Sighting(snapshot.id, False, reason, snapshot.time_millis)
     seen = replace(seen, full=need.partitions) if need.full else seen
     return _beside_others(table, seen) if need.due and config.compaction.automatic else seen
 
@@ -125,8 +122,8 @@ def in_progress(instance: DagsterInstance, tables: Sequence[TableConfig]) -> set
 
 def pausing(instance: DagsterInstance, table: str, now: float) -> bool:
     """Whether the last compactions of a table failed so lately that another would only fail, too."""
-    wanted = dg.RunsFilter(tags={"paimon/table": table, "paimon/action": "compact"})
-    records = instance.get_run_records(wanted, limit=_RUNS_LOOKED_AT)
+    recent_compactions = dg.RunsFilter(tags={"paimon/table": table, "paimon/action": "compact"})
+    records = instance.get_run_records(recent_compactions, limit=_RUNS_LOOKED_AT)
     failures = 0
     for record in records:
         if record.dagster_run.status != dg.DagsterRunStatus.FAILURE:
@@ -135,14 +132,20 @@ def pausing(instance: DagsterInstance, table: str, now: float) -> bool:
     return failures > 0 and now < (records[0].end_time or 0.0) + pause(failures)
 
 
-def latest_sensor(tables: Sequence[TableConfig], jobs: Sequence[dg.JobDefinition]) -> dg.SensorDefinition:
-    """The sensor for all tables; `jobs`: their compaction jobs."""
+def latest_sensor(
+    tables: Sequence[TableConfig], jobs: Sequence[dg.JobDefinition], shown_at: Sequence[Any]
+) -> dg.SensorDefinition:
+    """The sensor for all tables.
+
+    Args: `jobs`: their compaction jobs; `shown_at`: the jobs of their assets. The sensor launches none of these, but
+        Dagster names a sensor on an asset's page only if a job of the asset is among its targets.
+    """
 
     @dg.sensor(
         name=keys.LATEST_SENSOR,
-        jobs=jobs,
+        jobs=[*jobs, *shown_at],
         minimum_interval_seconds=INTERVAL_SECONDS,
-        description="Requests compaction where a new snapshot needs it; reports the commits of others to their assets.",
+        description="Requests compaction where a new snapshot needs it.",
     )
     def latest_snapshots(context: dg.SensorEvaluationContext, catalog: PaimonCatalog) -> dg.SensorResult:
         now = time.time()
@@ -152,21 +155,15 @@ def latest_sensor(tables: Sequence[TableConfig], jobs: Sequence[dg.JobDefinition
         turn = turns.take(tables, busy)
         for table, error in turn.errors.items():
             context.log.error(f"{table} cannot be read; it will be looked at again: {error}")
-        wanted = due(turn.found)
-        paused = {table: sighting.waits for table, sighting in wanted.items() if sighting.waits}
-        paused |= {table: _FAILED for table in wanted if pausing(context.instance, table, now)}
-        chosen = [table for table in wanted if table not in paused][:_REQUESTS]
-        left = wanted.keys() - set(chosen)
-        sightings = {table: sighting for table, sighting in turn.found.items() if table not in left}
-        events = [
-            commit_materialization(table, seen.committed)
-            for table in tables
-            if (seen := sightings.get(table.identifier)) and seen.committed is not None
-        ]
+        due_tables = due(turn.found)
+        paused = {table: sighting.waits for table, sighting in due_tables.items() if sighting.waits}
+        paused |= {table: _FAILED for table in due_tables if pausing(context.instance, table, now)}
+        chosen = [table for table in due_tables if table not in paused][:_REQUESTS]
+        postponed = due_tables.keys() - set(chosen)
+        sightings = {table: sighting for table, sighting in turn.found.items() if table not in postponed}
         judged = {**cursor.tables, **{table: sighting.snapshot_id for table, sighting in sightings.items()}}
         return dg.SensorResult(
-            run_requests=[_request(table, wanted[table]) for table in chosen],
-            asset_events=events,
+            run_requests=[_request(table, due_tables[table]) for table in chosen],
             skip_reason=None if chosen else _silence(turn, busy, paused),
             cursor=turn.cursor(judged).serialize(),
         )

@@ -37,8 +37,8 @@ class Mirrored:
     digests: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, found: Mapping[str, Any]) -> "Mirrored":
-        return cls(int(found["snapshot"]), {str(key): str(digest) for key, digest in found["digests"].items()})
+    def of(cls, stored: Mapping[str, Any]) -> "Mirrored":
+        return cls(int(stored["snapshot"]), {str(key): str(digest) for key, digest in stored["digests"].items()})
 
 
 def cursor_of(text: str | None) -> Cursor[Mirrored]:
@@ -71,31 +71,31 @@ class Telling:
     room: int
     events: list[Event] = field(default_factory=list)
 
-    def requests(self, wanted: Iterable[str]) -> list[PartitionsRequest]:
+    def requests(self, partition_keys: Iterable[str]) -> list[PartitionsRequest]:
         """What makes the mirrored partitions those wanted."""
         partitions = partitions_of(self.table)
         there = set(self.instance.get_dynamic_partitions(keys.partitions(self.table.identifier)))
-        new, gone = [key for key in wanted if key not in there], sorted(there - set(wanted))
+        new, gone = [key for key in partition_keys if key not in there], sorted(there - set(partition_keys))
         return [
             *([partitions.build_add_request(new)] if new else []),
             *([partitions.build_delete_request(gone)] if gone else []),
         ]
 
-    def tell(self, found: PartitionStates, states: Mapping[str, PartitionState], before: Mirrored) -> Mirrored:
+    def tell(self, observed: PartitionStates, states: Mapping[str, PartitionState], before: Mirrored) -> Mirrored:
         """Report the partitions that are not as before; returns what is remembered then."""
-        snapshot = str(found.snapshot_id)
+        snapshot = str(observed.snapshot_id)
         digests = {key: digest for key, digest in before.digests.items() if key in states}
         changed = [key for key, state in states.items() if digests.get(key) != state.digest]
-        told = changed[: self.room // _EVENTS_EACH]
-        for key in told:
+        reported = changed[: self.room // _EVENTS_EACH]
+        for key in reported:
             if states[key].stale or key not in digests:
                 self._observe(key, states[key], snapshot)
-        for key in told:
-            found_so = (self._found(of, key, states[key], snapshot) for of in self._up_to_date(states[key]))
+        for key in reported:
+            found_so = (self._found(asset, key, states[key], snapshot) for asset in self._up_to_date(states[key]))
             self.events += [event for event in found_so if event is not None]
-        digests.update({key: states[key].digest for key in told})
-        self.room -= _EVENTS_EACH * len(told)
-        return Mirrored((found.snapshot_id or 0) if len(told) == len(changed) else 0, digests)
+        digests.update({key: states[key].digest for key in reported})
+        self.room -= _EVENTS_EACH * len(reported)
+        return Mirrored((observed.snapshot_id or 0) if len(reported) == len(changed) else 0, digests)
 
     def _observe(self, key: str, state: PartitionState, snapshot: str) -> None:
         """Told at once, not at the end of the tick, since what is compacted has to point to it."""
@@ -110,25 +110,25 @@ class Telling:
 
     def _up_to_date(self, state: PartitionState) -> list[dg.AssetKey]:
         """The assets for which nothing is to be done in a partition, whoever has done it."""
-        found = [] if state.stale else [keys.compaction(self.table.identifier)]
+        assets = [] if state.stale else [keys.compaction(self.table.identifier)]
         waits = state.level0_files if self.table.options.get("changelog-producer") == "lookup" else state.stale
         if self.table.writes_changelog and not waits:
-            found.append(keys.changelog(self.table.identifier))
-        return found
+            assets.append(keys.changelog(self.table.identifier))
+        return assets
 
     def _found(self, asset: dg.AssetKey, key: str, state: PartitionState, snapshot: str) -> Event | None:
         """As a run would record it: with the state that was worked on, so that a later one makes it stale.
 
         None where a run has recorded this state itself, and against the latest observation.
         """
-        of = keys.partition_states(self.table.identifier)
-        record = self.instance.get_latest_data_version_record(of, True, key)
+        states_asset = keys.partition_states(self.table.identifier)
+        record = self.instance.get_latest_data_version_record(states_asset, True, key)
         event = None if record is None else record.event_log_entry.asset_observation
         version = (event.tags if event else {}).get("dagster/data_version", snapshot)
-        pointer = f"dagster/input_event_pointer/{of.to_user_string()}"
+        pointer = f"dagster/input_event_pointer/{states_asset.to_user_string()}"
         seen = 0 if record is None else record.storage_id
-        known = self.instance.get_latest_data_version_record(asset, False, key)
-        made = None if known is None else known.event_log_entry.asset_materialization
+        record_before = self.instance.get_latest_data_version_record(asset, False, key)
+        made = None if record_before is None else record_before.event_log_entry.asset_materialization
         if made is not None and recorded_digest(made) == state.digest and _number(made.tags, pointer) >= seen:
             return None
         return dg.AssetMaterialization(
@@ -139,7 +139,7 @@ class Telling:
             tags={
                 "dagster/data_version": snapshot,
                 "dagster/code_version": "found",  # without one Dagster takes no notice of what follows
-                f"dagster/input_data_version/{of.to_user_string()}": version,
+                f"dagster/input_data_version/{states_asset.to_user_string()}": version,
                 **({pointer: str(seen)} if seen else {}),
             },
         )
@@ -162,8 +162,8 @@ def partition_sensor(tables: Sequence[TableConfig]) -> dg.SensorDefinition:
     )
     def partition_mirror(context: dg.SensorEvaluationContext, catalog: PaimonCatalog) -> dg.SensorResult:
         cursor = cursor_of(context.cursor)
-        known = {table.identifier: cursor.tables.get(table.identifier, Mirrored()) for table in tables}
-        turns = Turns(lambda table: look(catalog, table, known[table.identifier]), cursor, time.time())
+        mirrored = {table.identifier: cursor.tables.get(table.identifier, Mirrored()) for table in tables}
+        turns = Turns(lambda table: look(catalog, table, mirrored[table.identifier]), cursor, time.time())
         turn = turns.take(tables)
         for name, error in turn.errors.items():
             context.log.error(f"{name} cannot be read; it will be looked at again: {error}")
@@ -171,18 +171,18 @@ def partition_sensor(tables: Sequence[TableConfig]) -> dg.SensorDefinition:
         events: list[Event] = []
         room = _EVENTS
         for table in tables:
-            found = turn.found.get(table.identifier)
-            if found is None or room < _EVENTS_EACH:
+            observed = turn.found.get(table.identifier)
+            if observed is None or room < _EVENTS_EACH:
                 continue
-            states = newest(found.partitions, table.partitions.max_keys)
+            states = newest(observed.partitions, table.partitions.max_keys)
             telling = Telling(context.instance, table, room)
             requests += telling.requests(states)
-            known[table.identifier] = telling.tell(found, states, known[table.identifier])
+            mirrored[table.identifier] = telling.tell(observed, states, mirrored[table.identifier])
             events, room = events + telling.events, telling.room
         return dg.SensorResult(
             asset_events=events,
             dynamic_partitions_requests=requests,
-            cursor=turn.cursor(known).serialize(),
+            cursor=turn.cursor(mirrored).serialize(),
             skip_reason=f"{len(turn.found)} tables have changed; {len(events)} times a partition was found up to date. "
             + unread(turn.errors),
         )

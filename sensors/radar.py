@@ -1,51 +1,43 @@
-"""Looks at what was committed since the last tick and reports the tables' checks, without a run.
+"""Looks at what was committed since the last tick and reports the tables' checks and pages, without a run.
 
-The cursor holds, for each table, the snapshot last judged and the checks that failed then. A table is judged again when
-its newest snapshot is another file, and now and then, since time alone turns a check (its age, a holder's age). One
-that cannot be read has a check that says so, and is looked at again after a while, twice as long each time. Tables are
-read side by side and in turn: a tick that comes near its time limit leaves the rest to the next one, which begins with
-them. Where the warehouse itself cannot be reached, that alone is reported.
+The cursor holds, for each table, the snapshot last judged, the checks that failed then and what was published. A table
+is judged again when its newest snapshot is another file, when tables.yaml gives it other settings, and now and then,
+since time alone turns a check (its age, a holder's age). One that cannot be read has a check that says so, and is
+looked at again after a while, twice as long each time. Tables are read side by side and in turn: a tick that comes near
+its time limit leaves the rest to the next one, which begins with them. Where the warehouse itself cannot be reached,
+that alone is reported.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import dagster as dg
 
 from assets import keys
 from assets.checks.due import is_watched
 from assets.checks.judgements import evaluation
-from assets.checks.judging import look_at
+from assets.checks.judging import Sight, see
+from assets.pages.table_page import digest_of, what_is_kept
 from assets.project.config import Project, TableConfig, TablePattern
 from assets.resources.catalog import PaimonCatalog
 from assets.warehouse.configuration import CONFIGURATION, configuration
 from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.readable import READABLE
+from maintenance.operations.expiry.kept_snapshots import KeptSnapshots
+from maintenance.operations.history import history_table, read_histories
 from sensors.cursor import Cursor, Trouble
-from sensors.turns import AGAIN_SECONDS, Turns
+from sensors.publishing import Event, Judged, Look, Publisher
+from sensors.turns import Turn, Turns
 
 INTERVAL_SECONDS = 30
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """What is remembered of a table, or of the configuration.
-
-    Attributes:
-        state: the newest snapshot: its id, and what changes when its file does; of the configuration what was said.
-        at: when it was judged, seconds since 1970.
-        failing: names of checks.
-    """
-
-    state: str = ""
-    at: float = 0.0
-    failing: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, found: Mapping[str, Any]) -> "Judged":
-        return cls(str(found["state"]), float(found["at"]), tuple(found["failing"]))
+# What is remembered of the page over all tables.
+_FLEET = "fleet_page"
+# Older runs are not on a table's page.
+_PAST = timedelta(days=30)
 
 
 def cursor_of(text: str | None) -> Cursor[Judged]:
@@ -53,41 +45,62 @@ def cursor_of(text: str | None) -> Cursor[Judged]:
     return Cursor.parse(text, Judged.of)
 
 
-Sight = tuple[Judged, tuple[Judgement, ...]]
-
-
 @dataclass(frozen=True, slots=True)
 class Looking:
-    """One tick's look at tables. `watched`: the sensor is on that starts compactions; `now`: with a time zone."""
+    """One tick's look at tables.
+
+    Attributes:
+        now: with a time zone.
+        watched: the sensor is on that starts compactions.
+        again: seconds after which a table is judged again though nothing was committed to it.
+        zone: where days begin, unless a table's settings say otherwise.
+        settings: table -> what changes when its settings do.
+    """
 
     catalog: PaimonCatalog
     now: datetime
     watched: bool
+    again: float
+    zone: ZoneInfo
+    settings: Mapping[str, str]
 
     def is_due(self, config: TableConfig, before: Judged, trouble: Trouble | None) -> bool:
-        """Whether to judge a table: it has another snapshot, or was last judged long enough ago."""
-        over = self.now.timestamp() >= (trouble.again if trouble else before.at + AGAIN_SECONDS)
+        """Whether to judge a table: it has another snapshot or settings, or was last judged long enough ago."""
+        over = self.now.timestamp() >= (trouble.again if trouble else before.at + self.again)
         return over or self._state_of(config) != before.state
 
-    def at(self, config: TableConfig) -> Sight | None:
+    def at(self, config: TableConfig) -> Look | None:
         """The table judged, or None where there is nothing to judge: it is in tables.yaml, but not there yet."""
         state = self._state_of(config)
-        found = look_at(self.catalog, config, self.now, watched=self.watched)
-        return (Judged(state, self.now.timestamp(), _failing(found)), found) if found else None
+        sight = see(self.catalog, config, self.now, watched=self.watched)
+        if not sight.judgements:
+            return None
+        return Look(
+            config, Judged(state, self.now.timestamp(), _failing(sight.judgements)), sight, self._kept(sight, config)
+        )
+
+    def _kept(self, sight: Sight, config: TableConfig) -> KeptSnapshots | None:
+        """The table's snapshots; None where they cannot be read, which the checks report."""
+        try:
+            return None if sight.table is None else what_is_kept(sight.table, config, self.now, self.zone)
+        except Exception:  # noqa: BLE001 - the page is shown without them
+            return None
 
     def _state_of(self, config: TableConfig) -> str:
-        """The newest snapshot, without reading it; empty if there is none, or it cannot be known."""
+        """The settings and the newest snapshot, without reading it; these only if there is none, or it is unknown."""
+        settings = self.settings[config.identifier]
         try:
             table = self.catalog.get_table(config.identifier)
             latest = table.snapshots.latest_id()
-            return "" if latest is None else f"{latest} {table.file_io.version(table.paths.snapshot(latest))}"
+            newest = "" if latest is None else f"{latest} {table.file_io.version(table.paths.snapshot(latest))}"
         except Exception:  # noqa: BLE001 - the judgement says what is wrong
-            return ""
+            newest = ""
+        return f"{newest} {settings}"
 
 
-def is_broken(sight: Sight) -> bool:
+def is_broken(look: Look) -> bool:
     """Whether the table could not be read."""
-    return READABLE in sight[0].failing
+    return READABLE in look.judged.failing
 
 
 def _failing(judgements: Iterable[Judgement]) -> tuple[str, ...]:
@@ -104,20 +117,28 @@ def radar_sensor(
         tables: those of it, and those that were found in the catalog.
         doubtful: patterns that matched nothing when the definitions were loaded.
     """
+    zone = ZoneInfo(project.expiry.time_zone)
+
+    @cache
+    def settings() -> Mapping[str, str]:
+        return {table.identifier: digest_of(table.model_dump(mode="json", exclude={"found"})) for table in tables}
 
     @dg.sensor(
         name="check_radar",
-        asset_selection=dg.AssetSelection.all_asset_checks(),
+        asset_selection=dg.AssetSelection.all(),
         minimum_interval_seconds=INTERVAL_SECONDS,
         default_status=dg.DefaultSensorStatus.RUNNING,
-        description="Judges each new snapshot: damage, conflicting writers, backlogs. Reports checks, starts no run.",
+        description="Judges each new snapshot: damage, conflicting writers, backlogs. Keeps the pages of the tables and"
+        " of the fleet up to date. Starts no run.",
     )
     def check_radar(context: dg.SensorEvaluationContext, catalog: PaimonCatalog) -> dg.SensorResult:
         cursor = cursor_of(context.cursor)
         now = datetime.now(UTC)
-        looking = Looking(catalog, now, is_watched(context.instance, context.code_location_origin))
+        again = project.radar.again_seconds
+        origin = context.code_location_origin
+        looking = Looking(catalog, now, is_watched(context.instance, origin), again, zone, settings())
         whole = configuration(project, catalog, doubtful)
-        events, judged = _news(whole.judgement, cursor.tables.get(CONFIGURATION, Judged()), now)
+        news, judged = _news(whole.judgement, cursor.tables.get(CONFIGURATION, Judged()), now, again)
         before = {table.identifier: cursor.tables.get(table.identifier) for table in tables}
         turns = Turns(
             looking.at,
@@ -125,29 +146,58 @@ def radar_sensor(
             now.timestamp(),
             ready=lambda table, trouble: looking.is_due(table, before[table.identifier] or Judged(), trouble),
             broken=is_broken,
+            longest_pause=again,
         )
         turn = turns.take(tables if whole.reachable else ())
-        known = {name: of for name, of in before.items() if of} | {name: of for name, (of, _) in turn.found.items()}
-        for name, (_, found) in turn.found.items():
-            events += [evaluation(keys.asset_key(name), judgement) for judgement in found]
+        publisher = Publisher(
+            now,
+            origin.location_name if origin else None,
+            _histories(context, catalog, turn, now),
+            _materialized(context.instance, turn),
+            again,
+            news,
+        )
+        reported = {name: publisher.publish(look, before[name] or Judged()) for name, look in turn.found.items()}
+        known = {name: table for name, table in before.items() if table} | reported
+        fleet = publisher.publish_fleet(list(known.values()), cursor.tables.get(_FLEET, Judged()))
         for name, error in turn.errors.items():
             context.log.error(f"{name} could not be judged: {error}")
-        failing = [f"{name}: {', '.join(of.failing)}" for name, of in known.items() if of.failing]
+        failing = [f"{name}: {', '.join(table.failing)}" for name, table in known.items() if table.failing]
         failing += [f"{name}: {error}" for name, error in turn.errors.items()]
         failing += [] if whole.judgement.passed else [whole.judgement.summary]
-        remembered = {**known, CONFIGURATION: judged}
+        remembered = {**known, CONFIGURATION: judged, _FLEET: fleet}
         after = turn.cursor(remembered) if whole.reachable else replace(cursor, tables=remembered)
         return dg.SensorResult(
-            asset_events=events,
+            asset_events=publisher.events,
             cursor=after.serialize(),
-            skip_reason=f"{len(events)} checks reported. " + ("; ".join(failing) or "No open problems."),
+            skip_reason=f"{len(publisher.events)} events reported. " + ("; ".join(failing) or "No open problems."),
         )
 
     return check_radar
 
 
-def _news(found: Judgement, before: Judged, now: datetime) -> tuple[list[dg.AssetCheckEvaluation], Judged]:
+def _histories(
+    context: dg.SensorEvaluationContext, catalog: PaimonCatalog, turn: Turn[Look], now: datetime
+) -> Mapping[str, Sequence[Mapping[str, Any]]]:
+    """What was done to the tables, newest first; read once per tick, and not at all where no table was looked at."""
+    if catalog.history is None or not turn.found:
+        return {}
+    try:
+        return read_histories(catalog.open(), history_table(catalog.history), now - _PAST)
+    except Exception as error:  # noqa: BLE001 - the pages are shown without the last runs
+        context.log.warning(f"The history could not be read: {error}")
+        return {}
+
+
+def _materialized(instance: dg.DagsterInstance, turn: Turn[Look]) -> dict[dg.AssetKey, float]:
+    """When the assets of the tables that were looked at were last materialised, seconds since 1970."""
+    records = instance.get_asset_records([keys.asset_key(name) for name in turn.found])
+    last = {record.asset_entry.asset_key: record.asset_entry.last_materialization_record for record in records}
+    return {key: record.timestamp for key, record in last.items() if record is not None}
+
+
+def _news(judgement: Judgement, before: Judged, now: datetime, again: float) -> tuple[list[Event], Judged]:
     """The judgement over the configuration as an event, unless it is what was reported a short while ago."""
-    if found.summary == before.state and now.timestamp() - before.at < AGAIN_SECONDS:
+    if judgement.summary == before.state and now.timestamp() - before.at < again:
         return [], before
-    return [evaluation(keys.FLEET, found)], Judged(found.summary, now.timestamp(), _failing([found]))
+    return [evaluation(keys.FLEET, judgement)], Judged(judgement.summary, now.timestamp(), _failing([judgement]))

@@ -28,9 +28,9 @@ class Routes:
 
     def of_tables(self, tables: Iterable[str]) -> dict[str, Target]:
         """The targets of a fault of these tables, by id; of no table: the project's."""
-        said = [self.tables[table] for table in tables if table in self.tables]
-        chosen: list[Target] = [target for alerts in said for target in alerts.targets]
-        if not said or not all(alerts.instead for alerts in said):
+        own_alerts = [self.tables[table] for table in tables if table in self.tables]
+        chosen: list[Target] = [target for alerts in own_alerts for target in alerts.targets]
+        if not own_alerts or not all(alerts.instead for alerts in own_alerts):
             chosen = [*self.project, *chosen]
         return {id_of(target): target for target in chosen}
 
@@ -40,7 +40,7 @@ class Routes:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Reported:
     """A fault that people know of. `heard`: ids of the targets that took it, and do not know yet that it is over."""
 
     subject: str
@@ -48,16 +48,16 @@ class Told:
     heard: tuple[str, ...] = ()
 
 
-def parse_told(text: str | None) -> dict[str, Told]:
+def parse_reported(text: str | None) -> dict[str, Reported]:
     """The cursor: fault -> who knows of it. One that makes no sense counts as none."""
     try:
-        found = json.loads(text or "{}")
-        return {str(fault): Told(str(of["subject"]), tuple(of["tables"]), tuple(of["heard"]))
-                for fault, of in found.items()}  # fmt: skip
+        stored = json.loads(text or "{}")
+        return {str(fault): Reported(str(entry["subject"]), tuple(entry["tables"]), tuple(entry["heard"]))
+                for fault, entry in stored.items()}  # fmt: skip
     except (ValueError, TypeError, KeyError, AttributeError):
         return {}
 
 
-def told_text(told: Mapping[str, Told]) -> str:
-    """The other way round."""
-    return json.dumps({fault: asdict(of) for fault, of in told.items()}, sort_keys=True)
+def reported_text(reported: Mapping[str, Reported]) -> str:
+    """The text of a cursor."""
+    return json.dumps({fault: asdict(entry) for fault, entry in reported.items()}, sort_keys=True)

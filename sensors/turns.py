@@ -1,8 +1,7 @@
 """Looks at many tables within one tick: side by side, in turn, within a time limit.
 
 A tick that comes near its limit leaves the rest to the next one, which begins with them. A table that cannot be read
-is left alone for a while, twice as long each time, so that it neither slows the others nor fills the log; a repair is
-noticed within five minutes.
+is left alone for a while, twice as long each time, so that it neither slows the others nor fills the log.
 """
 
 import time
@@ -19,7 +18,7 @@ _READERS = 8
 _CHUNK = 8 * _READERS
 _FIRST_PAUSE = 30.0
 _LONGEST_PAUSE = 3600.0
-# A table that cannot be read is looked at again at the least so often.
+# By default a table that cannot be read is looked at again at least this often.
 AGAIN_SECONDS = 300.0
 Found = TypeVar("Found")
 _NOT_READY = object()
@@ -59,6 +58,7 @@ class Turns(Generic[Found, Kept]):
         ready: whether to look at a table now, which may be in trouble; called in threads. By default one that could
             not be read is left alone until its pause is over.
         broken: whether what a look yielded says that the table cannot be read, as an error of the look does.
+        longest_pause: seconds after which a table that cannot be read is looked at again, however often that failed.
     """
 
     look: Callable[[TableConfig], Found | None]
@@ -67,6 +67,7 @@ class Turns(Generic[Found, Kept]):
     seconds: float = SECONDS
     ready: Callable[[TableConfig, Trouble | None], bool] | None = None
     broken: Callable[[Found], bool] | None = None
+    longest_pause: float = AGAIN_SECONDS
 
     def take(self, tables: Sequence[TableConfig], busy: Container[str] = ()) -> Turn[Found]:
         """Look at the tables, beginning where the last tick stopped, until all are seen or the time is up.
@@ -75,37 +76,42 @@ class Turns(Generic[Found, Kept]):
         """
         started = time.monotonic()
         queue = in_turn([table for table in tables if table.identifier not in busy], self.cursor.first)
-        found: dict[str, Found] = {}
+        looks: dict[str, Found] = {}
         errors: dict[str, Exception] = {}
         names = {table.identifier for table in tables}
         troubles = {name: trouble for name, trouble in self.cursor.troubles.items() if name in names}
         looked = 0
         with ThreadPoolExecutor(_READERS) as pool:
             while looked < len(queue) and (looked == 0 or time.monotonic() - started < self.seconds):
-                some = queue[looked : looked + _CHUNK]
-                looked += len(some)
-                for name, future in [(table.identifier, pool.submit(self._seen, table)) for table in some]:
+                chunk = queue[looked : looked + _CHUNK]
+                looked += len(chunk)
+                for name, future in [(table.identifier, pool.submit(self._seen, table)) for table in chunk]:
                     try:
                         seen = future.result()
                     except Exception as error:  # noqa: BLE001 - one broken table must not hide the others
                         errors[name] = error
-                        troubles[name] = after(troubles.get(name), self.now)
+                        troubles[name] = self._after(troubles.get(name))
                         continue
                     if seen is _NOT_READY:
                         continue
                     before = troubles.pop(name, None)
                     if seen is not None:
-                        found[name] = seen
+                        looks[name] = seen
                         if self.broken is not None and self.broken(seen):
-                            troubles[name] = after(before, self.now)
+                            troubles[name] = self._after(before)
         following = queue[looked % len(queue)].identifier if queue else ""
-        return Turn(found, errors, troubles, following, looked)
+        return Turn(looks, errors, troubles, following, looked)
 
     def _seen(self, table: TableConfig) -> Any:
         """What the look at a table yields; _NOT_READY where it is not its time."""
         trouble = self.cursor.troubles.get(table.identifier)
         ready = self._is_due(trouble) if self.ready is None else self.ready(table, trouble)
         return self.look(table) if ready else _NOT_READY
+
+    def _after(self, trouble: Trouble | None) -> Trouble:
+        """What is remembered of a table that could not be read (again)."""
+        times = trouble.times + 1 if trouble else 1
+        return Trouble(times, self.now + pause(times, self.longest_pause))
 
     def _is_due(self, trouble: Trouble | None) -> bool:
         return trouble is None or trouble.again <= self.now
@@ -116,12 +122,6 @@ def in_turn(tables: Sequence[TableConfig], first: str) -> list[TableConfig]:
     names = [table.identifier for table in tables]
     start = names.index(first) if first in names else 0
     return [*tables[start:], *tables[:start]]
-
-
-def after(trouble: Trouble | None, now: float) -> Trouble:
-    """What is remembered once a table could not be read (again)."""
-    times = trouble.times + 1 if trouble else 1
-    return Trouble(times, now + pause(times, AGAIN_SECONDS))
 
 
 def unread(errors: Mapping[str, Exception]) -> str:

@@ -26,6 +26,7 @@ from maintenance.errors import (
 )
 from maintenance.operations.refs.create_branch import create_branch
 from maintenance.operations.refs.create_tag import create_tag
+from maintenance.table.format_table import FormatTable
 from maintenance.table.object_table import ObjectTable
 from maintenance.table.table import Table
 from maintenance.types.arrow import arrow_type
@@ -124,7 +125,7 @@ class Replay:
 
     def get_table(self, table: str) -> Json:
         found = self.catalog.get_table(table)
-        assert isinstance(found, Table | ObjectTable)
+        assert isinstance(found, Table | ObjectTable | FormatTable)
         schema = found.schema
         return {
             "full_name": found.identifier,
@@ -160,15 +161,16 @@ class Replay:
         names = [name for name in self.catalog.list_views(database, pattern) if name > page.get("token", "")]
         return names[: page.get("max")]
 
-    def write(self, table: str, rows: Json) -> int:
+    def write(self, table: str, rows: Json) -> int | None:
         found = self.catalog.get_table(table)
-        if not isinstance(found, api.CatalogTable):
-            assert isinstance(found, ObjectTable)
+        if isinstance(found, ObjectTable):
             return found.write_arrow(pa.table({}))[0]
+        assert isinstance(found, api.CatalogTable | FormatTable)
         fields = found.schema.fields
         columns = zip(*rows, strict=True)
-        arrays = [pa.array(map(_value, values), arrow_type(f.type)) for values, f in zip(columns, fields, strict=False)]
-        return found.write_arrow(pa.Table.from_arrays(arrays, [f.name for f in fields[: len(arrays)]]))[0]
+        arrays = [_array(values, arrow_type(f.type)) for values, f in zip(columns, fields, strict=False)]
+        ids = found.write_arrow(pa.Table.from_arrays(arrays, [f.name for f in fields[: len(arrays)]]))
+        return ids[0] if ids else None
 
     def read(self, table: str, projection: list[str] | None = None, filter: Json = None) -> Json:  # noqa: A002
         del filter  # Paimon's object tables leave filters to the engine
@@ -204,7 +206,7 @@ class Replay:
                 wanted["options"] = {k: v for k, v in wanted["options"].items() if k not in ("path", "branch")}
                 return got, {key: wanted[key] for key in got}
             case "list_tables_paged" | "list_views_paged":
-                return got, wanted["elements"]
+                return (got[: len(wanted["elements"])] if wanted["next"] else got), wanted["elements"]
             case "list_partitions":
                 names = ("spec", "record_count", "file_count", "total_buckets", "done")
                 found = [{name: getattr(partition, name) for name in names} for partition in got]
@@ -254,6 +256,13 @@ def _changes(changes: Json) -> list[Any]:
         )
         for kind, *rest in changes
     ]
+
+
+def _array(values: Iterable[Json], wanted: pa.DataType) -> pa.Array:
+    """Dates, times and floating numbers are recorded as texts."""
+    if pa.types.is_temporal(wanted) or pa.types.is_floating(wanted):
+        return pa.array(values, pa.string()).cast(wanted)
+    return pa.array(map(_value, values), wanted)
 
 
 def _value(value: Json) -> Json:

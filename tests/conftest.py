@@ -12,12 +12,22 @@ from typing import NoReturn, TypeVar
 import pytest
 from hypothesis import settings
 
+from tests.servers import azure as azure_server
+from tests.servers import gcs as gcs_server
+from tests.servers import hdfs as hdfs_server
+from tests.servers import hive as hive_server
 from tests.servers import mariadb as mariadb_server
 from tests.servers import postgresql as postgresql_server
+from tests.servers import s3 as s3_server
+from tests.servers.relay import Relay, relaying
 
 # The machines are shared: how long an example takes says nothing.
 settings.register_profile("shared", deadline=None)
 settings.load_profile("shared")
+
+# Nearly every JVM here lives for seconds: code that is compiled once, lightly, and a collector without threads take a
+# third less of the processors.
+os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 _SLOWEST = 12
 _SECONDS: Counter[str] = Counter()
@@ -37,6 +47,47 @@ def mariadb() -> Iterator[mariadb_server.MariaDB]:
     """A MariaDB server of this test run; without one its tests are skipped, but not in CI."""
     with _folder() as folder:
         yield from _started(mariadb_server.running(folder / "mariadb"), "pymysql")
+
+
+@pytest.fixture(scope="session")
+def hive() -> Iterator[hive_server.Hive]:
+    """A Hive metastore of this test run; without one its tests are skipped, but not in CI."""
+    with _folder() as folder:
+        yield from _started(hive_server.running(folder / "hive"), "thriftpy2")
+
+
+@pytest.fixture(scope="session")
+def azure() -> Iterator[azure_server.Azure]:
+    """An Azure Blob server of this test run; without one its tests are skipped, but not in CI."""
+    yield from _started(azure_server.running(), "obstore")
+
+
+@pytest.fixture(scope="session")
+def gcs() -> Iterator[gcs_server.GCS]:
+    """A Google Cloud Storage server of this test run; without one its tests are skipped, but not in CI."""
+    with _folder() as folder:
+        yield from _started(gcs_server.running(folder), "obstore")
+
+
+@pytest.fixture(scope="session")
+def hdfs() -> Iterator[hdfs_server.Hdfs]:
+    """An HDFS cluster of this test run; without one its tests are skipped, but not in CI."""
+    with _folder() as folder:
+        yield from _started(hdfs_server.running(folder), "urllib3")
+
+
+@pytest.fixture(scope="session")
+def relay() -> Iterator[Relay]:
+    """A relay in front of an S3 server of this test run: tests count requests there, and let them fail."""
+    with s3_server.running() as server, relaying(server.url) as found:
+        found.server = server
+        yield found
+
+
+@pytest.fixture
+def s3(relay: Relay) -> s3_server.S3:
+    """An S3 server of this test run, reached through the relay."""
+    return s3_server.S3(relay.url, relay.server.url)
 
 
 @contextmanager

@@ -21,9 +21,17 @@ class InterferedWith(FileIO):
         self._happen(path)
         return super().read_bytes(path)
 
-    def open_input(self, path: str) -> pa.NativeFile:
+    def open_input(self, path: str, size: int | None = None) -> pa.NativeFile:
         self._happen(path)
-        return super().open_input(path)
+        return super().open_input(path, size)
+
+    def read_part(self, path: str, offset: int, length: int) -> tuple[bytes, int]:
+        self._happen(path)
+        return super().read_part(path, offset, length)
+
+    def read_if_changed(self, path: str, version: Hashable | None) -> tuple[bytes | None, Hashable | None]:
+        self._happen(path)
+        return super().read_if_changed(path, version)
 
     def version(self, path: str) -> Hashable | None:
         self._happen(path)

@@ -71,6 +71,12 @@ def set_commit_time(table: Table, snapshot_id: int, millis: int) -> None:
     table.file_io.overwrite(table.paths.snapshot(snapshot_id), serialize_snapshot(snapshot))
 
 
+def set_watermark(table: Table, snapshot_id: int, watermark: int | None) -> None:
+    """Give a snapshot a watermark, as streaming writers do."""
+    snapshot = replace(table.snapshots.get(snapshot_id), watermark=watermark)
+    table.file_io.overwrite(table.paths.snapshot(snapshot_id), serialize_snapshot(snapshot))
+
+
 def branch_from_tag(table: Table, branch: str, tag: str) -> Table:
     """A branch as Paimon makes it from a tag: schemas, the tag and its snapshot are copied, data is shared."""
     held = table.tags.get(tag).snapshot

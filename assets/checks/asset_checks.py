@@ -9,7 +9,7 @@ from assets.project.config import TableConfig
 from assets.project.step_config import AuditConfig, FsckConfig
 from assets.resources.catalog import PaimonCatalog
 from assets.resources.spark import Spark
-from assets.runs.failures import told_as_failure
+from assets.runs.failures import as_dagster_failure
 from maintenance.operations.checks.audit_changelog import AuditReport, audit_changelog
 from maintenance.operations.checks.faults import Fault, FaultKind
 from maintenance.operations.checks.fsck import FsckReport, fsck
@@ -17,6 +17,10 @@ from maintenance.operations.checks.fsck import FsckReport, fsck
 CHANGELOG_HOLDS = "changelog_holds"
 FSCK = "fsck"
 _FAULTS_SHOWN = 1000
+_STEP_OF_CHANGELOG = (
+    "Let readers of the changelog start again from a snapshot after the first bad one. The commit user of that snapshot"
+    " says who wrote the wrong changes."
+)
 # Faults with which this project reads and writes the table all the same, apart from what it does not support.
 _WARNINGS = (FaultKind.HINT, FaultKind.STRAY, FaultKind.UNSUPPORTED)
 
@@ -36,7 +40,7 @@ def changelog_check(table: TableConfig) -> dg.AssetChecksDefinition:
     def changelog_holds(
         context: dg.AssetCheckExecutionContext, config: AuditConfig, catalog: PaimonCatalog, spark: Spark
     ) -> dg.AssetCheckResult:
-        with told_as_failure(context, lambda: catalog.place_of(table.identifier)):
+        with as_dagster_failure(context, lambda: catalog.place_of(table.identifier)):
             opened = catalog.get_table(table.identifier)  # before Spark is started for nothing
             report = audit_changelog(spark.session(), opened, config.start, config.end)
             context.log.info(str(report))
@@ -47,7 +51,7 @@ def changelog_check(table: TableConfig) -> dg.AssetChecksDefinition:
 
 
 def _metadata(report: AuditReport) -> dict[str, Any]:
-    found: dict[str, Any] = {
+    metadata: dict[str, Any] = {
         "from snapshot": report.start,
         "to snapshot": report.end,
         "kind": "complete" if report.complete else "net",
@@ -58,14 +62,16 @@ def _metadata(report: AuditReport) -> dict[str, Any]:
         "seconds": round(report.seconds, 3),
     }
     if report.first_bad is not None:
-        found["first bad snapshot"] = report.first_bad
+        metadata["first bad snapshot"] = report.first_bad
+    if not report.holds:
+        metadata["next step"] = _STEP_OF_CHANGELOG
     if report.examples:
         rows = [
             dg.TableRecord({"key": e.key, "what": str(e.what), "kind": e.kind, "snapshot": e.snapshot_id or 0})
             for e in report.examples
         ]
-        found["examples"] = dg.MetadataValue.table(rows)
-    return found
+        metadata["examples"] = dg.MetadataValue.table(rows)
+    return metadata
 
 
 def fsck_check(table: TableConfig) -> dg.AssetChecksDefinition:
@@ -80,14 +86,14 @@ def fsck_check(table: TableConfig) -> dg.AssetChecksDefinition:
     def fsck_holds(
         context: dg.AssetCheckExecutionContext, config: FsckConfig, catalog: PaimonCatalog, spark: Spark
     ) -> dg.AssetCheckResult:
-        with told_as_failure(context, lambda: catalog.place_of(table.identifier)):
+        with as_dagster_failure(context, lambda: catalog.place_of(table.identifier)):
             file_io, location = catalog.place_of(table.identifier)
             session = spark.session() if config.deep else None
             report = fsck(file_io, location, deep=config.deep, spark=session, progress=context.log.info)
             return dg.AssetCheckResult(
                 passed=report.healthy,
                 severity=_severity(report),
-                description=_fsck_told(report),
+                description=_fsck_summary(report),
                 metadata={**_fsck_metadata(report), **spark.metadata()},
             )
 
@@ -99,7 +105,7 @@ def _severity(report: FsckReport) -> dg.AssetCheckSeverity:
     return dg.AssetCheckSeverity.WARN if warnings else dg.AssetCheckSeverity.ERROR
 
 
-def _fsck_told(report: FsckReport) -> str:
+def _fsck_summary(report: FsckReport) -> str:
     if report.healthy:
         notes = f" Harmless findings: {len(report.notes)}." if report.notes else ""
         return f"{report.states} states and {report.data_files} data files are whole.{notes}"
@@ -108,7 +114,7 @@ def _fsck_told(report: FsckReport) -> str:
 
 
 def _fsck_metadata(report: FsckReport) -> dict[str, Any]:
-    found: dict[str, Any] = {
+    metadata: dict[str, Any] = {
         "faults": len(report.faults),
         "states": report.states,
         "manifests": report.manifests,
@@ -117,10 +123,12 @@ def _fsck_metadata(report: FsckReport) -> dict[str, Any]:
         "data files read": report.read_files,
         "seconds": round(report.seconds, 3),
     }
+    if report.faults:
+        metadata["next step"] = report.faults[0].fix
     for name, faults in (("table of faults", report.faults), ("harmless findings", report.notes)):
         if faults:
-            found[name] = dg.MetadataValue.table([_record(fault) for fault in faults[:_FAULTS_SHOWN]])
-    return found
+            metadata[name] = dg.MetadataValue.table([_record(fault) for fault in faults[:_FAULTS_SHOWN]])
+    return metadata
 
 
 def _record(fault: Fault) -> dg.TableRecord:

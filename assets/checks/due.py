@@ -14,32 +14,34 @@ NOTHING_DUE = "nothing_due"
 _ON = (InstigatorStatus.RUNNING, InstigatorStatus.AUTOMATICALLY_RUNNING)
 
 
-def nothing_due(config: TableConfig, need: CompactionNeed, *, watched: bool, told: str | None = None) -> Judgement:
+def nothing_due(
+    config: TableConfig, need: CompactionNeed, *, watched: bool, reported_by: str | None = None
+) -> Judgement:
     """No compaction is due, or somebody is going to start it.
 
-    Args: `watched`: the sensor is on that starts compactions; `told`: the check that reports the backlog already.
+    Args: `watched`: the sensor that starts compactions is on; `reported_by`: the check that reports this backlog.
     """
     details = {"due": int(need.due), "files": need.files, "sorted runs": need.max_sorted_runs}
     if not need.due:
         return Judgement(NOTHING_DUE, True, f"nothing is due: {need.reason}", details=details)
-    said = f"a compaction is due: {need.reason}"
-    if told is not None:
-        return Judgement(NOTHING_DUE, True, f"{said}; {told} reports it", details=details)
+    summary = f"a compaction is due: {need.reason}"
+    if reported_by is not None:
+        return Judgement(NOTHING_DUE, True, f"{summary}; {reported_by} reports it", details=details)
     if config.compaction.automatic and watched:
-        return Judgement(NOTHING_DUE, True, f"{said}; the sensor {keys.LATEST_SENSOR} starts it", details=details)
+        return Judgement(NOTHING_DUE, True, f"{summary}; the sensor {keys.LATEST_SENSOR} starts it", details=details)
     job = keys.job("compact", config.identifier)
     if config.compaction.automatic:
         why, fix = f"the sensor {keys.LATEST_SENSOR} is off", "Switch the sensor on, or launch the job {job}."
     else:
         why, fix = "'automatic' of its compaction is false", "Launch the job {job}, or set a larger 'trigger'."
-    return Judgement(NOTHING_DUE, False, f"{said}, and {why}", fix.format(job=job), details)
+    return Judgement(NOTHING_DUE, False, f"{summary}, and {why}", fix.format(job=job), details)
 
 
 def is_watched(instance: dg.DagsterInstance, location: CodeLocationOrigin | None) -> bool:
     """Whether the sensor that starts compactions is on. `location`: the code location it belongs to; None = any."""
     for state in instance.all_instigator_state(instigator_type=InstigatorType.SENSOR):
-        of = state.origin.repository_origin.code_location_origin
-        here = location is None or of.location_name == location.location_name
+        sensor_location = state.origin.repository_origin.code_location_origin
+        here = location is None or sensor_location.location_name == location.location_name
         if state.name == keys.LATEST_SENSOR and here and state.status in _ON:
             return True
     return False

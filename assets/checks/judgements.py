@@ -11,7 +11,7 @@ from assets.checks.due import NOTHING_DUE, is_watched, location_of
 from assets.checks.judging import look_at
 from assets.project.config import TableConfig
 from assets.resources.catalog import PaimonCatalog
-from assets.runs.failures import told_as_failure
+from assets.runs.failures import as_dagster_failure
 from assets.warehouse.configuration import CONFIGURATION
 from maintenance.monitor.backlog import CHANGELOG_LAG, LEVEL0_BACKLOG, SMALL_FILES
 from maintenance.monitor.chain import SNAPSHOT_CHAIN_INTACT
@@ -58,26 +58,23 @@ _SEVERE = (
 
 def evaluation(asset: dg.AssetKey, judgement: Judgement) -> dg.AssetCheckEvaluation:
     """A judgement as an event that needs no run."""
-    return dg.AssetCheckEvaluation(
-        asset_key=asset,
-        check_name=judgement.check,
-        passed=judgement.passed,
-        severity=_severity(judgement),
-        description=_told(judgement),
-        metadata=_metadata(judgement),
-    )
+    return dg.AssetCheckEvaluation(asset_key=asset, **_outcome(judgement))
 
 
 def check_result(asset: dg.AssetKey, judgement: Judgement) -> dg.AssetCheckResult:
     """A judgement as the result of a check in a run."""
-    return dg.AssetCheckResult(
-        asset_key=asset,
-        check_name=judgement.check,
-        passed=judgement.passed,
-        severity=_severity(judgement),
-        description=_told(judgement),
-        metadata=_metadata(judgement),
-    )
+    return dg.AssetCheckResult(asset_key=asset, **_outcome(judgement))
+
+
+def _outcome(judgement: Judgement) -> dict[str, Any]:
+    """What Dagster records of a judgement."""
+    return {
+        "check_name": judgement.check,
+        "passed": judgement.passed,
+        "severity": _severity(judgement),
+        "description": _description(judgement),
+        "metadata": _metadata(judgement),
+    }
 
 
 def table_checks(config: TableConfig) -> dg.AssetChecksDefinition:
@@ -90,25 +87,25 @@ def table_checks(config: TableConfig) -> dg.AssetChecksDefinition:
         can_subset=True,
     )
     def checks(context: dg.AssetCheckExecutionContext, catalog: PaimonCatalog) -> Iterator[dg.AssetCheckResult]:
-        with told_as_failure(context, lambda: catalog.place_of(config.identifier)):
+        with as_dagster_failure(context, lambda: catalog.place_of(config.identifier)):
             watched = is_watched(context.instance, location_of(context.run))
-            found = look_at(catalog, config, datetime.now(UTC), watched=watched)
-            if not found:
+            judgements = look_at(catalog, config, datetime.now(UTC), watched=watched)
+            if not judgements:
                 catalog.get_table(config.identifier)  # which says that it does not exist
-            wanted = {check.name for check in context.selected_asset_check_keys}
-            for judgement in found:
-                if judgement.check in wanted:
+            selected = {check.name for check in context.selected_asset_check_keys}
+            for judgement in judgements:
+                if judgement.check in selected:
                     yield check_result(key, judgement)
-            left = sorted(wanted - {judgement.check for judgement in found})
-            if left:
-                raise _not_judged(left, found)
+            missing = sorted(selected - {judgement.check for judgement in judgements})
+            if missing:
+                raise _not_judged(missing, judgements)
 
     return checks
 
 
-def _not_judged(checks: Sequence[str], found: Sequence[Judgement]) -> dg.Failure:
+def _not_judged(checks: Sequence[str], judgements: Sequence[Judgement]) -> dg.Failure:
     """The failure of a run that could not judge these checks, since the table cannot be read."""
-    reason = next(judgement for judgement in found if judgement.check == READABLE)
+    reason = next(judgement for judgement in judgements if judgement.check == READABLE)
     description = f"{', '.join(checks)} cannot be judged: {reason.summary}. Next step: {reason.fix}"
     return dg.Failure(description, metadata={"next step": reason.fix}, allow_retries=False)
 
@@ -118,7 +115,7 @@ def _severity(judgement: Judgement) -> dg.AssetCheckSeverity:
     return dg.AssetCheckSeverity.ERROR if severe else dg.AssetCheckSeverity.WARN
 
 
-def _told(judgement: Judgement) -> str:
+def _description(judgement: Judgement) -> str:
     end = "" if judgement.summary.endswith((".", "?")) else "."
     return f"{judgement.summary}{end} {judgement.fix}" if judgement.fix else judgement.summary
 
@@ -131,5 +128,5 @@ def _metadata(judgement: Judgement) -> dict[str, Any]:
         elif value and all(isinstance(row, dict) for row in value):
             metadata[name.replace("_", " ")] = dg.MetadataValue.table([dg.TableRecord(row) for row in value])
         else:
-            metadata[name.replace("_", " ")] = dg.MetadataValue.json(list(value))
+            metadata[name.replace("_", " ")] = ", ".join(str(part) for part in value)
     return metadata

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from assets.checks.due import nothing_due
+from assets.checks.writers import naming_jobs
 from assets.project.config import TableConfig
 from assets.resources.catalog import PaimonCatalog
 from assets.runs.failures import NO_STATE
@@ -28,7 +29,7 @@ from maintenance.monitor.visibility import ROWS_VISIBLE
 from maintenance.monitor.writers import judge_writers
 from maintenance.operations.checks.way_back import way_back
 from maintenance.options.option import duration
-from maintenance.table.shape import table_shape
+from maintenance.table.shape import TableShape, table_shape
 from maintenance.table.table import Table
 
 COMMITS_LOOKED_AT = 100
@@ -38,11 +39,29 @@ _SEARCHED_BYTES = 8 << 20
 _BACKLOGS = (ROWS_VISIBLE, LEVEL0_BACKLOG, SMALL_FILES, CHANGELOG_LAG)
 
 
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What a look at a table yields.
+
+    Attributes:
+        judgements: of all checks that can be made; the first one is whether the table can be read.
+        table, shape: None where the table cannot be read.
+    """
+
+    judgements: tuple[Judgement, ...]
+    table: Table | None = None
+    shape: TableShape | None = None
+
+
 def look_at(catalog: PaimonCatalog, config: TableConfig, now: datetime, *, watched: bool) -> tuple[Judgement, ...]:
+    """The judgements of `see`."""
+    return see(catalog, config, now, watched=watched).judgements
+
+
+def see(catalog: PaimonCatalog, config: TableConfig, now: datetime, *, watched: bool) -> Sight:
     """Every judgement that can be made of a table, from metadata and listings; none of one still to be created here.
 
-    The first one is whether it can be read. What cannot be is looked at a second time before it counts: an expiry may
-    just have removed it.
+    What cannot be read is looked at a second time before it counts: an expiry may just have removed it.
 
     Args: `now`: with a time zone; `watched`: the sensor is on that starts compactions.
     """
@@ -50,11 +69,12 @@ def look_at(catalog: PaimonCatalog, config: TableConfig, now: datetime, *, watch
     if looked.faults:
         looked = _looked(catalog, config, now, watched=watched)
     if not looked.exists:
-        return ()
+        return Sight(())
     faults = list(looked.faults)
     if faults and faults[0].damage:
         faults[0] = _with_way_back(catalog, config.identifier, faults)
-    return (readable(faults), *looked.judgements)
+    judgements = tuple(naming_jobs(judgement, config.writers) for judgement in (readable(faults), *looked.judgements))
+    return Sight(judgements, looked.table, looked.shape)
 
 
 @dataclass(slots=True)
@@ -64,11 +84,14 @@ class _Looked:
     Attributes:
         faults: what could not be read, each once, in the order in which it was met.
         exists: False for a table that this project is still to create.
+        table, shape: None as long as they could not be read.
     """
 
     judgements: list[Judgement] = field(default_factory=list)
     faults: dict[ReadFault, None] = field(default_factory=dict)
     exists: bool = True
+    table: Table | None = None
+    shape: TableShape | None = None
 
     def attempt(self, part: Callable[[], Iterable[Judgement]]) -> bool:
         """Judge one part. Returns False, and notes why, if that cannot be done."""
@@ -104,17 +127,17 @@ def _looked(catalog: PaimonCatalog, config: TableConfig, now: datetime, *, watch
         looked.attempt(lambda: [snapshot_chain_intact(table)])
         looked.attempt(lambda: judge_backlog(table, config.checks.limits, now))
         looked.attempt(lambda: [retention_blockers(table, now, max_age=held)])
-        looked.attempt(lambda: [_judge_need(config, table, looked.judgements, watched=watched)])
+        looked.attempt(lambda: [_judge_need(config, looked, table, watched=watched)])
     return looked
 
 
 def _absent(catalog: PaimonCatalog, identifier: str) -> ReadFault:
     """The fault of a table that does not exist, with the name that may be meant."""
     try:
-        found = no_table(identifier, read_holdings(catalog, [identifier.partition(".")[0]]))
+        finding = no_table(identifier, read_holdings(catalog, [identifier.partition(".")[0]]))
     except Exception as error:  # noqa: BLE001 - the database cannot be listed either
         return ReadFault.of(error)
-    return ReadFault(found.found, identifier, found.fix, damage=False)
+    return ReadFault(finding.found, identifier, finding.fix, damage=False)
 
 
 def _with_way_back(catalog: PaimonCatalog, identifier: str, faults: Sequence[ReadFault]) -> ReadFault:
@@ -129,7 +152,7 @@ def _with_way_back(catalog: PaimonCatalog, identifier: str, faults: Sequence[Rea
         back = way_back(file_io, location, CorruptFileError(first.found, where, first.fix))
     except Exception:  # noqa: BLE001 - the table is damaged: what was found first is what has to be reported
         return first
-    return replace(first, fix=f"{first.fix} {NO_STATE if back is None else back.told}")
+    return replace(first, fix=f"{first.fix} {NO_STATE if back is None else back.summary}")
 
 
 def _judge_writers(config: TableConfig, table: Table) -> Iterable[Judgement]:
@@ -139,8 +162,9 @@ def _judge_writers(config: TableConfig, table: Table) -> Iterable[Judgement]:
     return (*judge_writers(table, census), alone)
 
 
-def _judge_need(config: TableConfig, table: Table, found: Iterable[Judgement], *, watched: bool) -> Judgement:
-    need = compaction_need(table, table_shape(table), config.compaction.triggers)
-    failed = {judgement.check for judgement in found if not judgement.passed}
-    told = next((check for check in _BACKLOGS if check in failed), None)
-    return nothing_due(config, need, watched=watched, told=told)
+def _judge_need(config: TableConfig, looked: _Looked, table: Table, *, watched: bool) -> Judgement:
+    looked.table, looked.shape = table, table_shape(table)
+    need = compaction_need(table, looked.shape, config.compaction.triggers)
+    failed = {judgement.check for judgement in looked.judgements if not judgement.passed}
+    reported_by = next((check for check in _BACKLOGS if check in failed), None)
+    return nothing_due(config, need, watched=watched, reported_by=reported_by)

@@ -21,15 +21,15 @@ _ENGINE, _DEFAULT_ENGINE = "merge-engine", "deduplicate"
 
 def kinds(table: TableConfig) -> set[str]:
     """What is shown as icons: the format of the table, who works on it, and the format of its files."""
-    return {STORAGE_KIND, table.options.get("file.format", "parquet"), *(() if table.is_external else ("spark",))}
+    return {STORAGE_KIND, table.options.get("file.format", "parquet"), "spark"}
 
 
 def description(table: TableConfig) -> str:
-    """What people said of the table, then its shape, then its jobs, as Markdown."""
-    said = table.description or (table.found.comment if table.found else None) or ""
+    """What people said of the table, then its shape, as Markdown that reads well as plain text."""
+    text = table.description or (table.found.comment if table.found else None) or ""
     if is_absent(table):
-        absent = "**Not found in the warehouse**, or not readable, when the definitions were loaded."
-        return "\n\n".join(filter(None, [said, absent]))
+        absent = "Not found in the warehouse, or unreadable, when the definitions were loaded."
+        return "\n\n".join(filter(None, [text, absent]))
     parts = [f"Written by {'others' if table.is_external else 'the batches that land'}"]
     if table.primary_keys:
         parts.append(f"primary key {_listed(table.primary_keys)}")
@@ -37,21 +37,25 @@ def description(table: TableConfig) -> str:
     if table.partition_keys:
         parts.append(f"partitioned by {_listed(table.partition_keys)}")
     parts.append(_buckets(table))
+    return "\n\n".join(filter(None, [text, f"{'; '.join(parts)}."]))
+
+
+def jobs(table: TableConfig) -> dg.MarkdownMetadataValue:
+    """Links to the table's jobs. Lists show descriptions as plain text, so the links are not part of them."""
     # Dagster finds the code location of a job itself under this path.
-    jobs = [keys.job(action, table.identifier) for action in ("maintain", "compact", "fsck")]
-    work = ", ".join(f"[{name}](/guess/{name})" for name in jobs)
-    return "\n\n".join(filter(None, [said, f"{'; '.join(parts)}.", f"Jobs: {work}, [expire](/guess/expire)."]))
+    names = [keys.job(action, table.identifier) for action in ("maintain", "compact", "expire", "fsck")]
+    return dg.MetadataValue.md(", ".join(f"[{name}](/guess/{name})" for name in names))
 
 
 def tags(table: TableConfig) -> dict[str, str]:
     """What the catalogue can be filtered by."""
     if is_absent(table):
         return {}
-    found = {"paimon/written-by": "others" if table.is_external else "landing"}
-    found["paimon/type"] = "primary-key" if table.primary_keys else "append"
+    tags_of_table = {"paimon/written-by": "others" if table.is_external else "landing"}
+    tags_of_table["paimon/type"] = "primary-key" if table.primary_keys else "append"
     if table.primary_keys:
-        found["paimon/merge-engine"] = table.options.get(_ENGINE, _DEFAULT_ENGINE)
-    return found
+        tags_of_table["paimon/merge-engine"] = table.options.get(_ENGINE, _DEFAULT_ENGINE)
+    return tags_of_table
 
 
 def is_absent(table: TableConfig) -> bool:
@@ -62,21 +66,25 @@ def is_absent(table: TableConfig) -> bool:
 def standing_metadata(table: TableConfig) -> dict[str, Any]:
     """What is known of a table before it is ever touched."""
     metadata: dict[str, Any] = {"dagster/table_name": table.identifier, "dagster/storage_kind": STORAGE_KIND}
+    if not is_absent(table):
+        metadata["jobs"] = jobs(table)
     fields = table.found.fields if table.found else _described(table)
     if table.found is not None:
         metadata["dagster/uri"] = table.found.location
     if fields:
-        metadata[COLUMN_SCHEMA] = column_schema(told(table, fields), table.primary_keys, table.partition_keys)
+        metadata[COLUMN_SCHEMA] = column_schema(
+            with_descriptions(table, fields), table.primary_keys, table.partition_keys
+        )
     return {**metadata, **links(table), **column_lineage(table)}
 
 
 def columns_metadata(table: TableConfig, schema: TableSchema) -> dict[str, Any]:
     """The columns of a table's schema as it is now, and where they come from."""
-    columns = column_schema(told(table, schema.fields), schema.primary_keys, schema.partition_keys)
+    columns = column_schema(with_descriptions(table, schema.fields), schema.primary_keys, schema.partition_keys)
     return {COLUMN_SCHEMA: columns, **column_lineage(table)}
 
 
-def told(table: TableConfig, fields: Iterable[DataField]) -> list[DataField]:
+def with_descriptions(table: TableConfig, fields: Iterable[DataField]) -> list[DataField]:
     """The columns with what they are made from in their comments, where tables.yaml says it.
 
     Dagster's open-source UI shows the lineage of columns as JSON only.

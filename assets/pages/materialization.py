@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any
 
 import dagster as dg
@@ -32,9 +33,9 @@ def closing_page(
 ) -> dict[str, Any]:
     """All that a run shows of a table at its end: numbers, what its steps (`account`) did, columns, health."""
     return {
+        **health_page(context, catalog, config, shape),
         **closing_metadata(table, shape, account),
         **columns_metadata(config, table.schema),
-        **health_page(context, catalog, config, shape),
     }
 
 
@@ -50,10 +51,13 @@ def materialization(
     )
 
 
-def commit_materialization(table: TableConfig, snapshot: Snapshot) -> dg.AssetMaterialization:
-    """A commit of someone else, as an event of the table's asset that needs no run."""
+def commit_materialization(
+    table: TableConfig, snapshot: Snapshot, page: Mapping[str, Any] = MappingProxyType({})
+) -> dg.AssetMaterialization:
+    """A commit of someone else, as an event of the table's asset that needs no run. `page`: more to show, first."""
     committed = datetime.fromtimestamp(snapshot.time_millis / 1000, UTC)
     metadata = {
+        **page,
         "snapshot": snapshot.id,
         "commit kind": str(snapshot.commit_kind),
         "commit user": snapshot.commit_user,
@@ -62,5 +66,5 @@ def commit_materialization(table: TableConfig, snapshot: Snapshot) -> dg.AssetMa
         "records of the commit": snapshot.delta_record_count or 0,
         **column_lineage(table),
     }
-    said = f"Snapshot {snapshot.id}, committed by {snapshot.commit_user}."
-    return materialization(table.identifier, snapshot.id, said, metadata)
+    summary = f"Snapshot {snapshot.id}, committed by {snapshot.commit_user}."
+    return materialization(table.identifier, snapshot.id, summary, metadata)

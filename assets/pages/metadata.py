@@ -7,6 +7,8 @@ from typing import Any
 import dagster as dg
 
 from assets.pages.catalogue import STORAGE_KIND
+from assets.pages.durations import seconds_text
+from assets.pages.units import size_text
 from assets.runs.account import BEFORE, steps_of
 from maintenance.table.shape import TableShape
 from maintenance.table.table import Table
@@ -25,8 +27,10 @@ def table_metadata(table: Table, shape: TableShape) -> dict[str, Any]:
         "dagster/storage_kind": STORAGE_KIND,
         "dagster/uri": table.location,
         **({"dagster/row_count": shape.rows} if merged else {}),
+        "dagster/size_bytes": shape.bytes,
         "snapshot": shape.snapshot_id or 0,
-        **shape_numbers(shape),
+        # What is zero comes last: it says the least.
+        **dict(sorted(shape_numbers(shape).items(), key=lambda item: not item[1])),
     }
 
 
@@ -56,6 +60,7 @@ def before_and_after(before: Mapping[str, Any], after: Mapping[str, Any]) -> dg.
     records = [
         dg.TableRecord({"measure": name, "before": before.get(name, 0), "after": value})
         for name, value in after.items()
+        if value or before.get(name)
     ]
     return dg.MetadataValue.table(records, schema)
 
@@ -85,15 +90,18 @@ def report_numbers(report: Any) -> dict[str, int | float]:
     }
 
 
-def report_metadata(report: Any) -> dict[str, Any]:
-    """The fields of an operation's report: numbers and texts as they are, the rest as JSON, long lists counted too."""
+def report_metadata(report: Any, *, plotted: bool = True) -> dict[str, Any]:
+    """The fields of an operation's report: numbers and texts as they are, the rest as JSON, long lists counted too.
+
+    `plotted`: sizes and times stay numbers, since Dagster plots those of assets; of a step people read them.
+    """
     metadata: dict[str, Any] = {}
     for name, value in fields_of(report).items():
         if value is None or isinstance(value, TableShape):  # `before_and_after` shows those
             continue
         label = name.replace("_", " ")
         if isinstance(value, (bool, int, float, str)):
-            metadata[label] = value
+            metadata[label] = value if plotted else _read(name, value)
         elif isinstance(value, (list, tuple)):
             metadata[f"{label} (count)"] = len(value)
             if value:
@@ -101,6 +109,15 @@ def report_metadata(report: Any) -> dict[str, Any]:
         elif value:
             metadata[label] = dg.MetadataValue.json(_plain(value))
     return metadata
+
+
+def _read(name: str, value: bool | int | float | str) -> bool | int | float | str:
+    """A number of a report as people read it, by what it is called."""
+    if isinstance(value, (bool, str)):
+        return value
+    if name == "seconds" or name.endswith("_seconds"):
+        return seconds_text(value)
+    return size_text(int(value)) if name == "bytes" or name.endswith("_bytes") else value
 
 
 def warn_of_finding(context: dg.OpExecutionContext, report: Any) -> None:

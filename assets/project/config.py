@@ -19,11 +19,14 @@ from pydantic import Field, InstanceOf, field_validator, model_validator
 from assets.entry import Entry
 from assets.project.policies import (
     Alerts,
+    BinPolicy,
     ChecksPolicy,
     CompactionPolicy,
     CronText,
+    DurationText,
     IndexColumns,
     Options,
+    OrphansPolicy,
     PartitionsPolicy,
     RetentionPolicy,
     TableAlerts,
@@ -34,15 +37,16 @@ from assets.project.policies import (
 from assets.project.yaml_file import parse_yaml
 from maintenance.operations.history import HISTORY_DATABASE
 from maintenance.operations.ingestion.landing import LandingFolder
+from maintenance.options.option import duration
 from maintenance.types.data_type import DataField
 
-# The checkout: where dagster.yaml, workspace.yaml and demo/ lie.
+# The checkout: where dagster.yaml, workspace.yaml and demo/ are.
 FOLDER = Path(__file__).resolve().parents[2]
 LOCAL_MASTER = "local[*]"
 # A scheme and what is absolute in it: file:/data and file:///data, s3://bucket.
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 # The jobs that use Spark, by their tag paimon/action; a run from an asset's page counts as maintain or compact.
-SPARK_ACTIONS = ("maintain", "ingest", "compact", "change_rows", "audit", "fsck")
+SPARK_ACTIONS = ("maintain", "ingest", "compact", "change_rows", "restore_partitions", "audit", "fsck")
 
 
 class Landing(Entry):
@@ -67,15 +71,23 @@ class TableSettings(Entry):
 
     description: str = ""
     owners: tuple[str, ...] = Field(default=(), description="E-mail addresses or team:<name>, as Dagster wants them.")
-    tag: TagPolicy | None = Field(default=None, description="Absent or null: nothing is tagged by itself.")
+    tag: TagPolicy | None = Field(default=None, description="Absent or null: no automatic tags.")
     checks: ChecksPolicy = ChecksPolicy()
     compaction: CompactionPolicy = CompactionPolicy()
     retention: RetentionPolicy = RetentionPolicy()
+    orphans: OrphansPolicy | None = Field(default=None, description="Absent or null: orphan files are left alone.")
+    bin: BinPolicy | None = Field(default=None, description="Absent or null: what is deleted is destroyed at once.")
     partitions: PartitionsPolicy = PartitionsPolicy()
     index_columns: IndexColumns = IndexColumns()
     alerts: TableAlerts = TableAlerts()
+    writers: dict[str, str] = Field(
+        default={},
+        description="Commit user, or a pattern with * -> the job behind it, wherever a check names the user.",
+    )
     links: dict[str, str] = Field(default={}, description="Name -> URL, shown on the table's page: a runbook, a board.")
-    spark_options: Options = Field(default={}, description="Spark's options in runs on this table, over the job's.")
+    spark_options: Options = Field(
+        default={}, description="Spark's options in runs on this table; they override the job's."
+    )
 
 
 class TablePattern(TableSettings):
@@ -172,6 +184,18 @@ class Fleet(Entry):
     time_zone: ZoneName = Field(default="UTC", description="An IANA name.")
 
 
+class Radar(Entry):
+    """How the sensor check_radar looks at tables that nobody commits to."""
+
+    judge_again: DurationText = Field(
+        default="5 min", description="Each table is checked again after this time at the latest."
+    )
+
+    @property
+    def again_seconds(self) -> float:
+        return duration(self.judge_again).total_seconds()
+
+
 class Expiry(Entry):
     """When the daily expiry runs."""
 
@@ -185,7 +209,7 @@ class SparkConfig(Entry):
     master: str = Field(default=LOCAL_MASTER, description="Spark's master URL; local[*] uses this machine's cores.")
     remote: str | None = Field(default=None, description="A Spark Connect server, sc://host:port, instead of a master.")
     options: Options = Field(default={}, description="More of Spark's options; they win over the project's.")
-    jobs: dict[str, Options] = Field(default={}, description="Options of some jobs, over `options`.")
+    jobs: dict[str, Options] = Field(default={}, description="Options of some jobs; they override `options`.")
 
     @field_validator("jobs")
     @classmethod
@@ -199,16 +223,21 @@ class SparkConfig(Entry):
 class Project(Entry):
     """The whole of tables.yaml."""
 
-    warehouse: str = Field(description="Root path, relative to the project's folder, or URI of the warehouse.")
-    catalog: Options = Field(default={}, description="More of Paimon's catalog options.")
+    warehouse: str = Field(
+        description="Root path, relative to the project's folder, or URI of the warehouse; its name at a REST server."
+    )
+    catalog: Options = Field(
+        default={}, description="More of Paimon's catalog options; ${NAME} is read from the environment."
+    )
     spark: SparkConfig = SparkConfig()
     expiry: Expiry = Expiry()
     fleet: Fleet = Fleet()
+    radar: Radar = Radar()
     alerts: Alerts = Alerts()
     history: str | None = Field(
         default=HISTORY_DATABASE,
         pattern=r"^\w+$",
-        description="Database of the table `history`, which keeps what was done; null: nothing is kept.",
+        description="Database of the table `history`, which records every operation; null: no history.",
     )
     patterns: tuple[TablePattern, ...] = ()
     tables: tuple[TableConfig, ...] = ()
@@ -224,22 +253,22 @@ class Project(Entry):
         if len(seen) < len(tables):
             names = sorted(table.identifier for table in tables)
             twice = next(name for name, other in pairwise(names) if name == other)
-            raise ValueError(f"the table '{twice}' is described twice")
+            raise ValueError(f"the table '{twice}' has two entries")
         return tables
 
     @model_validator(mode="after")
     def is_about_something(self) -> "Project":
         if not self.patterns and not self.tables:
-            raise ValueError("neither tables nor patterns are described")
+            raise ValueError("there are neither tables nor patterns")
         return self
 
-    def with_patterns(self, found: Sequence[str]) -> "Project":
+    def with_patterns(self, names: Sequence[str]) -> "Project":
         """Every table described here or found in the catalog under a pattern, with what the patterns say of it.
 
-        Patterns do not match what lies in the database of the history.
+        Patterns do not match tables in the database of the history.
         """
         described = {table.identifier: table for table in self.tables}
-        of_users = [name for name in found if name not in described and name.partition(".")[0] != self.history]
+        of_users = [name for name in names if name not in described and name.partition(".")[0] != self.history]
         more = [name for name in of_users if any(pattern.matches(name) for pattern in self.patterns)]
         entries = [*self.tables, *(TableConfig(identifier=name) for name in more)]
         return self.model_copy(update={"tables": self.are_different(tuple(self._merged(table) for table in entries))})
@@ -283,7 +312,10 @@ def rooted(project: Project, folder: Path) -> Project:
         else table
         for table in project.tables
     )
-    return project.model_copy(update={"warehouse": _from(folder, project.warehouse), "tables": tables})
+    # A REST server knows its warehouses by names.
+    is_path = project.catalog.get("metastore") != "rest"
+    warehouse = _from(folder, project.warehouse) if is_path else project.warehouse
+    return project.model_copy(update={"warehouse": warehouse, "tables": tables})
 
 
 def _from(folder: Path, path: str) -> str:

@@ -41,7 +41,7 @@ def _add(settings: dict[str, Setting], entry: TableSettings, source: str, *, exc
     for name, value in _flat(entry.model_dump(exclude_unset=exclude_unset, exclude=_NOT_SETTINGS)):
         parts = name.split(".")
         above = {".".join(parts[:length]) for length in range(1, len(parts))}
-        for other in [known for known in settings if known in above or known.startswith(f"{name}.")]:
+        for other in [one for one in settings if one in above or one.startswith(f"{name}.")]:
             del settings[other]
         settings[name] = Setting(name, value, source)
 

@@ -34,18 +34,18 @@ class Finding:
 
 def mistakes_of(error: ValidationError) -> list[Finding]:
     """Every mistake that pydantic found, in plain words."""
-    return [Finding(tuple(one["loc"]), _told(one), "Correct this line.") for one in error.errors()]
+    return [Finding(tuple(one["loc"]), _message(one), "Correct this line.") for one in error.errors()]
 
 
-def _told(error: ErrorDetails) -> str:
+def _message(error: ErrorDetails) -> str:
     tell = _TOLD.get(error["type"])
     return tell(error.get("ctx", {})) if tell else error["msg"].removeprefix("Value error, ")
 
 
 def _unknown_kind(context: Mapping[str, Any]) -> str:
-    known = [name.strip("'") for name in str(context["expected_tags"]).split(", ")]
+    kinds = [name.strip("'") for name in str(context["expected_tags"]).split(", ")]
     kind, tag = context["discriminator"].strip("'"), context["tag"]
-    return f"unknown {kind} '{tag}'.{suggestion(tag, known)} Known: {', '.join(known)}"
+    return f"unknown {kind} '{tag}'.{suggestion(tag, kinds)} Known: {', '.join(kinds)}"
 
 
 # Where pydantic's own words say nothing to somebody who writes a file.

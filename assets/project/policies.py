@@ -1,5 +1,6 @@
 """The parts of tables.yaml that say how tables are kept: frozen models, each refusing what it does not know."""
 
+import os
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
 from typing import Annotated, Any, Literal, Self
@@ -60,6 +61,8 @@ CronText = Annotated[str, AfterValidator(_cron_text)]
 ZoneName = Annotated[str, AfterValidator(_zone_text)]
 
 
+# Where people find Dagster's web server, unless tables.yaml says it.
+URL_VARIABLE = "PAIMON_DAGSTER_URL"
 # Of a tag without another name.
 DEFAULT_NAME = "{date}"
 
@@ -89,14 +92,14 @@ class TagPolicy(Entry):
 
     @model_validator(mode="after")
     def names_differ(self) -> Self:
-        known = ("date", "time") if self.cron else ("date", "snapshot")
+        fillable = ("date", "time") if self.cron else ("date", "snapshot")
         try:
-            self.name.format(**dict.fromkeys(known, "x"))
+            self.name.format(**dict.fromkeys(fillable, "x"))
         except (KeyError, IndexError, ValueError):
-            names = " and ".join(f"{{{name}}}" for name in known)
+            names = " and ".join(f"{{{name}}}" for name in fillable)
             raise ValueError(f"name '{self.name}': only {names} are filled in here") from None
-        wanted = [] if self.cron is None else ["{date}"] if self.is_daily else ["{date}", "{time}"]
-        missing = [part for part in wanted if part not in self.name]
+        required = [] if self.cron is None else ["{date}"] if self.is_daily else ["{date}", "{time}"]
+        missing = [part for part in required if part not in self.name]
         if missing:
             raise ValueError(f"name '{self.name}' is the same for several periods: it needs {' and '.join(missing)}")
         return self
@@ -105,16 +108,16 @@ class TagPolicy(Entry):
 class ChecksPolicy(Entry):
     """When the checks of a table fail. What is left empty has the engine's own limit."""
 
-    max_age: DurationText | None = Field(default=None, description="Of the newest rows; absent: no limit.")
+    max_age: DurationText | None = Field(default=None, description="Age of the newest rows; absent: no limit.")
     max_level0_files: int | None = Field(default=None, ge=1, description="In one bucket; absent: twice the trigger.")
     max_small_share: float = Field(default=0.8, ge=0, le=1, description="Of all files, once there are many.")
-    max_changelog_lag: int = Field(default=20, ge=0, description="Commits that no changelog has yet.")
+    max_changelog_lag: int = Field(default=20, ge=0, description="Commits that are not in a changelog yet.")
     max_invisible: DurationText = Field(
         default="15 min",
         description="How long batch reads may miss committed rows of a table that is compacted at all.",
     )
     max_held: DurationText | None = Field(
-        default=None, description="How old a state may be that a consumer or tag holds; absent: retention plus a week."
+        default=None, description="Maximum age of a state held by a consumer or tag; absent: retention plus a week."
     )
 
     @property
@@ -140,10 +143,10 @@ class CompactionPolicy(Entry):
     deleted_share: float | None = Field(
         default=None, gt=0, le=1, description="Of a partition's rows, deleted but still stored; it is merged fully."
     )
-    changelog_lag: int | None = Field(default=None, ge=1, description="Commits that no changelog has yet.")
+    changelog_lag: int | None = Field(default=None, ge=1, description="Commits that are not in a changelog yet.")
     proof: Literal["auto", "full", "sampled", "off"] | None = Field(
         default=None,
-        description="How what a compaction writes is proved before its commit; absent: as the table's options say.",
+        description="How a compaction is verified before its commit; absent: as the table's options say.",
     )
 
     beside_other_compactors: bool | None = Field(
@@ -176,7 +179,9 @@ class RetentionPolicy(Entry):
 
     keep_at_least: int | None = Field(default=None, ge=1, description="Snapshots, whatever their age.")
     keep_at_most: int | None = Field(default=None, ge=1, description="Snapshots, however young.")
-    time_retained: DurationText | None = Field(default=None, description="Those replaced no longer ago stay.")
+    time_retained: DurationText | None = Field(
+        default=None, description="Snapshots replaced more recently than this stay."
+    )
     full_days: bool = Field(default=False, description="Count from midnight: what the day before the limit saw, stays.")
     time_zone: ZoneName | None = Field(default=None, description="Where midnight is; absent: the expiry's zone.")
 
@@ -203,6 +208,25 @@ class RetentionPolicy(Entry):
         return local.replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
 
 
+class OrphansPolicy(Entry):
+    """The removal of orphan files, behind each expiry."""
+
+    minimum_age: DurationText = Field(
+        default="1 d", description="Younger files stay: no writer may take longer from its first file to its commit."
+    )
+    max_files: int | None = Field(default=100_000, ge=1, description="At most so many in one run, the oldest first.")
+    time_limit: DurationText | None = Field(default=None, description="After this long no further batch is begun.")
+
+
+class BinPolicy(Entry):
+    """Deletions put their files into the bin of the warehouse, so that they can be taken back."""
+
+    window: DurationText = Field(default="7 d", description="How long; `empty_bin` takes the longest of all tables.")
+    max_bytes: int | None = Field(
+        default=None, ge=0, description="That the bin of all tables may hold; `empty_bin` takes the largest limit."
+    )
+
+
 class PartitionsPolicy(Entry):
     """How the partitions of a table are mirrored in Dagster."""
 
@@ -217,17 +241,17 @@ class IndexColumns(Entry):
     bsi: tuple[str, ...] = ()
     range_bitmap: tuple[str, ...] = ()
 
-    def options(self, given: Mapping[str, str]) -> dict[str, str]:
-        """Paimon's table options for these and the columns that `given` options name; empty if there are none."""
+    def options(self, table_options: Mapping[str, str]) -> dict[str, str]:
+        """Paimon's table options for these columns and those that `table_options` name; empty if there are none."""
         chosen = {"bloom-filter": self.bloom_filter, "bitmap": self.bitmap, "bsi": self.bsi}
         chosen["range-bitmap"] = self.range_bitmap
-        found: dict[str, str] = {}
+        options: dict[str, str] = {}
         for kind, columns in chosen.items():
             key = f"file-index.{kind}.columns"
-            named = [name.strip() for name in given.get(key, "").split(",") if name.strip()]
+            named = [name.strip() for name in table_options.get(key, "").split(",") if name.strip()]
             if columns:
-                found[key] = ",".join(dict.fromkeys([*named, *columns]))
-        return found
+                options[key] = ",".join(dict.fromkeys([*named, *columns]))
+        return options
 
 
 class TableAlerts(Entry):
@@ -240,5 +264,13 @@ class TableAlerts(Entry):
 class Alerts(Entry):
     """Who is notified of failed runs and checks: once per fault, and again when it is over."""
 
-    url: str = Field(default="http://localhost:3000", description="Where Dagster's web server is, for links.")
+    url: str | None = Field(
+        default=None,
+        description=f"Where people find Dagster's web server, for links; absent: ${URL_VARIABLE}, which make ui sets.",
+    )
     targets: tuple[AlertTarget, ...] = ()
+
+    @property
+    def address(self) -> str:
+        """Where links start, without a slash at the end; empty where nobody has said it: links are paths then."""
+        return (self.url or os.environ.get(URL_VARIABLE, "")).rstrip("/")

@@ -11,25 +11,27 @@ def chosen_plan(config: dg.Config, *beside_it: str) -> str | None:
 
     `beside_it`: what may be set all the same.
     """
-    given = {name: value for name, value in config.model_dump().items() if name not in beside_it}
-    plan_id: str | None = given.pop("plan_id", None)
+    values = {name: value for name, value in config.model_dump().items() if name not in beside_it}
+    plan_id: str | None = values.pop("plan_id", None)
     fields = type(config).model_fields
-    beside = [name for name, value in given.items() if value != fields[name].default]
+    beside = [name for name, value in values.items() if value != fields[name].default]
     if plan_id and beside:
-        found = f"'{beside[0]}' is set beside 'plan_id'"
-        raise OptionError(found, f"plan {plan_id}", "The plan says it all: leave everything else out.")
+        problem = f"'{beside[0]}' is set together with 'plan_id'"
+        raise OptionError(problem, f"plan {plan_id}", "A plan needs no other settings: leave them out.")
     return plan_id
 
 
 class IngestConfig(dg.Config):
     """Ingestion of landed micro-batches."""
 
-    limit: int | None = Field(default=None, ge=1, description="At most so many micro-batches; empty: all that landed.")
+    limit: int | None = Field(
+        default=None, ge=1, description="Maximum number of micro-batches; empty: all that landed."
+    )
     committed: int | None = Field(
         default=None,
-        description="Number of the last batch in the table. Needed when no snapshot or commit record tells.",
+        description="Number of the last batch in the table. Needed when no snapshot or commit record says it.",
     )
-    dry_run: bool = Field(default=False, description="Only tell which files would be committed, and keep it as a plan.")
+    dry_run: bool = Field(default=False, description="Only show which files would be committed, and keep it as a plan.")
     plan_id: str | None = Field(default=None, description="Do what this plan of a dry run says, or refuse.")
 
 
@@ -40,23 +42,23 @@ class CompactConfig(dg.Config):
     partitions: list[dict[str, str]] = Field(default=[], description="Only these, e.g. [{month: '7'}]; empty: all.")
     where: str | None = Field(default=None, description="Only partitions that match, in Spark SQL, e.g. month = 7.")
     partition_idle_time: str | None = Field(
-        default=None, description="Only partitions that were not written to for so long, e.g. 1 h."
+        default=None, description="Only partitions that were not written to for this long, e.g. 1 h."
     )
     order_strategy: str = Field(
         default="none", description="Sort an append table: order, zorder or hilbert; none: leave the rows as they are."
     )
     order_by: list[str] = Field(default=[], description="Columns to sort by.")
     groups_per_commit: int | None = Field(
-        default=None, ge=1, description="Commit after so many buckets; empty: all in one snapshot."
+        default=None, ge=1, description="Commit after this number of buckets; empty: all in one snapshot."
     )
     max_retries: int = Field(
         default=5, ge=0, description="How often a group that lost against a writer is planned again."
     )
     proof: str | None = Field(
         default=None,
-        description="How what is written is proved first: auto, full, sampled or off; empty: as tables.yaml says.",
+        description="How the result is verified: auto, full, sampled or off; empty: as tables.yaml says.",
     )
-    dry_run: bool = Field(default=False, description="Only tell what would be merged, and keep it as a plan.")
+    dry_run: bool = Field(default=False, description="Only show what would be merged, and keep it as a plan.")
     plan_id: str | None = Field(default=None, description="Do what this plan of a dry run says, or refuse.")
 
 
@@ -67,13 +69,13 @@ class CompactManyConfig(dg.Config):
     without: list[str] = Field(default=[], description="Patterns of tables to leave out.")
     full: bool = Field(default=False, description="Merge every bucket into its top level, whatever its sorted runs.")
     partition_idle_time: str | None = Field(
-        default=None, description="Only partitions that were not written to for so long, e.g. 1 h."
+        default=None, description="Only partitions that were not written to for this long, e.g. 1 h."
     )
     max_concurrent: int = Field(default=2, ge=1, description="Tables at a time, all in one Spark.")
     proof: str | None = Field(
-        default=None, description="As of a single compaction; empty: as tables.yaml says of each table."
+        default=None, description="As for a single compaction; empty: as tables.yaml says for each table."
     )
-    dry_run: bool = Field(default=False, description="Only tell what would be merged, and keep it as a plan.")
+    dry_run: bool = Field(default=False, description="Only show what would be merged, and keep it as a plan.")
     plan_id: str | None = Field(default=None, description="Do what this plan of a dry run says, or refuse.")
 
 
@@ -92,9 +94,9 @@ class ChangelogConfig(dg.Config):
     where: str | None = Field(default=None, description="Only partitions that match, in Spark SQL, e.g. month = 7.")
     proof: str | None = Field(
         default=None,
-        description="How what is written is proved first: auto, full, sampled or off; empty: as tables.yaml says.",
+        description="How the result is verified: auto, full, sampled or off; empty: as tables.yaml says.",
     )
-    dry_run: bool = Field(default=False, description="Only tell which buckets lack a changelog, and keep it as a plan.")
+    dry_run: bool = Field(default=False, description="Only show which buckets lack a changelog, and keep it as a plan.")
     plan_id: str | None = Field(default=None, description="Do what this plan of a dry run says, or refuse.")
 
 
@@ -115,8 +117,8 @@ class FileIndexConfig(dg.Config):
     """Rewriting of file indexes."""
 
     where: str | None = Field(default=None, description="Only partitions that match, in Spark SQL, e.g. month = 7.")
-    rebuild: bool = Field(default=False, description="Build also the indexes that are there as declared.")
-    dry_run: bool = Field(default=False, description="Only tell which files lack an index, and keep it as a plan.")
+    rebuild: bool = Field(default=False, description="Also rebuild indexes that are already as declared.")
+    dry_run: bool = Field(default=False, description="Only show which files lack an index, and keep it as a plan.")
     plan_id: str | None = Field(default=None, description="Do what this plan of a dry run says, or refuse.")
 
 
@@ -131,17 +133,17 @@ class TagConfig(dg.Config):
     time_retained: str | None = Field(
         default=None, description="For example 90 d. Empty: as tables.yaml says, else until it is deleted."
     )
-    dry_run: bool = Field(default=False, description="Only tell which snapshot would be tagged, and keep it as a plan.")
+    dry_run: bool = Field(default=False, description="Only show which snapshot would be tagged, and keep it as a plan.")
     plan_id: str | None = Field(default=None, description="Do what this plan of a dry run says, or refuse.")
 
 
 class ExpireSnapshotsConfig(dg.Config):
     """Expiry of snapshots. What is left empty comes from the table's options."""
 
-    retain_max: int | None = Field(default=None, ge=1, description="Keep at most so many.")
-    retain_min: int | None = Field(default=None, ge=1, description="Keep at least so many.")
+    retain_max: int | None = Field(default=None, ge=1, description="Keep at most this many.")
+    retain_min: int | None = Field(default=None, ge=1, description="Keep at least this many.")
     older_than: str | None = Field(default=None, description="Only older ones: ISO 8601 with an offset.")
-    max_deletes: int | None = Field(default=None, ge=1, description="Expire at most so many in this run.")
+    max_deletes: int | None = Field(default=None, ge=1, description="Expire at most this many in this run.")
     dry_run: bool = Field(default=False, description="Only list what would be deleted, and keep it as a plan.")
     plan_id: str | None = Field(default=None, description="Do what this plan of a dry run says, or refuse.")
 
@@ -149,9 +151,18 @@ class ExpireSnapshotsConfig(dg.Config):
 class ExpirePartitionsConfig(dg.Config):
     """Expiry of partitions. What is left empty comes from the table's options."""
 
-    expiration_time: str | None = Field(default=None, description="Older ones go, e.g. 90 d.")
-    max_expires: int | None = Field(default=None, ge=1, description="Drop at most so many in this run.")
+    expiration_time: str | None = Field(default=None, description="Older ones are dropped, e.g. 90 d.")
+    max_expires: int | None = Field(default=None, ge=1, description="Drop at most this many in this run.")
     dry_run: bool = Field(default=False, description="Only list what would be dropped, and keep it as a plan.")
+    plan_id: str | None = Field(default=None, description="Do what this plan of a dry run says, or refuse.")
+
+
+class OrphansConfig(dg.Config):
+    """Removal of orphan files. What is left empty is as tables.yaml says."""
+
+    older_than: str | None = Field(default=None, description="Only older ones: ISO 8601 with an offset.")
+    max_deletes: int | None = Field(default=None, ge=1, description="Remove at most this many in this run.")
+    dry_run: bool = Field(default=False, description="Only list what would be deleted, and keep it as a plan.")
     plan_id: str | None = Field(default=None, description="Do what this plan of a dry run says, or refuse.")
 
 

@@ -25,8 +25,8 @@ def parse_yaml(path: Path, model: type[Model]) -> Model:
         raise _mistake(path, error.problem_mark, f"this is not YAML: {error.problem}") from error
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
-        found = f"the character U+{error.character:04X} cannot be in YAML"
-        raise OptionError(found, f"{path}, line {line}", "Delete it.") from error
+        problem = f"the character U+{error.character:04X} cannot be in YAML"
+        raise OptionError(problem, f"{path}, line {line}", "Delete it.") from error
     except RecursionError as error:
         raise OptionError(
             "the file is nested too deeply, or a part of it contains itself", str(path), "Use fewer levels."
@@ -49,8 +49,8 @@ def _text(path: Path) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        found = f"the byte 0x{data[error.start]:02X} is not UTF-8"
-        raise OptionError(found, f"{path}, line {line}", "Save the file as UTF-8.") from error
+        problem = f"the byte 0x{data[error.start]:02X} is not UTF-8"
+        raise OptionError(problem, f"{path}, line {line}", "Save the file as UTF-8.") from error
 
 
 def attribute_mistake(path: Path, error: ValidationError) -> OptionError:
@@ -82,8 +82,8 @@ def _where(path: Path, mark: yaml.Mark | None) -> str:
     return f"{path}, line {mark.line + 1}" if mark else str(path)
 
 
-def _mistake(path: Path, mark: yaml.Mark | None, found: str) -> OptionError:
-    return OptionError(found, _where(path, mark), "Correct this line.")
+def _mistake(path: Path, mark: yaml.Mark | None, problem: str) -> OptionError:
+    return OptionError(problem, _where(path, mark), "Correct this line.")
 
 
 def _forbid_repeated_keys(node: yaml.Node, path: Path) -> None:
@@ -98,7 +98,7 @@ def _forbid_repeated_keys(node: yaml.Node, path: Path) -> None:
         if not isinstance(key, yaml.ScalarNode):
             raise _mistake(path, key.start_mark, "a key is not a plain word")
         if key.value in seen:
-            raise _mistake(path, key.start_mark, f"the key '{key.value}' stands here a second time")
+            raise _mistake(path, key.start_mark, f"the key '{key.value}' is set here a second time")
         seen.add(key.value)
         _forbid_repeated_keys(value, path)
 

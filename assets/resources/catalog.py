@@ -4,8 +4,9 @@ import dagster as dg
 from pydantic import Field
 
 from assets.project.config import TableConfig
+from assets.secrets import from_environment
 from maintenance.catalog import Catalog, Schema, open_catalog
-from maintenance.errors import CorruptFileError, MissingFileError, NotFoundError, SchemaError
+from maintenance.errors import CorruptFileError, MissingFileError, NotFoundError, SchemaError, UnsupportedError
 from maintenance.fs.file_io import FileIO
 from maintenance.metastore.filesystem import FilesystemCatalog
 from maintenance.metastore.identifier import Identifier
@@ -17,7 +18,9 @@ class PaimonCatalog(dg.ConfigurableResource):
     """The catalog that holds the tables."""
 
     warehouse: str = Field(description="Root path or URI, for example s3://lake/warehouse.")
-    options: dict[str, str] = Field(default={}, description="More of Paimon's catalog options.")
+    options: dict[str, str] = Field(
+        default={}, description="More of Paimon's catalog options; ${NAME} is read from the environment."
+    )
     history: str | None = Field(
         default=None, description="Database of the table that keeps the history; empty: none is kept."
     )
@@ -29,7 +32,7 @@ class PaimonCatalog(dg.ConfigurableResource):
 
     def open(self) -> Catalog:
         """The catalog itself."""
-        return open_catalog({"warehouse": self.warehouse, **self.options})
+        return open_catalog({"warehouse": self.warehouse, **self._options()})
 
     def get_table(self, identifier: str) -> Table:
         """The table as it is now. Raises NotFoundError; SchemaError for one of Paimon's system tables."""
@@ -48,12 +51,28 @@ class PaimonCatalog(dg.ConfigurableResource):
             return self.file_io(), None
         return table.file_io, table
 
+    def root(self) -> str:
+        """The folder of the warehouse, where the bin and stored plans lie.
+
+        Raises: UnsupportedError: the catalog's server knows the warehouse by a name, and does not say where it is.
+        """
+        if self.options.get("metastore") != "rest":
+            return self.warehouse
+        found = self.open().warehouse
+        if "/" in found:
+            return found
+        raise UnsupportedError(
+            f"the warehouse '{found}' of the REST catalog is a name, not a folder: bin and plans have no place",
+            self.options.get("uri", "catalog"),
+            "Leave out 'bin' in tables.yaml, and run steps without storing a plan.",
+        )
+
     def file_io(self) -> FileIO:
         """What reads and writes the warehouse."""
-        return FileIO.of(self.options)
+        return FileIO.of(self._options())
 
     def place_of(self, identifier: str) -> tuple[FileIO, str]:
-        """Where a table lies, one that is too damaged to be opened, too. Raises: NotFoundError."""
+        """The location of a table, even if it is too damaged to be opened. Raises: NotFoundError."""
         catalog = self.open()
         try:
             table = self.get_table(identifier)
@@ -62,6 +81,9 @@ class PaimonCatalog(dg.ConfigurableResource):
                 return catalog.file_io, catalog.location(Identifier.parse(identifier))
             raise
         return table.file_io, table.location
+
+    def _options(self) -> dict[str, str]:
+        return {name: from_environment(text, f"catalog: {name}") for name, text in self.options.items()}
 
     def get_or_create(self, table: TableConfig) -> Table:
         """The table, created from its description if it does not exist. Raises NotFoundError if it has none."""

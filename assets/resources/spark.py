@@ -56,8 +56,8 @@ class Spark(dg.ConfigurableResource):
         """
         unknown = sorted(set(self.jobs) - set(SPARK_ACTIONS))
         if unknown:
-            known = f"Name one of {', '.join(SPARK_ACTIONS)}."
-            raise OptionError(f"no job '{unknown[0]}' uses Spark", "resource spark, jobs", known)
+            fix = f"Name one of {', '.join(SPARK_ACTIONS)}."
+            raise OptionError(f"no job '{unknown[0]}' uses Spark", "resource spark, jobs", fix)
         action, table = self._serves or (of_run(self._run) if self._run else (None, None))
         job, own = self.jobs.get(action or "", {}), self.tables.get(table or "", {})
         return {**self.options, **job, **own, **self.run_options}
@@ -76,7 +76,7 @@ class Spark(dg.ConfigurableResource):
             self._say("Spark was lost: a new one is started.")
         if self._session is None:
             self._session = self._shared() or self._of_its_own(self.settings())
-            self._say(f"Spark: {self._told()}")
+            self._say(f"Spark: {self._settings_shown()}")
         return self._session
 
     def metadata(self) -> dict[str, Any]:
@@ -85,9 +85,9 @@ class Spark(dg.ConfigurableResource):
             return {}
         from maintenance.spark.application import application
 
-        found = application(self._session)
-        ui = dg.MetadataValue.url(found.ui) if found.ui else "none, or at an address that the server does not tell"
-        return {"spark application": found.id, "spark ui": ui}
+        running = application(self._session)
+        ui = dg.MetadataValue.url(running.ui) if running.ui else "none, or at an address that the server does not tell"
+        return {"spark application": running.id, "spark ui": ui}
 
     def _of_its_own(self, options: Mapping[str, str]) -> Any:
         from maintenance.spark.connect_server import listens
@@ -119,7 +119,7 @@ class Spark(dg.ConfigurableResource):
         free = {key: value for key, value in settings.items() if not is_fixed(key)}
         return _session_of(LOCAL_MASTER, shared_session(server.remote, free), free)
 
-    def _told(self) -> str:
+    def _settings_shown(self) -> str:
         return ", ".join(str(getattr(value, "value", value)) for value in self.metadata().values())
 
     def _say(self, line: str) -> None:
@@ -129,9 +129,11 @@ class Spark(dg.ConfigurableResource):
 
 def spark_of(project: Project) -> Spark:
     """The resource, as tables.yaml describes it."""
-    told = project.spark
+    settings = project.spark
     tables = {table.identifier: table.spark_options for table in project.tables if table.spark_options}
-    return Spark(master=told.master, remote=told.remote, options=told.options, jobs=told.jobs, tables=tables)
+    return Spark(
+        master=settings.master, remote=settings.remote, options=settings.options, jobs=settings.jobs, tables=tables
+    )
 
 
 def of_run(run: dg.DagsterRun) -> tuple[str | None, str | None]:

@@ -52,8 +52,8 @@ class ForkingRunLauncher(dg.DefaultRunLauncher):
             reason = self._forked(address, run)
         if reason is not None:
             self._instance.add_run_tags(run.run_id, {SOCKET_TAG: ""})
-            told = f"This run starts in a process of its own, which takes longer: {reason}"
-            self._instance.report_engine_event(told, run, cls=type(self))
+            message = f"This run starts in a process of its own, which takes longer: {reason}"
+            self._instance.report_engine_event(message, run, cls=type(self))
             super().launch_run(context)
 
     def _forked(self, address: str, run: dg.DagsterRun) -> str | None:
@@ -97,8 +97,8 @@ class ForkingRunLauncher(dg.DefaultRunLauncher):
             answer = ask(address, {"do": "state", "run": run.run_id})
         except PaimonError as error:
             if isinstance(error.__cause__, (FileNotFoundError, ConnectionRefusedError)):
-                found = f"The run's process is gone with its parent: {error}"
-                return CheckRunHealthResult(WorkerStatus.NOT_FOUND, found)
+                message = f"The run's process is gone with its parent: {error}"
+                return CheckRunHealthResult(WorkerStatus.NOT_FOUND, message)
             return CheckRunHealthResult(WorkerStatus.RUNNING, f"as far as is known: {error}")  # it may only be slow
         if answer["state"] == "running":
             return CheckRunHealthResult(WorkerStatus.RUNNING, run_worker_id=str(answer["pid"]))

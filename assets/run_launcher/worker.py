@@ -46,8 +46,8 @@ def report_death(run_id: str, instance_ref: str, code: int) -> int:
     with _instance(instance_ref) as instance:
         run = instance.get_run_by_id(run_id)
         if run is not None and not _has_ended(instance, run_id):
-            told = get_run_crash_explanation(f"Run execution process for {run_id}", code)
-            instance.report_engine_event(told, run)
+            message = get_run_crash_explanation(f"Run execution process for {run_id}", code)
+            instance.report_engine_event(message, run)
             instance.report_run_failed(run)
     return 0
 

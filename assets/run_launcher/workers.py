@@ -36,7 +36,8 @@ ONE_THREAD = {
 }
 _ANSWER_SECONDS = 30.0
 _REQUEST_SECONDS = 5.0
-_GRACE_SECONDS = 20.0
+# Within 20 s all of make ui has ended.
+GRACE_SECONDS = 12.0
 _REMEMBERED = 1000
 _LONGEST = 1 << 20
 _GREETING = {"state": "listening"}
@@ -101,11 +102,11 @@ class RunWorkers:
         signal.set_wakeup_fd(self._waker, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, self._told_to_end)
+            signal.signal(number, self._end_requested)
 
-    def _told_to_end(self, *_: Any) -> None:
+    def _end_requested(self, *_: Any) -> None:
         if self._ends_at is None:
-            self._ends_at = time.monotonic() + _GRACE_SECONDS
+            self._ends_at = time.monotonic() + GRACE_SECONDS
 
     def _end_workers(self, deadline: float) -> None:
         for pid, worker in self._workers.items():
@@ -134,15 +135,15 @@ class RunWorkers:
                 return None  # whoever asked has gone, or is none of ours
 
     def _do(self, request: Mapping[str, str]) -> tuple[dict[str, Any], Task | None]:
-        run_id, found = request["run"], self._pid_of(request["run"])
-        if request["do"] == "start" and found is None:
+        run_id, pid = request["run"], self._pid_of(request["run"])
+        if request["do"] == "start" and pid is None:
             return self._start(run_id, request["instance"])
-        if found is None:
+        if pid is None:
             code = self._ended.get(run_id)
             return ({"state": "unknown"} if code is None else {"state": "ended", "code": code}), None
         if request["do"] == "interrupt":
-            self._interrupt(found, self._workers[found])
-        return {"state": "running", "pid": found}, None
+            self._interrupt(pid, self._workers[pid])
+        return {"state": "running", "pid": pid}, None
 
     def _pid_of(self, run_id: str) -> int | None:
         return next((pid for pid, worker in self._workers.items() if worker.run_id == run_id), None)
@@ -223,14 +224,14 @@ def ask(address: str, request: Mapping[str, str]) -> dict[str, Any]:
             connection.connect(address)
             _receive(connection)
         except (OSError, ValueError) as error:
-            found = f"the parent of the runs does not answer: {error}"
-            raise PaimonError(found, address, "Restart `make ui` to have it back.") from error
+            problem = f"the parent of the runs does not answer: {error}"
+            raise PaimonError(problem, address, "Restart `make ui` to have it back.") from error
         try:
             _send(connection, request)
             return _receive(connection)
         except (OSError, ValueError) as error:
-            found = f"the parent of the runs did not answer: {error}"
-            raise UnansweredError(found, address, "Restart `make ui`, then launch the run again.") from error
+            problem = f"the parent of the runs did not answer: {error}"
+            raise UnansweredError(problem, address, "Restart `make ui`, then launch the run again.") from error
 
 
 def unsupported() -> str | None:
@@ -254,10 +255,10 @@ def _send(connection: socket.socket, message: Mapping[str, Any]) -> None:
 
 def _receive(connection: socket.socket) -> dict[str, Any]:
     with connection.makefile("rb") as lines:
-        found = json.loads(lines.readline(_LONGEST) or b"null")
-    if not isinstance(found, dict):
+        message = json.loads(lines.readline(_LONGEST) or b"null")
+    if not isinstance(message, dict):
         raise ValueError("this is not a message")
-    return found
+    return message
 
 
 def _unfit() -> str | None:
@@ -270,14 +271,14 @@ def _preload() -> None:
     import gc
     import importlib
 
-    given = {name: os.environ.get(name) for name in ONE_THREAD}
+    before = {name: os.environ.get(name) for name in ONE_THREAD}
     os.environ.update(ONE_THREAD)
     from assets.run_launcher import internals  # after the variables are set: it imports Dagster
 
     for name in (*PRELOADED, *internals.PRELOADED):
         with suppress(ImportError):  # it is imported when it is needed, and fails then
             importlib.import_module(name)
-    for name, value in given.items():
+    for name, value in before.items():
         os.environ.pop(name) if value is None else os.environ.update({name: value})
     # What is there stays: a run that looks for garbage would copy all of it.
     gc.collect()

@@ -21,9 +21,9 @@ from maintenance.operations.compaction.report import GroupResult
 from maintenance.spark.errors import as_paimon_error
 
 Context = dg.OpExecutionContext | dg.AssetExecutionContext | dg.AssetCheckExecutionContext
-# Where a table lies; called only once something has been found broken.
+# The location of a table; called only when something is broken.
 Place = Callable[[], tuple[FileIO, str]]
-NO_STATE = "No snapshot or tag of the table is complete without it, so it has to come from a copy."
+NO_STATE = "No snapshot or tag of the table is complete without it, so restore it from a copy."
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class GroupsFailedError(PaimonError):
 
 
 @contextmanager
-def told_as_failure(context: Context, place: Place | None = None) -> Iterator[None]:
+def as_dagster_failure(context: Context, place: Place | None = None) -> Iterator[None]:
     """Turn what goes wrong inside into a dg.Failure that a person can act on, or a request to try again.
 
     `place`: of the table, if the step is about one: for the state to go back to where a file is broken.
@@ -73,16 +73,16 @@ def told_as_failure(context: Context, place: Place | None = None) -> Iterator[No
             allow_retries=False,
         ) from error
     except Exception as error:
-        found = as_paimon_error(error, _step_of(context))
-        failure = _failure(found, _way_back(found, place))
-        failure.__cause__ = error if found is error or found.__cause__ is None else found
-        again = AGAIN.get(found.error_class)
+        problem = as_paimon_error(error, _step_of(context))
+        failure = _failure(problem, _way_back(problem, place))
+        failure.__cause__ = error if problem is error or problem.__cause__ is None else problem
+        again = AGAIN.get(problem.error_class)
         attempts = _retries(context) + 1
         if again is None or attempts > again.times:
             raise failure from error
         seconds = again.wait(attempts)
         context.log.warning(
-            f"Attempt {attempts} of {again.times + 1} failed ({found.error_class}); the next one starts in "
+            f"Attempt {attempts} of {again.times + 1} failed ({problem.error_class}); the next one starts in "
             f"{seconds:.0f} s. {failure.description}"
         )
         raise dg.RetryRequested(again.times, seconds) from failure
@@ -91,7 +91,7 @@ def told_as_failure(context: Context, place: Place | None = None) -> Iterator[No
 def _failure(error: PaimonError, back: WayBack | None) -> dg.Failure:
     fix = error.fix
     if error.error_class == ErrorClass.DAMAGE:
-        fix = f"{fix} {back.told if back is not None else NO_STATE}"
+        fix = f"{fix} {back.summary if back is not None else NO_STATE}"
     metadata: dict[str, Any] = {
         "found": error.found,
         "where": error.where,
@@ -145,27 +145,27 @@ def check_groups(groups: Iterable[GroupResult]) -> None:
 
 def group_error(groups: Iterable[GroupResult]) -> PaimonError | None:
     """The error of the groups of a compaction; None if none failed."""
-    found = {f"{group.partition} bucket {group.bucket}": group.error for group in groups}
-    return None if worst_part(found) is None else parts_failed(found, "groups")
+    by_group = {f"{group.partition} bucket {group.bucket}": group.error for group in groups}
+    return None if worst_part(by_group) is None else parts_failed(by_group, "groups")
 
 
-def worst_part(found: Mapping[str, PaimonError | None]) -> str | None:
+def worst_part(errors_by_part: Mapping[str, PaimonError | None]) -> str | None:
     """The name of the part whose error decides; None if none has one."""
-    errors = [error for error in found.values() if error is not None]
+    errors = [error for error in errors_by_part.values() if error is not None]
     worst = worst_of(errors) if errors else None
-    return None if worst is None else next(name for name, error in found.items() if error is worst)
+    return None if worst is None else next(name for name, error in errors_by_part.items() if error is worst)
 
 
-def parts_failed(found: Mapping[str, PaimonError | None], what: str) -> GroupsFailedError:
+def parts_failed(errors_by_part: Mapping[str, PaimonError | None], parts: str) -> GroupsFailedError:
     """The error of an operation of which parts failed. The worst comes first: its cause is what people read.
 
-    Args: `found`: groups or tables, one at least with an error; `what`: what the parts are.
+    Args: `errors_by_part`: groups or tables, one at least with an error; `parts`: what the parts are.
     """
-    failed = {name: error for name, error in found.items() if error is not None}
+    failed = {name: error for name, error in errors_by_part.items() if error is not None}
     worst = worst_of(failed.values())
-    counted = f"{len(failed)} of {len(found)} {what} failed; " if len(found) > 1 else ""
-    fix = worst.fix if len(failed) == len(found) else f"{worst.fix} The other {what} are done."
-    error = GroupsFailedError(f"{counted}{worst_part(found)}: {worst.found}", worst.where, fix)
+    counted = f"{len(failed)} of {len(errors_by_part)} {parts} failed; " if len(errors_by_part) > 1 else ""
+    fix = worst.fix if len(failed) == len(errors_by_part) else f"{worst.fix} The other {parts} are done."
+    error = GroupsFailedError(f"{counted}{worst_part(errors_by_part)}: {worst.found}", worst.where, fix)
     error.error_class = worst.error_class
     error.outcomes = {name: str(part) for name, part in failed.items()}
     error.__cause__ = worst

@@ -11,6 +11,8 @@ from assets.runs.account import BEFORE, steps_of
 from maintenance.operations.history import FAILED, HistoryEntry, write_history
 from maintenance.table.shape import TableShape
 
+_STARTED_BY = {"dagster/sensor_name": "sensor", "dagster/schedule_name": "schedule", "dagster/backfill": "backfill"}
+
 
 def keep_account(
     context: dg.OpExecutionContext,
@@ -23,7 +25,7 @@ def keep_account(
     now = datetime.now(UTC)
     first: Mapping[str, Any] = account.get(BEFORE, {})
     entries = [
-        _entry(now, identifier, context.run_id, step, numbers, first, shape)
+        _entry(now, identifier, context.run_id, step, numbers, first, shape, reason_of(context.run))
         for step, numbers in steps_of(account).items()
     ]
     _write(context, catalog, identifier, entries)
@@ -33,9 +35,20 @@ def keep_failure(
     context: dg.OpExecutionContext, catalog: PaimonCatalog, identifier: str, step: str, failure: dg.Failure
 ) -> None:
     """Write down a step that failed."""
-    details = {"found": failure.description or ""}
+    details = {"found": failure.description or "", "reason": reason_of(context.run)}
     entry = HistoryEntry(datetime.now(UTC), identifier, step, FAILED, context.run_id, details=details)
     _write(context, catalog, identifier, [entry])
+
+
+def reason_of(run: dg.DagsterRun) -> str:
+    """Why a run was started, in words."""
+    tags = run.tags
+    if "paimon/reason" in tags:
+        return tags["paimon/reason"]
+    for tag, kind in _STARTED_BY.items():
+        if tag in tags:
+            return f"{kind} {tags[tag]}"
+    return "launched by hand"
 
 
 def _entry(
@@ -46,6 +59,7 @@ def _entry(
     numbers: Mapping[str, Any],
     first: Mapping[str, Any],
     shape: TableShape,
+    reason: str,
 ) -> HistoryEntry:
     before: Mapping[str, Any] = numbers.get("before") or first
     after: Mapping[str, Any] = numbers.get("after") or {"files": shape.files, "bytes": shape.bytes}
@@ -61,7 +75,10 @@ def _entry(
         files_after=after.get("files"),
         bytes_before=before.get("bytes"),
         bytes_after=after.get("bytes"),
-        details={name: value for name, value in numbers.items() if name not in ("before", "after")},
+        details={
+            **{name: value for name, value in numbers.items() if name not in ("before", "after")},
+            "reason": reason,
+        },
     )
 
 

@@ -33,16 +33,16 @@ def _trouble(record: logging.LogRecord) -> str | None:
     event: dg.DagsterEvent | None = _meta(record).get("dagster_event")
     if event is None or not (event.is_step_failure or event.is_step_up_for_retry):
         return None
-    told = getattr(event.event_specific_data, "user_failure_data", None)
-    if told is not None and told.description:
-        return f"failed: {told.description}"
+    failure = getattr(event.event_specific_data, "user_failure_data", None)
+    if failure is not None and failure.description:
+        return f"failed: {failure.description}"
     error = getattr(event.event_specific_data, "error", None)
     cause = error.cause if error is not None and error.cause is not None else error
-    what = "failed" if event.is_step_failure else "will be tried again"
-    return f"{what}: {cause.message.strip() if cause is not None else 'for an unknown reason'}"
+    outcome = "failed" if event.is_step_failure else "will be tried again"
+    return f"{outcome}: {cause.message.strip() if cause is not None else 'for an unknown reason'}"
 
 
-def _is_told(record: logging.LogRecord) -> bool:
+def _is_reported(record: logging.LogRecord) -> bool:
     """The steps' own messages, and of what Dagster tells only the failures of steps."""
     if _meta(record).get("dagster_event") is None:
         return not _message(record).startswith("Dependencies for step ")
@@ -56,6 +56,6 @@ def progress_logger(_context: dg.InitLoggerContext) -> logging.Logger:
     logger.propagate = False
     handler = logging.StreamHandler(sys.stdout)
     handler.setFormatter(StepMessages())
-    handler.addFilter(_is_told)
+    handler.addFilter(_is_reported)
     logger.handlers = [handler]
     return logger

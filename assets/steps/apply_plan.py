@@ -14,12 +14,13 @@ from assets import keys
 from assets.project.config import TableConfig
 from assets.resources.catalog import PaimonCatalog
 from assets.resources.spark import Spark
-from assets.runs.failures import told_as_failure
+from assets.runs.failures import as_dagster_failure
 from assets.steps.compaction import CHANGELOG, COMPACT, FILE_INDEX
 from assets.steps.expiry import EXPIRE_PARTITIONS, EXPIRE_SNAPSHOTS, EXPIRE_TAGS, TAG
 from assets.steps.ingestion import INGEST
 from assets.steps.many_tables import apply_many
 from assets.steps.ops import failing, record_state
+from assets.steps.orphans import ORPHANS
 from assets.steps.plans import found_plan
 from assets.steps.step import Work, run_step
 from maintenance.errors import NotFoundError
@@ -36,6 +37,7 @@ STEPS = {
         EXPIRE_PARTITIONS,
         EXPIRE_SNAPSHOTS,
         EXPIRE_TAGS,
+        ORPHANS,
     )
 }
 
@@ -52,11 +54,11 @@ def apply_plan_op(tables: Sequence[TableConfig], zone: ZoneInfo) -> dg.OpDefinit
 
     @dg.op(
         name="plan",
-        description="Does exactly what a plan of a dry run says, or refuses if the table has moved.",
+        description="Does exactly what a plan of a dry run says, or refuses if the table has changed.",
         out=dg.Out(dg.Nothing),
     )
     def apply(context: dg.OpExecutionContext, config: ApplyPlanConfig, catalog: PaimonCatalog, spark: Spark) -> None:
-        with told_as_failure(context):
+        with as_dagster_failure(context):
             plan = found_plan(catalog, catalog.file_io(), config.plan_id)
             table = None if plan.table == MANY else _table_of(plan, described)
             tags = {"paimon/plan_id": plan.id, **({"paimon/table": plan.table} if table else {})}
@@ -77,8 +79,8 @@ def apply_plan_op(tables: Sequence[TableConfig], zone: ZoneInfo) -> dg.OpDefinit
 def _table_of(plan: StoredPlan, described: Mapping[str, TableConfig]) -> TableConfig:
     """The table of a plan. Raises: NotFoundError: this project does not maintain it."""
     if plan.table not in described:
-        found = f"the plan is of {plan.table}, which is not in tables.yaml"
-        raise NotFoundError(found, f"plan {plan.id}", "Add the table, or choose another plan.")
+        problem = f"the plan is of {plan.table}, which is not in tables.yaml"
+        raise NotFoundError(problem, f"plan {plan.id}", "Add the table, or choose another plan.")
     return described[plan.table]
 
 

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from assets.project.policies import DEFAULT_NAME, TagPolicy
 from assets.project.step_config import ExpirePartitionsConfig, ExpireSnapshotsConfig, ExpireTagsConfig, TagConfig
 from assets.runs.account import Account
+from assets.steps.into_bin import into_bin
 from assets.steps.step import Arguments, Metadata, Preview, Step, Work, show_report
 from assets.steps.tags import last_period
 from maintenance.errors import NotFoundError, OptionError
@@ -28,10 +29,10 @@ from maintenance.options.option import duration
 
 
 def _tag_arguments(work: Work) -> Arguments | None:
-    wanted = _wanted_tag(work)
-    if wanted is None:
+    tag = _wanted_tag(work)
+    if tag is None:
         return None
-    name, snapshot = wanted
+    name, snapshot = tag
     return {"name": name, "snapshot_id": snapshot, "time_retained": _lifetime(work)}
 
 
@@ -65,9 +66,9 @@ def _of_last_period(work: Work, policy: TagPolicy) -> tuple[str, int] | None:
     period = last_period(policy, work.zone)
     if period is None:
         return None
-    known = work.table.tags.find(period.name)
+    existing = work.table.tags.find(period.name)
     try:
-        snapshot = known.snapshot if known is not None else state_at(work.table, period.end)
+        snapshot = existing.snapshot if existing is not None else state_at(work.table, period.end)
     except NotFoundError as error:
         work.context.log.warning(f"No tag '{period.name}': {error}")
         return None
@@ -76,10 +77,10 @@ def _of_last_period(work: Work, policy: TagPolicy) -> tuple[str, int] | None:
     return None if snapshot is None else (period.name, snapshot.id)
 
 
-def _show_tag(work: Work, account: Account, step: str, report: tuple[object, float], more: Metadata) -> Account:
+def _show_tag(work: Work, account: Account, step: str, report: tuple[object, float], metadata: Metadata) -> Account:
     """A tag's report says nothing of the time it took."""
     made, seconds = report
-    shown = show_report(work, account, step, made, more)
+    shown = show_report(work, account, step, made, metadata)
     return {**shown, step: {**shown[step], "seconds": seconds}}
 
 
@@ -112,7 +113,7 @@ def _expire_snapshots_arguments(work: Work) -> Arguments:
     return {
         "retain_max": config.retain_max or policy.keep_at_most,
         "retain_min": config.retain_min or policy.keep_at_least,
-        "older_than": _instant(config.older_than) or policy.older_than(datetime.now(UTC), work.zone),
+        "older_than": instant(config.older_than) or policy.older_than(datetime.now(UTC), work.zone),
         "max_deletes": config.max_deletes,
     }
 
@@ -126,8 +127,10 @@ EXPIRE_SNAPSHOTS = Step(
         plan_expire_snapshots(work.table, **chosen),
         expire_snapshots(work.table, **chosen, dry_run=True, progress=work.say),
     ),
-    apply=lambda work, plan: apply_expire_snapshots(work.table, plan, work.say),
-    run=lambda work, chosen: expire_snapshots(work.table, **chosen, progress=work.say),
+    apply=lambda work, plan: apply_expire_snapshots(work.table, plan, work.say, into_bin(work, "expire_snapshots")),
+    run=lambda work, chosen: expire_snapshots(
+        work.table, **chosen, progress=work.say, into=into_bin(work, "expire_snapshots")
+    ),
 )
 
 
@@ -156,16 +159,16 @@ EXPIRE_TAGS = Step(
     "expire_tags",
     "Deletes tags past their retention, and what only they used.",
     ExpireTagsConfig,
-    arguments=lambda work: {"older_than": _instant(work.config.older_than)},
+    arguments=lambda work: {"older_than": instant(work.config.older_than)},
     preview=lambda work, chosen: Preview(
         plan_expire_tags(work.table, **chosen), expire_tags(work.table, **chosen, dry_run=True, progress=work.say)
     ),
-    apply=lambda work, plan: apply_expire_tags(work.table, plan, work.say),
-    run=lambda work, chosen: expire_tags(work.table, **chosen, progress=work.say),
+    apply=lambda work, plan: apply_expire_tags(work.table, plan, work.say, into_bin(work, "expire_tags")),
+    run=lambda work, chosen: expire_tags(work.table, **chosen, progress=work.say, into=into_bin(work, "expire_tags")),
 )
 
 
-def _instant(text: str | None) -> datetime | None:
+def instant(text: str | None) -> datetime | None:
     """An ISO 8601 time with an offset. Raises OptionError without one: an hour off deletes the wrong snapshots."""
     if text is None:
         return None

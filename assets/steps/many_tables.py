@@ -18,7 +18,7 @@ from assets.project.step_config import CompactManyConfig
 from assets.resources.catalog import PaimonCatalog
 from assets.resources.spark import Spark
 from assets.runs.account import BEFORE
-from assets.runs.failures import group_error, parts_failed, told_as_failure, worst_part
+from assets.runs.failures import as_dagster_failure, group_error, parts_failed, worst_part
 from assets.runs.history import keep_account
 from assets.steps.plans import kept_plan, planned
 from maintenance.errors import OptionError, PaimonError
@@ -51,7 +51,7 @@ def compact_many_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
     def compact_tables(
         context: dg.OpExecutionContext, config: CompactManyConfig, catalog: PaimonCatalog, spark: Spark
     ) -> None:
-        with told_as_failure(context):
+        with as_dagster_failure(context):
             plan = planned(config, catalog, catalog.file_io(), "max_concurrent")
             if plan is not None:
                 apply_many(context, catalog, spark, described, plan, max_concurrent=config.max_concurrent)
@@ -89,7 +89,7 @@ def apply_many(
     max_concurrent: int = 2,
 ) -> None:
     """Carry out a plan for many tables, and report each to its asset. `described`: the tables of tables.yaml."""
-    with told_as_failure(context):
+    with as_dagster_failure(context):
         report = apply_compact_database(
             spark.session(),
             catalog.open(),
@@ -119,8 +119,8 @@ def _choice(described: Mapping[str, TableConfig], config: CompactManyConfig) -> 
         and not any(fnmatchcase(name, pattern) for pattern in config.without)
     ]
     if not names:
-        found = f"no table matches {', '.join(config.tables) or 'nothing'}"
-        raise OptionError(found, "config of compact_tables", f"There are {', '.join(list(described)[:20])}.")
+        problem = f"no table matches {', '.join(config.tables) or 'nothing'}"
+        raise OptionError(problem, "config of compact_tables", f"There are {', '.join(list(described)[:20])}.")
     return TableChoice(tables="|".join(re.escape(name) for name in names))
 
 
@@ -141,7 +141,7 @@ def _tell_plan(context: dg.OpExecutionContext, plan: StoredPlan, kept: Mapping[s
 
 
 def _tell(
-    context: dg.OpExecutionContext, catalog: PaimonCatalog, report: CompactDatabaseReport, more: Mapping[str, Any]
+    context: dg.OpExecutionContext, catalog: PaimonCatalog, report: CompactDatabaseReport, metadata: Mapping[str, Any]
 ) -> None:
     """Report each table that was changed to its asset and the history; fails if one failed."""
     rows = []
@@ -152,7 +152,7 @@ def _tell(
             keep_account(context, catalog, name, done.after, account)
             context.log_event(_materialization(name, done))
     context.add_output_metadata({
-        **more,
+        **metadata,
         "tables": len(report.reports),
         "tables that were changed": sum(bool(done.snapshot_ids) for done in report.reports.values()),
         "what was done": dg.MetadataValue.table([dg.TableRecord(row) for row in rows]) if rows else "nothing",
@@ -161,7 +161,7 @@ def _tell(
     outcomes |= {name: group_error(done.groups) for name, done in report.reports.items() if done.failed}
     worst = worst_part(outcomes)
     if worst is not None:
-        with told_as_failure(context, lambda: catalog.place_of(worst)):
+        with as_dagster_failure(context, lambda: catalog.place_of(worst)):
             raise parts_failed(outcomes, "tables")
 
 

@@ -18,7 +18,7 @@ from assets.pages.materialization import closing_page, data_version, materializa
 from assets.project.config import TableConfig
 from assets.resources.catalog import PaimonCatalog
 from assets.runs.account import Account, after_dry_step, is_dry, steps_of
-from assets.runs.failures import refuse_if_cancelled, told_as_failure
+from assets.runs.failures import as_dagster_failure, refuse_if_cancelled
 from assets.runs.history import keep_account, keep_failure
 from assets.steps.step import Step, Work, run_step
 from maintenance.table.shape import table_shape
@@ -39,7 +39,7 @@ def step_op(step: Step, table: TableConfig, zone: ZoneInfo) -> dg.OpDefinition:
         config, catalog = step.config(**context.op_config), context.resources.catalog
         if is_dry(account):
             config = config.model_copy(update={"dry_run": True})
-        with told_as_failure(context):
+        with as_dagster_failure(context):
             absent = is_dry(account) and catalog.get_or_none(table.identifier)[1] is None
         if absent:
             context.log.info("Nothing to plan: the table does not exist yet.")
@@ -89,7 +89,7 @@ def _op(
 def failing(context: dg.OpExecutionContext, catalog: PaimonCatalog, table: TableConfig, step: str) -> Iterator[None]:
     """A step's failure is shown in one form, and written into the history."""
     try:
-        with told_as_failure(context, lambda: catalog.place_of(table.identifier)):
+        with as_dagster_failure(context, lambda: catalog.place_of(table.identifier)):
             refuse_if_cancelled(context.instance, context.run_id)
             yield
     except dg.Failure as failure:
@@ -127,8 +127,8 @@ def record_op(table: TableConfig) -> dg.OpDefinition:
 def record_state(context: dg.OpExecutionContext, catalog: PaimonCatalog, table: TableConfig, account: Account) -> None:
     """Report a table to its asset, as it is after the steps of an account, and write these into the history."""
     metadata, snapshot_id = _closed(context, catalog, table, account)
-    said = f"After {', '.join(steps_of(account)) or 'nothing'}."
-    context.log_event(materialization(table.identifier, snapshot_id, said, metadata))
+    summary = f"After {', '.join(steps_of(account)) or 'nothing'}."
+    context.log_event(materialization(table.identifier, snapshot_id, summary, metadata))
 
 
 def _closed(

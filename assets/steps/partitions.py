@@ -1,10 +1,10 @@
 """Compaction as the state of partitions: what is compacted up to where, what has changed since, what a backfill redoes.
 
-Each partitioned table has more assets, over partitions that a sensor mirrors from the table. `<table>/partitions`
-is external: a new data version of a partition says that it has changed. `<table>/compaction` depends on it partition by
+Each partitioned table has more assets, over partitions that a sensor mirrors from the table. `<table>_partitions`
+is external: a new data version of a partition says that it has changed. `<table>_compaction` depends on it partition by
 partition, so that Dagster shows those as stale that changed since they were compacted; its data version is the snapshot
 up to which the partition is compacted. A run over many partitions is one compaction: it rewrites the stale ones alone.
-`<table>/changelog` is the same for the changelog, of tables whose changelog is made by a step.
+`<table>_changelog` is the same for the changelog, of tables whose changelog is made by a step.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,7 +21,7 @@ from assets.project.step_config import PartitionCompactConfig
 from assets.resources.catalog import PaimonCatalog
 from assets.resources.spark import Spark
 from assets.runs.account import BEFORE
-from assets.runs.failures import check_groups, told_as_failure
+from assets.runs.failures import as_dagster_failure, check_groups
 from assets.runs.history import keep_account
 from maintenance.metadata.partition_path import partition_path
 from maintenance.operations.compaction.compact import compact
@@ -59,8 +59,8 @@ def state_metadata(state: PartitionState, snapshot: int) -> dict[str, Any]:
 
 def recorded_digest(event: dg.AssetMaterialization) -> Any:
     """The digest of the partition that an event records, or None."""
-    found = event.metadata.get(_DIGEST)
-    return None if found is None else found.value
+    value = event.metadata.get(_DIGEST)
+    return None if value is None else value.value
 
 
 def state_asset(table: TableConfig) -> dg.AssetSpec:
@@ -78,13 +78,13 @@ def state_asset(table: TableConfig) -> dg.AssetSpec:
 
 def compaction_asset(table: TableConfig) -> dg.AssetsDefinition:
     """The compaction of the partitions; materialising some of them rewrites those that are stale."""
-    told = f"The snapshot up to which each partition of {table.identifier} is compacted into its top level."
+    description = f"The snapshot up to which each partition of {table.identifier} is compacted into its top level."
 
-    @_over_partitions(table, keys.compaction(table.identifier), told)
+    @_over_partitions(table, keys.compaction(table.identifier), description)
     def compaction(
         context: dg.AssetExecutionContext, config: PartitionCompactConfig, catalog: PaimonCatalog, spark: Spark
     ) -> dg.MaterializeResult:
-        with told_as_failure(context, lambda: catalog.place_of(table.identifier)):
+        with as_dagster_failure(context, lambda: catalog.place_of(table.identifier)):
             return _rewritten(context, config, catalog, spark, table, "compaction", partial(compact, full=True))
 
     return compaction
@@ -95,25 +95,27 @@ def changelog_asset(table: TableConfig) -> dg.AssetsDefinition:
 
     Changes of one key between two runs come as one change: a changelog that is made later is shorter, and as true.
     """
-    told = f"The snapshot up to which each partition of {table.identifier} has its changelog; a backfill makes it."
+    description = (
+        f"The snapshot up to which each partition of {table.identifier} has its changelog; a backfill makes it."
+    )
 
-    @_over_partitions(table, keys.changelog(table.identifier), told)
+    @_over_partitions(table, keys.changelog(table.identifier), description)
     def changelog(
         context: dg.AssetExecutionContext, config: PartitionCompactConfig, catalog: PaimonCatalog, spark: Spark
     ) -> dg.MaterializeResult:
-        with told_as_failure(context, lambda: catalog.place_of(table.identifier)):
+        with as_dagster_failure(context, lambda: catalog.place_of(table.identifier)):
             return _rewritten(context, config, catalog, spark, table, "changelog", produce_changelog)
 
     return changelog
 
 
 def _over_partitions(
-    table: TableConfig, key: dg.AssetKey, told: str
+    table: TableConfig, key: dg.AssetKey, description: str
 ) -> Callable[[Callable[..., Any]], dg.AssetsDefinition]:
     """The decorator of an asset over the table's partitions; a backfill is one run."""
     return dg.asset(
         key=key,
-        description=told,
+        description=description,
         group_name=keys.asset_key(table.identifier).path[0],
         deps=[dg.AssetDep(keys.partition_states(table.identifier), partition_mapping=dg.IdentityPartitionMapping())],
         partitions_def=partitions_of(table),
@@ -176,12 +178,12 @@ def _existing(context: dg.AssetExecutionContext, table: Table) -> tuple[list[Map
     }
 
 
-def _record_states(context: dg.AssetExecutionContext, found: PartitionStates) -> None:
+def _record_states(context: dg.AssetExecutionContext, observed: PartitionStates) -> None:
     """Give each partition of the run its own numbers; those of the report are of all of them."""
-    states = {key_of(state.spec): state for state in found.partitions}
+    states = {key_of(state.spec): state for state in observed.partitions}
     for key in context.partition_keys:
-        if key in states and found.snapshot_id is not None:
-            context.add_asset_metadata(state_metadata(states[key], found.snapshot_id), partition_key=key)
+        if key in states and observed.snapshot_id is not None:
+            context.add_asset_metadata(state_metadata(states[key], observed.snapshot_id), partition_key=key)
 
 
 def _input_bytes(report: CompactReport) -> int:

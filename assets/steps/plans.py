@@ -7,6 +7,8 @@ import dagster as dg
 
 from assets.checks.due import location_of
 from assets.keys import APPLY_PLAN
+from assets.pages.durations import seconds_text
+from assets.pages.units import size_text
 from assets.project.step_config import chosen_plan
 from assets.resources.catalog import PaimonCatalog
 from maintenance.errors import PaimonError
@@ -25,7 +27,7 @@ def kept_plan(
     context: dg.OpExecutionContext, catalog: PaimonCatalog, file_io: FileIO, plan: StoredPlan
 ) -> dict[str, Any]:
     """Store a plan; returns it as metadata. The run gets the plan's id as a tag."""
-    plan_id = plan.store(file_io, catalog.warehouse)
+    plan_id = plan.store(file_io, catalog.root())
     context.instance.add_run_tags(context.run_id, {"paimon/plan_id": plan_id})
     metadata: dict[str, Any] = {
         "plan id": plan_id,
@@ -36,26 +38,46 @@ def kept_plan(
                     {
                         "group": group.name,
                         "files": len(group.files),
-                        "bytes": group.bytes,
+                        "size": size_text(group.bytes),
                         "expected files": group.expected_files,
                         "reason": group.reason,
                     }
                 )
                 for group in plan.groups[:_GROUPS_SHOWN]
             ],
-            dg.TableSchema([dg.TableColumn(name) for name in ("group", "files", "bytes", "expected files", "reason")]),
+            dg.TableSchema([dg.TableColumn(name) for name in ("group", "files", "size", "expected files", "reason")]),
         ),
         "planned files": plan.files,
-        "planned bytes": plan.bytes,
+        "planned size": size_text(plan.bytes),
     }
+    if plan.files:
+        metadata["now and expected after"] = _now_and_after(plan)
     for warning in plan.warnings:
         context.log.warning(warning)
     if plan.warnings:
         metadata["warnings"] = dg.MetadataValue.md("\n".join(f"- {warning}" for warning in plan.warnings))
     seconds = _estimate(catalog, plan)
     if seconds is not None:
-        metadata["estimated seconds"] = round(seconds, 1)
+        metadata["estimated time"] = seconds_text(seconds)
     return metadata
+
+
+def _now_and_after(plan: StoredPlan) -> dg.TableMetadataValue:
+    """What the plan's groups are now, and about what is expected of them once it is carried out."""
+    kept = sum(group.bytes for group in plan.groups if group.expected_files)
+    rows = [
+        {"of these groups": "files", "now": f"{plan.files:,}", "expected after": f"{_expected(plan):,}"},
+        {
+            "of these groups": "size",
+            "now": size_text(plan.bytes),
+            "expected after": f"about {size_text(kept)}, or less" if kept else "0 bytes",
+        },
+    ]
+    return dg.MetadataValue.table([dg.TableRecord(row) for row in rows])
+
+
+def _expected(plan: StoredPlan) -> int:
+    return sum(group.expected_files for group in plan.groups)
 
 
 def _apply_link(context: dg.OpExecutionContext, plan_id: str) -> dict[str, Any]:
@@ -70,7 +92,7 @@ def _apply_link(context: dg.OpExecutionContext, plan_id: str) -> dict[str, Any]:
 
 def found_plan(catalog: PaimonCatalog, file_io: FileIO, plan_id: str) -> StoredPlan:
     """The plan of an id. Raises: NotFoundError, CorruptFileError."""
-    return StoredPlan.load(file_io, catalog.warehouse, plan_id)
+    return StoredPlan.load(file_io, catalog.root(), plan_id)
 
 
 def planned(config: dg.Config, catalog: PaimonCatalog, file_io: FileIO, *beside_it: str) -> StoredPlan | None:
@@ -85,10 +107,10 @@ def planned(config: dg.Config, catalog: PaimonCatalog, file_io: FileIO, *beside_
 def _estimate(catalog: PaimonCatalog, plan: StoredPlan) -> float | None:
     """How long it may take, by the speed of past runs on this table, or else by their time; None if there were none."""
     if plan.table == MANY:
-        plans = [StoredPlan.of_dict(found) for found in plan.arguments["plans"][: _ESTIMATED + 1]]
-        parts = [_estimate(catalog, found) for found in plans] if len(plans) <= _ESTIMATED else [None]
-        known = [seconds for seconds in parts if seconds is not None]
-        return sum(known) if len(known) == len(parts) else None
+        plans = [StoredPlan.of_dict(stored) for stored in plan.arguments["plans"][: _ESTIMATED + 1]]
+        parts = [_estimate(catalog, stored) for stored in plans] if len(plans) <= _ESTIMATED else [None]
+        estimates = [seconds for seconds in parts if seconds is not None]
+        return sum(estimates) if len(estimates) == len(parts) else None
     history = catalog.history_of(plan.table)
     if history is None:
         return None

@@ -21,11 +21,11 @@ from assets.project.config import TableConfig
 from assets.resources.catalog import PaimonCatalog
 from assets.resources.spark import Spark
 from assets.runs.account import BEFORE
-from assets.runs.failures import told_as_failure
+from assets.runs.failures import as_dagster_failure
 from assets.runs.history import keep_account
 from maintenance.errors import NotFoundError, OptionError
 from maintenance.operations.rows.delete import delete
-from maintenance.operations.rows.row_changes import RowChangeReport
+from maintenance.operations.rows.row_changes import RowChangeReport, count_rows
 from maintenance.operations.rows.update import update
 from maintenance.table.shape import table_shape
 from maintenance.table.table import Table
@@ -43,11 +43,12 @@ class RowChangeConfig(dg.Config):
         default={}, description="Column -> new value in Spark SQL, of the row as it was. Empty: only with delete."
     )
     delete: bool = Field(default=False, description="Delete the rows.")
+    dry_run: bool = Field(default=False, description="Only count the rows that would be changed.")
 
 
 def change_rows_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
     """Change rows of a table, and report its new state to its asset."""
-    known = {table.identifier: table for table in tables}
+    by_name = {table.identifier: table for table in tables}
 
     @dg.op(
         name=STEP,
@@ -56,14 +57,21 @@ def change_rows_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
     def change_rows(
         context: dg.OpExecutionContext, config: RowChangeConfig, catalog: PaimonCatalog, spark: Spark
     ) -> dict[str, Any]:
-        with told_as_failure(context, lambda: catalog.place_of(config.table)):
-            if config.table not in known:
+        with as_dagster_failure(context, lambda: catalog.place_of(config.table)):
+            if config.table not in by_name:
                 raise NotFoundError(
-                    f"'{config.table}' is none of the tables here",
+                    f"'{config.table}' is not one of the tables here",
                     f"job {CHANGE_ROWS}",
-                    f"There are: {', '.join(known)}.",
+                    f"There are: {', '.join(by_name)}.",
                 )
             table = catalog.get_table(config.table).of_run(context.run_id)
+            _check(table, config)
+            if config.dry_run:
+                rows = count_rows(spark.session(), table, config.where)
+                verb = "deleted" if config.delete else "updated"
+                context.log.info(f"{rows:,} rows of {config.table} would be {verb}.")
+                context.add_output_metadata({"rows that would change": rows, **spark.metadata()})
+                return {"rows": rows}
             before = shape_numbers(table_shape(table))
             report = _changed(spark, table, config)
             warn_of_finding(context, report)
@@ -72,29 +80,31 @@ def change_rows_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
             account = {BEFORE: before, report.operation: {**report_numbers(report), "before": before, "after": after}}
             context.add_output_metadata(
                 {
-                    **report_metadata(report),
+                    **report_metadata(report, plotted=False),
                     "before and after": before_and_after(before, after),
                     **spark.metadata(),
                 }
             )
             keep_account(context, catalog, config.table, shape, account)
-            page = closing_page(context, catalog, known[config.table], table, shape, account)
-            said = f"After {report.operation} of rows where {config.where}."
-            context.log_event(materialization(config.table, shape.snapshot_id, said, page))
+            page = closing_page(context, catalog, by_name[config.table], table, shape, account)
+            summary = f"After {report.operation} of rows where {config.where}."
+            context.log_event(materialization(config.table, shape.snapshot_id, summary, page))
             return {**report_numbers(report), "method": report.method, "snapshot_ids": list(report.snapshot_ids)}
 
     return change_rows
 
 
-def _changed(spark: Spark, table: Table, config: RowChangeConfig) -> RowChangeReport:
+def _check(table: Table, config: RowChangeConfig) -> None:
+    """Raises: OptionError: it is not said what to do with the rows, or two things are."""
     if config.delete == bool(config.assignments):
         raise OptionError(
-            "'delete' and 'assignments' are both given"
-            if config.delete
-            else "neither 'delete' nor 'assignments' is given",
+            "'delete' and 'assignments' are both set" if config.delete else "neither 'delete' nor 'assignments' is set",
             f"job {CHANGE_ROWS} of {table.identifier}",
             "Set 'delete' to true, or give 'assignments'.",
         )
+
+
+def _changed(spark: Spark, table: Table, config: RowChangeConfig) -> RowChangeReport:
     if config.delete:
         return delete(spark.session(), table, config.where)
     return update(spark.session(), table, config.assignments, config.where)

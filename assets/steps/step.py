@@ -70,21 +70,27 @@ def open_table(work: Work) -> Table:
     return work.catalog.get_table(work.described.identifier).of_run(work.context.run_id)
 
 
-def show_report(work: Work, account: Account, step: str, report: Any, more: Metadata) -> Account:
-    """Show a report and `more` on the step's output, and add the report's numbers to the account."""
+def show_report(work: Work, account: Account, step: str, report: Any, metadata: Metadata) -> Account:
+    """Show a report and `metadata` on the step's output, and add the report's numbers to the account."""
     warn_of_finding(work.context, report)
-    work.context.add_output_metadata({**more, **report_metadata(report)})
+    work.context.add_output_metadata({**metadata, **report_metadata(report, plotted=False)})
     return {**account, step: report_numbers(report)}
 
 
-def show_compaction(work: Work, account: Account, step: str, report: CompactReport, more: Metadata) -> Account:
+def show_compaction(work: Work, account: Account, step: str, report: CompactReport, metadata: Metadata) -> Account:
     """As `show_report`, with the table before and after; fails if a group failed, which must not look like success."""
     warn_of_finding(work.context, report)
     before, after = shape_numbers(report.before), shape_numbers(report.after)
     check_groups(report.groups)
-    sizes = {"before and after": before_and_after(before, after)}
-    work.context.add_output_metadata({**more, **report_metadata(report), **sizes})
-    numbers = {**report_numbers(report), "input_bytes": sum(group.input_bytes for group in report.groups)}
+    # A dry run leaves the table as it is: its plan says what is expected.
+    sizes = {} if work.dry_run else {"before and after": before_and_after(before, after)}
+    work.context.add_output_metadata({**metadata, **report_metadata(report, plotted=False), **sizes})
+    numbers = {
+        **report_numbers(report),
+        "input_bytes": sum(group.input_bytes for group in report.groups),
+        "rows": sum(group.output_rows for group in report.groups if group.changed),
+        "proof": str(report.proof.get("mode", "")),
+    }
     return {BEFORE: before, **account, step: {**numbers, "before": before, "after": after}}
 
 
@@ -151,8 +157,8 @@ def run_step(step: Step, work: Work, account: Account) -> Account:
     return _shown(step, work, account, made.report, kept)
 
 
-def _shown(step: Step, work: Work, account: Account, report: Any, more: Metadata) -> Account:
+def _shown(step: Step, work: Work, account: Account, report: Any, metadata: Metadata) -> Account:
     if report is None:
         return account
     spark = {} if work.spark is None else work.spark.metadata()
-    return step.show(work, account, step.name, report, {**more, **spark})
+    return step.show(work, account, step.name, report, {**metadata, **spark})

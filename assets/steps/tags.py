@@ -1,6 +1,6 @@
 """Tags by the clock: each table whose policy has a cron is tagged at the end of every period.
 
-`<table>/tags` is an asset over these periods. A schedule tags each one when it ends; a backfill tags those that were
+`<table>_tags` is an asset over these periods. A schedule tags each one when it ends; a backfill tags those that were
 missed, from the snapshot that was the newest then, as long as it is there. A period that cannot be tagged any more
 fails by itself and says why.
 """
@@ -18,7 +18,7 @@ from assets.pages.metadata import report_numbers
 from assets.project.config import TableConfig
 from assets.project.policies import TagPolicy
 from assets.resources.catalog import PaimonCatalog
-from assets.runs.failures import told_as_failure
+from assets.runs.failures import as_dagster_failure
 from assets.runs.history import keep_account, keep_failure
 from maintenance.operations.refs.period_tags import Period, tag_period
 from maintenance.table.shape import table_shape
@@ -71,7 +71,7 @@ def tags_asset(table: TableConfig, policy: TagPolicy, zone: ZoneInfo) -> dg.Asse
     )
     def tags(context: dg.AssetExecutionContext, catalog: PaimonCatalog) -> dg.MaterializeResult:
         try:
-            with told_as_failure(context, lambda: catalog.place_of(table.identifier)):
+            with as_dagster_failure(context, lambda: catalog.place_of(table.identifier)):
                 period = _period(policy, zone, context.partition_time_window)
                 return _tagged(context, catalog, table, period, policy.lifetime)
         except dg.Failure as failure:

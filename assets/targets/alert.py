@@ -1,11 +1,7 @@
 """What an alert says, whatever it is sent by."""
 
-import os
-import re
 from dataclasses import dataclass
 from typing import Literal
-
-from maintenance.errors import OptionError
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +13,7 @@ class Alert:
         state: whether it begins or is over.
         subject: what it is about: a check of a table, a job, a sensor.
         summary: what was found; `fix`: the next step, empty when it is over.
-        link: to the run or the asset in Dagster.
+        link: to the run or the asset in Dagster; only a path where the server's address is not known.
         tables: whose fault it is; none where it is not a table's.
     """
 
@@ -33,16 +29,12 @@ class Alert:
     def title(self) -> str:
         return f"{self.subject} {self.state}"
 
+    @property
+    def is_linked(self) -> bool:
+        """Whether the link can be opened."""
+        return "://" in self.link
 
-_VARIABLE = re.compile(r"\$\{(\w+)\}")
-
-
-def from_environment(text: str) -> str:
-    """The text with each ${NAME} replaced. Raises: OptionError naming a variable that is not set."""
-
-    def value(found: re.Match[str]) -> str:
-        if found[1] not in os.environ:
-            raise OptionError(f"${{{found[1]}}} is not set", "alert targets", "Set this environment variable.")
-        return os.environ[found[1]]
-
-    return _VARIABLE.sub(value, text)
+    @property
+    def place(self) -> str:
+        """Where to look, for people."""
+        return self.link if self.is_linked or not self.link else f"In Dagster: {self.link}"

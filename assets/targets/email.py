@@ -4,7 +4,8 @@ import smtplib
 from email.message import EmailMessage
 from typing import Literal
 
-from assets.targets.alert import Alert, from_environment
+from assets.secrets import from_environment
+from assets.targets.alert import Alert
 from assets.targets.target import Target
 
 _TIMEOUT_SECONDS = 10
@@ -28,7 +29,7 @@ class Email(Target):
         message["Subject"] = f"[paimon] {alert.title}"
         message["From"] = self.sender
         message["To"] = ", ".join(self.to)
-        lines = [alert.summary, f"Next step: {alert.fix}" if alert.fix else "", alert.link]
+        lines = [alert.summary, f"Next step: {alert.fix}" if alert.fix else "", alert.place]
         message.set_content("\n\n".join(line for line in lines if line))
         with smtplib.SMTP(from_environment(self.host), self.port, timeout=_TIMEOUT_SECONDS) as server:
             if self.starttls:

@@ -7,7 +7,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from assets.targets.alert import Alert, from_environment
+from assets.secrets import from_environment
+from assets.targets.alert import Alert
 from assets.targets.target import Target
 
 _TIMEOUT_SECONDS = 10
@@ -40,7 +41,7 @@ def slack_blocks(alert: Alert) -> dict[str, Any]:
         {"type": "header", "text": {"type": "plain_text", "text": alert.title[:150]}},
         {"type": "section", "text": {"type": "mrkdwn", "text": f"{sign} {text}"[:3000]}},
     ]
-    if alert.link:
-        link = {"type": "mrkdwn", "text": f"<{alert.link}|Open in Dagster>"}
-        blocks.append({"type": "context", "elements": [link]})
+    if alert.place:
+        place = f"<{alert.link}|Open in Dagster>" if alert.is_linked else alert.place
+        blocks.append({"type": "context", "elements": [{"type": "mrkdwn", "text": place}]})
     return {"text": f"{alert.title}: {alert.summary}"[:3000], "blocks": blocks}

@@ -34,19 +34,19 @@ def configuration(project: Project, catalog: PaimonCatalog, patterns: Sequence[T
         holdings = read_holdings(catalog, [pattern.database for pattern in patterns])
     except Exception as error:  # noqa: BLE001 - whatever it is, the warehouse cannot be reached
         fault = ReadFault.of(error)
-        said = f"the warehouse {catalog.warehouse} cannot be listed: {fault}"
-        return Configuration(Judgement(CONFIGURATION, False, said, fault.fix), reachable=False)
-    found = _judged(catalog_findings(project, holdings))
-    return Configuration(found, reachable=holdings.exists or found.passed)
+        problem = f"the warehouse {catalog.warehouse} cannot be listed: {fault}"
+        return Configuration(Judgement(CONFIGURATION, False, problem, fault.fix), reachable=False)
+    judgement = _judged(catalog_findings(project, holdings))
+    return Configuration(judgement, reachable=holdings.exists or judgement.passed)
 
 
 def _judged(findings: Sequence[Finding]) -> Judgement:
     if not findings:
         return Judgement(CONFIGURATION, True, "the warehouse holds what tables.yaml names")
     first, *others = findings
-    said = f"{first.found.rstrip('.')}; and {len(others)} more" if others else first.found
+    summary = f"{first.found.rstrip('.')}; and {len(others)} more" if others else first.found
     rows = [{"place": finding.path, "found": finding.found, "next step": finding.fix} for finding in findings]
-    return Judgement(CONFIGURATION, False, said, first.fix, {"findings": rows})
+    return Judgement(CONFIGURATION, False, summary, first.fix, {"findings": rows})
 
 
 def check_spec() -> dg.AssetCheckSpec:

@@ -48,15 +48,15 @@ class Discovery:
 
 def discover(project: Project, catalog: PaimonCatalog) -> Discovery:
     """As `survey`; what is missing or cannot be read is logged as a warning."""
-    found = survey(project, catalog)
+    discovery = survey(project, catalog)
     log = dg.get_dagster_logger()
-    if found.odd:
-        log.warning(f"Left out, since only letters, digits and _ make names in Dagster: {list(found.odd)}")
-    for name, error in found.unreadable.items():
+    if discovery.odd:
+        log.warning(f"Left out, since only letters, digits and _ make names in Dagster: {list(discovery.odd)}")
+    for name, error in discovery.unreadable.items():
         log.warning(f"{name} cannot be read: {error}")
-    for finding in found.findings:
+    for finding in discovery.findings:
         log.warning(f"tables.yaml, {finding.path}: {finding.found} {finding.fix}")
-    return found
+    return discovery
 
 
 def survey(project: Project, catalog: PaimonCatalog) -> Discovery:
@@ -70,15 +70,15 @@ def survey(project: Project, catalog: PaimonCatalog) -> Discovery:
     fit = tuple(name for name in names if _NAME.fullmatch(name))
     whole = project.with_patterns(fit)
     with ThreadPoolExecutor(_READERS) as pool:
-        known = list(pool.map(lambda table: _known(table, catalog), whole.tables))
-    missing = [seen.table.identifier for seen in known if not seen.exists]
+        tables = list(pool.map(lambda table: _known(table, catalog), whole.tables))
+    missing = [seen.table.identifier for seen in tables if not seen.exists]
     findings = catalog_findings(whole, with_databases_of(holdings, catalog, missing), missing)
     return Discovery(
-        whole.model_copy(update={"tables": tuple(seen.table for seen in known)}),
+        whole.model_copy(update={"tables": tuple(seen.table for seen in tables)}),
         tuple(findings),
         fit,
         tuple(name for name in names if name not in fit),
-        {seen.table.identifier: seen.error for seen in known if seen.error is not None},
+        {seen.table.identifier: seen.error for seen in tables if seen.error is not None},
     )
 
 
@@ -99,11 +99,11 @@ def _known(described: TableConfig, catalog: PaimonCatalog) -> _Known:
             return _Known(described, exists=False)  # it will be there with a later reload
         return _Known(described, error=error)
     schema = table.schema
-    found = FoundTable(table.location, tuple(schema.fields), schema.comment or None)
+    found_table = FoundTable(table.location, tuple(schema.fields), schema.comment or None)
     if described.columns:
-        return _Known(described.model_copy(update={"found": found}))
+        return _Known(described.model_copy(update={"found": found_table}))
     facts = {
-        "found": found,
+        "found": found_table,
         "primary_keys": tuple(schema.primary_keys),
         "partition_keys": tuple(schema.partition_keys),
         "options": {**described.options, **schema.options},

@@ -63,7 +63,7 @@ class PartitionBuckets:
         owners = np.concatenate([np.empty(0, np.int32), *(np.full(len(h), b, np.int32) for b, h in buckets.items())])
         mine = assigner_of(hashes, assigner.count) == assigner.number
         order = np.argsort(hashes[mine], kind="stable")
-        self._known, self._owners = hashes[mine][order], owners[mine][order]
+        self._hashes, self._owners = hashes[mine][order], owners[mine][order]
 
     def assign(self, hashes: np.ndarray) -> np.ndarray:
         """The bucket of each key, int32, shape (n,). `hashes`: of keys, int32, shape (n,), repeated ones allowed.
@@ -71,17 +71,17 @@ class PartitionBuckets:
         Raises: OptionError: no bucket id is left.
         """
         distinct, first, inverse = np.unique(hashes, return_index=True, return_inverse=True)
-        places = np.minimum(np.searchsorted(self._known, distinct), max(len(self._known) - 1, 0))
-        found = self._known[places] == distinct if len(self._known) else np.zeros(len(distinct), bool)
+        places = np.minimum(np.searchsorted(self._hashes, distinct), max(len(self._hashes) - 1, 0))
+        is_known = self._hashes[places] == distinct if len(self._hashes) else np.zeros(len(distinct), bool)
         owners = np.empty(len(distinct), np.int32)
-        owners[found] = self._owners[places[found]]
-        new = np.flatnonzero(~found)
+        owners[is_known] = self._owners[places[is_known]]
+        new = np.flatnonzero(~is_known)
         if len(new):
             new = new[np.argsort(first[new], kind="stable")]
             owners[new] = self._filling.take(distinct[new])
-            known = np.concatenate([self._known, distinct[new]])
-            order = np.argsort(known, kind="stable")
-            self._known, self._owners = known[order], np.concatenate([self._owners, owners[new]])[order]
+            all_hashes = np.concatenate([self._hashes, distinct[new]])
+            order = np.argsort(all_hashes, kind="stable")
+            self._hashes, self._owners = all_hashes[order], np.concatenate([self._owners, owners[new]])[order]
         return owners[inverse]
 
 
@@ -126,7 +126,7 @@ class BucketFilling:
                 return bucket
         if most < 0 or not self._counts:
             raise OptionError(
-                f"no bucket id is left for {self._options.target_rows} keys each",
+                f"no free bucket id is left with {self._options.target_rows} keys per bucket",
                 "option dynamic-bucket.target-row-num",
                 "Raise it, and overwrite the partition.",
             )

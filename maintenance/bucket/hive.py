@@ -88,7 +88,7 @@ def _text_hashes(texts: Texts) -> np.ndarray:
 
 
 def _decimal_hashes(array: pa.Array, scale: int) -> np.ndarray:
-    """Java's hash of decimals without trailing zeros behind the point: 31 times the unscaled number's, plus scale."""
+    """Java's hash of decimals without trailing zeros: 31 times the hash of the unscaled number, plus the scale."""
     limbs, negative = _magnitudes(array)
     scales = np.full(len(array), scale, np.int64)
     for _ in range(scale):

@@ -70,19 +70,19 @@ class OperationGroup(click.Group):
 
 
 def _pairs(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
-    found = {}
+    pairs = {}
     for value in values:
         key, sign, text = value.partition("=")
         if not sign:
             raise click.BadParameter(f"'{value}' is not KEY=VALUE")
-        found[key] = text
-    return found
+        pairs[key] = text
+    return pairs
 
 
 @click.group(cls=OperationGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--warehouse", envvar="PAIMON_WAREHOUSE", help="Path or URI of the warehouse; or PAIMON_WAREHOUSE.")
 @click.option("--catalog-option", "options", multiple=True, callback=_pairs, help="KEY=VALUE, may be repeated.")
-@click.option("--dialect", type=click.Choice(["flink", "spark"]), default="flink", show_default=True, help="Of SQL.")
+@click.option("--dialect", type=click.Choice(["flink", "spark"]), default="spark", show_default=True, help="Of SQL.")
 @click.option("--json", "as_json", is_flag=True, help="Print results as JSON: an object for each row.")
 @click.option("--format", "output", type=click.Choice(FORMATS), default="table", show_default=True)
 @click.pass_context
@@ -97,8 +97,8 @@ def cli(
 
     Exit codes: 0 done, 1 failed, 2 refused, 3 nothing to do.
     """
-    given = options if warehouse is None else {"warehouse": warehouse, **options}
-    context.obj = Target(given, dialect, "json" if as_json else output)
+    catalog_options = options if warehouse is None else {"warehouse": warehouse, **options}
+    context.obj = Target(catalog_options, dialect, "json" if as_json else output)
 
 
 @cli.command()
@@ -140,7 +140,7 @@ def show(target: Target, table: str) -> None:
 @click.argument("table")
 @click.option("--columns", help="Names, with commas between them; all if not given.")
 @click.option("--where", help="A condition in SQL.")
-@click.option("--limit", type=click.IntRange(min=0), help="So many rows at most.")
+@click.option("--limit", type=click.IntRange(min=0), help="Maximum number of rows.")
 @click.option("--option", "reading", multiple=True, callback=_pairs, help="A dynamic option, KEY=VALUE.")
 @click.pass_obj
 def read(

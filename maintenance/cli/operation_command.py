@@ -15,6 +15,12 @@ _HINTS = {
     "where": "Only partitions for which this SQL condition is true.",
     "dry_run": "Say what would happen, change nothing.",
     "older_than": "A time, such as 2024-02-29T12:00:00.",
+    "minimum_age": "How far back older_than must lie, such as '6 h'; a day by default.",
+    "into_bin": "Move what is deleted into the bin of the warehouse, from where restore brings it back.",
+    "window": "How long a deletion can be taken back, such as '7 d'.",
+    "max_bytes": "That the bin may hold; the oldest runs go first.",
+    "run": "Name of a run of the bin.",
+    "mode": "'local': do not use Spark.",
     "time_retained": "How long, such as '7 d'.",
 }
 
@@ -27,12 +33,12 @@ def operation_command(name: str) -> click.Command:
     example = f"\b\npaimonctl --warehouse /data/lake {shown} {arguments}".rstrip()
 
     @click.pass_obj
-    def run(target: Any, /, **given: Any) -> int:
+    def run(target: Any, /, **arguments: Any) -> int:
         session = target.session()
         values = {
-            parameter.name: procedure.read(parameter, given[parameter.name])
+            parameter.name: procedure.read(parameter, arguments[parameter.name])
             for parameter in procedure.parameters
-            if given[parameter.name] not in (None, False)
+            if arguments[parameter.name] not in (None, False)
         }
         result = procedure.run(Call(session, values))
         target.show(result)
@@ -48,5 +54,5 @@ def _parameter(parameter: Parameter) -> click.Parameter:
     if parameter.required:
         return click.Argument([parameter.name])
     option = "--" + parameter.name.replace("_", "-")
-    flag = parameter.name in ("dry_run", "delete_all", "deep", "ignore_if_exists")
+    flag = parameter.name in ("dry_run", "delete_all", "deep", "ignore_if_exists", "into_bin")
     return click.Option([option, parameter.name], is_flag=flag, help=_HINTS.get(parameter.name))

@@ -126,16 +126,16 @@ def commit_compact(target: CommitTarget, messages: Sequence[CommitMessage], iden
     lost: dict[Group, str] = {}
     attempts = 0
     while True:
-        left = [m for m in messages if (m.partition, m.bucket) not in lost and not m.is_empty]
-        if not left:
+        remaining = [m for m in messages if (m.partition, m.bucket) not in lost and not m.is_empty]
+        if not remaining:
             break
-        snapshot, conflict, tried = publish(target, _compact_changes(left), identity, _checked(left))
+        snapshot, conflict, tried = publish(target, _compact_changes(remaining), identity, _checked(remaining))
         attempts += tried
         if conflict is None:
             break
-        lost |= dict.fromkeys(_tied(left, conflict.groups), conflict.reason)
+        lost |= dict.fromkeys(_tied(remaining, conflict.groups), conflict.reason)
     abort(target, [m for m in messages if (m.partition, m.bucket) in lost])
-    return CompactCommit(snapshot.id if left and snapshot else None, lost, attempts)
+    return CompactCommit(snapshot.id if remaining and snapshot else None, lost, attempts)
 
 
 def _tied(messages: Sequence[CommitMessage], lost: frozenset[Group]) -> frozenset[Group]:
@@ -254,7 +254,7 @@ def entries_of_messages(
 
 
 def check_replaced(target: CommitTarget, changes: Changes, latest: Snapshot | None) -> Conflict | None:
-    """What stands against changes that replace files, on the newest state."""
+    """What conflicts with changes that replace files, on the newest state."""
     partitions = {entry.partition for entry in changes.entries}
     base = [] if latest is None else target.manifests.live_entries(latest, EntrySelection(partitions.__contains__))
     key_types = [f.type for f in target.schema.key_fields]
@@ -303,7 +303,7 @@ def _check_hash_files(
     if before == after:
         return None
     moved = {key for key in before.keys() | after.keys() if before.get(key) != after.get(key)}
-    return Conflict("another writer gave keys of the same partition their buckets meanwhile", frozenset(moved))
+    return Conflict("another writer assigned buckets to keys of the same partition meanwhile", frozenset(moved))
 
 
 def _check_keys_stayed(
@@ -321,4 +321,4 @@ def _check_keys_stayed(
     if untouched and len(since) == last - first + 1 and all(s.commit_kind in _KEEP_KEYS for s in later):
         return None
     groups = frozenset((entry.partition, entry.bucket) for entry in changes.entries)
-    return Conflict("another writer changed which keys there are meanwhile", groups)
+    return Conflict("another writer added or removed keys meanwhile", groups)

@@ -44,9 +44,9 @@ def find_conflict(
     merged, broken, reason = _merge(base, delta)
     if broken:
         return Conflict(reason, frozenset(broken))
-    left = {(entry.partition, entry.bucket) for entry in merged.values() if entry.kind == FileKind.DELETE}
-    if left:
-        return Conflict("files that this commit replaces were already replaced or deleted", frozenset(left))
+    unmatched = {(entry.partition, entry.bucket) for entry in merged.values() if entry.kind == FileKind.DELETE}
+    if unmatched:
+        return Conflict("files that this commit replaces were already replaced or deleted", frozenset(unmatched))
     if check_buckets:
         wrong = bucket_mismatch(merged.values(), delta)
         if wrong:
@@ -71,7 +71,7 @@ def _merge(
             merged[entry.identity] = entry
         elif merged.pop(entry.identity, None) is None:
             merged[entry.identity] = entry
-    return merged, broken, "a file that this commit adds is already there"
+    return merged, broken, "a file that this commit adds already exists"
 
 
 def bucket_mismatch(entries: Iterable[ManifestEntry], delta: Sequence[ManifestEntry]) -> set[Group]:
@@ -80,7 +80,7 @@ def bucket_mismatch(entries: Iterable[ManifestEntry], delta: Sequence[ManifestEn
     for entry in entries:
         if entry.total_buckets > 0:
             totals.setdefault(entry.partition, set()).add(entry.total_buckets)
-    mixed = {partition for partition, found in totals.items() if len(found) > 1}
+    mixed = {partition for partition, of_partition in totals.items() if len(of_partition) > 1}
     return {(entry.partition, entry.bucket) for entry in delta if entry.partition in mixed}
 
 

@@ -18,6 +18,8 @@ OPERATION_PROPERTY = "paimon-maintenance.operation"
 REWRITE_FILE_INDEX = "rewrite_file_index"
 # The property that says which run, for example of Dagster, committed a snapshot: from there its log can be found.
 RUN_PROPERTY = "paimon-maintenance.run"
+# The property that says which Spark application wrote the rows of a snapshot.
+APPLICATION_PROPERTY = "paimon-maintenance.application"
 
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 
@@ -80,12 +82,12 @@ def is_text(text: str) -> bool:
     return True
 
 
-def _long(value: SupportsIndex, what: str) -> int:
+def _long(value: SupportsIndex, label: str) -> int:
     """An integer that Java's long can hold. Raises: OptionError."""
     try:
         number = operator.index(value)
     except TypeError:
         number = None
     if number is None or isinstance(value, bool) or not _SMALLEST <= number <= _LARGEST:
-        raise OptionError(f"{what} {value!r}", "a commit", f"Use an integer from {_SMALLEST} to {_LARGEST}.")
+        raise OptionError(f"{label} {value!r}", "a commit", f"Use an integer from {_SMALLEST} to {_LARGEST}.")
     return int(number)

@@ -57,6 +57,12 @@ def merge_manifests(
     return _minor(manifests, options, read, writer, schema_id) if full is None else full
 
 
+def is_merged(manifests: Sequence[ManifestFileMeta], target_size: int) -> bool:
+    """Whether a full merge would change nothing: no manifest has deletions, and at most one is small."""
+    small = sum(manifest.file_size < target_size for manifest in manifests)
+    return small <= 1 and not any(manifest.num_deleted_files for manifest in manifests)
+
+
 def _full(
     manifests: Sequence[ManifestFileMeta],
     options: ManifestMergeOptions,
@@ -78,9 +84,9 @@ def _full(
     rewritten: list[ManifestFileMeta] = []
     entries: list[ManifestEntry] = []
     for manifest in touched:
-        found = read(manifest)
-        live = [e for e in found if e.kind == FileKind.ADD and e.identity not in deleted]
-        if manifest.file_name not in must and len(live) == len(found):
+        in_manifest = read(manifest)
+        live = [e for e in in_manifest if e.kind == FileKind.ADD and e.identity not in deleted]
+        if manifest.file_name not in must and len(live) == len(in_manifest):
             kept.append(manifest)
             continue
         entries.extend(live)

@@ -50,8 +50,8 @@ class Newest:
         since = None if latest is None else self._since(latest)
         if since is None:
             self.sequences, self.created = {}, {}
-            wanted = EntrySelection(self.partitions.__contains__)
-            since = [] if latest is None else self.manifests.live_entries(latest, wanted)
+            selection = EntrySelection(self.partitions.__contains__)
+            since = [] if latest is None else self.manifests.live_entries(latest, selection)
         self._add(since)
         self.snapshot = latest
 
@@ -64,19 +64,19 @@ class Newest:
 
     def _since(self, latest: Snapshot) -> list[ManifestEntry] | None:
         """Files added since the snapshot known so far; None if not all snapshots in between are there."""
-        known = self.snapshot
-        if known is None or not 0 < latest.id - known.id <= _SNAPSHOTS:
+        last_seen = self.snapshot
+        if last_seen is None or not 0 < latest.id - last_seen.id <= _SNAPSHOTS:
             return None
         # After a rollback other snapshots have the same ids.
-        found = [self.snapshots.find(snapshot_id) for snapshot_id in range(known.id, latest.id)]
-        if found[0] != known or None in found:
+        snapshots = [self.snapshots.find(snapshot_id) for snapshot_id in range(last_seen.id, latest.id)]
+        if snapshots[0] != last_seen or None in snapshots:
             return None
-        wanted = EntrySelection(self.partitions.__contains__)
+        selection = EntrySelection(self.partitions.__contains__)
         entries: list[ManifestEntry] = []
         try:
-            for snapshot in [*found[1:], latest]:
+            for snapshot in [*snapshots[1:], latest]:
                 if snapshot is not None:
-                    entries += self.manifests.entries_of(self.manifests.delta_manifests(snapshot), wanted)
+                    entries += self.manifests.entries_of(self.manifests.delta_manifests(snapshot), selection)
         except (CorruptFileError, NotFoundError):
             # An expiry has deleted the changes in the meantime.
             return None

@@ -133,7 +133,7 @@ class OrderedFiles:
         self.target.file_io.discard(before - self._paths(after) - self._paths(self.written))
 
     def _renamed(self, chosen: Mapping[int, int]) -> dict[int, CommitMessage]:
-        """Messages whose files are said to have other numbers. `chosen`: shifts by place."""
+        """Messages with renumbered files. `chosen`: shifts by place."""
         return {
             at: replace(self.written[at], new_files=tuple(shifted_meta(f, shift) for f in self.written[at].new_files))
             for at, shift in chosen.items()
@@ -218,9 +218,9 @@ def _is_numbered(target: CommitTarget) -> bool:
 
 def _lowest(messages: Sequence[CommitMessage]) -> dict[Group, int]:
     """The lowest number among the new files of each bucket whose rows are numbered."""
-    found: dict[Group, int] = {}
+    lowest: dict[Group, int] = {}
     for message in messages:
         group = (message.partition, message.bucket)
         for file in (*message.new_files, *message.changelog_files) if message.bucket >= 0 else ():
-            found[group] = min(found.get(group, file.min_sequence_number), file.min_sequence_number)
-    return found
+            lowest[group] = min(lowest.get(group, file.min_sequence_number), file.min_sequence_number)
+    return lowest

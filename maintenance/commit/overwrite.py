@@ -42,7 +42,7 @@ class Overwrite:
     def replaces(self, target: CommitTarget, messages: Sequence[CommitMessage]) -> Replaces | None:
         """Which partitions the files of these messages replace; None = there is nothing to do.
 
-        Raises: DataError: new files lie outside, or a partition names no partition column; UnsupportedError: keys may
+        Raises: DataError: new files are outside, or a partition names no partition column; UnsupportedError: keys may
             move between partitions, and not all of them are replaced.
         """
         self._check(target)
@@ -169,8 +169,8 @@ def _changes(
 def _raised(target: CommitTarget, added: Sequence[ManifestEntry]) -> list[ManifestEntry]:
     """New files of a bucket that share no key stand at the highest level at once. Source: Java `tryUpgrade`."""
     options = target.options
-    wanted = table_options.OVERWRITE_UPGRADE.of(options) and not table_options.PK_CLUSTERING_OVERRIDE.of(options)
-    if not wanted or not target.schema.primary_keys or any(e.file.level or e.bucket < 0 for e in added):
+    enabled = table_options.OVERWRITE_UPGRADE.of(options) and not table_options.PK_CLUSTERING_OVERRIDE.of(options)
+    if not enabled or not target.schema.primary_keys or any(e.file.level or e.bucket < 0 for e in added):
         return list(added)
     key_of = key_reader([field.type for field in target.schema.key_fields])
     level = table_options.num_levels(options) - 1

@@ -1,4 +1,4 @@
-"""One snapshot is published: tried on the newest one until nobody else was first, or a check finds a conflict.
+"""One snapshot is published: tried on the newest one until no other writer was first, or a check finds a conflict.
 
 Manifests are written first, the snapshot that names them last and atomically; what an attempt left behind is removed.
 Source: metadata section 9.2, Java `FileStoreCommitImpl`.
@@ -12,7 +12,9 @@ from maintenance.commit.conflicts import Conflict
 from maintenance.commit.identity import CommitIdentity
 from maintenance.commit.lock import NO_LOCK, LockTimeoutError, TableLock
 from maintenance.commit.manifest_merge import ManifestMergeOptions, merge_manifests
+from maintenance.commit.record import FILES_ALONE, CatalogRecord
 from maintenance.commit.replays import last_committed, remember
+from maintenance.commit.succession import Succession
 from maintenance.commit.waits import Waits
 from maintenance.errors import (
     BucketNumberError,
@@ -47,6 +49,7 @@ class CommitTarget:
     Attributes:
         properties: of every snapshot committed, on top of those of the identity.
         lock: under which snapshots are published.
+        record: what the catalog keeps of the table.
     """
 
     name: str
@@ -56,6 +59,7 @@ class CommitTarget:
     options: Mapping[str, str]
     properties: Mapping[str, str] = field(default_factory=dict)
     lock: TableLock = NO_LOCK
+    record: CatalogRecord = FILES_ALONE
 
     @property
     def snapshots(self) -> Snapshots:
@@ -78,6 +82,9 @@ class Changes:
         entries: of the delta; `changelog`: of the changelog manifests.
         index: makes the next index state of the one before; None = it stays.
         statistics: name of a new statistics file; None = the one before stays.
+        kept: chooses the manifests of the snapshot before that stay; None = all.
+        merging: how they are merged; None = as the table's options say.
+        total: rows of the new state, where those of the snapshot before do not count.
     """
 
     kind: CommitKind
@@ -85,13 +92,16 @@ class Changes:
     changelog: tuple[ManifestEntry, ...] = ()
     index: Callable[[Sequence[IndexManifestEntry]], list[IndexManifestEntry]] | None = None
     statistics: str | None = None
+    kept: Callable[[Sequence[ManifestFileMeta]], list[ManifestFileMeta]] | None = None
+    merging: ManifestMergeOptions | None = None
+    total: int | None = None
 
     @property
     def returning(self) -> frozenset[Hashable]:
         """Identities that may have been there before: of files that only get another index. Levels never come back."""
-        left = {(e.file.file_name, e.file.level) for e in self.entries if e.kind == FileKind.DELETE}
+        deleted = {(e.file.file_name, e.file.level) for e in self.entries if e.kind == FileKind.DELETE}
         added = (e for e in self.entries if e.kind == FileKind.ADD)
-        return frozenset(e.identity for e in added if (e.file.file_name, e.file.level) in left)
+        return frozenset(e.identity for e in added if (e.file.file_name, e.file.level) in deleted)
 
 
 Check = Callable[[CommitTarget, Changes, Snapshot | None], Conflict | None]
@@ -130,7 +140,7 @@ def publish(
                 written.take(planned)
                 # A lost race means others commit quickly: then only the first attempt spends time on merging manifests.
                 snapshot = _snapshot(target, planned, identity, latest, written, merge=attempt == 1)
-                if written.publish(snapshot):
+                if written.publish(snapshot, latest):
                     remember(target, snapshot)
                     return snapshot, None, attempt
             except ExpiredError:
@@ -141,7 +151,7 @@ def publish(
                 timed_out = error
     except BaseException as error:
         written.discard_unless_published(error)
-        if isinstance(error, OSError) and not written.asked:
+        if isinstance(error, OSError) and not written.unanswered:
             reason = f"{error.found}, {error.where}" if isinstance(error, StorageError) else str(error)
             where = f"table {target.name}"
             raise WriteError(f"the commit cannot be prepared: {reason}", where, storage_fix(error)) from error
@@ -165,7 +175,7 @@ class _Replay:
         # A writer's compaction has the number of the rows that it follows.
         if kind == CommitKind.COMPACT or self.identity.identifier == BATCH_IDENTIFIER:
             return None
-        last = last_committed(self.target, self.identity.user, after=self.seen)
+        last = last_committed(self.target, self.identity.user, after=self.seen, newest=latest)
         self.seen = 0 if latest is None else latest.id
         if last is None or last < self.identity.identifier:
             return None
@@ -181,7 +191,7 @@ class _Written:
         changes: whose manifests are `delta` and `changelog`; they serve every attempt at the same changes.
         kept: how many of the files written are these; the further ones belong to one attempt.
         relies_on: paths of other new files that the snapshot names; `safe`: paths that are flushed already.
-        asked: storage was asked to publish, and has not answered.
+        unanswered: storage was asked to publish, and has not answered.
     """
 
     target: CommitTarget
@@ -192,7 +202,7 @@ class _Written:
     kept: int = 0
     relies_on: list[str] = field(default_factory=list)
     safe: set[str] = field(default_factory=set)
-    asked: bool = False
+    unanswered: bool = False
 
     def take(self, changes: Changes) -> None:
         """Write the manifests of changes, unless they are there already."""
@@ -203,26 +213,25 @@ class _Written:
         self.changelog = self.writer.write(changes.changelog, self.target.schema.id)
         self.changes, self.kept = changes, len(self.writer.written)
 
-    def publish(self, snapshot: Snapshot) -> bool:
+    def publish(self, snapshot: Snapshot, previous: Snapshot | None) -> bool:
         """Publish a snapshot once all that it names is safe. False if it lost; what only it needed is deleted then."""
         self._flush()
+        made = Succession(self.target, snapshot, previous, self._entries)
         with self.target.lock.held() as lock:
-            next_one = self._is_next(snapshot)
+            may_hold = made.may_hold()
             lock.check()
-            self.asked = next_one
-            published = next_one and self.target.snapshots.publish(snapshot)
-            self.asked = False
-        if not published:
+            self.unanswered = may_hold
+            published = may_hold and self.target.record.publish(made)
+            self.unanswered = False
+        if published:
+            self.target.record.committed(self.target.paths, self._entries)
+        else:
             self.retreat()
         return published
 
-    def _is_next(self, snapshot: Snapshot) -> bool:
-        """Whether the snapshot that it follows is still there; the latest one always is.
-
-        If it has expired or was rolled back while this one was prepared, its number may be free, and be below the
-        latest one.
-        """
-        return snapshot.id == 1 or self.target.snapshots.exists(snapshot.id - 1)
+    @property
+    def _entries(self) -> tuple[ManifestEntry, ...]:
+        return () if self.changes is None else self.changes.entries
 
     def retreat(self) -> None:
         """Delete what only the last attempt needed."""
@@ -244,7 +253,7 @@ class _Written:
 
     def discard_unless_published(self, error: BaseException) -> None:
         """Delete what was written, unless the snapshot may be there and need it. `error`: what ended the commit."""
-        if not self.asked or isinstance(error, (CommitError, DataError)):
+        if not self.unanswered or isinstance(error, (CommitError, DataError)):
             self.discard()
 
 
@@ -260,10 +269,11 @@ def _snapshot(
     """The next snapshot; writes its manifest lists, and the manifests that merging makes."""
     delta, changelog, writer = written.delta, written.changelog, written.writer
     manifests = [] if latest is None else target.manifests.data_manifests(latest)
-    if merge or changes.returning:
+    manifests = manifests if changes.kept is None else changes.kept(manifests)
+    if merge or changes.returning or changes.merging is not None:
         manifests = merge_manifests(
             manifests,
-            ManifestMergeOptions.of(target.options),
+            changes.merging or ManifestMergeOptions.of(target.options),
             target.manifests.read_manifest,
             writer,
             target.schema.id,
@@ -289,6 +299,8 @@ def _snapshot(
         watermark=_watermark(latest, identity.watermark),
         properties={**target.properties, **identity.properties} or None,
     )
+    if changes.total is not None:
+        snapshot = replace(snapshot, total_record_count=changes.total)
     if latest is not None:
         statistics = latest.statistics if latest.schema_id == schema_id else None
         snapshot = replace(
@@ -299,8 +311,8 @@ def _snapshot(
     if changes.index is not None:
         before = [] if latest is None else target.manifests.read_index(latest)
         after = changes.index(before)
-        known = {entry.file_name for entry in before}
-        written.relies_on = [target.paths.index_file(entry) for entry in after if entry.file_name not in known]
+        names_before = {entry.file_name for entry in before}
+        written.relies_on = [target.paths.index_file(entry) for entry in after if entry.file_name not in names_before]
         if after != before:
             snapshot = replace(snapshot, index_manifest=writer.write_index(after) if after else None)
     if changelog:
@@ -312,9 +324,9 @@ def _snapshot(
     return snapshot
 
 
-def _watermark(latest: Snapshot | None, given: int | None) -> int | None:
-    known = [w for w in (latest.watermark if latest else None, given) if w is not None]
-    return max(known, default=None)
+def _watermark(latest: Snapshot | None, own: int | None) -> int | None:
+    watermarks = [w for w in (latest.watermark if latest else None, own) if w is not None]
+    return max(watermarks, default=None)
 
 
 def _manifest_writer(target: CommitTarget) -> ManifestWriter:
@@ -334,9 +346,9 @@ def _manifest_writer(target: CommitTarget) -> ManifestWriter:
 
 
 def conflict_error(target: CommitTarget, conflict: Conflict | None) -> ConflictError:
-    reason = conflict.reason if conflict else "the state of the table has moved"
+    reason = conflict.reason if conflict else "the state of the table has changed"
     if conflict and conflict.replayed:
-        return ReplayedError(reason, f"table {target.name}", "Nothing to do: the rows are there once.")
+        return ReplayedError(reason, f"table {target.name}", "Nothing to do: the table has these rows, once.")
     if conflict and conflict.fix:
         return BucketNumberError(reason, f"table {target.name}", conflict.fix)
     return ConflictError(reason, f"table {target.name}", "Open the table again and repeat the work.")

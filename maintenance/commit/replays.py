@@ -32,12 +32,12 @@ def already_committed(target: "CommitTarget", identity: CommitIdentity) -> bool:
     return identity.identifier <= last
 
 
-def last_committed(target: "CommitTarget", user: str, *, after: int = 0) -> int | None:
+def last_committed(target: "CommitTarget", user: str, *, after: int = 0, newest: Snapshot | None = None) -> int | None:
     """The identifier of the user's newest numbered commit; None if nothing tells of one.
 
-    Args: `after`: only snapshots above this id count.
+    Args: `after`: only snapshots above this id count; `newest`: the snapshot to begin at, None = the latest.
     """
-    for snapshot in target.snapshots.newest_first():
+    for snapshot in target.snapshots.newest_first(newest):
         if snapshot.id <= after:
             return None
         if snapshot.commit_user == user and snapshot.is_numbered:
@@ -47,7 +47,7 @@ def last_committed(target: "CommitTarget", user: str, *, after: int = 0) -> int 
 
 
 def unknown_user(target: "CommitTarget", identity: CommitIdentity) -> str:
-    """Why it is uncertain that a user of whom nothing is known has not committed before; empty if it is certain."""
+    """Why an unknown user may have committed before; empty if it is certain."""
     dropped = None if identity.identifier == BATCH_IDENTIFIER else _records(target).dropped()
     if dropped is None or last_committed(target, identity.user) is not None:
         return ""

@@ -5,7 +5,8 @@ and a compaction must have applied every vector of the files that it replaces. B
 held a data file's vector when the work was planned. Source: metadata section 9.3, Java `ConflictDetection`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 
 from maintenance.commit.conflicts import Conflict, Group
 from maintenance.format.metadata.index_manifest import DELETION_VECTORS_INDEX, IndexManifestEntry
@@ -25,6 +26,20 @@ def vectors_after(messages: Sequence[CommitMessage]) -> IndexChange | None:
     if not removed and not added:
         return None
     return lambda old: [*(entry for entry in old if entry.file_name not in removed), *added]
+
+
+def without_vectors_of(gone: Collection[tuple[bytes, int, str]]) -> IndexChange:
+    """What leaves the vectors of some files out of the next index state. `gone`: partition, bucket and name of each."""
+
+    def kept(entry: IndexManifestEntry) -> IndexManifestEntry | None:
+        ranges = tuple(
+            part for part in entry.dv_ranges or () if (entry.partition, entry.bucket, part.data_file_name) not in gone
+        )
+        if entry.dv_ranges is None or len(ranges) == len(entry.dv_ranges):
+            return entry
+        return replace(entry, dv_ranges=ranges, row_count=len(ranges)) if ranges else None
+
+    return lambda old: [entry for entry in map(kept, old) if entry is not None]
 
 
 def check_vectors(manifests: Manifests, messages: Sequence[CommitMessage], latest: Snapshot | None) -> Conflict | None:

@@ -32,7 +32,7 @@ class AppendCompaction:
     """Files of one bucket to put together, in the order they are read, without the rows that are deleted.
 
     Attributes:
-        deletions: where the deletion vectors of the files lie, by name.
+        deletions: locations of the deletion vectors of the files, by name.
         deleted: vectors in their place, for the files that have one there.
         source: what the new files say of where they come from.
     """
@@ -85,7 +85,7 @@ class DeletedRows:
     ratio: float
 
     def many(self, file: DataFileMeta) -> bool:
-        """Whether so many rows of a file are deleted that it is rewritten whatever its size."""
+        """Whether enough rows of a file are deleted to rewrite it whatever its size."""
         if file.file_name not in self.holders:
             return False
         count = self.counts[file.file_name]
@@ -215,7 +215,7 @@ def proved_append(task: AppendCompactionTask) -> tuple[CommitMessage, ProofResul
         )
         return message, ProofResult() if proof is None else proof.check(message, partial(_reader, task))
     except Findings as findings:
-        raise refuse(task.write, message, findings, what="compaction", snapshot_id=task.snapshot_id) from None
+        raise refuse(task.write, message, findings, subject="compaction", snapshot_id=task.snapshot_id) from None
     except BaseException:
         writer.abort()
         raise

@@ -1,10 +1,10 @@
 """Look up what levels above the output of a compaction hold of the keys that it merges.
 
-A file whose keys lie elsewhere, or whose file index rules the keys out, is not opened. Of a large one the keys are read
-first, from the row groups that may hold one of those asked for, and then the row groups in which one was found; only
-rows with such a key are kept, so that memory grows with the keys asked for and not with the levels. A key that a level
-holds is not asked of the levels above it, which it covers. Source: Java `LookupLevels`, which looks up key by key in
-local copies of files.
+A file whose key range or file index rules the keys out is not opened. Of a large file the keys are read first, from the
+row groups that may hold one of the requested keys, and then the row groups in which one was found. Only rows with such
+a key are kept, so memory grows with the requested keys and not with the levels. A key found in a level is not looked up
+in the levels above it, which it covers. Source: Java `LookupLevels`, which looks up key by key in local copies of
+files.
 """
 
 import dataclasses
@@ -34,7 +34,7 @@ _KEYS_FIRST = 1 << 14
 class OlderRecords:
     """Records of one level. `rows`: with the columns that readers yield, among them rows of other keys.
 
-    `places`: where the records of the keys asked for lie, row numbers by data file; of readers that yield row ids.
+    `places`: row numbers of the requested keys by data file; of readers that yield row ids.
     """
 
     level: int
@@ -54,19 +54,19 @@ class LookupLevels:
 
         Columns of several keys are compared one by one, so rows of keys that were not asked for may come along.
         """
-        found = []
+        older = []
         for level in sorted({reader.file.level for reader in self.readers}):
             parts = self._of_level([reader for reader in self.readers if reader.file.level == level], keys)
             if parts:
                 rows = pa.concat_tables([part for _, part in parts])
-                asked, held = self._shared(keys, rows)
-                places = _places(parts, asked) if ROW_ID.name in rows.column_names else {}
+                matched, held = self._shared(keys, rows)
+                places = _places(parts, matched) if ROW_ID.name in rows.column_names else {}
                 rows = rows.drop_columns([ROW_ID.name]) if ROW_ID.name in rows.column_names else rows
-                found.append(OlderRecords(level, rows, places))
+                older.append(OlderRecords(level, rows, places))
                 keys = keys.filter(pa.array(~held))
                 if not keys.num_rows:
                     break
-        return found
+        return older
 
     def _of_level(self, readers: Sequence[DataFileReader], keys: pa.Table) -> list[tuple[str, pa.Table]]:
         """Rows with one of the keys, with the names of their files."""
@@ -78,13 +78,13 @@ class LookupLevels:
         return parts
 
     def _ranges(self, files: Sequence[DataFileMeta], keys: pa.Table) -> list[tuple[int, int]]:
-        """Of each file the range of the keys that lie between its smallest and its largest."""
+        """Of each file the range of the keys between its smallest and its largest."""
         types = [field.type for field in self.key_fields]
         bounds = [parse_row(key, types) for file in files for key in (file.min_key, file.max_key)]
         columns = []
         for number, field in enumerate(self.key_fields):
-            known = arrow_of_values([bound[number] for bound in bounds], field.type)
-            columns.append(pa.concat_arrays([keys.column(field.name).combine_chunks(), known]))
+            bounds_of_field = arrow_of_values([bound[number] for bound in bounds], field.type)
+            columns.append(pa.concat_arrays([keys.column(field.name).combine_chunks(), bounds_of_field]))
         ranks = key_ranks(columns)
         of_keys, of_bounds = ranks[: keys.num_rows], ranks[keys.num_rows :]
         starts = np.searchsorted(of_keys, of_bounds[::2], side="left")
@@ -94,17 +94,17 @@ class LookupLevels:
     def _of_file(self, reader: DataFileReader, keys: pa.Table) -> list[pa.Table]:
         pruned = replace(reader, predicate=self._pruning(keys), indexed=True)
         if reader.file.row_count >= _KEYS_FIRST:
-            found = self._positions(pruned, keys)
-            if not len(found):
+            row_positions = self._positions(pruned, keys)
+            if not len(row_positions):
                 return []
-            pruned = replace(reader, only=found)
+            pruned = replace(reader, only=row_positions)
         parts = (self._matching(rows, keys) for rows in pruned.batches(_BATCH_ROWS))
         return [part for part in parts if part.num_rows]
 
     def _positions(self, reader: DataFileReader, keys: pa.Table) -> np.ndarray:
         """Row numbers of the rows with one of the keys, by the columns of the key alone."""
         of_keys = replace(reader, context=replace(reader.context, fields=self.key_fields))
-        hits = [self._is_asked(rows, keys).to_numpy() for rows in of_keys.batches(_BATCH_ROWS)]
+        hits = [self._has_key_of(rows, keys).to_numpy() for rows in of_keys.batches(_BATCH_ROWS)]
         positions = of_keys.positions()
         return positions[np.concatenate(hits)] if hits else positions[:0]
 
@@ -120,13 +120,13 @@ class LookupLevels:
         return conjunction([Compare(">=", field.name, low), Compare("<=", field.name, high)])
 
     def _matching(self, rows: pa.Table, keys: pa.Table) -> pa.Table:
-        return rows.filter(self._is_asked(rows, keys))
+        return rows.filter(self._has_key_of(rows, keys))
 
-    def _is_asked(self, rows: pa.Table, keys: pa.Table) -> pa.ChunkedArray:
+    def _has_key_of(self, rows: pa.Table, keys: pa.Table) -> pa.ChunkedArray:
         keep = None
         for field in self.key_fields:
-            known = pc.is_in(rows.column(field.name), value_set=keys.column(field.name))
-            keep = known if keep is None else pc.and_(keep, known)
+            matches = pc.is_in(rows.column(field.name), value_set=keys.column(field.name))
+            keep = matches if keep is None else pc.and_(keep, matches)
         return keep
 
     def _shared(self, keys: pa.Table, rows: pa.Table) -> tuple[np.ndarray, np.ndarray]:
@@ -140,12 +140,12 @@ class LookupLevels:
         return np.isin(of_rows, of_keys), np.isin(of_keys, of_rows)
 
 
-def _places(parts: Sequence[tuple[str, pa.Table]], asked: np.ndarray) -> dict[str, BitMap]:
-    found: dict[str, BitMap] = {}
+def _places(parts: Sequence[tuple[str, pa.Table]], matched: np.ndarray) -> dict[str, BitMap]:
+    by_file: dict[str, BitMap] = {}
     start = 0
     for name, rows in parts:
-        positions = rows.column(ROW_ID.name).to_numpy()[asked[start : start + rows.num_rows]]
+        positions = rows.column(ROW_ID.name).to_numpy()[matched[start : start + rows.num_rows]]
         if len(positions):
-            found.setdefault(name, BitMap()).update(positions)
+            by_file.setdefault(name, BitMap()).update(positions)
         start += rows.num_rows
-    return found
+    return by_file

@@ -66,31 +66,31 @@ class Merging:
         return MergedKeys(results, changelog(window.rows, results, before, same_is_no_change=self.compared))
 
     def looked_up(self, window: Window, run_levels: np.ndarray) -> MergedKeys:
-        """Merge records with what lies above; changelog is of the keys with records of level 0."""
+        """Merge records with the levels above; changelog is of the keys with records of level 0."""
         levels = run_levels[window.rows.column(RUN_COLUMN).to_numpy()]
         high = np.logical_or.reduceat(levels[window.groups.order] > 0, window.groups.starts)
         older = self._older(window, ~high)
         if self.first_row:
             return self._first_rows(window, high, older)
         outdated: dict[str, BitMap] = {}
-        for found in older:
-            for name, places in found.places.items():
+        for of_level in older:
+            for name, places in of_level.places.items():
                 outdated.setdefault(name, BitMap()).update(places)
         if self.newest_wins:
             return MergedKeys(self.engine.merge(window.rows, window.groups, run_levels, lone_too=True), None, outdated)
         rows, groups = _together(window, older, len(run_levels), self.engine)
-        run_levels = np.append(run_levels, [found.level for found in older]).astype(np.int64)
+        run_levels = np.append(run_levels, [of_level.level for of_level in older]).astype(np.int64)
         results = self.engine.merge(rows, groups, run_levels, lone_too=True)
         if not self.produces:
             return MergedKeys(results, None, outdated)
         before = before_lookup(rows, groups, run_levels[rows.column(RUN_COLUMN).to_numpy()])
         return MergedKeys(results, changelog(rows, results, before, same_is_no_change=self.compared), outdated)
 
-    def _older(self, window: Window, wanted: np.ndarray) -> list[OlderRecords]:
-        """Older records of those keys of a window for which `wanted` holds."""
-        if not self.above.readers or not wanted.any():
+    def _older(self, window: Window, chosen: np.ndarray) -> list[OlderRecords]:
+        """Older records of those keys of a window for which `chosen` holds."""
+        if not self.above.readers or not chosen.any():
             return []
-        firsts = window.groups.order[window.groups.starts[wanted]]
+        firsts = window.groups.order[window.groups.starts[chosen]]
         return self.above.find(window.rows.select(list(self.engine.order.key)).take(pa.array(firsts)))
 
     def _first_rows(self, window: Window, high: np.ndarray, older: list[OlderRecords]) -> MergedKeys:
@@ -115,14 +115,16 @@ def _together(
     # A window may hold rows of keys that are not complete yet.
     own = window.rows.take(pa.array(window.groups.order))
     parts = [own]
-    for number, found in enumerate(older, first_run):
-        run = pa.repeat(pa.scalar(number, pa.int32()), found.rows.num_rows)
-        parts.append(found.rows.append_column(RUN_COLUMN, run))
+    for number, of_level in enumerate(older, first_run):
+        run = pa.repeat(pa.scalar(number, pa.int32()), of_level.rows.num_rows)
+        parts.append(of_level.rows.append_column(RUN_COLUMN, run))
     rows = pa.concat_tables(parts).combine_chunks()
     groups = group_by_key(rows, engine.order, RUN_COLUMN)
     # Rows that merely came along with those looked up are of no key of the window.
-    asked = np.logical_or.reduceat(groups.order < own.num_rows, groups.starts)
-    if asked.all():
+    has_own_row = np.logical_or.reduceat(groups.order < own.num_rows, groups.starts)
+    if has_own_row.all():
         return rows, groups
     counts = np.diff(groups.starts, append=len(groups.order))
-    return rows, KeyGroups(groups.order[np.repeat(asked, counts)], np.append(0, np.cumsum(counts[asked])[:-1]))
+    return rows, KeyGroups(
+        groups.order[np.repeat(has_own_row, counts)], np.append(0, np.cumsum(counts[has_own_row])[:-1])
+    )

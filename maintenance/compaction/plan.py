@@ -2,7 +2,7 @@
 
 Files that overlap, and small files, are rewritten together; a large file that overlaps nothing only changes its level,
 unless it goes to the highest level and holds retractions, which must not survive there. Where compactions look up older
-records, most files of level 0 must be rewritten, for what they get is merged with what lies above. Source: Java
+records, most files of level 0 must be rewritten, for what they get is merged with the levels above. Source: Java
 `MergeTreeCompactTask`, `LookupMergeTreeCompactRewriter`.
 """
 
@@ -41,12 +41,12 @@ class BucketCompaction:
     Attributes:
         partition: serialized partition row.
         steps: in key order.
-        drop_deletes: retractions need not be kept: no older record lies below the output.
+        drop_deletes: retractions need not be kept: there are no older records below the output.
         max_level: highest level; its records are the state that a full-compaction changelog compares with.
         changelog: produce a changelog.
-        looks_up: records of level 0 are merged with the older ones that lie above, in `older` too.
+        looks_up: records of level 0 are merged with the older ones above, in `older` too.
         older: files of the levels above the output.
-        deletions: where the deletion vectors of input files and of those in `older` lie, by name.
+        deletions: locations of the deletion vectors of input files and of those in `older`, by name.
         marks: with `looks_up`, older records found above are deleted by deletion vectors.
         staying: files of the output level that stay as they are.
     """

@@ -132,7 +132,7 @@ def in_order(files: Sequence[DataFileMeta], commits: Mapping[str, int]) -> tuple
         made = file.creation_time or 0
         number = file.file_name.rpartition(".")[0].rpartition("-")[2]
         count = int(number) if number.isdecimal() else 0
-        # Writers of one commit hold different keys; files that no commit tells apart are told apart by their time.
+        # Writers of one commit hold different keys; files of the same commit are ordered by their time.
         return commit, 0 if commit else made, writer_of(file.file_name), made, count, file.file_name
 
     return tuple(sorted(files, key=age))
@@ -255,11 +255,11 @@ class _Move:
     def messages(self) -> list[CommitMessage]:
         """What was written so far: one for each bucket."""
         plan, kept = self._plan, {file.file_name for direct in self._plan.direct for file in direct.files}
-        found = []
+        messages = []
         for bucket, parts in sorted(self._written.items()):
             new = tuple(file for part in parts for file in part if file.file_name not in kept)
             if new:
-                found.append(
+                messages.append(
                     CommitMessage(
                         plan.partition,
                         bucket,
@@ -270,7 +270,7 @@ class _Move:
                         highest=plan.highest.get(bucket, -1),
                     )
                 )
-        return found
+        return messages
 
     def abort(self) -> None:
         """Delete what was written."""
@@ -286,25 +286,25 @@ def check_shares(tasks: Sequence[PostponeTask], done: Sequence[Distributed]) -> 
 
     Raises: ProofError: they were not; what all of them wrote is in quarantine.
     """
-    if any(found.proof.mode == ProofMode.OFF for found in done):
+    if any(share.proof.mode == ProofMode.OFF for share in done):
         return
     due = sum(file.row_count for file in tasks[0].compaction.files)
-    taken = sum(found.rows for found in done)
+    taken = sum(share.rows for share in done)
     if taken != due:
-        digest = total(found.proof.digest for found in done)
+        digest = total(share.proof.digest for share in done)
         wrong = [f"{taken} rows were given a bucket, and {due} wait"]
         findings = Findings(wrong, Digest(due), replace(digest, rows=taken))
-        raise refused(tasks[0], [message for found in done for message in found.messages], findings)
+        raise refused(tasks[0], [message for share in done for message in share.messages], findings)
 
 
 def refused(task: PostponeTask, messages: Sequence[CommitMessage], findings: Findings) -> ProofError:
     """Put what was written into quarantine. Returns the error to raise."""
-    what, place = "the move out of the postpone bucket", leaving(task.compaction)
-    return refuse(task.write, place, findings, what=what, snapshot_id=task.snapshot_id, others=messages)
+    subject, place = "the move out of the postpone bucket", leaving(task.compaction)
+    return refuse(task.write, place, findings, subject=subject, snapshot_id=task.snapshot_id, others=messages)
 
 
 def _at_one_moment(context: WriteContext) -> WriteContext:
-    """The context, by whose clock rows of one sequence are padded alike: the last one read stays the newest."""
+    """The context with a fixed clock: rows of one sequence get equal padding, and the last one read stays newest."""
     if not table_options.SEQUENCE_AUTO_PADDING.of(context.options):
         return context
     now = context.clock()

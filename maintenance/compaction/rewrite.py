@@ -113,7 +113,7 @@ class _BucketRewrite:
                     looks_up = self._plan.looks_up and any(file.level == 0 for file in step.files)
                     for section in step.sections:
                         self._merge(section, write=True, looks_up=looks_up)
-                    # A file that is only lifted may lie between this step's keys and the next one's.
+                    # A file that is only lifted may be between this step's keys and the next one's.
                     self._output.end_run()
                 else:
                     before.append(step.file)
@@ -145,7 +145,7 @@ class _BucketRewrite:
             return self._proof.check(message, self._deleted, self._task.reader)
         except Findings as findings:
             snapshot = self._task.snapshot_id
-            raise refuse(self._task.write, message, findings, what="compaction", snapshot_id=snapshot) from None
+            raise refuse(self._task.write, message, findings, subject="compaction", snapshot_id=snapshot) from None
         except BaseException:
             self._output.abort()
             if self._changelog is not None:

@@ -62,7 +62,7 @@ class SortTask(AppendCompactionTask):
 
 @dataclass(frozen=True, slots=True)
 class SampleTask:
-    """Some files of a partition, to look at one row in so many of."""
+    """Some files of a partition, to look at one row in every `step`."""
 
     task: SortTask
     step: int
@@ -74,18 +74,18 @@ class SampleTask:
         return [cls(part, step) for part in split_files(task, bytes_at_once)]
 
 
-def sample(wanted: SampleTask) -> np.ndarray:
+def sample(sampling: SampleTask) -> np.ndarray:
     """Range keys of some rows of each file, evenly; bytes, shape (n,)."""
-    task = wanted.task
+    task = sampling.task
     names = set(task.by.columns)
     fields: tuple[DataField, ...] = tuple(field for field in task.read.fields if field.name in names)
-    found, skipped = [np.empty(0, "S8")], 0
+    keys, skipped = [np.empty(0, "S8")], 0
     for rows in _batches(replace(task, read=replace(task.read, fields=fields))):
-        places = np.arange(-skipped % wanted.step, rows.num_rows, wanted.step)
+        places = np.arange(-skipped % sampling.step, rows.num_rows, sampling.step)
         skipped += rows.num_rows
         if len(places):
-            found.append(range_keys(task.by.ranges(rows.take(pa.array(places)))))
-    return np.concatenate(found)
+            keys.append(range_keys(task.by.ranges(rows.take(pa.array(places)))))
+    return np.concatenate(keys)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ class WrittenRange:
 
 
 def split_files(task: SortTask, bytes_at_once: int) -> list[SortTask]:
-    """The task in parts of about so many bytes of files, in the order of the files."""
+    """The task in parts of about this many bytes of files, in the order of the files."""
     parts: list[list[DataFileMeta]] = []
     room = 0
     for file in _in_order(task):
@@ -150,12 +150,12 @@ def split_ranges(split: SplitTask) -> Iterator[tuple[int, pa.Table]]:
     for rows in _gathered(reading.rows(), min(_GATHERED_BYTES, _PART_BYTES * (len(split.bounds) + 1))):
         for number, part in divided(rows, split.task.by, split.bounds):
             yield split.first_range + number, part
-    for told in reading.told():
-        yield split.first_range, told
+    for table in reading.digest_row():
+        yield split.first_range, table
 
 
 def _gathered(batches: Iterator[pa.Table], least_bytes: int) -> Iterator[pa.Table]:
-    """Tables put together until they have so many bytes, which are worth dividing."""
+    """Tables put together until they have this many bytes, which are worth dividing."""
     waiting: list[pa.Table] = []
     size = 0
     for rows in batches:
@@ -193,7 +193,7 @@ class _Reading:
                 self._some = rows.slice(0, 1)
             yield rows
 
-    def told(self) -> Iterator[pa.Table]:
+    def digest_row(self) -> Iterator[pa.Table]:
         """One row that only carries the digest; nothing where there were no rows."""
         if self._some is not None:
             yield self._some.replace_schema_metadata({_DIGEST: pickle.dumps(self._digest)})
@@ -221,10 +221,10 @@ def write_range(task: RangeTask, tables: Iterator[pa.Table]) -> WrittenRange:
         message = CommitMessage(task.place.partition, task.place.bucket, -1, compact_after=written)
         if proof is None:
             return WrittenRange(written, read, None)
-        found = proof.check(message, partial(_reader, task), expected=proof.output.digest)
-        return WrittenRange(written, read, replace(found, rows_in=read.rows))
+        result = proof.check(message, partial(_reader, task), expected=proof.output.digest)
+        return WrittenRange(written, read, replace(result, rows_in=read.rows))
     except Findings as findings:
-        raise refuse(task.write, message, findings, what="sorting", snapshot_id=task.snapshot_id) from None
+        raise refuse(task.write, message, findings, subject="sorting", snapshot_id=task.snapshot_id) from None
     except BaseException:
         writer.abort()
         raise
@@ -235,17 +235,17 @@ def check_ranges(task: SortTask, ranges: Sequence[WrittenRange]) -> None:
 
     Raises: ProofError: they are not; the new files of all ranges are in quarantine.
     """
-    if any(found.proof is None for found in ranges):
+    if any(written_range.proof is None for written_range in ranges):
         return
-    read = total(found.read for found in ranges)
-    written = total(found.proof.digest for found in ranges if found.proof is not None)
+    read = total(written_range.read for written_range in ranges)
+    written = total(written_range.proof.digest for written_range in ranges if written_range.proof is not None)
     wrong = list(wrong_rows(task.compaction.files, task.compaction.gone, read.rows))
     if written != read:
         wrong.append("the rows of the new files are not those read")
     if wrong:
-        message = replacement(task, tuple(file for found in ranges for file in found.files))
+        message = replacement(task, tuple(file for written_range in ranges for file in written_range.files))
         findings = Findings(wrong, read, written)
-        raise refuse(task.write, message, findings, what="sorting", snapshot_id=task.snapshot_id)
+        raise refuse(task.write, message, findings, subject="sorting", snapshot_id=task.snapshot_id)
 
 
 def range_task(task: SortTask) -> RangeTask:
@@ -266,7 +266,7 @@ def replacement(task: SortTask, written: tuple[DataFileMeta, ...], *, first: boo
 def rewrite_sorted(task: SortTask) -> WrittenRange:
     """Rewrite a partition as one range. Raises: as `write_range`."""
     reading = _Reading(task)
-    return write_range(range_task(task), chain(reading.rows(), reading.told()))
+    return write_range(range_task(task), chain(reading.rows(), reading.digest_row()))
 
 
 def _taken(tables: Iterator[pa.Table]) -> tuple[pa.Table | None, Digest]:
@@ -274,9 +274,9 @@ def _taken(tables: Iterator[pa.Table]) -> tuple[pa.Table | None, Digest]:
     rows: list[pa.Table] = []
     read = Digest()
     for table in tables:
-        told = (table.schema.metadata or {}).get(_DIGEST)
-        if told is not None:
-            read += pickle.loads(told)
+        digest = (table.schema.metadata or {}).get(_DIGEST)
+        if digest is not None:
+            read += pickle.loads(digest)
         elif table.num_rows:
             rows.append(table)
     return (_joined(rows) if rows else None), read

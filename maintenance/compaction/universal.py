@@ -61,7 +61,7 @@ class UniversalOptions:
             table_options.COMPACTION_OPTIMIZATION_INTERVAL.of(options),
             table_options.COMPACTION_TOTAL_SIZE_THRESHOLD.of(options),
             table_options.COMPACTION_INCREMENTAL_SIZE_THRESHOLD.of(options),
-            # What is written is to be merged with what lies above, and to have its changelog, soon.
+            # What is written should be merged with the levels above, and get its changelog, soon.
             table_options.COMPACTION_FORCE_UP_LEVEL_0.of(options) or table_options.looks_up(options),
             OffPeakHours(
                 table_options.COMPACTION_OFFPEAK_START_HOUR.of(options),

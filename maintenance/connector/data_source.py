@@ -2,15 +2,15 @@
 
 Options: `path` (a table's root; what `load` sets), or `warehouse` and `table` (``db.t``, also ``db.t$branch_b``,
 ``db.t$audit_log``, ``sys.tables``); `read.changelog` = ``true`` for the table's audit log; every other option is a
-dynamic option of the read, such as `scan.snapshot-id`. `readStream` follows a table, see `stream_source`. What
-``write`` takes besides is with `data_writer`.
+dynamic option of the read, such as `scan.snapshot-id`. `readStream` follows a table, see `stream_source`. The
+further options of ``write`` are listed in `data_writer`.
 Filters that Spark pushes down prune partitions, buckets, files and row groups; Spark evaluates all of them again.
 Register it once for each session: `register(spark)`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -45,9 +45,11 @@ from maintenance.predicate.tree import Predicate, conjunction
 from maintenance.read.split_read import ReadsSplits
 from maintenance.scan.split import AnySplit
 from maintenance.scan.stream_position import LIMIT_KEYS, Limits
+from maintenance.spark.application import application_property
 from maintenance.spark.read import as_spark_takes, split_batches
 from maintenance.spark.tasks import in_task
 from maintenance.spark.types import spark_ddl
+from maintenance.table.format_table import FormatTable
 from maintenance.table.object_table import ObjectTable
 from maintenance.table.system.audit_log import AUDIT_LOG, AuditLogView
 from maintenance.table.system.view import AnyView, SystemTableView
@@ -74,7 +76,12 @@ _OWN = ("path", "warehouse", "table")
 def register(spark: SparkSession) -> None:
     """Make format ``paimon`` known to a session."""
     spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
-    spark.dataSource.register(PaimonDataSource)
+
+    class OfSession(PaimonDataSource):
+        # Spark's Python processes know no session, so the class that travels to them has the name of its application.
+        properties = application_property(spark)
+
+    spark.dataSource.register(OfSession)
 
 
 @dataclass
@@ -102,7 +109,9 @@ class RowsPartition(InputPartition):
 
 
 class PaimonDataSource(DataSource):
-    """Format ``paimon``."""
+    """Format ``paimon``. `properties`: of the snapshots that it writes."""
+
+    properties: ClassVar[Mapping[str, str]] = {}
 
     @classmethod
     def name(cls) -> str:
@@ -122,15 +131,16 @@ class PaimonDataSource(DataSource):
         return PaimonReader(dict(self.options), schema.fieldNames())
 
     def writer(self, schema: StructType, overwrite: bool) -> PaimonWriter:
-        given = {key.lower(): value for key, value in self.options.items()}
-        bare = {key: given[key] for key in given if key in _OWN or key.startswith("fs.")}
+        lowered = {key.lower(): value for key, value in self.options.items()}
+        bare = {key: lowered[key] for key in lowered if key in _OWN or key.startswith("fs.")}
         table = opened(bare)
         if not isinstance(table, Table):
             raise UnsupportedError(f"writing to {table.identifier}", "the sink", "Name the table itself.")
-        own = write_options(given, table.schema.partition_keys)
+        own = write_options(lowered, table.schema.partition_keys)
         return PaimonWriter(
-            table.copy({key: value for key, value in given.items() if key not in bare and key not in own}),
-            given,
+            table.copy({key: value for key, value in lowered.items() if key not in bare and key not in own}),
+            lowered,
+            self.properties,
             overwrite=overwrite,
         )
 
@@ -159,8 +169,8 @@ class PaimonReader(DataSourceReader):
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
         columns = [column for column in columns_of(opened(self._options)) if not column.type.is_nested]
         parts = [pushed(filter_, columns) for filter_ in filters]
-        known = [part for part in parts if part is not None]
-        self._predicate = conjunction(known) if known else None
+        translated = [part for part in parts if part is not None]
+        self._predicate = conjunction(translated) if translated else None
         # Pruning keeps whole files, so Spark is asked to look at every row again.
         return filters
 
@@ -188,24 +198,26 @@ def columns_of(table: AnyView | GlobalView) -> Sequence[DataField]:
 
 def opened(options: Mapping[str, str]) -> AnyView | GlobalView:
     """The table that the options of a read name. Raises: OptionError: they name none."""
-    given = {key.lower(): value for key, value in options.items()}
-    if "path" in given:
-        root, _, name = given["path"].rstrip("/").rpartition("/")
+    lowered = {key.lower(): value for key, value in options.items()}
+    if "path" in lowered:
+        root, _, name = lowered["path"].rstrip("/").rpartition("/")
         warehouse, _, database = root.rpartition("/")
         identifier = f"{database.removesuffix('.db')}.{name}"
-    elif "warehouse" in given and "table" in given:
-        warehouse, identifier = given["warehouse"], given["table"]
+    elif "warehouse" in lowered and "table" in lowered:
+        warehouse, identifier = lowered["warehouse"], lowered["table"]
     else:
         raise OptionError(
             "neither 'path' nor 'warehouse' and 'table' are set", "options", "Call load(path of the table)."
         )
-    catalog_options = {key: value for key, value in given.items() if key.startswith("fs.")}
+    catalog_options = {key: value for key, value in lowered.items() if key.startswith("fs.")}
     table = open_catalog({"warehouse": warehouse, **catalog_options}).get_table(identifier)
-    if isinstance(table, ObjectTable):
-        raise UnsupportedError("an object table is not supported here", identifier, "Use `to_spark` of the table.")
+    if isinstance(table, (ObjectTable, FormatTable)):
+        raise UnsupportedError(
+            "object and format tables are not supported here", identifier, "Use `to_spark` of the table."
+        )
     own = {*_OWN, READ_CHANGELOG, *LIMIT_KEYS}
-    found = table.copy({k: v for k, v in given.items() if k not in own and not k.startswith("fs.")})
-    return AuditLogView(found) if reads_changelog(given) and isinstance(found, Table) else found
+    with_options = table.copy({k: v for k, v in lowered.items() if k not in own and not k.startswith("fs.")})
+    return AuditLogView(with_options) if reads_changelog(lowered) and isinstance(with_options, Table) else with_options
 
 
 def pushed(filter_: Filter, columns: Sequence[DataField]) -> Predicate | None:

@@ -1,9 +1,9 @@
 """Writing through Spark's data source: ``frame.write.format("paimon").mode("append").save("/lake/db.db/t")``.
 
 Spark hands each task the rows of one partition of the DataFrame and cannot bring those of a bucket together first. So
-each task writes files of its own for every bucket that it meets, numbered in a lane of its own: what was there before
-loses against all of them, and of two records of one key in two tasks the same one wins for every reader, but none knows
-which came later. Within a task the later one wins.
+each task writes its own files for every bucket that it has rows for, with its own range of sequence numbers. Existing
+rows lose against all of them. If two tasks have records of one key, the same record wins for every reader, but it is
+not known which came later. Within a task the later one wins.
 
 Options beside those of the table: `row-kind-column`, a column of ``+I``, ``-U``, ``+U``, ``-D`` that is not stored;
 `commit-user` and `commit-identifier`, with which a repeated write is left out; `partition.<column>`, the partition that
@@ -69,26 +69,28 @@ class _Settings:
     fixed: Mapping[str, pa.Scalar]
 
     @classmethod
-    def of(cls, given: Mapping[str, str], table: Table, *, overwrite: bool) -> "_Settings":
-        number = _parsed("commit-identifier", integer, given)
-        user = given.get("commit-user", new_commit_user(table.options))
+    def of(
+        cls, options: Mapping[str, str], table: Table, properties: Mapping[str, str], *, overwrite: bool
+    ) -> "_Settings":
+        number = _parsed("commit-identifier", integer, options)
+        user = options.get("commit-user", new_commit_user(table.options))
         fixed = {
-            field.name: _value(given[_PARTITION + field.name.lower()], field, table)
+            field.name: _value(options[_PARTITION + field.name.lower()], field, table)
             for field in table.schema.partition_fields
-            if _PARTITION + field.name.lower() in given
+            if _PARTITION + field.name.lower() in options
         }
         return cls(
-            numbered(user, number),
-            given.get("row-kind-column"),
-            _replaced(given, fixed, table) if overwrite else None,
+            numbered(user, number, properties=properties),
+            options.get("row-kind-column"),
+            _replaced(options, fixed, table) if overwrite else None,
             fixed,
         )
 
 
-def _replaced(given: Mapping[str, str], fixed: Mapping[str, pa.Scalar], table: Table) -> Overwrite:
+def _replaced(options: Mapping[str, str], fixed: Mapping[str, pa.Scalar], table: Table) -> Overwrite:
     """Without any of the options the whole table, as Spark's mode `overwrite` says."""
-    mode = _parsed("partitionoverwritemode", one_of("static", "dynamic"), given)
-    dynamic = _parsed(table_options.DYNAMIC_PARTITION_OVERWRITE.key, boolean, given)
+    mode = _parsed("partitionoverwritemode", one_of("static", "dynamic"), options)
+    dynamic = _parsed(table_options.DYNAMIC_PARTITION_OVERWRITE.key, boolean, options)
     if not fixed:
         return Overwrite(dynamic=mode == "dynamic" if mode is not None else bool(dynamic))
     fields = [field for field in table.schema.partition_fields if field.name in fixed]
@@ -109,18 +111,24 @@ def _value(text: str, field: DataField, table: Table) -> pa.Scalar:
         raise OptionError(error.found, where, f"Give a text of {field.type}.") from error
 
 
-def _parsed(key: str, parse: Any, given: Mapping[str, str]) -> Any:
+def _parsed(key: str, parse: Any, options: Mapping[str, str]) -> Any:
     try:
-        return parse(given[key]) if key in given else None
+        return parse(options[key]) if key in options else None
     except ValueError as error:
-        raise OptionError(f"'{key}' = '{given[key]}': {error}", "options of a write", "Correct or drop it.") from error
+        raise OptionError(
+            f"'{key}' = '{options[key]}': {error}", "options of a write", "Correct or drop it."
+        ) from error
 
 
 class PaimonWriter(DataSourceArrowWriter):
     """One batch write."""
 
-    def __init__(self, table: Table, options: Mapping[str, str], *, overwrite: bool) -> None:
-        """`options`: of Spark, keys in lower case; those of the table are in `table` already."""
+    def __init__(
+        self, table: Table, options: Mapping[str, str], properties: Mapping[str, str], *, overwrite: bool
+    ) -> None:
+        """Args: `options`: of Spark, keys in lower case; those of the table are in `table` already; `properties`: of
+        the snapshot.
+        """
         table_options.check_writable(table.options, table.identifier)
         context = table.write_context()
         check_bucket_mode(context)
@@ -131,7 +139,7 @@ class PaimonWriter(DataSourceArrowWriter):
                 f"{_INGEST}.",
             )
         self._table = table
-        self._settings = _Settings.of(options, table, overwrite=overwrite)
+        self._settings = _Settings.of(options, table, properties, overwrite=overwrite)
         user = self._settings.identity.user
         # What is replaced is never read together with the new files: numbers and buckets start over.
         state = WriteState(user=user) if overwrite else table.write_state(user)
@@ -215,7 +223,7 @@ class PaimonWriter(DataSourceArrowWriter):
                 )
 
 
-def write_options(given: Mapping[str, str], table_columns: Sequence[str]) -> frozenset[str]:
+def write_options(options: Mapping[str, str], table_columns: Sequence[str]) -> frozenset[str]:
     """The keys among those of a write, in lower case, that are not options of the table."""
     partitions = {_PARTITION + name.lower() for name in table_columns}
-    return frozenset(key for key in given if key in WRITE_OPTIONS or key in partitions)
+    return frozenset(key for key in options if key in WRITE_OPTIONS or key in partitions)

@@ -3,7 +3,7 @@
 Options: those of the batch source, `scan.mode` and its keys say where the stream starts; `consumer-id` notes its
 progress with the table, so that expiry waits for it; `read.changelog` = ``true`` puts `rowkind` before the columns;
 `read.stream.maxFilesPerTrigger`, `.maxBytesPerTrigger`, `.maxRowsPerTrigger`, and `.minRowsPerTrigger` with
-`.maxTriggerDelayMs`, bound what a micro-batch takes. Spark keeps the position in its checkpoint: a restarted query
+`.maxTriggerDelayMs`, limit the size of a micro-batch. Spark keeps the position in its checkpoint: a restarted query
 reads each split once more at most, in the same batch as before. Rows of one bucket come in the order of the snapshots,
 in one task, where the table has a primary key.
 """
@@ -71,7 +71,7 @@ class PaimonStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         position = StreamPosition.of_json(start)
         limits = Limits() if isinstance(limit, ReadAllAvailable) else self._limits
         end = self._stream.end() if self._target is None else self._target
-        found, taken = self._stream.advance(position, end, limits)
+        reached, taken = self._stream.advance(position, end, limits)
         now = time.monotonic()
         waited = (now - self._last_batch) * 1000
         # What is there now must be read at once if nothing more is to be waited for.
@@ -79,7 +79,7 @@ class PaimonStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return start
         if taken.files:
             self._last_batch = now
-        return found.to_json()
+        return reached.to_json()
 
     def partitions(self, start: dict[str, int | bool], end: dict[str, int | bool]) -> Sequence[InputPartition]:
         first, last = StreamPosition.of_json(start), StreamPosition.of_json(end)

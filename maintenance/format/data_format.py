@@ -46,15 +46,15 @@ EVERY_ROW = FileSelection()
 class DataReader(Protocol):
     """An open data file. Takes columns as the file's own schema declares them, and returns natural Arrow types."""
 
-    def read(self, fields: Sequence[DataField], wanted: FileSelection = EVERY_ROW) -> pa.Table:
-        """All rows, without those parts of the file that hold none that is wanted."""
+    def read(self, fields: Sequence[DataField], selection: FileSelection = EVERY_ROW) -> pa.Table:
+        """All rows, without those parts of the file that have no requested row."""
 
     def batches(
-        self, fields: Sequence[DataField], batch_rows: int, wanted: FileSelection = EVERY_ROW
+        self, fields: Sequence[DataField], batch_rows: int, selection: FileSelection = EVERY_ROW
     ) -> Iterator[pa.Table]:
         """The same in tables of at most `batch_rows` rows, decoded as they are asked for where the format allows."""
 
-    def positions(self, wanted: FileSelection = EVERY_ROW) -> np.ndarray | None:
+    def positions(self, selection: FileSelection = EVERY_ROW) -> np.ndarray | None:
         """Numbers in the file, from 0, of the rows that `read` and `batches` give, ascending; None = of all rows."""
 
 
@@ -123,7 +123,7 @@ def is_of_storage(error: Exception) -> bool:
 
 
 @contextmanager
-def decoding(path: str, found: str = "the file is damaged") -> Iterator[None]:
+def decoding(path: str, problem: str = "the file is damaged") -> Iterator[None]:
     """Decoding a data file, whose bytes may be anything. Raises: CorruptFileError for what Arrow says of them."""
     try:
         yield
@@ -131,7 +131,7 @@ def decoding(path: str, found: str = "the file is damaged") -> Iterator[None]:
         if is_of_storage(error):
             raise
         raise CorruptFileError(
-            f"{found}: {error}", path, "Restore the file, or roll back to a snapshot without it."
+            f"{problem}: {error}", path, "Restore the file, or roll back to a snapshot without it."
         ) from error
 
 
@@ -160,28 +160,28 @@ def natural(column: pa.ChunkedArray, field: DataField) -> pa.ChunkedArray:
 
     Raises: pa.ArrowInvalid, pa.ArrowNotImplementedError: it has no such form; UnsupportedError: a value is too large.
     """
-    wanted = arrow_type(field.type, f"column {field.name}")
+    target = arrow_type(field.type, f"column {field.name}")
     # Arrow takes lists and maps for equal whatever their parts are called, and whether they allow null.
-    if column.type == wanted and not pa.types.is_nested(wanted):
+    if column.type == target and not pa.types.is_nested(target):
         return column
     try:
-        return _NATURAL.column(column, wanted)
+        return _NATURAL.column(column, target)
     except UnsupportedError as error:
         raise error.at(f"column {field.name}") from error
 
 
-def _natural_leaf(array: pa.Array, wanted: pa.DataType, _: Path) -> pa.Array:
-    if array.type == wanted:
+def _natural_leaf(array: pa.Array, target: pa.DataType, _: Path) -> pa.Array:
+    if array.type == target:
         return array
-    if pa.types.is_timestamp(wanted):
+    if pa.types.is_timestamp(target):
         if array.type == STORED:
-            return unpacked(array, wanted)
+            return unpacked(array, target)
         if pa.types.is_timestamp(array.type):
-            # Units differ, or the zone: Paimon's readers take the number as it stands.
-            return in_unit(array.cast(pa.timestamp(array.type.unit)), wanted.unit).cast(wanted)
-    if pa.types.is_time64(array.type) and pa.types.is_time32(wanted):
-        return array.cast(wanted, safe=False)
-    return array.cast(wanted)
+            # Units differ, or the zone: Paimon's readers take the number as is.
+            return in_unit(array.cast(pa.timestamp(array.type.unit)), target.unit).cast(target)
+    if pa.types.is_time64(array.type) and pa.types.is_time32(target):
+        return array.cast(target, safe=False)
+    return array.cast(target)
 
 
 _NATURAL = Rebuild(_natural_leaf)
@@ -195,15 +195,15 @@ def format_options(settings: FileSettings, honoured: Sequence[str], harmless: Se
     Raises: UnsupportedError: another key is set.
     """
     prefix = f"{settings.format}."
-    found = {key.removeprefix(prefix): text for key, text in settings.options.items() if key.startswith(prefix)}
-    for key, text in found.items():
+    of_format = {key.removeprefix(prefix): text for key, text in settings.options.items() if key.startswith(prefix)}
+    for key, text in of_format.items():
         if key not in honoured and key not in harmless:
             raise UnsupportedError(
                 f"option '{prefix}{key}' = '{text}' is not supported when writing",
                 "options",
-                f"Unset it. Supported are {', '.join(prefix + known for known in honoured)}.",
+                f"Unset it. Supported are {', '.join(prefix + name for name in honoured)}.",
             )
-    return {key: text for key, text in found.items() if key in honoured}
+    return {key: text for key, text in of_format.items() if key in honoured}
 
 
 def number_of_option(
@@ -215,5 +215,5 @@ def number_of_option(
     try:
         return parse(options[key])
     except ValueError as error:
-        found = f"'{settings.format}.{key}' = '{options[key]}': expected a number"
-        raise OptionError(found, "options", f"The default is {default}.") from error
+        problem = f"'{settings.format}.{key}' = '{options[key]}': expected a number"
+        raise OptionError(problem, "options", f"The default is {default}.") from error

@@ -10,7 +10,7 @@ from maintenance.format.data_format import DataFormat, DataReader
 from maintenance.format.orc.reader import ORC
 from maintenance.format.parquet.reader import PARQUET
 
-DATA_FORMATS: Mapping[str, DataFormat] = {known.name: known for known in (PARQUET, ORC, AVRO)}
+DATA_FORMATS: Mapping[str, DataFormat] = {form.name: form for form in (PARQUET, ORC, AVRO)}
 
 
 def data_format(name: str, where: str) -> DataFormat:

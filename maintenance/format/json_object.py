@@ -38,17 +38,17 @@ def serialize_object(form: Mapping[str, Any]) -> bytes:
         ) from error
 
 
-def read_back(value: T, data: bytes, parse: Callable[[bytes, str], T], what: str) -> bytes:
+def read_back(value: T, data: bytes, parse: Callable[[bytes, str], T], name: str) -> bytes:
     """The bytes of a value, once it is certain that reading them gives the value. Raises: DataError: it does not."""
     try:
-        found = parse(data, "not written yet")
+        parsed = parse(data, "not written yet")
     except PaimonError as error:
         reason = error.found
     else:
-        if found == value:
+        if parsed == value:
             return data
-        reason = "it would be another one"
-    raise DataError(f"{what} could not be read back: {reason}", "metadata file", "Correct what was given to it.")
+        reason = "it would read back as a different one"
+    raise DataError(f"{name} could not be read back: {reason}", "metadata file", "Correct its values.")
 
 
 def in_range(value: Any, limit: int = _MAX_LONG) -> int:

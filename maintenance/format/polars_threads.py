@@ -1,4 +1,4 @@
-"""Whether polars can be used in this process: its threads do not come along when a process is forked."""
+"""Whether polars can be used in this process: its threads do not survive a fork."""
 
 import os
 from functools import cache

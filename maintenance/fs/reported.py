@@ -9,7 +9,7 @@ from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 from maintenance.errors import PaimonError, StorageError
-from maintenance.fs.store_errors import check_bucket, is_of_store
+from maintenance.fs.foreign_errors import error_of_store, is_of_driver
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -27,10 +27,12 @@ def reported(action: str, *, missing_is_fault: bool = False) -> Callable[[Method
             except PaimonError:
                 raise
             except Exception as error:
-                if not isinstance(error, (OSError, UnicodeEncodeError)) and not is_of_store(error):
-                    raise
                 where = path if isinstance(path, str) else str(getattr(error, "filename", None))
-                check_bucket(error, where)
+                found = error_of_store(error, where, action)
+                if found is not None:
+                    raise found from None
+                if not isinstance(error, (OSError, UnicodeEncodeError)) and not is_of_driver(error):
+                    raise
                 if isinstance(error, FileNotFoundError) and not missing_is_fault:
                     raise
                 raise StorageError.of(error, action, where) from error

@@ -50,7 +50,7 @@ def refuse_retractions(function: Aggregate, column: AggregatedColumn) -> None:
     """Raises: DataError: a column neither retracts nor leaves retractions out."""
     if not function.retracts and not column.flag(IGNORE_RETRACT):
         raise DataError(
-            f"aggregate function '{function.name}' cannot take back what -U and -D retract",
+            f"aggregate function '{function.name}' does not support retractions (-U and -D)",
             column.where,
             f"Set '{column.key(IGNORE_RETRACT)}' = 'true' to leave retractions out of this column.",
         )
@@ -62,11 +62,11 @@ def reduced_where(function: Aggregate, inputs: Inputs, where: np.ndarray, column
     if not where.any():
         return np.full(count, -1)
     kept, segments = inputs.only(where)
-    found = reduced(function, kept, column)
-    if isinstance(found, pa.Array):
-        return scatter(found, segments, count)
+    values = reduced(function, kept, column)
+    if isinstance(values, pa.Array):
+        return scatter(values, segments, count)
     result = np.full(count, -1)
-    result[segments] = found
+    result[segments] = values
     return result
 
 

@@ -59,9 +59,9 @@ class Aggregation:
                 )
         return cls(functions, remove)
 
-    def needs(self, wanted: Iterable[str]) -> tuple[str, ...]:
+    def needs(self, columns: Iterable[str]) -> tuple[str, ...]:
         """No column depends on another."""
-        del wanted
+        del columns
         return ()
 
     def refuse(self, rows: pa.Table) -> None:

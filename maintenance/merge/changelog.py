@@ -1,9 +1,9 @@
 """Changelog of a compaction: what it changes, key by key.
 
-`after` is a key's merged result, `before` the row that stood before what is merged now; a retraction counts as none.
-Only keys that something new came for are looked at:
+`after` is a key's merged result, `before` the row before the records that are merged now; a retraction counts as none.
+Only keys with new records are considered:
 
-- full-compaction: `before` is the record at the highest level; a key whose only record lies there did not change.
+- full-compaction: `before` is the record at the highest level; a key whose only record is there did not change.
 - lookup: `before` is the record of the lowest level above 0, whether it is compacted too or was looked up further
   above; a key without a record of level 0 did not change.
 
@@ -36,12 +36,12 @@ class Before:
 
     Attributes:
         records: record number of each key's former row; anything where there was none.
-        found: whether there was one.
+        exists: whether there was one.
         touched: whether something new came for the key.
     """
 
     records: np.ndarray
-    found: np.ndarray
+    exists: np.ndarray
     touched: np.ndarray
 
 
@@ -65,8 +65,8 @@ def _before(rows: pa.Table, groups: KeyGroups, chosen: np.ndarray, touched: np.n
     """`chosen`: at most one record of each key, which counts unless it is a retraction."""
     usable = (chosen & ~is_retract(rows.column(VALUE_KIND.name).to_numpy()))[groups.order]
     positions = np.where(usable, np.arange(len(usable)), -1)
-    found = np.maximum.reduceat(positions, groups.starts)
-    return Before(groups.order[np.maximum(found, 0)], found >= 0, touched)
+    newest = np.maximum.reduceat(positions, groups.starts)
+    return Before(groups.order[np.maximum(newest, 0)], newest >= 0, touched)
 
 
 def changelog(
@@ -82,11 +82,11 @@ def changelog(
     """
     has_after = ~is_retract(results.column(VALUE_KIND.name).to_numpy())
     rows = rows.select(results.column_names)
-    pair = before.touched & before.found & has_after
+    pair = before.touched & before.exists & has_after
     if same_is_no_change is not None:
         pair &= ~_same(rows, before.records, results, pair, same_is_no_change)
-    inserted = before.touched & ~before.found & has_after
-    deleted = before.touched & before.found & ~has_after
+    inserted = before.touched & ~before.exists & has_after
+    deleted = before.touched & before.exists & ~has_after
     olds, news = np.flatnonzero(pair | deleted), np.flatnonzero(pair | inserted)
     return _emit(
         pa.concat_tables([rows.take(pa.array(before.records[olds])), results.take(pa.array(news))]),
@@ -109,9 +109,9 @@ def _same(
     same = np.ones(len(at), bool)
     for name in columns:
         same &= same_values(_taken(rows.column(name), before[at]), _taken(results.column(name), at))
-    found = np.zeros(len(pair), bool)
-    found[at] = same
-    return found
+    is_same = np.zeros(len(pair), bool)
+    is_same[at] = same
+    return is_same
 
 
 def _taken(column: pa.ChunkedArray, positions: np.ndarray) -> pa.Array:
@@ -120,7 +120,7 @@ def _taken(column: pa.ChunkedArray, positions: np.ndarray) -> pa.Array:
 
 
 def _emit(records: pa.Table, slots: np.ndarray, kinds: np.ndarray) -> pa.Table:
-    """The records by their slots, with these kinds."""
+    """The records at these slots, with these row kinds."""
     order = np.argsort(slots)
     emitted = records.take(pa.array(order))
     at = emitted.schema.get_field_index(VALUE_KIND.name)

@@ -1,8 +1,8 @@
 """Whether changes turn one state into another, key by key.
 
 The records of a key are put in order: the row it had before, its changes as they came, the row it has in the end. If
-the changes tell the whole story, adding and taking back alternate, the end taking back what is there, and whatever is
-taken back has the values that the row had. So a key is right if its records are pairs of an addition and a retraction
+the changes are complete, additions and retractions alternate, the final row counts as the last retraction, and each
+retraction has the values that the row had. So a key is right if its records are pairs of an addition and a retraction
 of the same values; the first record that breaks this says what is wrong.
 """
 

@@ -1,4 +1,4 @@
-"""What is otherwise in one merged state than in an earlier one, key by key. Source: Java `IncrementalDiffSplitRead`.
+"""The difference between two merged states, key by key. Source: Java `IncrementalDiffSplitRead`.
 
 | before | after          | result                               |
 |--------|----------------|--------------------------------------|
@@ -7,8 +7,8 @@
 | any    | the same       | nothing                              |
 | any    | another        | after                                |
 
-A record counts with its kind: a row and a retraction of the same values differ. Where deletions are not wanted,
-retractions are not part of either side and no -D comes out.
+A record counts with its kind: a row and a retraction of the same values differ. If deletions are not
+needed, retractions are not part of either side and there is no -D in the result.
 """
 
 from collections.abc import Sequence

@@ -57,8 +57,8 @@ class Elements:
 
     def has_value(self) -> np.ndarray:
         """Whether a segment was given a value that is not null. Shape (k,)."""
-        given = self.inputs.valid & ~self.inputs.is_op(Op.RETRACT)
-        return np.asarray(np.logical_or.reduceat(given, self.inputs.starts))
+        adds_value = self.inputs.valid & ~self.inputs.is_op(Op.RETRACT)
+        return np.asarray(np.logical_or.reduceat(adds_value, self.inputs.starts))
 
     def chosen(self, numbers: np.ndarray, counts: np.ndarray) -> pa.Array:
         """A value for each segment from elements of these numbers. `counts`: how many belong to each segment."""
@@ -96,8 +96,8 @@ def _flat(column: pa.Array) -> list[pa.Array]:
         parts = [_part for field in column.flatten() for _part in _flat(field)]
         return [column.is_valid(), *parts]
     if pa.types.is_nested(column.type):
-        known: dict[Any, int] = {}
-        return [pa.array([known.setdefault(_frozen(value), len(known)) for value in column.to_pylist()], pa.int64())]
+        codes: dict[Any, int] = {}
+        return [pa.array([codes.setdefault(_frozen(value), len(codes)) for value in column.to_pylist()], pa.int64())]
     if pa.types.is_time(column.type):
         return [column.view(pa.int32() if column.type.bit_width == 32 else pa.int64())]
     return [column]

@@ -30,8 +30,8 @@ class EngineRules(Protocol):
     @property
     def functions(self) -> Mapping[str, tuple[AggregatedColumn, Aggregate]]: ...
 
-    def needs(self, wanted: Iterable[str]) -> tuple[str, ...]:
-        """Names of the columns that the values of wanted ones depend on."""
+    def needs(self, columns: Iterable[str]) -> tuple[str, ...]:
+        """Names of the columns that the values of `columns` depend on."""
 
     def merge(self, records: Records, names: Iterable[str]) -> Merged:
         """The row of each key. Only keys with several records get here. `names`: of the columns to merge."""
@@ -110,9 +110,9 @@ class MergeEngine:
         elif self.rules.check is not None:
             self.rules.check(rows)
 
-    def needs(self, wanted: Iterable[str]) -> tuple[str, ...]:
-        """Names of the columns that merging needs besides those wanted."""
-        further = () if isinstance(self.rules, PickRules) else self.rules.needs(wanted)
+    def needs(self, columns: Iterable[str]) -> tuple[str, ...]:
+        """Names of further columns that merging needs to produce `columns`."""
+        further = () if isinstance(self.rules, PickRules) else self.rules.needs(columns)
         return (*self.order.key, *self.order.sequence_fields, *further)
 
     def merge(
@@ -122,7 +122,7 @@ class MergeEngine:
 
         Args: `rows`: n > 0 records with `_SEQUENCE_NUMBER`, `_VALUE_KIND` and columns of the table; `_RUN` is left out;
             `run_levels`: the level of each run, where the records are of files; `lone_too`: a key's only record is
-            merged as well, as compactions that look up do, instead of being the key's row as it stands.
+            merged as well, as compactions that look up do, instead of being the key's row as is.
         Raises: DataError: the records break a rule of the engine.
         """
         system = (SEQUENCE_NUMBER.name, VALUE_KIND.name)

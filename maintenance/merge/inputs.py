@@ -44,7 +44,7 @@ class Inputs:
 
     @cached_property
     def ends(self) -> np.ndarray:
-        """Position behind each segment's last record."""
+        """Position after each segment's last record."""
         return np.append(self.starts[1:], len(self.order))
 
     @cached_property
@@ -124,10 +124,10 @@ class Inputs:
             yield segments, self.starts[segments] + rank
 
 
-def scatter(found: pa.Array, segments: np.ndarray, count: int) -> pa.Array:
+def scatter(values: pa.Array, segments: np.ndarray, count: int) -> pa.Array:
     """Values of some segments as values of all `count`, null for the others."""
     if len(segments) == count:
-        return found
+        return values
     at = np.full(count, -1, np.int64)
     at[segments] = np.arange(len(segments))
-    return found.take(pa.array(at, mask=at < 0))
+    return values.take(pa.array(at, mask=at < 0))

@@ -100,7 +100,7 @@ def _ascending(words: Sequence[np.ndarray], order: np.ndarray, new_key: np.ndarr
 def without_covered_levels(groups: KeyGroups, levels: np.ndarray) -> KeyGroups:
     """Of each key only the records of level 0 and that of the lowest level above: it covers those of deeper levels.
 
-    So it is where compactions look up what lies below (producer lookup, deletion vectors): they merge it in. Source:
+    So it is where compactions look up the levels below (producer lookup, deletion vectors): they merge it in. Source:
     Java `LookupMergeFunction`.
 
     Args: `levels`: of each row, shape (n,).

@@ -1,13 +1,14 @@
 """Merge engine `partial-update`: records fill and change columns of their key's row.
 
 Without sequence groups the newest value of a column that is not null wins. A column in a sequence group follows its
-group; with an aggregate function it aggregates what the group brings: in order where a record wins the group, put in
-front where it comes too late. A record whose sequence is all null leaves its group alone.
+group; with an aggregate function it aggregates the records of the group: in order if a record wins the group, before
+the others if it is too late. A record whose sequence is all null does not change its group.
 
-Retractions: left out with `ignore-delete`; with sequence groups they empty the columns of the groups they win; with
-`partial-update.remove-record-on-delete` a -D removes the row; else they are an error. A row is *opened* by its first
-record: if that is a retraction, its values are where the row starts from, and so does a removed row start over from the
-values of the -D. Source: seed 002 (partial update), Java `PartialUpdateMergeFunction`.
+Retractions: ignored with `ignore-delete`; with sequence groups they set the columns of the groups they win to null;
+with `partial-update.remove-record-on-delete` a -D removes the row; else they are an error. A row is *opened* by its
+first record: if that is a retraction, the row starts from its values, as a removed row starts over from the values of
+the -D.
+Source: seed 002 (partial update), Java `PartialUpdateMergeFunction`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -30,7 +31,7 @@ from maintenance.types.row_kind import RowKind, is_retract
 _SKIP = -1
 _REMEDIES = (
     "Set 'ignore-delete' to leave retractions out, 'partial-update.remove-record-on-delete' to remove the row, or "
-    "sequence groups, which empty their columns."
+    "use sequence groups, which set their columns to null."
 )
 
 
@@ -67,9 +68,9 @@ class PartialUpdate:
             table_options.PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE.of(options),
         )
 
-    def needs(self, wanted: Iterable[str]) -> tuple[str, ...]:
+    def needs(self, columns: Iterable[str]) -> tuple[str, ...]:
         """Sequence columns of the groups that wanted columns are in, and of those that remove rows."""
-        names = frozenset(wanted)
+        names = frozenset(columns)
         concerned = [group for group in self.groups if group.removes or names & {*group.order_by, *group.members}]
         return tuple(name for group in concerned for name in group.order_by)
 
@@ -100,10 +101,10 @@ class PartialUpdate:
 
 def _has_sequence(rows: pa.Table, group: SequenceGroup) -> np.ndarray:
     """Whether each row has a sequence of the group, so that it changes it. bool, shape (n,)."""
-    found = np.zeros(rows.num_rows, bool)
+    has_sequence = np.zeros(rows.num_rows, bool)
     for name in group.order_by:
-        found |= rows.column(name).is_valid().to_numpy()
-    return found
+        has_sequence |= rows.column(name).is_valid().to_numpy()
+    return has_sequence
 
 
 class _Merge:

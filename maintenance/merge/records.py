@@ -1,6 +1,6 @@
-"""Keys with several records each, and what becomes of them.
+"""Merge the keys that have several records.
 
-A key with a single record never gets here: its record is its row as it stands, a retraction too. Source: Java
+A key with a single record never gets here: the record is its row, even a retraction. Source: Java
 `ReducerMergeFunctionWrapper`.
 """
 
@@ -104,9 +104,13 @@ def merge_several(
     numbers = put.records(contiguous(rows.column(SEQUENCE_NUMBER.name)), merged.numbered_by)
     columns = [numbers, pa.array(kinds, pa.int8())]
     for name in names:
-        found = merged.columns[name]
+        merged_column = merged.columns[name]
         column = contiguous(rows.column(name))
-        columns.append(put.values(column, found) if isinstance(found, pa.Array) else put.records(column, found))
+        columns.append(
+            put.values(column, merged_column)
+            if isinstance(merged_column, pa.Array)
+            else put.records(column, merged_column)
+        )
     return pa.Table.from_arrays(columns, names=[SEQUENCE_NUMBER.name, VALUE_KIND.name, *names])
 
 
@@ -120,23 +124,23 @@ class _Placing:
         # Columns often take their values from the same records: these are put into place once.
         self._placed: dict[int, tuple[np.ndarray, pa.Array]] = {}
 
-    def records(self, column: pa.Array, found: np.ndarray) -> pa.Array:
-        known = self._placed.get(id(found))
-        if known is None:
-            at = found
+    def records(self, column: pa.Array, numbers: np.ndarray) -> pa.Array:
+        placed = self._placed.get(id(numbers))
+        if placed is None:
+            at = numbers
             if not self._all_several:
                 at = self._alone.copy()
-                at[self._several] = found
+                at[self._several] = numbers
             missing = at < 0
-            known = (found, pa.array(at, mask=missing) if missing.any() else pa.array(at))
-            self._placed[id(found)] = known
-        return column.take(known[1])
+            placed = (numbers, pa.array(at, mask=missing) if missing.any() else pa.array(at))
+            self._placed[id(numbers)] = placed
+        return column.take(placed[1])
 
-    def values(self, column: pa.Array, found: pa.Array) -> pa.Array:
+    def values(self, column: pa.Array, merged: pa.Array) -> pa.Array:
         if self._all_several:
-            return found
+            return merged
         lone = self._alone[~self._several]
         at = np.empty(len(self._several), np.int64)
         at[~self._several] = np.arange(len(lone))
-        at[self._several] = len(lone) + np.arange(len(found))
-        return pa.concat_arrays([column.take(pa.array(lone)), found]).take(pa.array(at))
+        at[self._several] = len(lone) + np.arange(len(merged))
+        return pa.concat_arrays([column.take(pa.array(lone)), merged]).take(pa.array(at))

@@ -1,7 +1,7 @@
-"""What the options of a table's merge engine must agree on. Checked when a table is created and when it is altered.
+"""Consistency rules for the options of a merge engine, checked when a table is created and when it is altered.
 
 Source: data sections 4 and 12.2, Java `PartialUpdateMergeFunction`, `AggregateMergeFunction`, `SchemaValidation`. Rules
-that concern every table's options are the catalog's.
+for the options of every table are in the catalog.
 """
 
 from maintenance.errors import OptionError, SchemaError

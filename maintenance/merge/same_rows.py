@@ -1,4 +1,4 @@
-"""Whether rows hold the same, as Paimon's binary rows compare: null is null, NaN is NaN, 0.0 is not -0.0."""
+"""Whether rows are equal, as Paimon's binary rows compare: null is null, NaN is NaN, 0.0 is not -0.0."""
 
 import numpy as np
 import pyarrow as pa
@@ -29,8 +29,8 @@ def _same_content(left: pa.Array, right: pa.Array, both: np.ndarray) -> np.ndarr
     if pa.types.is_floating(kind):
         bits = pa.int64() if kind.bit_width == 64 else pa.int32() if kind.bit_width == 32 else pa.int16()
         left, right = _canonical(left).view(bits), _canonical(right).view(bits)
-    found: np.ndarray = pc.fill_null(pc.equal(left, right), False).to_numpy(zero_copy_only=False)
-    return found
+    is_equal: np.ndarray = pc.fill_null(pc.equal(left, right), False).to_numpy(zero_copy_only=False)
+    return is_equal
 
 
 def _canonical(values: pa.Array) -> pa.Array:

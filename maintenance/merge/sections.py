@@ -1,7 +1,7 @@
 """Cut the files of a bucket into sections that do not overlap, and each section into sorted runs.
 
-Files are walked by (minimum key, maximum key); a file whose minimum lies behind everything seen opens a new section.
-Inside a section a file joins the run that ends first, if it starts strictly behind it. Keys compare by value, never by
+Files are walked by (minimum key, maximum key); a file whose minimum is above everything seen opens a new section.
+Inside a section a file joins the run that ends first, if it starts strictly after it. Keys compare by value, never by
 their serialized bytes. Source: Java `IntervalPartition`.
 """
 

@@ -37,13 +37,13 @@ class SequenceGroup:
 def sequence_groups(schema: TableSchema, options: Mapping[str, str]) -> tuple[SequenceGroup, ...]:
     """The groups of a table. Names are not trimmed. Raises: OptionError naming what does not fit."""
     removing = table_options.PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP.of(options)
-    found: list[SequenceGroup] = []
+    groups: list[SequenceGroup] = []
     for key, value in sorted(options.items()):
         if key.startswith(_PREFIX) and key.endswith(_SUFFIX):
             order_by = tuple(key[len(_PREFIX) : -len(_SUFFIX)].split(","))
-            found.append(SequenceGroup(order_by, tuple(value.split(",")), bool(set(order_by) & set(removing))))
-    _check(found, schema, removing)
-    return tuple(found)
+            groups.append(SequenceGroup(order_by, tuple(value.split(",")), bool(set(order_by) & set(removing))))
+    _check(groups, schema, removing)
+    return tuple(groups)
 
 
 def _check(groups: Sequence[SequenceGroup], schema: TableSchema, removing: Sequence[str]) -> None:
@@ -59,9 +59,9 @@ def _check(groups: Sequence[SequenceGroup], schema: TableSchema, removing: Seque
                 f"column '{name}' is in two sequence groups", f"{seen[name]} and {option}", "Name it once."
             )
         seen[name] = option
-    known = {name for group in groups for name in group.order_by}
+    ordering_columns = {name for group in groups for name in group.order_by}
     for name in removing:
-        if name not in known:
+        if name not in ordering_columns:
             raise OptionError(
                 f"'{table_options.PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP.key}' names '{name}'",
                 "options",
@@ -111,11 +111,11 @@ def removals(records: Records, groups: Sequence[SequenceGroup]) -> np.ndarray:
     What wins depends on the sequences since the last removal, so the first removal of every key is looked for, then the
     next one of the keys that had one, until there is none.
     """
-    found = np.zeros(len(records.order), bool)
+    removes = np.zeros(len(records.order), bool)
     deletes = records.kinds == 3  # -D
     removing = [sequence_ranks(records, group) for group in groups if group.removes]
     if not removing or not deletes.any():
-        return found
+        return removes
     positions = np.arange(len(records.order))
     begins = np.zeros(len(positions), bool)
     begins[records.starts] = True
@@ -123,11 +123,11 @@ def removals(records: Records, groups: Sequence[SequenceGroup]) -> np.ndarray:
         wins = np.zeros(len(positions), bool)
         for ranks in removing:
             wins |= winners(ranks[positions], begins)
-        candidates = np.flatnonzero(wins & deletes[positions] & ~found[positions])
+        candidates = np.flatnonzero(wins & deletes[positions] & ~removes[positions])
         part = np.cumsum(begins) - 1
         parts, first = np.unique(part[candidates], return_index=True)
         removed = candidates[first]
-        found[positions[removed]] = True
+        removes[positions[removed]] = True
         # Only what follows a removal in the same key is looked at again.
         since = np.full(int(part[-1]) + 1, len(positions))
         since[parts] = removed
@@ -136,4 +136,4 @@ def removals(records: Records, groups: Sequence[SequenceGroup]) -> np.ndarray:
         begins[:] = False
         begins[removed] = True
         positions, begins = positions[follows], begins[follows]
-    return found
+    return removes

@@ -168,8 +168,8 @@ def _integers(column: pa.Array) -> np.ndarray:
 
 def _integer_codes(values: np.ndarray, nulls: np.ndarray | None) -> Codes:
     """`values` minus their minimum. Values of nulls are arbitrary."""
-    known = values if nulls is None else values[~nulls]
-    low, high = int(known.min()), int(known.max())
+    present = values if nulls is None else values[~nulls]
+    low, high = int(present.min()), int(present.max())
     return Codes(values.view(_U64) - _U64(low & (2**64 - 1)), (high - low).bit_length())
 
 

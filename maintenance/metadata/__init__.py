@@ -1,1 +1,1 @@
-"""The metadata files of one table: where they lie, and reading and writing them."""
+"""The metadata files of one table: their paths, and reading and writing them."""

@@ -33,8 +33,8 @@ class Branches:
     def changed(self) -> dict[str, int]:
         """Time of the last change of each branch's folder but main's, milliseconds since 1970-01-01 UTC, by name."""
         folders = self.file_io.folder_times(f"{self.paths.root}/branch")
-        found = {name.removeprefix(_PREFIX): millis for name, millis in folders.items() if name.startswith(_PREFIX)}
-        return dict(sorted(found.items()))
+        by_name = {name.removeprefix(_PREFIX): millis for name, millis in folders.items() if name.startswith(_PREFIX)}
+        return dict(sorted(by_name.items()))
 
     def snapshots(self, branch: str) -> Snapshots:
         return Snapshots(self.file_io, replace(self.paths, branch=branch))

@@ -2,20 +2,19 @@
 
 Manifests and manifest lists never change under their name; a snapshot's name comes back after a rollback. So an entry
 counts only while the file's version (see `FileIO.version`) is the one it was read at: a damaged, replaced or removed
-file is never hidden by what was read of it before. One cache per process and setting; it does not travel to tasks.
+file is never hidden by what was read of it before. On object stores, where each look costs a round trip, manifests and
+their lists are trusted once they were read. One cache per process and setting; it does not travel to tasks.
 Source: Java `CachingCatalog`, options `cache-enabled`, `cache.manifest.*`, `cache.snapshot.max-num-per-table`.
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any
 
 from maintenance.options.catalog import CacheSettings
-
-T = TypeVar("T")
 
 _MAX_TABLES = 1000
 
@@ -44,6 +43,15 @@ class RecentlyUsed:
                 return None
             self._kept.move_to_end(path)
             return kept.value
+
+    def newest(self, path: str) -> tuple[Hashable, Any] | None:
+        """What was last kept of a file, with its version at that time."""
+        with self._lock:
+            kept = self._kept.get(path)
+            if kept is None:
+                return None
+            self._kept.move_to_end(path)
+            return kept.version, kept.value
 
     def put(self, path: str, version: Hashable, value: Any, weight: int = 1) -> None:
         if weight > self.max_weight:
@@ -81,18 +89,3 @@ class MetadataCache:
 def metadata_cache(settings: CacheSettings) -> MetadataCache:
     """This process's cache of those settings."""
     return MetadataCache(settings, RecentlyUsed(settings.manifest_bytes))
-
-
-def through(
-    cache: RecentlyUsed, path: str, version: Hashable | None, read: Callable[[], T], weigh: Callable[[T], int]
-) -> T:
-    """What `read` returns, kept for the next time. `version`: None = unknown, so nothing is kept."""
-    if version is None:
-        return read()
-    found = cache.get(path, version)
-    if found is not None:
-        kept: T = found
-        return kept
-    value = read()
-    cache.put(path, version, value, weigh(value))
-    return value

@@ -1,4 +1,4 @@
-"""Long-lived changelogs: what stays of a snapshot when it expires, where changes are kept longer than states.
+"""Long-lived changelogs: what remains of an expired snapshot if changes are kept longer than states.
 
 `changelog/changelog-<id>` is the snapshot's own file in another folder, with hints of its own. Source: data section
 5.1, Java `ChangelogManager`.
@@ -26,23 +26,23 @@ class Changelogs:
     def list_ids(self) -> list[int]:
         """Ids of all there are, ascending."""
         names = self.file_io.list_names(self.paths.changelog_folder())
-        found = (name.removeprefix(_PREFIX) for name in names if name.startswith(_PREFIX))
-        return sorted(int(text) for text in found if text.isdecimal())
+        texts = (name.removeprefix(_PREFIX) for name in names if name.startswith(_PREFIX))
+        return sorted(int(text) for text in texts if text.isdecimal())
 
     def find(self, snapshot_id: int) -> Snapshot | None:
         """The changelog of that id, or None. Raises: CorruptFileError: damaged, or the file holds another changelog."""
         path = self.paths.changelog(snapshot_id)
         try:
-            found = parse_snapshot(self.file_io.read_settled(path), path)
+            changelog = parse_snapshot(self.file_io.read_settled(path), path)
         except FileNotFoundError:
             return None
-        check_number("changelog", snapshot_id, found.id, path)
-        return found
+        check_number("changelog", snapshot_id, changelog.id, path)
+        return changelog
 
     def all(self) -> list[Snapshot]:
         """All there are, ascending; those deleted meanwhile are left out."""
-        found = (self.find(snapshot_id) for snapshot_id in self.list_ids())
-        return [changelog for changelog in found if changelog is not None]
+        changelogs = (self.find(snapshot_id) for snapshot_id in self.list_ids())
+        return [changelog for changelog in changelogs if changelog is not None]
 
     def keep(self, snapshot: Snapshot) -> None:
         """Keep the changes of a snapshot that is to expire."""

@@ -1,13 +1,13 @@
 """Which numbered commits are in a table, for longer than their snapshots are kept.
 
-A commit that its user numbered is not written twice: the user's newest snapshot tells which number came last. When that
-snapshot expires nothing in Paimon's metadata tells any more. So each numbered commit also leaves a small file in
-`commit-records/`, named after its user and its snapshot. Paimon, and whatever else reads or cleans the table, passes
-over that folder, and a foreign expiry leaves it as it is.
+A commit that its user numbered is not written twice: the user's newest snapshot has its last number. When that snapshot
+expires, Paimon's metadata no longer has it. So each numbered commit also leaves a small file in `commit-records/`,
+named after its user and its snapshot. Paimon and other programs that read or clean the table ignore that folder,
+including the expiry of other engines.
 
 A record is written after its snapshot, by the writer; an expiry writes it for snapshots of other writers, before it
-deletes them. It holds only as long as its snapshot is part of the history: one whose number a later rollback gave to
-another commit is left out, and expiry deletes it. Files are never changed, only added and deleted. Of each user the
+deletes them. It is valid only while its snapshot is part of the history: a record whose number a later rollback gave to
+another commit is ignored, and expiry deletes it. Files are never changed, only added and deleted. Of each user the
 newest ones stay, and the newest whose snapshot has expired, which a rollback needs. The `MAX_USERS` users that
 committed last are remembered; `dropped` says what became of others.
 """
@@ -99,31 +99,28 @@ class CommitRecords:
 
     def known_at(self, snapshot_id: int) -> list[CommitRecord]:
         """The newest commit of each user up to a snapshot, by what snapshots and records tell."""
-        found: dict[str, CommitRecord] = {}
+        by_user: dict[str, CommitRecord] = {}
         for key, ids in self._ids_by_user().items():
             for number in sorted((number for number in ids if number <= snapshot_id), reverse=True):
                 record = self._read(f"record-{key}-{number}")
                 if record is not None and self._is_in_history(record):
-                    found[record.user] = record
+                    by_user[record.user] = record
                     break
         snapshots = Snapshots(self.file_io, self.paths)
         live = (snapshots.find(number) for number in snapshots.list_ids() if number <= snapshot_id)
         for record in newest_of(snapshot for snapshot in live if snapshot is not None):
-            if record.user not in found or found[record.user].snapshot_id < record.snapshot_id:
-                found[record.user] = record
-        return list(found.values())
+            if record.user not in by_user or by_user[record.user].snapshot_id < record.snapshot_id:
+                by_user[record.user] = record
+        return list(by_user.values())
 
     def add(self, record: CommitRecord, *, flushed: bool = False) -> Dropped | None:
         """Note a commit whose snapshot is published. Returns what had to be dropped for it.
 
         `flushed`: it must survive a power cut, because the snapshot is deleted next.
         """
-        path = f"{self._folder}/{record.name}"
-        if flushed and self._read(record.name) == record:
-            # Needs no room on the disk, which expiry is there to make.
-            self.file_io.flush([path], self._folder)
-        else:
-            self.file_io.overwrite(path, record.serialize(), flushed=flushed)
+        # To flush the one that is there needs no room on the disk, which expiry is there to make.
+        if not (flushed and self._flushed(record)):
+            self.file_io.overwrite(f"{self._folder}/{record.name}", record.serialize(), flushed=flushed)
         ids = self._ids_by_user()
         mine = ids.get(_key(record.user), ())
         if len(mine) > _MANY:
@@ -136,8 +133,8 @@ class CommitRecords:
         snapshots = Snapshots(self.file_io, self.paths)
         for key, ids in self._ids_by_user().items():
             gone = [number for number in ids if number >= earliest and self._is_replaced(snapshots, key, number)]
-            left = [number for number in ids if number not in gone]
-            self._delete(key, [*gone, *superseded(left, earliest)])
+            remaining = [number for number in ids if number not in gone]
+            self._delete(key, [*gone, *superseded(remaining, earliest)])
 
     def forget_after(self, snapshot_id: int) -> None:
         """Delete the records of later snapshots, which are about to go from the history."""
@@ -159,12 +156,12 @@ class CommitRecords:
 
     def _ids_by_user(self) -> dict[str, list[int]]:
         """Snapshot ids of the records, by the key of their user."""
-        found: dict[str, list[int]] = {}
+        by_user: dict[str, list[int]] = {}
         for name in self.file_io.list_names(self._folder):
             match = _NAME.fullmatch(name)
             if match is not None:
-                found.setdefault(match[1], []).append(int(match[2]))
-        return found
+                by_user.setdefault(match[1], []).append(int(match[2]))
+        return by_user
 
     def _read(self, name: str) -> CommitRecord | None:
         """A record; None if it is gone, or was torn by a power cut."""
@@ -176,6 +173,16 @@ class CommitRecords:
         except CorruptFileError as error:
             _LOG.warning("a commit record is left out: %s", error)
             return None
+
+    def _flushed(self, record: CommitRecord) -> bool:
+        """Make a record safe from a power cut. False if it is not there: another process may delete it at any time."""
+        if self._read(record.name) != record:
+            return False
+        try:
+            self.file_io.flush([f"{self._folder}/{record.name}"], self._folder)
+        except FileNotFoundError:
+            return False
+        return True
 
     def _is_in_history(self, record: CommitRecord) -> bool:
         """Whether no rollback has undone a commit. Of an expired snapshot nothing contradicts its record."""
@@ -214,12 +221,12 @@ class CommitRecords:
 
 def newest_of(snapshots: Iterable[Snapshot]) -> list[CommitRecord]:
     """The newest numbered commit of each user among snapshots."""
-    found: dict[str, CommitRecord] = {}
+    newest: dict[str, CommitRecord] = {}
     for snapshot in snapshots:
-        known = found.get(snapshot.commit_user)
-        if snapshot.is_numbered and (known is None or known.snapshot_id < snapshot.id):
-            found[snapshot.commit_user] = CommitRecord.of(snapshot)
-    return list(found.values())
+        record = newest.get(snapshot.commit_user)
+        if snapshot.is_numbered and (record is None or record.snapshot_id < snapshot.id):
+            newest[snapshot.commit_user] = CommitRecord.of(snapshot)
+    return list(newest.values())
 
 
 def superseded(snapshot_ids: Sequence[int], earliest: int) -> list[int]:

@@ -1,7 +1,7 @@
-"""Whether all that a state needs is there: asked before other states are given up for it.
+"""Whether all files of a state exist: checked before other states are given up for it.
 
 Looks at every list, manifest, index manifest and schema of the state, and at the size of each index and data file, by
-listing their folders. What the files hold is not read.
+listing their folders. The content of the files is not read.
 """
 
 from collections.abc import Iterator, Sequence
@@ -80,7 +80,9 @@ def _check_stored(manifests: Manifests, files: Sequence[_File]) -> None:
     with ThreadPoolExecutor(_THREADS) as pool:
         listed = pool.map(manifests.file_io.list_files, folders)
         stored = {
-            f"{folder}/{file.name}": file.size for folder, found in zip(folders, listed, strict=True) for file in found
+            f"{folder}/{file.name}": file.size
+            for folder, in_folder in zip(folders, listed, strict=True)
+            for file in in_folder
         }
     for path, size in files:
         if path not in stored:

@@ -41,8 +41,8 @@ class Consumers:
 
     def next_snapshots(self) -> dict[str, int]:
         """Next snapshot id of each consumer. Raises: CorruptFileError: a file without one: expiry must not guess."""
-        found = ((name, self.find(name)) for name in self.names())
-        return {name: following for name, following in found if following is not None}
+        positions = ((name, self.find(name)) for name in self.names())
+        return {name: following for name, following in positions if following is not None}
 
     def record(self, consumer: str, next_snapshot: int) -> None:
         """Note how far a consumer is. Raises: OptionError: no consumer can have that name, or be that far."""

@@ -1,8 +1,8 @@
-"""What vanished because somebody expired it is not damage.
+"""Distinguish files that expired from damage.
 
-Expiry and the removal of tags go on beside reads. So whoever finds a file of a state missing asks whether anything
-still names the state: its snapshot, from the earliest on, or a tag. If so the table is damaged. If not, the state was
-expired while it was read: it is planned again on what is there now, or the error says just that.
+Expiry and the removal of tags run at the same time as reads. So if a file of a state is missing, it is checked whether
+anything still names the state: its snapshot, from the earliest on, or a tag. If so, the table is damaged. If not, the
+state expired while it was read: the work is planned again on the current state, or the error says that it expired.
 """
 
 from collections.abc import Callable, Iterator
@@ -59,7 +59,7 @@ def is_held(file_io: FileIO, paths: TablePaths, snapshot_id: int, *, changes: bo
 def again_if_expired(work: Callable[[], T], attempts: int = _ATTEMPTS) -> T:
     """What `work` returns; it is done again, on what is there then, when what it reads is expired meanwhile.
 
-    Raises: ExpiredError: a snapshot that was asked for is gone for good, or each attempt was too slow.
+    Raises: ExpiredError: a requested snapshot has expired, or every attempt was too slow.
     """
     expired: ExpiredError | None = None
     for _ in range(attempts):

@@ -1,6 +1,6 @@
 """The LATEST and EARLIEST hints of a folder of numbered files.
 
-Hints only save a listing, so nothing fails for the lack of one. A reader that finds none lists the folder. One that is
+Hints only save a listing, so nothing fails without one. A reader that finds none lists the folder. One that is
 behind does no harm while the file after it exists; one that names a file which is gone misleads Java. So a hint that
 cannot be written is deleted instead, which a full disk allows. Source: Java `HintFileUtils`.
 """
@@ -9,6 +9,7 @@ import logging
 import time
 
 from maintenance.fs.file_io import FileIO
+from maintenance.fs.location import is_local
 
 EARLIEST = "EARLIEST"
 LATEST = "LATEST"
@@ -21,6 +22,10 @@ def read_hint(file_io: FileIO, folder: str, name: str) -> int | None:
     for _ in range(3):
         try:
             return int(file_io.read_bytes(f"{folder}/{name}"))
+        except FileNotFoundError:
+            if not is_local(folder):  # where writing replaces a file in one step
+                return None
+            time.sleep(0.001)
         except (OSError, ValueError):
             time.sleep(0.001)
     return None

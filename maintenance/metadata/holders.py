@@ -1,10 +1,10 @@
 """What must stay on storage: all that a snapshot, a tag or a long-lived changelog of any branch still needs.
 
-Snapshots of a branch count from its earliest on: what lies below the EARLIEST hint was given up by an expiry that did
-not end, and may lack files. While nothing is gone of any of them they count too, for the hint may be wrong. Data files
-are looked for by name: names are unique in a table, and a file that anything with its name holds must stay. Each
-manifest is read once, however many snapshots and tags share it. A long-lived changelog holds changes, not a state: its
-changelog files, or what its delta added where there is no changelog producer.
+Snapshots of a branch count from its earliest on: snapshots below the EARLIEST hint were given up by an expiry
+that did not end, and may lack files. As long as all their files are there they count too, since the hint may be wrong.
+Data files are looked for by name: names are unique in a table, and a file that anything with its name holds must stay.
+Each manifest is read once, however many snapshots and tags share it. A long-lived changelog holds changes, not a state:
+its changelog files, or what its delta added where there is no changelog producer.
 Source: metadata sections 8.1, 10.1, 10.2; stricter than Java, which asks only the neighbouring tags of the main branch.
 """
 
@@ -98,8 +98,8 @@ class Needed:
         """
         if not candidates:
             return set()
-        wanted = {*candidates, *(part.data_file_name for state in self.states for part in _vectors(state))}
-        entries = self._entries(manifests, wanted)
+        names = {*candidates, *(part.data_file_name for state in self.states for part in _vectors(state))}
+        entries = self._entries(manifests, names)
         used: set[str] = set()
         for state in self.states:
             live = merge_scan(e for meta in state.manifests for e in entries.get(meta.file_name, ()))
@@ -112,13 +112,13 @@ class Needed:
                     used.update((entry.file.file_name, *entry.file.extra_files))
         return used & set(candidates)
 
-    def _entries(self, manifests: Manifests, wanted: Collection[str]) -> dict[str, list[ManifestEntry]]:
+    def _entries(self, manifests: Manifests, names: Collection[str]) -> dict[str, list[ManifestEntry]]:
         """Of each manifest the entries of those files, where it has any."""
 
         def found(item: tuple[ManifestFileMeta, Holder]) -> list[ManifestEntry]:
             meta, holder = item
-            with _naming(holder, manifests):
-                return [entry for entry in manifests.read_manifest(meta) if entry.file.file_name in wanted]
+            with naming_holder(holder, manifests):
+                return [entry for entry in manifests.read_manifest(meta) if entry.file.file_name in names]
 
         metas = {m.file_name: (m, state.holder) for state in (*self.states, *self.deltas) for m in state.manifests}
         with ThreadPoolExecutor(READERS) as pool:
@@ -162,13 +162,13 @@ class HolderCensus:
         with ThreadPoolExecutor(READERS) as pool:
             tags = list(pool.map(lambda name: branches.tags(name).all(), names))
             earliest = list(pool.map(lambda name: branches.snapshots(name).earliest_id(), names))
-        held = [{name: tag.snapshot for name, tag in found.items()} for found in tags]
+        held = [{name: tag.snapshot for name, tag in of_branch.items()} for of_branch in tags]
         return cls(dict(zip(names, held, strict=True)), dict(zip(names, earliest, strict=True)))
 
     def without_tags(self, branch: str, names: Collection[str]) -> "HolderCensus":
         """The same without some tags of a branch."""
-        left = {name: snapshot for name, snapshot in self.tags[branch].items() if name not in names}
-        return replace(self, tags={**self.tags, branch: left})
+        remaining = {name: snapshot for name, snapshot in self.tags[branch].items() if name not in names}
+        return replace(self, tags={**self.tags, branch: remaining})
 
     def without_earliest(self, branch: str) -> "HolderCensus":
         """The same without a branch's earliest snapshot."""
@@ -191,7 +191,7 @@ def holders_of(
         `without_tags`, `without_changelogs`: its tags and changelogs that go; `to_changelogs`: its snapshots that are
         to become changelogs.
     """
-    found = []
+    holders = []
     for name in branches.names():
         where = "" if name == MAIN_BRANCH else f" of branch {name}"
         snapshots = branches.snapshots(name)
@@ -200,21 +200,21 @@ def holders_of(
         with ThreadPoolExecutor(READERS) as pool:
             read = list(pool.map(snapshots.find, ids))
         # One that vanished since was given up by another expiry.
-        found += [Holder(f"snapshot {s.id}{where}", s, False, name) for s in read if s is not None]
+        holders += [Holder(f"snapshot {s.id}{where}", s, False, name) for s in read if s is not None]
         for tag_name, tag in branches.tags(name).all().items():
             if name != branch or tag_name not in without_tags:
-                found.append(Holder(f"tag '{tag_name}'{where}", tag.snapshot, True, name))
+                holders.append(Holder(f"tag '{tag_name}'{where}", tag.snapshot, True, name))
         changes = {changelog.id: changelog for changelog in branches.changelogs(name).all()}
         if name == branch:
             changes |= {snapshot.id: snapshot for snapshot in to_changelogs}
             changes = {i: changelog for i, changelog in changes.items() if i not in without_changelogs}
         if changes:
             delta = table_options.CHANGELOG_PRODUCER.of(branches.options(name)) == "none"
-            found += [
+            holders += [
                 Holder(f"changelog {i}{where}", changelog, False, name, is_changelog=True, delta=delta)
                 for i, changelog in changes.items()
             ]
-    return found
+    return holders
 
 
 def needed_by(holders: Sequence[Holder], manifests: Manifests) -> Needed:
@@ -225,8 +225,8 @@ def needed_by(holders: Sequence[Holder], manifests: Manifests) -> Needed:
     """
     distinct = list({_state_key(h.snapshot): h for h in holders if not h.is_changelog}.values())
     with ThreadPoolExecutor(READERS) as pool:
-        known: dict[str, ManifestFileMeta] = {}
-        states = [_shared(state, known) for state in pool.map(lambda holder: _state_of(holder, manifests), distinct)]
+        metas: dict[str, ManifestFileMeta] = {}
+        states = [_shared(state, metas) for state in pool.map(lambda holder: _state_of(holder, manifests), distinct)]
     folder = manifests.paths.manifest_folder()
     stored = {status.name: status.size for status in manifests.file_io.list_files(folder)}
     for state in states:
@@ -247,15 +247,15 @@ def needed_by(holders: Sequence[Holder], manifests: Manifests) -> Needed:
     )
 
 
-def _shared(state: HeldState, known: dict[str, ManifestFileMeta]) -> HeldState:
-    """The state with what is `known` of its manifests: many states name the same ones, and they are kept once."""
-    same = (known.setdefault(meta.file_name, meta) for meta in state.manifests)
+def _shared(state: HeldState, metas: dict[str, ManifestFileMeta]) -> HeldState:
+    """The state with what is `metas` of its manifests: many states name the same ones, and they are kept once."""
+    same = (metas.setdefault(meta.file_name, meta) for meta in state.manifests)
     return replace(state, manifests=tuple(k if k == m else m for k, m in zip(same, state.manifests, strict=True)))
 
 
 def _check_stored(state: HeldState, stored: Mapping[str, int], manifests: Manifests) -> None:
     """Whether the manifests of a state are there, with the sizes that its lists say. Raises: CorruptFileError."""
-    with _naming(state.holder, manifests):
+    with naming_holder(state.holder, manifests):
         for meta in state.manifests:
             path = manifests.paths.manifest(meta.file_name)
             size = stored.get(meta.file_name)
@@ -273,7 +273,7 @@ def _check_vectors(state: HeldState, live: Sequence[ManifestEntry], manifests: M
     """As `check_vectors`; the message names the holder."""
     name = state.holder.snapshot.index_manifest
     if name is not None:
-        with _naming(state.holder, manifests):
+        with naming_holder(state.holder, manifests):
             check_vectors(state.index, live, manifests.paths.manifest(name))
 
 
@@ -282,7 +282,7 @@ def _holds_delta(holder: Holder) -> bool:
 
 
 def _delta_of(holder: Holder, manifests: Manifests, stored: Collection[str]) -> HeldState:
-    with _naming(holder, manifests):
+    with naming_holder(holder, manifests):
         metas = holder.manifests(manifests).delta_manifests(holder.snapshot)
     return HeldState(holder, tuple(meta for meta in metas if meta.file_name in stored))
 
@@ -293,20 +293,20 @@ def _state_key(snapshot: Snapshot) -> tuple[str | None, ...]:
 
 def _state_of(holder: Holder, manifests: Manifests) -> HeldState:
     of_branch = holder.manifests(manifests)
-    with _naming(holder, manifests):
+    with naming_holder(holder, manifests):
         metas = of_branch.data_manifests(holder.snapshot)
         return HeldState(holder, tuple(metas), tuple(of_branch.read_index(holder.snapshot)))
 
 
 @contextmanager
-def _naming(holder: Holder, manifests: Manifests) -> Iterator[None]:
+def naming_holder(holder: Holder, manifests: Manifests) -> Iterator[None]:
     """Errors inside name the holder, or are `ExpiredError` if it is gone by then."""
     try:
         with holder.manifests(manifests).reading(holder.snapshot, changes=holder.is_changelog):
             yield
     except CorruptFileError as error:
         raise CorruptFileError(
-            f"{holder.name} cannot be read whole, so nothing is deleted: {error.found}",
+            f"{holder.name} cannot be read completely, so nothing is deleted: {error.found}",
             error.where,
             "If another program's expiry died, let it finish; else restore the file, delete the tag, or roll back.",
         ) from error

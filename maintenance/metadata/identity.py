@@ -1,8 +1,9 @@
-"""A file must hold what its name, and whatever names it, says.
+"""A file must have the content that its name, and the file that refers to it, say.
 
-A wrong restore or copy leaves files that are intact and hold another one's content. Snapshots, changelogs and schemas
-repeat the number of their name; of all other files the one that names them says the size, of manifests also how many
-entries they have. Read under a wrong name they would give wrong rows, and an expiry would delete what is still needed.
+After a wrong restore or copy, files may be intact but have the content of another one. Snapshots, changelogs and
+schemas repeat the number of their name; of all other files the one that names them says the size, of manifests also how
+many entries they have. Read under a wrong name they would give wrong rows, and an expiry would delete what is still
+needed.
 """
 
 from maintenance.errors import CorruptFileError
@@ -13,24 +14,24 @@ BEGINNINGS = (b"Obj\x01", b"PAR1", b"ORC", b"{")
 RESTORE = "Restore the file from a copy, or roll back to a snapshot or tag that is intact."
 
 
-def check_number(kind: str, named: int, found: int, path: str) -> None:
+def check_number(kind: str, named: int, actual: int, path: str) -> None:
     """Check that a file holds the number of its name. `kind`: of the file, such as ``snapshot``.
 
     Raises: CorruptFileError.
     """
-    if named != found:
-        raise unexpected(f"{kind} {named}", f"{kind} {found}", path)
+    if named != actual:
+        raise unexpected(f"{kind} {named}", f"{kind} {actual}", path)
 
 
-def check_size(expected: int | None, found: int, path: str) -> None:
+def check_size(expected: int | None, actual: int, path: str) -> None:
     """Check the bytes of a file. `expected`: None where nothing says it, as in files of old versions.
 
     Raises: CorruptFileError.
     """
-    if expected is not None and expected != found:
-        raise unexpected(f"{expected} bytes", str(found), path)
+    if expected is not None and expected != actual:
+        raise unexpected(f"{expected} bytes", str(actual), path)
 
 
-def unexpected(expected: str, found: str, path: str) -> CorruptFileError:
+def unexpected(expected: str, actual: str, path: str) -> CorruptFileError:
     """The error for a file that holds something else than what names it says."""
-    return CorruptFileError(f"expected {expected}, found {found}", path, RESTORE)
+    return CorruptFileError(f"expected {expected}, found {actual}", path, RESTORE)

@@ -11,6 +11,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
+import pyarrow as pa
+
 from maintenance.errors import CorruptFileError
 from maintenance.format.data_format import FileSettings
 from maintenance.format.metadata.index_manifest import (
@@ -57,6 +59,8 @@ ManifestFilter = Callable[[ManifestFileMeta], bool]
 
 # Manifests decoded ahead of the one whose entries are looked at.
 _AHEAD = 4
+# A manifest list takes so many times its bytes once it is parsed.
+_PARSED = 8
 # So many entries tell how many bytes each takes; they are encoded twice where a manifest holds more.
 _PROBE = 512
 
@@ -92,7 +96,16 @@ class Manifests:
 
     def read_list(self, name: str, size: int | None = None) -> list[ManifestFileMeta]:
         """The manifests of a list. `size`: bytes of it, where a snapshot says. Raises: CorruptFileError."""
-        return parse_manifest_list(self._read(name, size), self.paths.manifest(name))
+        path, settings = self.paths.manifest(name), self.file_io.cache
+        version = self.file_io.lasting_version(path) if settings.manifest_bytes else None
+        kept = metadata_cache(settings).manifests
+        found: list[ManifestFileMeta] | None = None if version is None else kept.get(path, (version, size))
+        if found is None:
+            data = self._read(name, size)
+            found = parse_manifest_list(data, path)
+            if version is not None and len(data) <= settings.max_file_bytes:
+                kept.put(path, (version, size), found, _PARSED * len(data))
+        return list(found)
 
     def read_manifest(self, meta: ManifestFileMeta, selection: EntrySelection = EVERY_ENTRY) -> list[ManifestEntry]:
         """The entries of a manifest that are wanted, in file order.
@@ -111,7 +124,7 @@ class Manifests:
         """As `read_manifest`, of a name. `size`, `counts`: of the whole manifest, where a list says them."""
         settings = self.file_io.cache
         path = self.paths.manifest(name)
-        version = self.file_io.version(path) if settings.manifest_bytes else None
+        version = self.file_io.lasting_version(path) if settings.manifest_bytes else None
         kept = metadata_cache(settings).manifests
         columns: ManifestColumns | None = None if version is None else kept.get(path, version)
         if columns is None:
@@ -124,6 +137,13 @@ class Manifests:
         if counts is not None:
             counts.check(columns.counts, path)
         return columns.select(selection)
+
+    def file_names(self, meta: ManifestFileMeta) -> pa.Array:
+        """Names of all files that a manifest adds or deletes and of those beside them. Errors as of `read_manifest`."""
+        path = self.paths.manifest(meta.file_name)
+        columns = decode_manifest(self._read(meta.file_name, meta.file_size), path)
+        meta.counts.check(columns.counts, path)
+        return columns.file_names
 
     def reading(self, snapshot: Snapshot, *, changes: bool = False) -> AbstractContextManager[None]:
         """Errors inside are `ExpiredError` if the snapshot is gone by then. `changes`: as of `unless_expired`."""
@@ -146,32 +166,32 @@ class Manifests:
         return {(entry.partition, entry.bucket): entry for entry in entries}
 
     def deletion_vectors(self, snapshot: Snapshot) -> dict[tuple[bytes, int], dict[str, DeletionFile]]:
-        """Where the deletion vectors of a snapshot lie: by (partition, bucket), then by name of the data file."""
-        found: dict[tuple[bytes, int], dict[str, DeletionFile]] = {}
+        """Locations of the deletion vectors of a snapshot: by (partition, bucket), then by name of the data file."""
+        by_bucket: dict[tuple[bytes, int], dict[str, DeletionFile]] = {}
         for entry in self.read_index(snapshot):
             if entry.index_type != DELETION_VECTORS_INDEX:
                 continue
             path = self.paths.index_file(entry)
-            group = found.setdefault((entry.partition, entry.bucket), {})
+            group = by_bucket.setdefault((entry.partition, entry.bucket), {})
             for part in entry.dv_ranges or ():
                 if part.data_file_name in group:
                     raise CorruptFileError(
                         f"data file {part.data_file_name} has two deletion vectors", path, "Roll back to a snapshot."
                     )
                 group[part.data_file_name] = DeletionFile(path, part, entry.file_size)
-        return found
+        return by_bucket
 
     def data_manifests(self, snapshot: Snapshot) -> list[ManifestFileMeta]:
         """Base list, then delta list."""
         with self.reading(snapshot):
             base = self.read_list(snapshot.base_manifest_list, snapshot.base_manifest_list_size)
-            found = base + self._delta_manifests(snapshot)
-        twice = [name for name, count in Counter(meta.file_name for meta in found).items() if count > 1]
+            metas = base + self._delta_manifests(snapshot)
+        twice = [name for name, count in Counter(meta.file_name for meta in metas).items() if count > 1]
         if twice:
             lists = f"{snapshot.base_manifest_list} and {snapshot.delta_manifest_list}"
             path = self.paths.manifest(snapshot.base_manifest_list)
             raise unexpected("each manifest once", f"{twice[0]} twice in {lists}", path)
-        return found
+        return metas
 
     def delta_manifests(self, snapshot: Snapshot) -> list[ManifestFileMeta]:
         """The manifests of what the snapshot changed."""
@@ -319,12 +339,12 @@ def manifest_meta(
 ) -> ManifestFileMeta:
     """What a manifest list says of a manifest. `entries`: all of it."""
     row_ids = [entry.file.first_row_id for entry in entries]
-    known = [
+    id_ranges = [
         (first, first + entry.file.row_count - 1)
         for first, entry in zip(row_ids, entries, strict=True)
         if first is not None
     ]
-    complete = len(known) == len(entries) and bool(known)
+    complete = len(id_ranges) == len(entries) and bool(id_ranges)
     return ManifestFileMeta(
         file_name=name,
         file_size=size,
@@ -336,6 +356,6 @@ def manifest_meta(
         max_bucket=max(entry.bucket for entry in entries),
         min_level=min(entry.file.level for entry in entries),
         max_level=max(entry.file.level for entry in entries),
-        min_row_id=min(first for first, _ in known) if complete else None,
-        max_row_id=max(last for _, last in known) if complete else None,
+        min_row_id=min(first for first, _ in id_ranges) if complete else None,
+        max_row_id=max(last for _, last in id_ranges) if complete else None,
     )

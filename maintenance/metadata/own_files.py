@@ -1,7 +1,7 @@
-"""Whether the small files of a table hold what their names say: asked before some of them are deleted.
+"""Whether the small files of a table match their names: checked before some of them are deleted.
 
-A snapshot, tag, changelog or schema that is intact and stands under another one's name may be the only copy of what a
-branch needs. A file that holds nothing known is not looked at further: it is damaged, and nothing is lost with it.
+An intact snapshot, tag, changelog or schema under a wrong name may be the only copy of what a branch needs. A file with
+unknown content is not examined further: it is damaged, and nothing is lost with it.
 """
 
 from collections.abc import Iterator

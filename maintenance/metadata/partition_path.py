@@ -1,4 +1,4 @@
-"""Partition directory names. They are a location only: a file's partition value stands in the manifest.
+"""Partition directory names. They are only a location: the partition value of a file is in the manifest.
 
 Source: seed 000 (file layout), Java `PartitionPathUtils`; options `partition.default-name`, `partition.legacy-name`.
 """

@@ -1,4 +1,4 @@
-"""Where the files of a table lie. Source: seed 000 (file layouts), Java `FileStorePathFactory`."""
+"""The paths of a table's files. Source: seed 000 (file layouts), Java `FileStorePathFactory`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -54,7 +54,7 @@ class TablePaths:
 
     @property
     def branch_root(self) -> str:
-        """Root of the JSON folders of this branch; manifests and data always lie below the table root."""
+        """Root of the JSON folders of this branch; manifests and data are always below the table root."""
         return branch_root(self.root, self.branch)
 
     def schema_folder(self) -> str:
@@ -123,10 +123,14 @@ class TablePaths:
             )
         )
 
+    @property
+    def data_root(self) -> str:
+        """The folder that those of partitions and buckets are in."""
+        return f"{self.root}/{self.data_directory}" if self.data_directory else self.root
+
     def partition_folder(self, partition: bytes) -> str:
-        base = f"{self.root}/{self.data_directory}" if self.data_directory else self.root
         relative = partition_path(self.spec_of(partition))
-        return f"{base}/{relative}" if relative else base
+        return f"{self.data_root}/{relative}" if relative else self.data_root
 
     def bucket_folder(self, partition: bytes, bucket: int) -> str:
         name = "bucket-postpone" if bucket == table_options.POSTPONE_BUCKET else f"bucket-{bucket}"
@@ -162,10 +166,10 @@ def branch_root(root: str, branch: str) -> str:
 
 
 def partition_text_of(spec: Mapping[str, str]) -> str:
-    """A partition as reports show it: ``month=1/day=2``, or ``-`` when the table has no partitions."""
-    return "/".join(f"{name}={text}" for name, text in spec.items()) or "-"
+    """A partition as reports show it: ``month=1/day=2``, or that it is the whole table, where there are none."""
+    return "/".join(f"{name}={text}" for name, text in spec.items()) or "whole table"
 
 
-def matches_spec(spec: Mapping[str, str], wanted: Sequence[Mapping[str, str]]) -> bool:
+def matches_spec(spec: Mapping[str, str], specs: Sequence[Mapping[str, str]]) -> bool:
     """Whether a partition is one of those wanted; a wanted spec may name some of the columns only."""
-    return any(all(spec.get(name) == text for name, text in choice.items()) for choice in wanted)
+    return any(all(spec.get(name) == text for name, text in choice.items()) for choice in specs)

@@ -19,8 +19,8 @@ class Schemas:
 
     def list_ids(self) -> list[int]:
         names = self.file_io.list_names(self.folder)
-        found = (name.removeprefix(_PREFIX) for name in names if name.startswith(_PREFIX))
-        return sorted(int(text) for text in found if text.isdecimal())
+        texts = (name.removeprefix(_PREFIX) for name in names if name.startswith(_PREFIX))
+        return sorted(int(text) for text in texts if text.isdecimal())
 
     def get(self, schema_id: int) -> TableSchema:
         """The schema of that id. Raises: MissingFileError; CorruptFileError: damaged, or it holds another schema."""

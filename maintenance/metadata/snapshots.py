@@ -4,14 +4,15 @@ A latest hint `h` counts if snapshot `h + 1` does not exist; an earliest hint `h
 otherwise the folder is listed. Source: Java `SnapshotManager`, `HintFileUtils`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 from maintenance.errors import ExpiredError, NotFoundError
 from maintenance.format.metadata.snapshot import Snapshot, parse_snapshot, serialize_snapshot
-from maintenance.fs.file_io import FileIO
+from maintenance.fs.file_io import FileIO, is_whole
+from maintenance.fs.location import is_local
 from maintenance.metadata import hints
-from maintenance.metadata.cache import metadata_cache, through
+from maintenance.metadata.cache import RecentlyUsed, metadata_cache
 from maintenance.metadata.hints import EARLIEST, LATEST
 from maintenance.metadata.identity import check_number
 from maintenance.metadata.paths import TablePaths
@@ -19,6 +20,7 @@ from maintenance.metadata.paths import TablePaths
 _PREFIX = "snapshot-"
 _MAX_GAP = 300
 _LOOKED_UP = 10
+_MANY = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +32,13 @@ class Snapshots:
 
     def latest_id(self) -> int | None:
         """Id of the newest snapshot, None if the table was never committed to."""
+        hint = self._latest_hint()
+        return hint if hint is not None and self.exists(hint) else max(self.list_ids(), default=None)
+
+    def _latest_hint(self) -> int | None:
+        """What the hint says, None if there is a newer one."""
         hint = self.read_hint(LATEST)
-        if hint is not None and hint > 0 and not self.exists(hint + 1) and self.exists(hint):
-            return hint
-        return max(self.list_ids(), default=None)
+        return hint if hint is not None and hint > 0 and not self.exists(hint + 1) else None
 
     def earliest_id(self) -> int | None:
         """Id of the oldest snapshot that is still there."""
@@ -52,8 +57,8 @@ class Snapshots:
     def list_ids(self) -> list[int]:
         """Ids of all snapshots there are, ascending."""
         names = self.file_io.list_names(self.paths.snapshot_folder())
-        found = (name.removeprefix(_PREFIX) for name in names if name.startswith(_PREFIX))
-        return sorted(int(text) for text in found if text.isdecimal())
+        texts = (name.removeprefix(_PREFIX) for name in names if name.startswith(_PREFIX))
+        return sorted(int(text) for text in texts if text.isdecimal())
 
     def exists(self, snapshot_id: int) -> bool:
         return self.file_io.exists(self.paths.snapshot(snapshot_id))
@@ -76,32 +81,59 @@ class Snapshots:
         except FileNotFoundError:
             return None
 
+    def find_many(self, snapshot_ids: Sequence[int]) -> dict[int, Snapshot]:
+        """Those of the ids that are there. On a store one listing tells what is known already."""
+        folder = self.paths.snapshot_folder()
+        versions: dict[str, Hashable] = {}
+        if len(snapshot_ids) > _MANY and not is_local(folder):
+            versions = {status.path: status.version for status in self.file_io.list_files(folder)}
+        found = {}
+        for snapshot_id in snapshot_ids:
+            path = self.paths.snapshot(snapshot_id)
+            version = versions.get(path)
+            snapshot = (None if version is None else self._kept().get(path, version)) or self.find(snapshot_id)
+            if snapshot is not None:
+                found[snapshot_id] = snapshot
+        return found
+
     def _read(self, snapshot_id: int) -> Snapshot:
         path = self.paths.snapshot(snapshot_id)
-        kept = metadata_cache(self.file_io.cache).snapshots(self.paths.snapshot_folder())
-        version = self.file_io.version(path)
+        before = self._kept().newest(path)
+        data, version = self.file_io.read_if_changed(path, before[0] if before else None)
+        if data is None and before is not None:
+            unchanged: Snapshot = before[1]
+            return unchanged
+        if data is None or not is_whole(data):
+            data, version = self.file_io.read_settled(path), None
+        snapshot = parse_snapshot(data, path)
+        check_number("snapshot", snapshot_id, snapshot.id, path)
+        if version is not None:
+            self._kept().put(path, version, snapshot)
+        return snapshot
 
-        def read() -> Snapshot:
-            snapshot = parse_snapshot(self.file_io.read_settled(path), path)
-            check_number("snapshot", snapshot_id, snapshot.id, path)
-            return snapshot
-
-        return through(kept, path, version, read, lambda _: 1)
+    def _kept(self) -> RecentlyUsed:
+        return metadata_cache(self.file_io.cache).snapshots(self.paths.snapshot_folder())
 
     def latest(self) -> Snapshot | None:
         """The newest snapshot; looked up again if an expiry or rollback removes it meanwhile.
 
         Raises: ExpiredError: that happens each time; CorruptFileError.
         """
+        hint = self._latest_hint()
+        snapshot = None if hint is None else self.find(hint)
+        if snapshot is not None:
+            return snapshot
         for _ in range(_LOOKED_UP):
-            snapshot_id = self.latest_id()
+            snapshot_id = max(self.list_ids(), default=None)
             if snapshot_id is None:
                 return None
             snapshot = self.find(snapshot_id)
             if snapshot is not None:
                 return snapshot
-        found = f"snapshot {snapshot_id} was the newest one, and gone when it was read, as others before it"
-        raise ExpiredError(found, self.paths.snapshot_folder(), "Read again. Keep snapshots longer than a read takes.")
+        problem = f"snapshot {snapshot_id} was the newest one, and was gone when it was read; so were others before it"
+        raise ExpiredError(
+            problem, self.paths.snapshot_folder(), "Read again. Keep snapshots longer than a read takes."
+        )
 
     def earliest(self) -> Snapshot | None:
         """The oldest snapshot that can be read; those that vanish meanwhile are skipped."""
@@ -114,24 +146,34 @@ class Snapshots:
                 return snapshot
         return None
 
-    def newest_first(self) -> Iterator[Snapshot]:
-        """Snapshots from the newest backwards, up to the first that is missing."""
-        snapshot_id = self.latest_id()
-        while snapshot_id is not None and snapshot_id > 0:
-            snapshot = self.find(snapshot_id)
-            if snapshot is None:
-                return
+    def newest_first(self, newest: Snapshot | None = None) -> Iterator[Snapshot]:
+        """Snapshots from the newest backwards, up to the first that is missing. `newest`: where to begin."""
+        snapshot = newest or self.latest()
+        while snapshot is not None:
             yield snapshot
-            snapshot_id -= 1
+            snapshot = self.find(snapshot.id - 1) if snapshot.id > 1 else None
 
-    def publish(self, snapshot: Snapshot) -> bool:
+    def publish(self, snapshot: Snapshot, holds: Callable[[], bool] = lambda: True) -> bool:
         """Make a snapshot visible, atomically; False if another one has this id.
 
         Then the LATEST hint follows. Whether it can be written changes nothing: the snapshot is there.
+
+        Args: `holds`: asked once the file is there; if it says no, the file is deleted again, and the answer is False.
         """
         path = self.paths.snapshot(snapshot.id)
         data = serialize_snapshot(snapshot)
         if not self.file_io.publish(path, data) and self.file_io.read_settled(path) != data:
             return False
+        if not holds():
+            self.file_io.delete_quietly([path])
+            return False
         self.write_hint(LATEST, snapshot.id, flushed=False)
-        return True
+        return not is_local(path) or self._stays(path, data)
+
+    def _stays(self, path: str, data: bytes) -> bool:
+        """Whether a new file is still the same. Java gives a snapshot its name in two steps on a local disk, and may
+        so replace one that came between them."""
+        try:
+            return self.file_io.read_bytes(path) == data
+        except FileNotFoundError:
+            return True

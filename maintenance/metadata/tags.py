@@ -1,7 +1,7 @@
 """Tags: named snapshots that expiry leaves alone. Source: seed 000 (tags), Java `TagManager`.
 
-A tag that goes is *retired*: its content moves to a file that is not a tag for any reader, which says what is still to
-be deleted until all of it is gone.
+A tag that is deleted is first *retired*: its content moves to a file that is not a tag for readers and names the files
+that are still to be deleted.
 """
 
 import uuid
@@ -40,14 +40,14 @@ class Tags:
         """The tag of that name. Raises: NotFoundError, with the names there are."""
         tag = self.find(name)
         if tag is None:
-            known = ", ".join(self.names()) or "none"
-            raise NotFoundError(f"tag '{name}' does not exist", self.paths.tag_folder(), f"There are: {known}.")
+            names = ", ".join(self.names()) or "none"
+            raise NotFoundError(f"tag '{name}' does not exist", self.paths.tag_folder(), f"There are: {names}.")
         return tag
 
     def all(self) -> dict[str, Tag]:
         """All tags by name; those deleted meanwhile are left out."""
-        found = ((name, self.find(name)) for name in self.names())
-        return {name: tag for name, tag in found if tag is not None}
+        tags = ((name, self.find(name)) for name in self.names())
+        return {name: tag for name, tag in tags if tag is not None}
 
     def publish(self, name: str, tag: Tag) -> bool:
         """Create a tag file; False if one of that name exists."""
@@ -87,9 +87,9 @@ class Tags:
         """Retired tags whose files are not all deleted, by the path of their record."""
         listed = self.file_io.list_names(self.paths.tag_folder())
         paths = (f"{self.paths.tag_folder()}/{name}" for name in sorted(listed) if name.startswith(_RETIRED))
-        found: dict[str, Tag] = {}
+        tags: dict[str, Tag] = {}
         for path in paths:
             # One whose removal ends meanwhile is left out.
             with suppress(FileNotFoundError):
-                found[path] = parse_tag(self.file_io.read_settled(path), path)
-        return found
+                tags[path] = parse_tag(self.file_io.read_settled(path), path)
+        return tags

@@ -1,4 +1,4 @@
-"""The time zone of this process: its name, and moments on its clock."""
+"""The time zone of this process: its name, and conversions to its local time."""
 
 import os
 import time

@@ -9,6 +9,7 @@ from maintenance.metastore.partitions import Partition, Spec
 from maintenance.metastore.schema import Schema
 from maintenance.metastore.schema_change import SchemaChange
 from maintenance.metastore.view import View, ViewChange
+from maintenance.table.format_table import FormatTable
 from maintenance.table.object_table import ObjectTable
 from maintenance.table.system.view import AnyView
 
@@ -69,7 +70,7 @@ class Catalog(Protocol):
     def create_table(self, identifier: str, schema: Schema, ignore_if_exists: bool = False) -> None:
         """Raises: AlreadyExistsError, NotFoundError (the database), SchemaError, OptionError, UnsupportedError."""
 
-    def get_table(self, identifier: str) -> AnyView | GlobalView | ObjectTable:
+    def get_table(self, identifier: str) -> AnyView | GlobalView | ObjectTable | FormatTable:
         """The table as it is now. Raises: NotFoundError."""
 
     def drop_table(self, identifier: str, ignore_if_not_exists: bool = False) -> None:

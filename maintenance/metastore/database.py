@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 LOCATION = "location"
+OWNER = "owner"
 
 
 @dataclass(frozen=True, slots=True)

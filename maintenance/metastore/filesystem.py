@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from maintenance.errors import CorruptFileError, NotFoundError, OptionError, SchemaError
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.metadata.paths import branch_root
-from maintenance.metastore.database import LOCATION, Database
+from maintenance.metastore.database import LOCATION, OWNER, Database
 from maintenance.metastore.global_tables import SYS
 from maintenance.metastore.identifier import Identifier
 from maintenance.metastore.located import LocatedCatalog
@@ -57,8 +57,9 @@ class FilesystemCatalog(LocatedCatalog):
             raise OptionError(
                 f"a database of a filesystem catalog cannot have a '{LOCATION}'", f"database {name}", _OTHER_CATALOG
             )
-        if properties:
-            _LOG.warning("a filesystem catalog keeps no properties of database %s: %s", name, ", ".join(properties))
+        lost = [key for key in properties or {} if key != OWNER]
+        if lost:
+            _LOG.warning("a filesystem catalog keeps no properties of database %s: %s", name, ", ".join(lost))
         self.file_io.make_folder(folder)
 
     def get_database(self, name: str) -> Database:

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from maintenance.errors import NotFoundError
 from maintenance.options.catalog import CATALOG_OPTIONS_TABLE_ENABLED
+from maintenance.table.format_table import FormatTable
 from maintenance.table.object_table import ObjectTable
 from maintenance.table.system.local_time import epoch_millis
 from maintenance.table.system.registry import SYSTEM_TABLES
@@ -30,7 +31,7 @@ class Tables(Protocol):
 
     def list_tables(self, database: str) -> list[str]: ...
 
-    def get_table(self, identifier: str) -> "AnyView | GlobalView | ObjectTable": ...
+    def get_table(self, identifier: str) -> "AnyView | GlobalView | ObjectTable | FormatTable": ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,7 @@ def global_names(options: Mapping[str, str]) -> list[str]:
     return sorted(name for name in _TABLES if shown or name != _CATALOG_OPTIONS)
 
 
-def _all_tables(catalog: Tables) -> Iterator[tuple[str, str, Table | ObjectTable]]:
+def _all_tables(catalog: Tables) -> Iterator[tuple[str, str, Table | ObjectTable | FormatTable]]:
     """Database, name and handle of each table; those dropped meanwhile are left out."""
     for database in catalog.list_databases():
         try:
@@ -96,7 +97,7 @@ def _all_tables(catalog: Tables) -> Iterator[tuple[str, str, Table | ObjectTable
                 table = catalog.get_table(f"{database}.{name}")
             except NotFoundError:
                 continue
-            if isinstance(table, (Table, ObjectTable)):
+            if isinstance(table, (Table, ObjectTable, FormatTable)):
                 yield database, name, table
 
 

@@ -23,6 +23,7 @@ from maintenance.metadata.paths import branch_root
 from maintenance.metadata.schemas import Schemas
 from maintenance.metastore import partitions
 from maintenance.metastore.database import Database
+from maintenance.metastore.first_schema import first_schema
 from maintenance.metastore.global_tables import SYS, GlobalView, global_names, global_table
 from maintenance.metastore.identifier import DATABASE_SUFFIX, Identifier
 from maintenance.metastore.partitions import Partition, Spec
@@ -31,9 +32,9 @@ from maintenance.metastore.schema_change import SchemaChange
 from maintenance.metastore.schema_evolution import changed_schema
 from maintenance.names import check_new_name, segment
 from maintenance.options import table as table_options
-from maintenance.options.catalog import table_defaults
 from maintenance.table import object_table
-from maintenance.table.object_table import ObjectTable, object_fields
+from maintenance.table.format_table import FormatTable
+from maintenance.table.object_table import ObjectTable
 from maintenance.table.planning import check_branches
 from maintenance.table.system.view import AnyView, system_table
 from maintenance.table.table import Table
@@ -87,7 +88,7 @@ class LocatedCatalog(ABC):
         self.get_database(database)
         return self._table_names(database)
 
-    def get_table(self, identifier: str) -> "AnyView | GlobalView | ObjectTable":
+    def get_table(self, identifier: str) -> "AnyView | GlobalView | ObjectTable | FormatTable":
         name = Identifier.parse(identifier)
         if name.database == SYS:
             return global_table(self, name.table)
@@ -145,20 +146,13 @@ class LocatedCatalog(ABC):
         """Schema 0 of a table to create, with the catalog's defaults. Raises: SchemaError, OptionError,
         UnsupportedError.
         """
-        check_new_name(name.table, "a table", f"table {name}", error=SchemaError)
-        options = {**table_defaults(self.options), **schema.options}
-        kind = table_options.check_type(options, str(name))
-        if kind == object_table.TYPE:
-            place = {table_options.PATH_KEY: self.location(name)}
-            of_objects = Schema([("path", "STRING")], options={}, comment=schema.comment).table_schema(
-                str(name), _now()
-            )
-            fields = object_fields()
-            return replace(of_objects, fields=fields, highest_field_id=len(fields) - 1, options={**place, **options})
-        if table_options.PATH_KEY in options:
-            path = options[table_options.PATH_KEY]
+        first = first_schema(name, schema, self.options)
+        if first.options.get(table_options.TYPE.key) == object_table.TYPE:
+            return replace(first, options={table_options.PATH_KEY: self.location(name), **first.options})
+        if table_options.PATH_KEY in first.options:
+            path = first.options[table_options.PATH_KEY]
             raise self._unsupported(f"option 'path' = '{path}'", "Leave it out.", f"table {name}")
-        return replace(schema, options=options).table_schema(str(name), _now())
+        return first
 
     def _refuse_kind(self, kind: str, name: Identifier) -> UnsupportedError:
         return self._unsupported(f"option 'type' = '{kind}'", "Use a catalog that has such tables.", f"table {name}")

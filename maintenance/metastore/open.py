@@ -7,7 +7,9 @@ from maintenance.fs.file_io import FileIO
 from maintenance.fs.location import warehouse_location
 from maintenance.metastore.catalog import Catalog
 from maintenance.metastore.filesystem import FilesystemCatalog
+from maintenance.metastore.hive.catalog import HiveCatalog
 from maintenance.metastore.jdbc.catalog import JdbcCatalog
+from maintenance.metastore.rest.catalog import RestCatalog
 from maintenance.options import catalog as catalog_options
 from maintenance.table.table import Table
 
@@ -15,19 +17,12 @@ from maintenance.table.table import Table
 def open_metastore(options: Mapping[str, str], table_type: type[Table] = Table) -> Catalog:
     """The catalog that Paimon's catalog options describe; its tables are handed out as `table_type`.
 
-    Raises: OptionError: no warehouse, or not a path or URI; UnsupportedError: a metastore that is not supported yet.
+    Raises: OptionError: no warehouse, or not a path or URI.
     """
     given = {key: str(value) for key, value in options.items()}
     catalog_options.check_names(given)
     catalog_options.TYPE.of(given)
-    metastore = catalog_options.METASTORE.of(given)
-    if metastore not in _CATALOGS:
-        raise UnsupportedError(
-            f"'metastore' = '{metastore}' is not supported yet",
-            "catalog options",
-            f"Use one of {', '.join(_CATALOGS)}.",
-        )
-    return _CATALOGS[metastore](given, table_type)
+    return _CATALOGS[catalog_options.METASTORE.of(given)](given, table_type)
 
 
 def _filesystem(options: Mapping[str, str], table_type: type[Table]) -> Catalog:
@@ -51,7 +46,17 @@ def _jdbc(options: Mapping[str, str], table_type: type[Table]) -> Catalog:
     return JdbcCatalog.open(_warehouse(options), options, table_type)
 
 
+def _rest(options: Mapping[str, str], table_type: type[Table]) -> Catalog:
+    return RestCatalog.open(options, table_type)
+
+
+def _hive(options: Mapping[str, str], table_type: type[Table]) -> Catalog:
+    return HiveCatalog.open(options, table_type)
+
+
 _CATALOGS: Mapping[str, Callable[[Mapping[str, str], type[Table]], Catalog]] = {
     "filesystem": _filesystem,
     "jdbc": _jdbc,
+    "hive": _hive,
+    "rest": _rest,
 }

@@ -18,8 +18,8 @@ def check_options(schema: TableSchema, where: str) -> None:
     """Raises: OptionError: the first rule that is broken."""
     of_columns = (_of_fields, _of_sequence_fields, _of_row_kind, _of_time_field)
     for rule in (*of_columns, _of_changelog, _of_engines, _of_row_tracking):
-        for found, fix in rule(schema):
-            raise OptionError(found, where, fix)
+        for problem, fix in rule(schema):
+            raise OptionError(problem, where, fix)
 
 
 def _of_fields(schema: TableSchema) -> Iterator[tuple[str, str]]:

@@ -113,9 +113,9 @@ class _Evolution:
     def _fields(self, fields: Fields) -> None:
         self.schema = replace(self.schema, fields=fields)
 
-    def _refuse_if(self, wrong: bool, found: str, fix: str = "Create a new table and copy the data.") -> None:
+    def _refuse_if(self, wrong: bool, problem: str, fix: str = "Create a new table and copy the data.") -> None:
         if wrong:
-            raise SchemaError(found, self.where, fix)
+            raise SchemaError(problem, self.where, fix)
 
     def _option(self, option: Option[bool]) -> bool:
         return bool(option.of(self.start.options))

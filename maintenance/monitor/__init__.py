@@ -1,1 +1,1 @@
-"""Judgements over metadata: does a table need work?"""
+"""Checks over metadata: does a table need work, and is it healthy?"""

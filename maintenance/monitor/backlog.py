@@ -84,17 +84,17 @@ def small_files(table: Table, entries: Sequence[ManifestEntry], limits: BacklogL
     small = counts.total()
     share = small / len(entries) if entries else 0.0
     details = {"files": len(entries), "small_files": small, "small_share": share}
-    said = f"{small} of {len(entries)} files are smaller than {small_size >> 20} MiB"
+    summary = f"{small} of {len(entries)} files are smaller than {small_size >> 20} MiB"
     judged = len(entries) >= limits.min_files or max(counts.values(), default=0) >= 2 * _trigger(table)
     if not judged or share <= limits.max_small_share:
-        return Judgement(SMALL_FILES, True, said, "", details)
+        return Judgement(SMALL_FILES, True, summary, "", details)
     worst = [{"bucket": _place(table, place), "small files": count} for place, count in counts.most_common(_SHOWN)]
-    said += f", most of them in {worst[0]['bucket']}: {worst[0]['small files']}"
+    summary += f", most of them in {worst[0]['bucket']}: {worst[0]['small files']}"
     fix = (
         "Compact the table, fully where buckets have many; fewer, larger commits or fewer buckets ('bucket') make"
         " larger files, and 'target-file-size' says what counts as small."
     )
-    return Judgement(SMALL_FILES, False, said, fix, {**details, "worst buckets": worst})
+    return Judgement(SMALL_FILES, False, summary, fix, {**details, "worst buckets": worst})
 
 
 def _trigger(table: Table) -> int:
@@ -118,21 +118,21 @@ def changelog_lag(table: Table, limits: BacklogLimits) -> Judgement:
     """Changes come into the changelog soon."""
     producer = table_options.CHANGELOG_PRODUCER.of(table.options)
     if producer not in CHANGES_LATER:
-        said = "the table has no changelog" if producer == "none" else "every commit carries its own changelog"
-        return Judgement(CHANGELOG_LAG, True, said)
+        summary = "the table has no changelog" if producer == "none" else "every commit carries its own changelog"
+        return Judgement(CHANGELOG_LAG, True, summary)
     waiting, last = commits_without_changelog(table)
     lag = len(waiting)
     details = {"commits": lag, "last changelog in snapshot": last or 0}
-    said = f"{lag} commits are later than the last changelog" + (f", of snapshot {last}" if last else "")
+    summary = f"{lag} commits came after the last changelog" + (f", of snapshot {last}" if last else "")
     if lag <= limits.max_changelog_lag:
-        return Judgement(CHANGELOG_LAG, True, said, "", details)
+        return Judgement(CHANGELOG_LAG, True, summary, "", details)
     users = sorted({snapshot.commit_user for snapshot in waiting})
-    said += f": snapshots {waiting[-1].id} to {waiting[0].id}, by {', '.join(repr(user) for user in users[:_SHOWN])}"
+    summary += f": snapshots {waiting[-1].id} to {waiting[0].id}, by {', '.join(repr(user) for user in users[:_SHOWN])}"
     fix = (
         f"Run the step 'changelog' more often, or set the trigger 'changelog_lag'; 'changelog-producer' = '{producer}'"
         " leaves it to compaction, 'input' would leave it to the writers."
     )
-    return Judgement(CHANGELOG_LAG, False, said, fix, {**details, "commit users": users[:_SHOWN]})
+    return Judgement(CHANGELOG_LAG, False, summary, fix, {**details, "commit users": users[:_SHOWN]})
 
 
 def commits_without_changelog(table: Table) -> tuple[list[Snapshot], int | None]:

@@ -1,13 +1,13 @@
-"""Who writes a table: what each snapshot's delta says of its writer, and nothing else is read.
+"""Who writes a table: read from the delta of each snapshot, and from nothing else.
 
-A *writer* is a commit user: Flink keeps one for the life of a job, batch jobs take a new one each time. Commits of this
+A *writer* is a commit user: Flink keeps one for the whole job, batch jobs use a new one each time. Commits of this
 project's own operations say in their properties which operation made them, and count as one writer each.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from maintenance.commit.identity import OPERATION_PROPERTY, is_ours
+from maintenance.commit.identity import APPLICATION_PROPERTY, OPERATION_PROPERTY, RUN_PROPERTY, is_ours
 from maintenance.format.metadata.manifest import FileKind, ManifestEntry
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
 from maintenance.metadata.paths import partition_text_of
@@ -26,6 +26,8 @@ class Commit:
         writer: the commit user, or the operation of this project.
         places: (partition text, bucket) that got or lost files.
         ours: whether this engine made it. schema_id: the table's newest schema then.
+        run: of this project, that made it; None where the snapshot does not say.
+        application: of Spark, that wrote its rows; None as before.
     """
 
     snapshot_id: int
@@ -38,6 +40,8 @@ class Commit:
     deleted_files: int
     ours: bool = False
     schema_id: int = 0
+    run: str | None = None
+    application: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +53,10 @@ class Census:
 
     @property
     def writers(self) -> "Mapping[str, Writer]":
-        found: dict[str, list[Commit]] = {}
+        by_writer: dict[str, list[Commit]] = {}
         for commit in self.commits:
-            found.setdefault(commit.writer, []).append(commit)
-        return {name: Writer(name, tuple(commits)) for name, commits in found.items()}
+            by_writer.setdefault(commit.writer, []).append(commit)
+        return {name: Writer(name, tuple(commits)) for name, commits in by_writer.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +79,7 @@ class Writer:
 def take_census(table: Table, *, after: int | None = None, limit: int = 200) -> Census:
     """The newest snapshots' writers.
 
-    Args: `after`: only snapshots later than this one; `limit`: no more than so many, the newest.
+    Args: `after`: only snapshots later than this one; `limit`: only this many, the newest.
     """
     ids = [i for i in table.snapshots.list_ids() if after is None or i > after][-limit:]
     snapshots = [snapshot for i in ids if (snapshot := table.snapshots.find(i)) is not None]
@@ -98,6 +102,8 @@ def _commit(table: Table, snapshot: Snapshot) -> Commit:
         sum(entry.kind == FileKind.DELETE for entry in entries),
         is_ours(snapshot),
         snapshot.schema_id,
+        (snapshot.properties or {}).get(RUN_PROPERTY),
+        (snapshot.properties or {}).get(APPLICATION_PROPERTY),
     )
 
 

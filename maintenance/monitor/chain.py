@@ -22,7 +22,7 @@ def snapshot_chain_intact(table: Table, *, limit: int = 200) -> Judgement:
         SNAPSHOT_CHAIN_INTACT,
         False,
         "; ".join(faults[:5]) + (f"; and {len(faults) - 5} more" if len(faults) > 5 else ""),
-        "Run fsck on the table; if a commit was lost or came twice, roll back to a snapshot or tag before it.",
+        "Run fsck on the table; if a commit was lost or committed twice, roll back to a snapshot or tag before it.",
         {**details, "faults": [{"fault": fault} for fault in faults]},
     )
 
@@ -59,7 +59,7 @@ def _faults(snapshots: Sequence[Snapshot]) -> list[str]:
         expected = before.total_record_count + snapshot.delta_record_count
         if snapshot.total_record_count != expected:
             faults.append(
-                f"snapshot {snapshot.id} counts {snapshot.total_record_count} records, {before.id} and its change "
+                f"snapshot {snapshot.id} counts {snapshot.total_record_count} records, but {before.id} and its delta "
                 f"make {expected}"
             )
     return faults

@@ -1,6 +1,6 @@
 """When did somebody last write rows?
 
-Compactions, statistics and commits without rows say nothing about that: a table whose writer died is still compacted.
+Compactions, statistics and commits without rows do not count: a table whose writer died may still be compacted.
 """
 
 from dataclasses import dataclass
@@ -36,13 +36,13 @@ def freshness(table: Table, max_age: timedelta | None, now: datetime) -> Judgeme
     age = now - datetime.fromtimestamp(snapshot.time_millis / 1000, now.tzinfo)
     passed = max_age is None or age <= max_age
     if last.known:
-        said = f"the newest rows are {_rounded(age)} old: snapshot {snapshot.id} by '{snapshot.commit_user}'"
+        summary = f"the newest rows are {_rounded(age)} old: snapshot {snapshot.id} by '{snapshot.commit_user}'"
     else:
-        said = f"the newest rows are more than {_rounded(age)} old: no snapshot since {snapshot.id} brought any"
+        summary = f"the newest rows are more than {_rounded(age)} old: no snapshot since {snapshot.id} brought any"
     details: dict[str, Any] = {"snapshot": snapshot.id, "age_seconds": age.total_seconds()}
     if last.known:
         details["writer"] = snapshot.commit_user
-    return Judgement(FRESHNESS, passed, said, "" if passed else _FIX, details)
+    return Judgement(FRESHNESS, passed, summary, "" if passed else _FIX, details)
 
 
 def last_write(table: Table) -> LastWrite | None:

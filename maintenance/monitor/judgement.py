@@ -1,4 +1,4 @@
-"""What a check of a table says."""
+"""The result of a check of a table."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,7 @@
 """Has a rewrite of the table failed its verification?
 
-What was refused lies in the table's quarantine until a person deletes it. Until then somebody has to look at it, though
-the table itself is as it was.
+Rejected files stay in the table's quarantine until somebody has looked at them and deletes them. The table itself is
+unchanged.
 """
 
 import json
@@ -15,22 +15,22 @@ NOTHING_QUARANTINED = "nothing_quarantined"
 
 
 def nothing_quarantined(table: Table) -> Judgement:
-    """Nothing lies in the quarantine of the table."""
+    """The quarantine of the table is empty."""
     root = f"{table.paths.root}/{FOLDER}"
     names = table.file_io.list_folders(root)
     details = {"refused rewrites": len(names)}
     if not names:
         return Judgement(NOTHING_QUARANTINED, True, "no rewrite has failed its verification", details=details)
     newest = f"{root}/{names[-1]}"
-    more = f"; {len(names)} in all" if len(names) > 1 else ""
+    in_all = f"; {len(names)} in all" if len(names) > 1 else ""
     fix = (
-        f"Nothing of it was committed. Report the fault with what is in {newest}, then delete that folder. Compact"
+        f"Nothing was committed. Report the fault with the content of {newest}, then delete that folder. Compact"
         " again; if that fails in the same way, roll back to a snapshot before the files that it read."
     )
-    return Judgement(NOTHING_QUARANTINED, False, f"{_told(table, newest)}{more}", fix, details)
+    return Judgement(NOTHING_QUARANTINED, False, f"{_summary(table, newest)}{in_all}", fix, details)
 
 
-def _told(table: Table, folder: str) -> str:
+def _summary(table: Table, folder: str) -> str:
     """What the report in a folder says; that it is not there, if it is not, or not whole."""
     try:
         report = json.loads(table.file_io.read_bytes(f"{folder}/{REPORT}"))

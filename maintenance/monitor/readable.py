@@ -1,4 +1,4 @@
-"""Can the table be read? Whatever could not be read while a table was judged, and data files that are gone or cut off.
+"""Can the table be read? Reports files that could not be read during the checks, and data files missing or cut off.
 
 Data files and index files are looked up in the listings of their folders, not opened. The folders with the newest files
 are listed each time, the others a part at a time, so that a table with many buckets costs no more than one with few.
@@ -43,8 +43,8 @@ class ReadFault:
     @classmethod
     def of(cls, error: Exception) -> "ReadFault":
         path = str(error.filename) if isinstance(error, OSError) and error.filename else ""
-        found = as_paimon_error(error, path)
-        return cls(found.found, found.where, found.fix, found.error_class == ErrorClass.DAMAGE)
+        failure = as_paimon_error(error, path)
+        return cls(failure.found, failure.where, failure.fix, failure.error_class == ErrorClass.DAMAGE)
 
     def __str__(self) -> str:
         return f"{self.found} ({self.where})" if self.where and self.where not in self.found else self.found
@@ -57,8 +57,8 @@ def readable(faults: Sequence[ReadFault], details: Mapping[str, Any] | None = No
         return Judgement(READABLE, True, "metadata and data files are there", details=numbers)
     first, *others = faults
     rows = [{"fault": fault.found, "where": fault.where, "next step": fault.fix} for fault in faults[:_SHOWN]]
-    more = f"; and {len(others)} more" if others else ""
-    return Judgement(READABLE, False, f"{first}{more}", first.fix, {**numbers, "faults": rows})
+    and_others = f"; and {len(others)} more" if others else ""
+    return Judgement(READABLE, False, f"{first}{and_others}", first.fix, {**numbers, "faults": rows})
 
 
 def lost_files(table: Table, snapshot: Snapshot, now: datetime) -> list[ReadFault]:

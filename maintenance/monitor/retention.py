@@ -1,7 +1,7 @@
-"""Who keeps snapshots from expiring: consumers and tags, how old what they hold is, and how many bytes it takes.
+"""What keeps snapshots from expiring: consumers and tags, the age of the states they hold, and their size in bytes.
 
-The bytes are those of data files that no snapshot of the main line needs any more, so that they would go if the holder
-did. Source: metadata sections 10.1, 10.2, 10.6.
+The size counts data files that no other snapshot of the branch needs: they would be deleted with the holder. Source:
+metadata sections 10.1, 10.2, 10.6.
 """
 
 from dataclasses import dataclass
@@ -51,8 +51,8 @@ def retention_blockers(table: Table, now: datetime, *, max_age: timedelta | None
     ]
     details = {"holders": len(blockers), "held_bytes": sum(b.bytes for b in blockers), "blockers": rows}
     if not old:
-        said = f"{len(blockers)} consumers and tags hold states, none of them longer than {_days(limit)}"
-        return Judgement(RETENTION_BLOCKERS, True, said, details=details)
+        summary = f"{len(blockers)} consumers and tags hold states, none of them longer than {_days(limit)}"
+        return Judgement(RETENTION_BLOCKERS, True, summary, details=details)
     first = old[0]
     return Judgement(
         RETENTION_BLOCKERS,
@@ -61,13 +61,13 @@ def retention_blockers(table: Table, now: datetime, *, max_age: timedelta | None
         + (f"; {len(old) - 1} more hold states older than {_days(limit)}" if len(old) > 1 else ""),
         "Reset or delete the consumer, or let consumers expire by 'consumer.expiration-time'."
         if first.kind == "consumer"
-        else "Delete the tag, or give tags a life by 'tag.default-time-retained'.",
+        else "Delete the tag, or give tags a time to live with 'tag.default-time-retained'.",
         details,
     )
 
 
 def _consumers(table: Table, now: datetime) -> list[Blocker]:
-    found = []
+    blockers = []
     earliest, latest = table.snapshots.earliest_id(), table.snapshots.latest_id()
     for name, following in table.consumers.next_snapshots().items():
         # A consumer that has read everything holds nothing back.
@@ -75,8 +75,8 @@ def _consumers(table: Table, now: datetime) -> list[Blocker]:
             continue
         snapshot = table.snapshots.find(max(following, earliest))
         if snapshot is not None:
-            found.append(Blocker("consumer", name, snapshot.id, _age(snapshot, now), 0))
-    return found
+            blockers.append(Blocker("consumer", name, snapshot.id, _age(snapshot, now), 0))
+    return blockers
 
 
 def _tags(table: Table, now: datetime) -> list[Blocker]:
@@ -88,12 +88,12 @@ def _tags(table: Table, now: datetime) -> list[Blocker]:
     for snapshot in (snapshots[0], snapshots[-1]) if snapshots else ():
         if snapshot is not None:
             needed |= {entry.file.file_name for entry in table.manifests.live_entries(snapshot)}
-    found = []
+    blockers = []
     for name, tag in tags.items():
         files = [entry.file for entry in table.manifests.live_entries(tag.snapshot)]
         held = sum(file.file_size for file in files if file.file_name not in needed)
-        found.append(Blocker("tag", name, tag.snapshot.id, _age(tag.snapshot, now), held))
-    return found
+        blockers.append(Blocker("tag", name, tag.snapshot.id, _age(tag.snapshot, now), held))
+    return blockers
 
 
 def _age(snapshot: Snapshot, now: datetime) -> timedelta:

@@ -1,8 +1,8 @@
-"""Does another engine compact what we compact, and do we give way to it?
+"""Does another engine compact the same table as we do?
 
-Two compactors that both commit show in the snapshots (`single_compactor`). One that loses every race does not: its
-snapshots are missing, and a Flink job restarts again and again while all looks well. So what counts here is what may
-happen: the table lets its writers compact, we compact it, and somebody else writes it.
+Two compactors that both commit are visible in the snapshots (`single_compactor`). One that loses every race is not: it
+leaves no snapshots, and a Flink job restarts again and again while the table looks healthy. So this check looks at what
+may happen: the table lets its writers compact, we compact it, and somebody else writes to it.
 """
 
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ def compacts_alone(table: Table, census: Census, *, automatic: bool) -> Judgemen
     if not ours and not automatic:
         return Judgement(COMPACTS_ALONE, True, "we do not compact this table")
     if BESIDE_OTHER_COMPACTORS.of(table.options):
-        return Judgement(COMPACTS_ALONE, True, f"'{BESIDE_OTHER_COMPACTORS.key}' allows other compactors beside us")
+        return Judgement(COMPACTS_ALONE, True, f"'{BESIDE_OTHER_COMPACTORS.key}' allows other compactors")
     if endangers_deletions(table):
         return _endangered(table, others)
     if others and writers_compact(table):
@@ -43,30 +43,30 @@ def compacts_alone(table: Table, census: Census, *, automatic: bool) -> Judgemen
 
 
 def _endangered(table: Table, others: Sequence[Commit]) -> Judgement:
-    said = (
+    summary = (
         f"the table has deletion vectors and is not 'write-only': a Flink or Spark writer compacts, too, and {_LOSES}"
     )
-    said += f"; {_last(others)}" if others else ""
+    summary += f"; {_last(others)}" if others else ""
     refused = refusal(table)
-    said += "; our compaction refuses" if refused is not None else ""
-    return Judgement(COMPACTS_ALONE, False, said, f"{_WRITE_ONLY}.", _details(others), severe=bool(others))
+    summary += "; our compaction refuses" if refused is not None else ""
+    return Judgement(COMPACTS_ALONE, False, summary, f"{_WRITE_ONLY}.", _details(others), severe=bool(others))
 
 
 def _beside(others: Sequence[Commit]) -> Judgement:
-    said = (
-        f"the table is not 'write-only', so its writers compact, and so do we; {_last(others)}. Whoever loses a race"
-        " has worked in vain and leaves no snapshot; a Flink job restarts"
+    summary = (
+        f"the table is not 'write-only', so its writers compact, and so do we; {_last(others)}. The loser of a race"
+        " has done its work in vain and leaves no snapshot; a Flink job restarts"
     )
     fix = f"{_WRITE_ONLY}; or switch our compaction of it off: 'compaction.automatic' = false."
-    return Judgement(COMPACTS_ALONE, False, said, fix, _details(others))
+    return Judgement(COMPACTS_ALONE, False, summary, fix, _details(others))
 
 
 def _both_dedicated(commit: Commit) -> Judgement:
-    said = (
-        f"another engine compacts the table beside us: '{commit.writer}', last in snapshot {commit.snapshot_id}. With"
+    summary = (
+        f"another engine compacts the table as well: '{commit.writer}', last in snapshot {commit.snapshot_id}. With"
         f" deletion vectors {_LOSES}"
     )
-    return Judgement(COMPACTS_ALONE, False, said, "Stop one of the two.", _details([commit]), severe=True)
+    return Judgement(COMPACTS_ALONE, False, summary, "Stop one of the two.", _details([commit]), severe=True)
 
 
 def _dedicated(table: Table, others: Sequence[Commit]) -> list[Commit]:

@@ -1,8 +1,8 @@
 """Does a table need compaction? Judged from the metadata of its latest snapshot.
 
-A table is due when a bucket has reached its trigger: sorted runs with a primary key, else small files; and at once when
-committed rows are invisible to batch reads until a compaction. More triggers may be set; they name the partitions in
-which they fire, since only a full compaction of these does what they ask for.
+A table is due when a bucket has reached its trigger (sorted runs with a primary key, small files without one), and at
+once when committed rows are invisible to batch reads until a compaction. More triggers can be set; they name the
+partitions in which they fire, since only a full compaction of these partitions removes the cause.
 """
 
 from collections import Counter
@@ -13,13 +13,13 @@ from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.expired import reads_again
 from maintenance.monitor.backlog import CHANGES_LATER, commits_without_changelog, small_file_size
-from maintenance.monitor.visibility import hides, invisible, told
+from maintenance.monitor.visibility import hidden_rows, hides, invisible
 from maintenance.options import table as table_options
 from maintenance.scan.split import Deletions, by_bucket
 from maintenance.table.shape import TableShape
 from maintenance.table.table import Table
 
-# A run's config stays readable; what is left fires again at the next snapshot.
+# Keeps a run's config readable; the rest fires again at the next snapshot.
 _PARTITIONS = 100
 
 
@@ -75,7 +75,7 @@ def judge(table: Table, shape: TableShape, triggers: Triggers = Triggers()) -> C
     due, reason = most >= trigger, f"a bucket has {most} {unit}, the trigger is {trigger}"
     hidden = fired.invisible()
     if hidden:
-        due, reason = True, told(hidden)
+        due, reason = True, hidden_rows(hidden)
     lag = _changelog_lag(table, triggers.changelog_lag)
     if not due and lag is not None:
         due, reason = True, lag
@@ -90,7 +90,7 @@ def _changelog_lag(table: Table, limit: int | None) -> str | None:
     if limit is None or table_options.CHANGELOG_PRODUCER.of(table.options) not in CHANGES_LATER:
         return None
     lag = len(commits_without_changelog(table)[0])
-    return f"{lag} commits are in no changelog, the trigger is {limit}" if lag >= limit else None
+    return f"{lag} commits are not in a changelog yet, the trigger is {limit}" if lag >= limit else None
 
 
 @dataclass(slots=True)
@@ -123,16 +123,16 @@ class _Fired:
             (triggers.small_files, "small files in a bucket", lambda: self._most(lambda e: e.file.file_size < size)),
             (triggers.deleted_share, "of the rows deleted", self._deleted_shares),
         ]
-        for limit, what, measure in checks:
-            if limit is None or (what.startswith("files of") and not self.table.is_primary_key_table):
+        for limit, quantity, measure in checks:
+            if limit is None or (quantity.startswith("files of") and not self.table.is_primary_key_table):
                 continue
-            found = measure()
-            due = sorted((p for p in found if found[p] >= limit), key=lambda p: -found[p])
+            measured = measure()
+            due = sorted((p for p in measured if measured[p] >= limit), key=lambda p: -measured[p])
             if due:
-                shown = f"{found[due[0]]:.0%}" if isinstance(limit, float) else f"{found[due[0]]:.0f}"
+                shown = f"{measured[due[0]]:.0%}" if isinstance(limit, float) else f"{measured[due[0]]:.0f}"
                 bound = f"{limit:.0%}" if isinstance(limit, float) else str(limit)
                 specs = tuple(dict(self.table.paths.spec_of(p)) for p in due[:_PARTITIONS])
-                return (specs if specs[0] else (), f"there are {shown} {what}, the trigger is {bound}")
+                return (specs if specs[0] else (), f"there are {shown} {quantity}, the trigger is {bound}")
         return None
 
     def _most(self, counts: Callable[[ManifestEntry], bool]) -> dict[bytes, float]:

@@ -1,9 +1,9 @@
 """Do deletions stay? A deletion vector belongs to a live file, and never loses rows while its file lives.
 
-Where two jobs compact one table, a job that keeps vectors in memory may publish those of files that the other one has
-replaced, and drop those that the other one has written. Then deleted rows are back. The state may look whole again
-after the next commit, so each of the newest snapshots is compared with the one before it. An overwrite of a bucket ends
-what was wrong with it; nothing else does but a rollback.
+If two jobs compact one table, a job that keeps vectors in memory may publish vectors of files that the other one has
+replaced, and drop vectors that the other one has written. Then deleted rows are back. The state may look correct again
+after the next commit, so each of the newest snapshots is compared with the one before it. Only an overwrite of the
+bucket or a rollback repairs the damage.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,9 +34,13 @@ class _Vectors:
 
     @classmethod
     def of(cls, table: Table, snapshot: Snapshot) -> "_Vectors":
-        found = table.manifests.deletion_vectors(snapshot)
+        by_bucket = table.manifests.deletion_vectors(snapshot)
         return cls(
-            {(*group, name): file.range.cardinality for group, files in found.items() for name, file in files.items()}
+            {
+                (*group, name): file.range.cardinality
+                for group, files in by_bucket.items()
+                for name, file in files.items()
+            }
         )
 
     def fewer_than(self, before: "_Vectors") -> Iterator[Name]:
@@ -57,12 +61,12 @@ class Damage:
     dead: bool
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         by = f"snapshot {self.snapshot.id} by '{self.snapshot.commit_user}'"
-        more = f" and {len(self.files) - 1} more" if len(self.files) > 1 else ""
+        and_others = f" and {len(self.files) - 1} more" if len(self.files) > 1 else ""
         if self.dead:
-            return f"{by} has a deletion vector of {self.files[0]}{more}, which is not part of the table any more"
-        return f"{by} drops deletions of rows in {self.files[0]}{more}"
+            return f"{by} has a deletion vector of {self.files[0]}{and_others}, which is no longer part of the table"
+        return f"{by} drops deletions of rows in {self.files[0]}{and_others}"
 
 
 @reads_again
@@ -72,16 +76,16 @@ def deletion_vectors_intact(table: Table, *, limit: int = 100) -> Judgement:
     if snapshot is None or not table_options.DELETION_VECTORS_ENABLED.of(table.options):
         return Judgement(DELETION_VECTORS_INTACT, True, "the table has no deletion vectors")
     snapshots = list(islice(table.snapshots.newest_first(), limit + 1))[::-1]
-    found = [*_inherited(table, snapshot, snapshots[0].id), *_History(table).damages(snapshots)]
-    details = {"snapshots": len(snapshots), "damaged buckets": len({damage.group for damage in found})}
-    if not found:
-        return Judgement(DELETION_VECTORS_INTACT, True, "every deletion vector is of a live file", details=details)
-    first = found[0]
-    rows = [{"bucket": _place(table, damage.group), "what": damage.told} for damage in found[:_SHOWN]]
+    damages = [*_inherited(table, snapshot, snapshots[0].id), *_History(table).damages(snapshots)]
+    details = {"snapshots": len(snapshots), "damaged buckets": len({damage.group for damage in damages})}
+    if not damages:
+        return Judgement(DELETION_VECTORS_INTACT, True, "every deletion vector belongs to a live file", details=details)
+    first = damages[0]
+    rows = [{"bucket": _place(table, damage.group), "what": damage.description} for damage in damages[:_SHOWN]]
     return Judgement(
         DELETION_VECTORS_INTACT,
         False,
-        f"{first.told}: in {_place(table, first.group)} deleted rows are back",
+        f"{first.description}: in {_place(table, first.group)} deleted rows are back",
         f"Roll back to a state before snapshot {first.snapshot.id}, or overwrite the bucket with rows that are right."
         " Then let one job alone compact the table: set 'write-only' = 'true', and start its writers again.",
         {**details, "commit user": first.snapshot.commit_user, "damages": rows},
@@ -140,9 +144,9 @@ class _History:
 
     def _end(self, removed: Iterable[Name], now: _Vectors) -> None:
         """Buckets that an overwrite has replaced whole have no vectors left."""
-        left = {(partition, bucket) for partition, bucket, _ in now.rows}
+        groups = {(partition, bucket) for partition, bucket, _ in now.rows}
         for partition, bucket, _ in removed:
-            if (partition, bucket) not in left:
+            if (partition, bucket) not in groups:
                 self.open.pop((partition, bucket), None)
 
 

@@ -1,7 +1,7 @@
 """Are there committed rows that no batch read returns?
 
 Batch reads leave out level 0 of a table with deletion vectors or with `merge-engine` = `first-row`, and the postpone
-bucket: what is there waits for a compaction. A commit that nobody compacts is acknowledged and never seen.
+bucket: rows there wait for a compaction. Without one, the commit was acknowledged but its rows never appear.
 Source: data section 6.1, Java `CoreOptions.batchScanSkipLevel0`.
 """
 
@@ -39,7 +39,7 @@ def invisible(table: Table, entries: Sequence[ManifestEntry]) -> list[ManifestEn
     return [entry for entry in entries if (skips_level_0 and entry.file.level == 0) or (postponed and entry.bucket < 0)]
 
 
-def told(hidden: Sequence[ManifestEntry]) -> str:
+def hidden_rows(hidden: Sequence[ManifestEntry]) -> str:
     """How much is hidden, as the beginning of a sentence."""
     rows = sum(entry.file.row_count for entry in hidden)
     return f"{rows} committed rows in {len(hidden)} files are invisible to batch reads until a compaction"
@@ -58,7 +58,7 @@ def rows_visible(table: Table, entries: Sequence[ManifestEntry], now: datetime, 
         return Judgement(ROWS_VISIBLE, True, "batch reads see every committed row", details=counted)
     since = _since(table, {entry.file.file_name for entry in hidden})
     age = now - datetime.fromtimestamp(since.snapshot.time_millis / 1000, now.tzinfo)
-    said = f"{told(hidden)}, since {since.told}, {timedelta(seconds=round(age.total_seconds()))} ago"
+    summary = f"{hidden_rows(hidden)}, since {since.description}, {timedelta(seconds=round(age.total_seconds()))} ago"
     details: dict[str, Any] = {
         "invisible rows": rows,
         "invisible files": len(hidden),
@@ -67,9 +67,9 @@ def rows_visible(table: Table, entries: Sequence[ManifestEntry], now: datetime, 
         "buckets": _places(table, hidden),
     }
     if since.compacted and age <= tolerated:
-        return Judgement(ROWS_VISIBLE, True, said, "", details)
+        return Judgement(ROWS_VISIBLE, True, summary, "", details)
     fix = "Compact the table, and switch its automatic compaction on, so that every commit is compacted at once."
-    return Judgement(ROWS_VISIBLE, False, said, fix, details)
+    return Judgement(ROWS_VISIBLE, False, summary, fix, details)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,23 +86,23 @@ class _Since:
     compacted: bool
 
     @property
-    def told(self) -> str:
-        found = f"snapshot {self.snapshot.id}"
-        return f"{found} by '{self.snapshot.commit_user}'" if self.exact else f"{found} or before"
+    def description(self) -> str:
+        snapshot = f"snapshot {self.snapshot.id}"
+        return f"{snapshot} by '{self.snapshot.commit_user}'" if self.exact else f"{snapshot} or before"
 
 
 def _since(table: Table, names: set[str]) -> _Since:
-    left = set(names)
+    unexplained = set(names)
     compacted = False
     oldest = last = table.snapshots.get(table.snapshots.latest_id() or 0)
     for last in islice(table.snapshots.newest_first(), _SNAPSHOTS_LOOKED_AT):
         compacted = compacted or _merges(last)
-        found = _added(table.manifests.delta_entries(last), left) if left else set()
-        left -= found
-        oldest = last if found else oldest
-        if compacted and not left:
+        added_here = _added(table.manifests.delta_entries(last), unexplained) if unexplained else set()
+        unexplained -= added_here
+        oldest = last if added_here else oldest
+        if compacted and not unexplained:
             break
-    return _Since(last if left else oldest, not left, compacted)
+    return _Since(last if unexplained else oldest, not unexplained, compacted)
 
 
 def _merges(snapshot: Snapshot) -> bool:

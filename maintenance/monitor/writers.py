@@ -1,7 +1,7 @@
-"""Do writers get into each other's way? Judged from the census of a table's newest snapshots.
+"""Do writers interfere with each other? Judged from the census of a table's newest snapshots.
 
-Writers that follow one another, as batch jobs do, are fine. Two that alternate are not: each of them holds state of
-its own (sequence numbers, the files it wants to compact) that the other one's commits make wrong.
+Successive writers, such as batch jobs, are fine. Two that alternate are not: each of them keeps its own state (sequence
+numbers, the files it wants to compact), and the other one's commits make that state wrong.
 Source: seed 001 (dedicated compaction), Paimon's documentation on multiple writers.
 """
 
@@ -27,16 +27,16 @@ def judge_writers(table: Table, census: Census) -> tuple[Judgement, ...]:
 def single_compactor(census: Census) -> Judgement:
     """No two compactors alternate in a bucket: each throws away what the other one did, or fails."""
     compactions = [commit for commit in census.commits if commit.kind == CommitKind.COMPACT]
-    found = find_interleaving(compactions, same_place=True)
+    interleaving = find_interleaving(compactions, same_place=True)
     details = {"compactors": len({commit.writer for commit in compactions}), "compactions": len(compactions)}
-    if found is None:
+    if interleaving is None:
         return Judgement(SINGLE_COMPACTOR, True, _compactors(compactions), details=details)
     return Judgement(
         SINGLE_COMPACTOR,
         False,
-        f"two compactors work on the same buckets alternately: {_turns(found)}",
+        f"two compactors work on the same buckets alternately: {_turns(interleaving)}",
         "Let one job compact: set 'write-only' = 'true' for every writer, and stop the other compaction.",
-        {**details, **_shown(found)},
+        {**details, **_shown(interleaving)},
     )
 
 
@@ -48,15 +48,15 @@ def no_bucket_overlap(table: Table, census: Census) -> Judgement:
     details = {"writers": len({commit.writer for commit in appends}), "appends": len(appends)}
     if not table.is_primary_key_table:
         return Judgement(NO_BUCKET_OVERLAP, True, "without a primary key writers cannot clash", details=details)
-    found = find_interleaving(appends, same_place=True)
-    if found is None:
+    interleaving = find_interleaving(appends, same_place=True)
+    if interleaving is None:
         return Judgement(NO_BUCKET_OVERLAP, True, "no two writers alternate in a bucket", details=details)
     return Judgement(
         NO_BUCKET_OVERLAP,
         False,
-        f"two writers write the same buckets alternately: {_turns(found)}",
+        f"two writers write the same buckets alternately: {_turns(interleaving)}",
         "Let one job write each partition, or order versions by a column: 'sequence.field'; and 'write-only' = 'true'.",
-        {**details, **_shown(found)},
+        {**details, **_shown(interleaving)},
     )
 
 
@@ -67,7 +67,7 @@ def writers_are_write_only(census: Census) -> Judgement:
     details: dict[str, Any] = {"writers": len(writers), "writers that compact": len(inline)}
     clash = next(((one, other) for one in reversed(inline) for other in writers.values() if _meet(one, other)), None)
     if clash is None:
-        return Judgement(WRITERS_ARE_WRITE_ONLY, True, "no writer compacts beside another one", details=details)
+        return Judgement(WRITERS_ARE_WRITE_ONLY, True, "no writer compacts while others write", details=details)
     one, other = clash
     theirs = [c.snapshot_id for c in one.of_kind(CommitKind.COMPACT)]
     where = _places(commit.places for commit in one.commits)
@@ -79,7 +79,7 @@ def writers_are_write_only(census: Census) -> Judgement:
         WRITERS_ARE_WRITE_ONLY,
         False,
         summary,
-        f"Set 'write-only' = 'true' for '{one.name}', and compact in one job of its own.",
+        f"Set 'write-only' = 'true' for '{one.name}', and compact in a dedicated job.",
         {**details, "first": one.name, "second": other.name, "snapshots": theirs[-_SHOWN_PLACES:]},
     )
 
@@ -95,27 +95,35 @@ def _meet(one: Writer, other: Writer) -> bool:
 def _compactors(compactions: list[Commit]) -> str:
     if not compactions:
         return "nobody compacted lately"
-    return f"{len(compactions)} compactions, the last by '{compactions[-1].writer}'; none took turns with another"
+    return f"{len(compactions)} compactions, the last by '{compactions[-1].writer}'; no two alternate"
 
 
-def _turns(found: Interleaving) -> str:
-    first, between, again = found.commits
+def _turns(interleaving: Interleaving) -> str:
+    first, between, again = interleaving.commits
     return (
-        f"'{found.first}' (snapshots {first.snapshot_id} and {again.snapshot_id}) and '{found.second}' "
-        f"(snapshot {between.snapshot_id}) in {_places([found.places])}"
+        f"'{interleaving.first}' (snapshots {first.snapshot_id} and {again.snapshot_id}{_origin(again)}) and "
+        f"'{interleaving.second}' (snapshot {between.snapshot_id}{_origin(between)}) in "
+        f"{_places([interleaving.places])}"
     )
 
 
+def _origin(commit: Commit) -> str:
+    """The run or the application that committed, where the snapshot says it."""
+    if commit.run:
+        return f", run {commit.run}"
+    return f", Spark application {commit.application}" if commit.application else ""
+
+
 def _places(places: Iterable[Iterable[Place]]) -> str:
-    named = sorted({f"{partition} bucket {bucket}" for some in places for partition, bucket in some})
-    more = f" and {len(named) - _SHOWN_PLACES} more" if len(named) > _SHOWN_PLACES else ""
-    return ", ".join(named[:_SHOWN_PLACES]) + more
+    named = sorted({f"{partition} bucket {bucket}" for group in places for partition, bucket in group})
+    and_others = f" and {len(named) - _SHOWN_PLACES} more" if len(named) > _SHOWN_PLACES else ""
+    return ", ".join(named[:_SHOWN_PLACES]) + and_others
 
 
-def _shown(found: Interleaving) -> dict[str, Any]:
+def _shown(interleaving: Interleaving) -> dict[str, Any]:
     return {
-        "first": found.first,
-        "second": found.second,
-        "snapshots": [commit.snapshot_id for commit in found.commits],
-        "places": [f"{partition} bucket {bucket}" for partition, bucket in sorted(found.places)],
+        "first": interleaving.first,
+        "second": interleaving.second,
+        "snapshots": [commit.snapshot_id for commit in interleaving.commits],
+        "places": [f"{partition} bucket {bucket}" for partition, bucket in sorted(interleaving.places)],
     }

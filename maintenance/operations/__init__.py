@@ -10,6 +10,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from maintenance.operations.bin.empty_bin import empty_bin
+    from maintenance.operations.bin.restore import restore
     from maintenance.operations.checks.audit_changelog import audit_changelog
     from maintenance.operations.checks.explain_scan import explain_scan
     from maintenance.operations.checks.fsck import fsck
@@ -27,20 +29,33 @@ if TYPE_CHECKING:
     from maintenance.operations.ingestion.ingest import ingest
     from maintenance.operations.ingestion.ingest_landed import ingest_landed
     from maintenance.operations.ingestion.ingest_stream import ingest_stream
+    from maintenance.operations.orphans.remove_orphan_files import remove_orphan_files
     from maintenance.operations.refs.clear_consumers import clear_consumers
     from maintenance.operations.refs.create_branch import create_branch
     from maintenance.operations.refs.create_tag import create_tag
     from maintenance.operations.refs.delete_branch import delete_branch
     from maintenance.operations.refs.delete_tag import delete_tag
     from maintenance.operations.refs.fast_forward import fast_forward
+    from maintenance.operations.refs.merge_branch import merge_branch
     from maintenance.operations.refs.rename_branch import rename_branch
     from maintenance.operations.refs.rename_tag import rename_tag
     from maintenance.operations.refs.replace_tag import replace_tag
     from maintenance.operations.refs.reset_consumer import reset_consumer
     from maintenance.operations.refs.rollback_to import rollback_to
+    from maintenance.operations.refs.trigger_tag_automatic_creation import trigger_tag_automatic_creation
+    from maintenance.operations.repairs.compact_manifest import compact_manifest
+    from maintenance.operations.repairs.purge_files import purge_files
+    from maintenance.operations.repairs.remove_unexisting_files import remove_unexisting_files
+    from maintenance.operations.repairs.remove_unexisting_manifests import remove_unexisting_manifests
+    from maintenance.operations.retention.explain import explain
+    from maintenance.operations.retention.held_bytes import held_bytes
+    from maintenance.operations.retention.what_if import what_if
     from maintenance.operations.rows.delete import delete
     from maintenance.operations.rows.drop_partitions import drop_partitions
+    from maintenance.operations.rows.mark_partition_done import mark_partition_done
     from maintenance.operations.rows.merge_into import merge_into
+    from maintenance.operations.rows.rescale import rescale
+    from maintenance.operations.rows.restore_partitions import restore_partitions
     from maintenance.operations.rows.update import update
 
 # Operation -> the package its module, of the same name, is in.
@@ -51,32 +66,47 @@ _PACKAGES = {
     "clear_consumers": "refs",
     "compact": "compaction",
     "compact_database": "databases",
+    "compact_manifest": "repairs",
     "create_branch": "refs",
     "create_tag": "refs",
     "delete": "rows",
     "delete_branch": "refs",
     "delete_tag": "refs",
     "drop_partitions": "rows",
+    "empty_bin": "bin",
     "expire_changelogs": "expiry",
     "expire_partitions": "expiry",
     "expire_snapshots": "expiry",
     "expire_tags": "expiry",
+    "explain": "retention",
     "explain_scan": "checks",
     "fast_forward": "refs",
     "fsck": "checks",
+    "held_bytes": "retention",
     "ingest": "ingestion",
     "ingest_landed": "ingestion",
     "ingest_stream": "ingestion",
+    "mark_partition_done": "rows",
+    "merge_branch": "refs",
     "merge_into": "rows",
     "probe_file_index": "indexes",
     "produce_changelog": "compaction",
+    "remove_orphan_files": "orphans",
+    "purge_files": "repairs",
+    "remove_unexisting_files": "repairs",
+    "remove_unexisting_manifests": "repairs",
     "rename_branch": "refs",
     "rename_tag": "refs",
     "replace_tag": "refs",
+    "rescale": "rows",
     "reset_consumer": "refs",
+    "restore": "bin",
+    "restore_partitions": "rows",
     "rewrite_file_index": "indexes",
     "rollback_to": "refs",
+    "trigger_tag_automatic_creation": "refs",
     "update": "rows",
+    "what_if": "retention",
 }
 
 __all__ = [
@@ -86,32 +116,47 @@ __all__ = [
     "clear_consumers",
     "compact",
     "compact_database",
+    "compact_manifest",
     "create_branch",
     "create_tag",
     "delete",
     "delete_branch",
     "delete_tag",
     "drop_partitions",
+    "empty_bin",
     "expire_changelogs",
     "expire_partitions",
     "expire_snapshots",
     "expire_tags",
+    "explain",
     "explain_scan",
     "fast_forward",
     "fsck",
+    "held_bytes",
     "ingest",
     "ingest_landed",
     "ingest_stream",
+    "mark_partition_done",
+    "merge_branch",
     "merge_into",
     "probe_file_index",
     "produce_changelog",
+    "purge_files",
+    "remove_orphan_files",
+    "remove_unexisting_files",
+    "remove_unexisting_manifests",
     "rename_branch",
     "rename_tag",
     "replace_tag",
+    "rescale",
     "reset_consumer",
+    "restore",
+    "restore_partitions",
     "rewrite_file_index",
     "rollback_to",
+    "trigger_tag_automatic_creation",
     "update",
+    "what_if",
 ]
 
 

@@ -8,7 +8,7 @@ many snapshots, its small files are merged and the old snapshots expire.
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import pyarrow as pa
@@ -26,6 +26,7 @@ _NAME = "history"
 SUCCEEDED = "succeeded"
 FAILED = "failed"
 _ROWS_LOOKED_AT = 20
+_ROWS_OF_ALL = 20_000
 _COLUMNS = (
     ("finished_at", "TIMESTAMP(3) WITH LOCAL TIME ZONE NOT NULL", pa.timestamp("ms", "UTC")),
     ("table_name", "STRING NOT NULL", pa.string()),
@@ -118,17 +119,36 @@ def read_history(catalog: Catalog, history: str, table_name: str, operation: str
     return rows
 
 
+def read_histories(catalog: Catalog, history: str, since: datetime) -> dict[str, list[dict[str, Any]]]:
+    """The newest entries about each table, newest first, a few of each; of tables with none since then, nothing.
+
+    Args: `since`: with a time zone.
+    """
+    try:
+        table = catalog.get_table(history)
+    except NotFoundError:
+        return {}
+    where = f"finished_at >= TIMESTAMP '{since.astimezone(UTC):%Y-%m-%d %H:%M:%S}'"
+    newest_first = table.to_arrow(where=where).sort_by([("finished_at", "descending")])
+    by_table: dict[str, list[dict[str, Any]]] = {}
+    for row in newest_first.slice(0, _ROWS_OF_ALL).to_pylist():
+        rows = by_table.setdefault(row["table_name"], [])
+        if len(rows) < _ROWS_LOOKED_AT:
+            rows.append(row)
+    return by_table
+
+
 def estimated_seconds(past: Sequence[Mapping[str, Any]], input_bytes: int) -> float | None:
-    """How long an operation may take on so many bytes, by the speed of those that succeeded; None if unknown.
+    """How long an operation may take on this many bytes, by the speed of those that succeeded; None if unknown.
 
     Without bytes, as a tag is created, it is the mean of their times.
     """
     timed = [row for row in past if row["outcome"] == SUCCEEDED and row["seconds"]]
     if not input_bytes:
         return sum(row["seconds"] for row in timed) / len(timed) if timed else None
-    known = [row for row in timed if row["input_bytes"]]
-    done = sum(row["input_bytes"] for row in known)
-    return input_bytes * sum(row["seconds"] for row in known) / done if done else None
+    with_size = [row for row in timed if row["input_bytes"]]
+    done = sum(row["input_bytes"] for row in with_size)
+    return input_bytes * sum(row["seconds"] for row in with_size) / done if done else None
 
 
 def _value(entry: HistoryEntry, name: str) -> Any:

@@ -21,6 +21,13 @@ URI: Option[str | None] = Option("uri", string, None)
 CATALOG_KEY = Option("catalog-key", string, "jdbc")
 SYNC_ALL_PROPERTIES = Option("sync-all-properties", boolean, True)
 CLIENT_POOL_SIZE = Option("client-pool-size", at_least(1), 2)
+FORMAT_TABLE_ENABLED = Option("format-table.enabled", boolean, True)
+TABLE_TYPE = Option("table.type", one_of("managed", "external"), "managed")
+LOCATION_IN_PROPERTIES = Option("location-in-properties", boolean, False)
+ALTER_TABLE_CASCADE = Option("alter-table-cascade", boolean, True)
+TOKEN: Option[str | None] = Option("token", string, None)
+TOKEN_PROVIDER: Option[str | None] = Option("token.provider", string, None)
+DATA_TOKEN_ENABLED = Option("data-token.enabled", boolean, False)
 LOCK_ACQUIRE_TIMEOUT = Option("lock-acquire-timeout", duration, timedelta(minutes=8))
 LOCK_CHECK_MAX_SLEEP = Option("lock-check-max-sleep", duration, timedelta(seconds=8))
 LOCK_KEY_MAX_LENGTH = Option("lock-key-max-length", at_least(1), 255)
@@ -39,13 +46,12 @@ _ELSEWHERE = frozenset(
         "local-cache.max-size", "local-cache.whitelist", "property-version", "resolving-file-io.enabled",
     }
 )  # fmt: skip
-# Of catalogs that are not opened yet; named so that a misspelt one is noticed all the same.
+# Of the Hive and REST catalogs, without a type of their own here.
 _OF_OTHER_CATALOGS = frozenset(
     {
-        "alter-table-cascade", "client-pool-cache.eviction-interval-ms", "client-pool-cache.keys",
-        "data-token.enabled", "format-table.enabled", "hadoop-conf-dir", "hive-conf-dir", "http-user-agent",
-        "location-in-properties", "lock.type", "metastore.client.class", "prefix", "table.type", "token",
-        "token.provider",
+        "client-pool-cache.eviction-interval-ms", "client-pool-cache.keys", "hadoop-conf-dir", "hadoop-conf-loader",
+        "hadoop-load-default-config", "hive-conf-dir", "http-user-agent", "lock.type", "metastore.client.class",
+        "prefix",
     }
 )  # fmt: skip
 # What begins so is a setting of a store, a driver, a metastore or an engine.
@@ -77,16 +83,16 @@ class CacheSettings:
 
 def check_names(options: Mapping[str, str]) -> None:
     """Refuse options that no catalog of Paimon has: they would be ignored. Raises: OptionError naming the first."""
-    known = {
+    names = {
         name for value in globals().values() if isinstance(value, Option) for name in (value.key, *value.fallbacks)
     }
-    known |= _ELSEWHERE | _OF_OTHER_CATALOGS
+    names |= _ELSEWHERE | _OF_OTHER_CATALOGS
     for key in options:
-        if key not in known and not key.startswith(_NAMESPACES):
+        if key not in names and not key.startswith(_NAMESPACES):
             raise OptionError(
                 f"'{key}' is not an option of a catalog",
                 "catalog options",
-                f"Remove it, or correct its name.{suggestion(key, known)}",
+                f"Remove it, or correct its name.{suggestion(key, names)}",
             )
 
 

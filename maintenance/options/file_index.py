@@ -41,21 +41,21 @@ def declared_indexes(options: Mapping[str, str]) -> tuple[DeclaredIndex, ...]:
 
     Raises: OptionError: a list of columns has an empty name, or an option is for a column that is in no list.
     """
-    found: dict[tuple[str, str], dict[str, str]] = {}
+    settings_of_index: dict[tuple[str, str], dict[str, str]] = {}
     for key, text in options.items():
         if key.startswith(_PREFIX) and key.endswith(_COLUMNS):
             for column in _columns(key, text):
-                found.setdefault((key[len(_PREFIX) : -len(_COLUMNS)], column), {})
+                settings_of_index.setdefault((key[len(_PREFIX) : -len(_COLUMNS)], column), {})
     for key, text in options.items():
         parts = key[len(_PREFIX) :].split(".")
         if not key.startswith(_PREFIX) or key.endswith(_COLUMNS) or len(parts) != 3:
             continue
         kind, column, name = parts
-        for index in _indexes_of(found, kind, column, key):
+        for index in _indexes_of(settings_of_index, kind, column, key):
             # An option of the map itself is a default for its keys.
             if index[1] == column or f"{_PREFIX}{kind}.{index[1]}.{name}" not in options:
-                found[index][name] = text
-    return tuple(DeclaredIndex(kind, column, settings) for (kind, column), settings in found.items())
+                settings_of_index[index][name] = text
+    return tuple(DeclaredIndex(kind, column, settings) for (kind, column), settings in settings_of_index.items())
 
 
 def _columns(key: str, text: str) -> list[str]:
@@ -65,8 +65,8 @@ def _columns(key: str, text: str) -> list[str]:
     return columns
 
 
-def _indexes_of(found: Mapping[tuple[str, str], object], kind: str, column: str, key: str) -> list[tuple[str, str]]:
-    indexes = [index for index in found if index[0] == kind and column in (index[1], index[1].partition("[")[0])]
+def _indexes_of(declared: Mapping[tuple[str, str], object], kind: str, column: str, key: str) -> list[tuple[str, str]]:
+    indexes = [index for index in declared if index[0] == kind and column in (index[1], index[1].partition("[")[0])]
     if not indexes:
         fix = f"Add '{column}' to '{_PREFIX}{kind}{_COLUMNS}', or drop the option."
         raise OptionError(f"'{key}' is for column '{column}', which has no such index", "options", fix)

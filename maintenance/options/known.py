@@ -1,4 +1,4 @@
-"""Every name of a table option that somebody knows, so that a misspelt one is noticed when it is set.
+"""All known names of table options, so that a misspelt one is noticed when it is set.
 
 A misspelt option would be stored, and mean nothing. Tables that others wrote may have any options: they are read,
 written and maintained with them. Source: Java `CoreOptions` and the options of Flink's and Spark's connectors.
@@ -66,12 +66,12 @@ _ELSEWHERE = frozenset(
         "metadata.iceberg.hive-conf-dir", "metadata.iceberg.hive-skip-update-stats",
         "metadata.iceberg.manifest-compression", "metadata.iceberg.manifest-legacy-version",
         "metadata.iceberg.previous-versions-max", "metadata.iceberg.storage-location", "metadata.iceberg.table",
-        "metadata.iceberg.uri", "metastore.tag-to-partition", "metastore.tag-to-partition.preview", "mode", "nullvalue",
+        "metadata.iceberg.uri", "mode", "nullvalue",
         "orc.column.encoding.direct", "orc.dictionary.key.threshold", "orc.timestamp-ltz.legacy.type",
         "orc.write.batch-size", "page-size", "parquet.enable.dictionary", "parquet.variant.shreddingSchema",
         "partition.end-input-to-done", "partition.idle-time-to-done", "partition.idle-time-to-report-statistic",
-        "partition.mark-done-action", "partition.mark-done-action.custom.class",
-        "partition.mark-done-action.http.params", "partition.mark-done-action.http.url",
+        "partition.mark-done-action.custom.class",
+
         "partition.mark-done-action.mode", "partition.mark-done.recover-from-state", "partition.sink-strategy",
         "partition.time-interval", "precommit-compact", "quote", "read.allow.fullScan", "read.batch-size",
         "read.changelog", "read.shuffle-bucket-with-partition", "read.stream.maxBytesPerTrigger",
@@ -89,8 +89,8 @@ _ELSEWHERE = frozenset(
         "sink.clustering.sample-factor", "sink.clustering.sort-in-cluster", "sink.clustering.strategy",
         "sink.committer-cpu", "sink.committer-memory", "sink.committer-operator-chaining",
         "sink.coordinator-commit.enabled", "sink.cross-partition.managed-memory", "sink.key-only-deletes.enabled",
-        "sink.managed.writer-buffer-memory", "sink.operator-uid.suffix", "sink.parallelism", "sink.process-time-zone",
-        "sink.savepoint.auto-tag", "sink.use-managed-memory-allocator", "sink.watermark-time-zone",
+        "sink.managed.writer-buffer-memory", "sink.operator-uid.suffix", "sink.parallelism",
+        "sink.savepoint.auto-tag", "sink.use-managed-memory-allocator",
         "sink.writer-coordinator.cache-expire-after-access", "sink.writer-coordinator.cache-memory",
         "sink.writer-coordinator.cache-soft-values", "sink.writer-coordinator.enabled",
         "sink.writer-coordinator.page-size", "sink.writer-coordinator.prefetch-manifests", "sink.writer-cpu",
@@ -100,8 +100,8 @@ _ELSEWHERE = frozenset(
         "source.checkpoint-align.enabled", "source.checkpoint-align.timeout", "source.operator-uid.suffix",
         "source.split.target-size-with-column-pruning", "spill-compression", "spill-compression.zstd-level",
         "stream-scan-mode", "streaming-read-append-overwrite", "streaming-read-overwrite",
-        "streaming-read.shuffle-bucket-with-partition", "streaming.read.snapshot.delay", "tag.automatic-completion",
-        "tag.batch.customized-name", "tag.callback.#.param", "tag.creation-delay", "tag.num-retained-max",
+        "streaming-read.shuffle-bucket-with-partition", "streaming.read.snapshot.delay",
+        "tag.callback.#.param",
         "text.line-delimiter", "unaware-bucket.compaction.parallelism", "unaware-bucket.no-shuffle",
         "variant.inferShreddingSchema", "variant.shredding.adaptive.maxInferBufferRow",
         "variant.shredding.adaptive.retentionRatio", "variant.shredding.inferenceMode",
@@ -154,14 +154,14 @@ def check_names(keys: Iterable[str], stored: Mapping[str, str], where: str) -> N
     Args: `keys`: of options that are set; `stored`: options that the table has, whose names may stay.
     Raises: OptionError.
     """
-    known = known_options()
+    names = known_options()
     for key in keys:
-        if key in known or key in stored or key.lower() in _PROPERTIES or key.startswith(_OF_OTHERS):
+        if key in names or key in stored or key.lower() in _PROPERTIES or key.startswith(_OF_OTHERS):
             continue
         # A name with a namespace is taken for a mistake only if it is almost an option's; any other if it is like one.
-        meant = misspelt(key, known)
+        meant = misspelt(key, names)
         if meant is None and ("." not in key or key.startswith(_OURS)):
-            meant = nearest(key, known)
+            meant = nearest(key, names)
         if meant is None and not key.startswith(_OURS):
             continue
         hint = f"Did you mean '{meant}'? " if meant else ""

@@ -1,11 +1,12 @@
-"""A typed option, and how durations, memory sizes and the like are written as text."""
+"""A typed option, and how durations, memory sizes and similar values are written as text."""
 
 import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, timedelta, timezone, tzinfo
 from typing import Generic, TypeVar
+from zoneinfo import ZoneInfo
 
 from maintenance.errors import OptionError
 
@@ -29,6 +30,7 @@ _DURATION_UNITS = {
 }
 
 _NUMBER_AND_UNIT = re.compile(r"\s*(\d+)\s*([a-zA-Zµ]*)\s*")
+_OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d{2}))?")
 _ISO_DURATION = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?", re.IGNORECASE)
 
 
@@ -59,7 +61,7 @@ def number(text: str) -> float:
     except ValueError:
         raise ValueError("expected a number") from None
     if not math.isfinite(value):
-        raise ValueError("expected a number that is finite")
+        raise ValueError("expected a finite number")
     return value
 
 
@@ -74,7 +76,7 @@ def boolean(text: str) -> bool:
 
 
 def string(text: str) -> str:
-    """The text as it stands."""
+    """The text as is."""
     return text
 
 
@@ -84,7 +86,7 @@ def names(text: str) -> tuple[str, ...]:
 
 
 def untrimmed_names(text: str) -> tuple[str, ...]:
-    """Comma-separated names as they stand, blanks included, as Java takes those of a few options."""
+    """Comma-separated names as they are, blanks included, as Java takes those of a few options."""
     return tuple(text.split(",")) if text else ()
 
 
@@ -128,10 +130,10 @@ def one_of(*choices: str) -> Callable[[str], str]:
 
 def memory_size(text: str) -> int:
     """Bytes of a text such as ``128 mb``, ``4kb`` or ``512``. Units are powers of 1024. Source: Java `MemorySize`."""
-    found = _NUMBER_AND_UNIT.fullmatch(text)
-    if found is None or found[2].lower() not in _SIZE_UNITS:
+    match = _NUMBER_AND_UNIT.fullmatch(text)
+    if match is None or match[2].lower() not in _SIZE_UNITS:
         raise ValueError("expected a memory size such as 128 mb")
-    size = _digits(found[1]) * _SIZE_UNITS[found[2].lower()]
+    size = _digits(match[1]) * _SIZE_UNITS[match[2].lower()]
     if size >= 1 << 63:
         raise ValueError("expected a memory size below 2^63 bytes")
     return size
@@ -139,17 +141,32 @@ def memory_size(text: str) -> int:
 
 def duration(text: str) -> timedelta:
     """A duration such as ``1 h``, ``30min``, ``500`` (milliseconds) or ``PT24H``. Source: Java `TimeUtils`."""
-    found = _NUMBER_AND_UNIT.fullmatch(text)
+    match = _NUMBER_AND_UNIT.fullmatch(text)
     iso = _ISO_DURATION.fullmatch(text.strip())
     try:
-        if found is not None and found[2].lower() in _DURATION_UNITS:
-            return _digits(found[1]) * _DURATION_UNITS[found[2].lower()]
+        if match is not None and match[2].lower() in _DURATION_UNITS:
+            return _digits(match[1]) * _DURATION_UNITS[match[2].lower()]
         if iso is not None and any(iso.groups()):
             days, hours, minutes, seconds = (float(part or 0) for part in iso.groups())
             return timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
     except OverflowError:
         raise ValueError(f"expected a duration of at most {timedelta.max.days} days") from None
     raise ValueError("expected a duration such as 1 h, 30 min, 10 s or PT24H")
+
+
+def time_zone(text: str) -> tzinfo:
+    """A time zone such as ``Europe/Oslo``, ``UTC``, ``GMT-08:00`` or ``+02:00``. Source: Java `ZoneId.of`."""
+    name = text.strip()
+    match = _OFFSET.fullmatch(name)
+    if match is not None:
+        offset = timedelta(hours=int(match[2]), minutes=int(match[3] or 0))
+        return timezone(-offset if match[1] == "-" else offset)
+    if name in ("Z", "UTC", "GMT", "UT"):
+        return UTC
+    try:
+        return ZoneInfo(name)
+    except (OSError, ValueError, KeyError):
+        raise ValueError("expected a time zone such as Europe/Oslo or GMT-08:00") from None
 
 
 def _digits(text: str) -> int:

@@ -1,4 +1,4 @@
-"""Options of this project's own, beside Paimon's. A table may carry them: Paimon's readers and writers ignore them."""
+"""This project's own options, besides Paimon's. A table may have them: Paimon's readers and writers ignore them."""
 
 from maintenance.options.option import Option, boolean, one_of
 

@@ -1,7 +1,7 @@
 """Options that name columns, when a column gets another name. Source: Java `SchemaManager.applyRenameColumnsToOptions`.
 
 Rewritten are `bucket-key`, `sequence.field` and all `fields.<columns>.<option>`, with the columns that the values of
-sequence groups and nested keys name. Others stay: where they name a column that is gone, the new schema is refused.
+sequence groups and nested keys name. Others stay: if they name a missing column, the new schema is refused.
 Options of file indexes are rewritten too: Java leaves them, and its next write fails.
 """
 

@@ -5,7 +5,7 @@ Source: seeds and Java `CoreOptions`; defaults are those of Paimon 2.0, which di
 """
 
 from collections.abc import Callable, Mapping
-from datetime import timedelta
+from datetime import UTC, timedelta, tzinfo
 
 from maintenance.errors import UnsupportedError
 from maintenance.names import file_prefix, relative_folder
@@ -23,6 +23,7 @@ from maintenance.options.option import (
     per_level,
     positive,
     string,
+    time_zone,
     untrimmed_names,
 )
 
@@ -40,6 +41,14 @@ TYPE = Option(
     "type",
     one_of("table", "format-table", "materialized-table", "object-table", "lance-table", "iceberg-table"),
     "table",
+)
+PARTITION_MARK_DONE_ACTION: Option[tuple[str, ...]] = Option("partition.mark-done-action", names, ("success-file",))
+PARTITION_MARK_DONE_ACTION_URL: Option[str | None] = Option("partition.mark-done-action.http.url", string, None)
+PARTITION_MARK_DONE_ACTION_PARAMS: Option[str | None] = Option("partition.mark-done-action.http.params", string, None)
+METASTORE_PARTITIONED_TABLE = Option("metastore.partitioned-table", boolean, False)
+METASTORE_TAG_TO_PARTITION: Option[str | None] = Option("metastore.tag-to-partition", string, None)
+METASTORE_TAG_TO_PARTITION_PREVIEW = Option(
+    "metastore.tag-to-partition.preview", one_of("none", "process-time", "watermark", "batch"), "none"
 )
 POSTPONE_BUCKET = -2
 """The bucket of rows that wait for theirs, and the value of `bucket` of tables with such rows."""
@@ -175,7 +184,9 @@ SNAPSHOT_NUM_RETAINED_MIN = Option("snapshot.num-retained.min", integer, 10)
 SNAPSHOT_NUM_RETAINED_MAX = Option("snapshot.num-retained.max", integer, MAX_INT)
 SNAPSHOT_TIME_RETAINED = Option("snapshot.time-retained", duration, timedelta(hours=1))
 SNAPSHOT_EXPIRE_LIMIT = Option("snapshot.expire.limit", integer, 50)
-SNAPSHOT_CLEAN_EMPTY_DIRECTORIES = Option("snapshot.clean-empty-directories", boolean, False)
+SNAPSHOT_CLEAN_EMPTY_DIRECTORIES = Option(
+    "snapshot.clean-empty-directories", boolean, False, ("snapshot.expire.clean-empty-directories",)
+)
 CHANGELOG_NUM_RETAINED_MIN: Option[int | None] = Option("changelog.num-retained.min", integer, None)
 CHANGELOG_NUM_RETAINED_MAX: Option[int | None] = Option("changelog.num-retained.max", integer, None)
 CHANGELOG_TIME_RETAINED: Option[timedelta | None] = Option("changelog.time-retained", duration, None)
@@ -183,12 +194,21 @@ CONSUMER_ID: Option[str | None] = Option("consumer-id", string, None)
 CONSUMER_IGNORE_PROGRESS = Option("consumer.ignore-progress", boolean, False)
 CONSUMER_EXPIRATION_TIME: Option[timedelta | None] = Option("consumer.expiration-time", duration, None)
 CONSUMER_CHANGELOG_ONLY = Option("consumer.changelog-only", boolean, False)
+TAG_AUTOMATIC_CREATION = Option("tag.automatic-creation", one_of("none", "process-time", "watermark", "batch"), "none")
+TAG_AUTOMATIC_COMPLETION = Option("tag.automatic-completion", boolean, False)
+TAG_BATCH_CUSTOMIZED_NAME: Option[str | None] = Option("tag.batch.customized-name", string, None)
+TAG_CREATE_SUCCESS_FILE = Option("tag.create-success-file", boolean, False)
+TAG_CREATION_DELAY = Option("tag.creation-delay", duration, timedelta(0))
 TAG_CREATION_PERIOD = Option("tag.creation-period", one_of("daily", "hourly", "two-hours"), "daily")
 TAG_CREATION_PERIOD_DURATION: Option[timedelta | None] = Option("tag.creation-period-duration", duration, None)
 TAG_PERIOD_FORMATTER = Option(
     "tag.period-formatter", one_of("with-dashes", "without-dashes", "without-dashes-and-spaces"), "with-dashes"
 )
 TAG_DEFAULT_TIME_RETAINED: Option[timedelta | None] = Option("tag.default-time-retained", duration, None)
+TAG_NUM_RETAINED_MAX: Option[int | None] = Option("tag.num-retained-max", integer, None)
+TAG_TIME_EXPIRE_ENABLED = Option("tag.time-expire-enabled", boolean, True)
+SINK_PROCESS_TIME_ZONE: Option[tzinfo | None] = Option("sink.process-time-zone", time_zone, None)
+SINK_WATERMARK_TIME_ZONE: Option[tzinfo] = Option("sink.watermark-time-zone", time_zone, UTC)
 
 SCAN_MODE = Option(
     "scan.mode",
@@ -289,13 +309,9 @@ REFUSED_ON_WRITE: Mapping[str, _Accepts] = {
     "manifest.delete-file-drop-stats": _OFF,
     "write.sequence-number-init-mode": _is("scan"),
     "commit.strict-mode.last-safe-snapshot": _never,
-    "snapshot.clean-empty-directories": _OFF,
-    "snapshot.expire.clean-empty-directories": _OFF,
     "partition.timestamp-format.strict": _OFF,
-    "tag.automatic-creation": _is("none"),
     "commit.force-create-snapshot": _OFF,
-    "metastore.partitioned-table": _OFF,
-    "path": _never,
+    "metastore.tag-to-partition.preview": _is("none", "process-time"),
     "branch": _is("main"),
     "primary-key.nullable": _OFF,
     "blob-field": _never,
@@ -313,8 +329,6 @@ REFUSED_ON_WRITE: Mapping[str, _Accepts] = {
     "metadata.iceberg.storage": _is("disabled"),
     "visibility-callback.enabled": _OFF,
     "snapshot.ignore-empty-commit": _is("true"),
-    "tag.create-success-file": _OFF,
-    "tag.time-expire-enabled": _is("true"),
 }
 
 

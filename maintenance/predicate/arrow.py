@@ -88,10 +88,10 @@ def _leaf_truth(leaf: Leaf, column: Column) -> Column:
         case Compare(op, _, value):
             return _compare(op, column, value, leaf)
         case In():
-            found = _is_in(column, leaf)
+            matches = _is_in(column, leaf)
             if leaf.value_set.has_nan:
-                found = pc.or_(found, pc.is_nan(column))
-            return pc.if_else(pc.is_valid(column), found, pa.scalar(None, pa.bool_()))
+                matches = pc.or_(matches, pc.is_nan(column))
+            return pc.if_else(pc.is_valid(column), matches, pa.scalar(None, pa.bool_()))
         case StartsWith(_, text):
             return pc.starts_with(column, text)
         case EndsWith(_, text):
@@ -119,14 +119,14 @@ def _compare(op: Operator, column: Column, value: Value, leaf: Leaf) -> Column:
 
 def _is_in(column: Column, leaf: In) -> Column:
     """Membership, NaN aside; false for null."""
-    wanted = _wanted(leaf, column.type)
+    values = _value_set(leaf, column.type)
     if pa.types.is_floating(column.type):
         # `is_in` tells -0.0 from 0.0, adding makes them one; the values hold both.
         column = pc.add(column, pa.scalar(0.0, column.type))
-    return pc.is_in(column, value_set=wanted, skip_nulls=True)
+    return pc.is_in(column, value_set=values, skip_nulls=True)
 
 
-def _wanted(leaf: In, arrow: pa.DataType) -> pa.Array:
+def _value_set(leaf: In, arrow: pa.DataType) -> pa.Array:
     """The values of the leaf as an array, without NaN, and both zeros where it has one."""
     return leaf.value_set.array(arrow, lambda values: _array(_with_both_zeros(values), arrow, leaf))
 
@@ -187,8 +187,8 @@ def _expression(pushed: Predicate, types: dict[str, DataType]) -> pc.Expression 
         case Constant(value):
             return None if value else pc.scalar(False)
         case And(children):
-            asked = [part for child in children if (part := _expression(child, types)) is not None]
-            return _joined(asked, "and")
+            translated = [part for child in children if (part := _expression(child, types)) is not None]
+            return _joined(translated, "and")
         case Or(children):
             parts = [_expression(child, types) for child in children]
             return None if any(part is None for part in parts) else _joined(parts, "or")
@@ -223,7 +223,7 @@ def _bounded(leaf: Leaf, data_type: DataType) -> pc.Expression | None:
         case In(_, values):
             if not values:
                 return pc.scalar(False)
-            return None if leaf.value_set.has_nan else column.isin(_wanted(leaf, arrow))
+            return None if leaf.value_set.has_nan else column.isin(_value_set(leaf, arrow))
         case StartsWith(_, text):
             return _starting(column, text)
         case Like(_, pattern, escape):

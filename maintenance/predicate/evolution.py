@@ -1,6 +1,6 @@
-"""A filter over a table's columns, in terms of a file's own columns: other names, other types, columns it lacks.
+"""Translate a filter over a table's columns to a file's own columns: other names, other types, missing columns.
 
-Columns are the same where their field id is. What cannot be expressed is left out in favour of true, so that the result
+Columns are the same where their field id is. What cannot be expressed becomes true, so the result
 is true wherever the filter is: it may rule out parts of a file, not rows.
 Source: Java `SchemaEvolutionUtil.devolveFilters`.
 """
@@ -62,8 +62,8 @@ def _leaf(leaf: Leaf, fields: Mapping[str, DataField], own: Mapping[int, DataFie
     if source is None:
         # All rows are null here.
         return Constant(not negated) if isinstance(leaf, IsNull) else UNKNOWN
-    found = _over(leaf, source, field)
-    return TRUE if found is None else Not(found) if negated else found
+    over_source = _over(leaf, source, field)
+    return TRUE if over_source is None else Not(over_source) if negated else over_source
 
 
 def _over(leaf: Leaf, source: DataField, field: DataField) -> Leaf | None:
@@ -82,9 +82,9 @@ def _over(leaf: Leaf, source: DataField, field: DataField) -> Leaf | None:
 
 
 def _never(column: str) -> Leaf:
-    found = never(column)
-    assert isinstance(found, In)
-    return found
+    leaf = never(column)
+    assert isinstance(leaf, In)
+    return leaf
 
 
 def _compares_alike(source: DataType, target: DataType) -> bool:

@@ -19,7 +19,7 @@ def parts_of(pattern: str, escape: str) -> list[object]:
         if character == escape:
             plain = next(characters, "")
             if not plain or plain not in ("%", "_", escape):
-                raise ValueError(f"in '{pattern}' the escape '{escape}' stands before neither %, _ nor itself")
+                raise ValueError(f"in '{pattern}' the escape '{escape}' must be followed by %, _ or itself")
             parts.append(plain)
         else:
             parts.append({"%": ANY_TEXT, "_": ANY_CHARACTER}.get(character, character))

@@ -1,9 +1,9 @@
 """Long lists of literals (``IN (1, 2, 3, …)``) of a filter text, read without a syntax tree.
 
 sqlglot takes a tenth of a millisecond for a literal, so tens of thousands of them take longer than the read that they
-filter. A list of plain literals is cut out of the text before it is parsed, and a column of a name that the text does
-not have stands for it. Texts with escapes, comments or double quotes are left to sqlglot as a whole: where a string
-ends in them is for it to say.
+filter. A list of plain literals is cut out of the text before it is parsed, and replaced by a column with a name that
+the text does not contain. Texts with escapes, comments or double quotes are left to sqlglot completely, since it
+decides where a string ends.
 """
 
 import re
@@ -45,7 +45,7 @@ class LiftedText:
     def literals(self, column: str) -> list[Literal] | None:
         """The literals that a column stands for, None for a real column. Raises: ValueError: one is not valid."""
         listed = self.lists.get(column)
-        return None if listed is None else [_literal(found) for found in _ITEM.finditer(listed)]
+        return None if listed is None else [_literal(match) for match in _ITEM.finditer(listed)]
 
     def shown(self, text: str) -> str:
         """A part of the text as users may see it."""
@@ -78,8 +78,8 @@ def lifted(text: str) -> LiftedText:
     return LiftedText(text, rest, lists) if lists and not _OTHERS.search(rest) else LiftedText(text, text)
 
 
-def _literal(found: re.Match[str]) -> Literal:
-    sign, number, string, kind, of_kind, of_cast, cast = found.groups()
+def _literal(match: re.Match[str]) -> Literal:
+    sign, number, string, kind, of_kind, of_cast, cast = match.groups()
     if number is not None:
         value = number_literal(number)
         return -value if sign else value

@@ -99,8 +99,10 @@ def within(field: DataField, literals: Sequence[Literal]) -> Predicate:
 
 def _plain_values(data_type: DataType, literals: Sequence[Literal]) -> tuple[Value, ...] | None:
     """The values that literals of an integer or text column are, None where one has to be compared by its rules."""
-    wanted: type[int] | type[str] = int if data_type.is_integer else str
-    if not (data_type.is_integer or data_type.is_string) or any(type(literal) is not wanted for literal in literals):
+    python_type: type[int] | type[str] = int if data_type.is_integer else str
+    if not (data_type.is_integer or data_type.is_string) or any(
+        type(literal) is not python_type for literal in literals
+    ):
         return None
     distinct = tuple(dict.fromkeys(literals))
     if data_type.is_string:
@@ -151,9 +153,9 @@ def _literal_of_text(text: str, data_type: DataType) -> Literal:
 
 def _double_of(literal: Literal, data_type: DataType) -> float:
     if isinstance(literal, str):
-        found = _DOUBLE.fullmatch(literal.strip())
-        if found is not None:
-            return float(found[1] or literal)
+        match = _DOUBLE.fullmatch(literal.strip())
+        if match is not None:
+            return float(match[1] or literal)
     elif isinstance(literal, int | float | decimal.Decimal) and not isinstance(literal, bool):
         return float(literal)
     raise _mismatch(literal, data_type)

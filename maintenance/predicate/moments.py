@@ -26,10 +26,10 @@ def days_of_text(text: str) -> int:
 
     Raises: ValueError saying what it expected.
     """
-    found = _DATE.fullmatch(text.strip())
-    if found is None:
+    match = _DATE.fullmatch(text.strip())
+    if match is None:
         raise ValueError(f"'{text}' is not a date such as 2024-02-29")
-    return _days(found, text)
+    return _days(match, text)
 
 
 def nanos_of_text(text: str) -> tuple[int, bool]:
@@ -38,26 +38,26 @@ def nanos_of_text(text: str) -> tuple[int, bool]:
     With a zone: of the instant. Without: of the clock's reading, which is the instant in UTC.
     Raises: ValueError saying what it expected.
     """
-    found = _TIMESTAMP.fullmatch(text.strip())
-    if found is None:
+    match = _TIMESTAMP.fullmatch(text.strip())
+    if match is None:
         raise ValueError(f"'{text}' is not a timestamp such as 2024-02-29 12:30:00.5, with or without Z or +02:00")
-    nanos = _nanos_of_day(found.group(4, 5, 6, 7), text)
-    return _days(found, text) * NANOS_PER_DAY + nanos - _offset(found[8], text), found[8] is not None
+    nanos = _nanos_of_day(match.group(4, 5, 6, 7), text)
+    return _days(match, text) * NANOS_PER_DAY + nanos - _offset(match[8], text), match[8] is not None
 
 
 def nanos_of_clock(text: str) -> int:
     """Nanoseconds of the day of a text such as ``12:30:00.5``. Raises: ValueError saying what it expected."""
-    found = _CLOCK.fullmatch(text.strip())
-    if found is None:
+    match = _CLOCK.fullmatch(text.strip())
+    if match is None:
         raise ValueError(f"'{text}' is not a time such as 12:30:00.5")
-    return _nanos_of_day(found.groups(), text)
+    return _nanos_of_day(match.groups(), text)
 
 
 def _nanos_of_day(parts: Sequence[str | None], text: str) -> int:
     """`parts`: hour, minute, second and its fraction, each None where it is left out."""
     hour, minute, second = (int(part or 0) for part in parts[:3])
     if hour > 23 or minute > 59 or second > 59:
-        raise ValueError(f"'{text}' has no time of a day")
+        raise ValueError(f"'{text}' is not a time of day")
     return int((parts[3] or "").ljust(9, "0")) + (hour * 3600 + minute * 60 + second) * NANOS_PER_SECOND
 
 
@@ -85,9 +85,9 @@ def nanos_of_datetime(moment: dt.datetime) -> int:
     return (past // dt.timedelta(microseconds=1)) * 1000
 
 
-def _days(found: re.Match[str], text: str) -> int:
+def _days(match: re.Match[str], text: str) -> int:
     try:
-        day = dt.date(int(found[1]), int(found[2] or 1), int(found[3] or 1))
+        day = dt.date(int(match[1]), int(match[2] or 1), int(match[3] or 1))
     except ValueError as error:
         raise ValueError(f"'{text}': {error}") from None
     return (day - _EPOCH).days

@@ -65,8 +65,8 @@ def parse(text: str, fields: Sequence[DataField]) -> Predicate:
     try:
         return _Reader(without_lists, fields).predicate(syntax_tree(without_lists.text))
     except ValueError as error:
-        found = f"the filter cannot be parsed: {without_lists.shown(str(error))}"
-        raise PredicateError(found, _place(text), _SUPPORTED) from None
+        problem = f"the filter cannot be parsed: {without_lists.shown(str(error))}"
+        raise PredicateError(problem, _place(text), _SUPPORTED) from None
     except RecursionError:
         raise PredicateError(f"the filter cannot be parsed: {TOO_DEEP}", _place(text), _SUPPORTED) from None
 
@@ -96,8 +96,8 @@ class _Reader:
             return self.condition(node)
         except ValueError as error:
             reason = f": {error}" if str(error) else " is not supported"
-            found = f"`{_cut(self.lifted.shown(node.sql('spark')))}`{_cut(reason)}"
-            raise PredicateError(found, _place(self.lifted.original), _SUPPORTED) from None
+            problem = f"`{_cut(self.lifted.shown(node.sql('spark')))}`{_cut(reason)}"
+            raise PredicateError(problem, _place(self.lifted.original), _SUPPORTED) from None
 
     def condition(self, node: exp.Expr) -> Predicate:
         """A condition without AND, OR and NOT. Raises: ValueError, empty if the condition is not supported."""
@@ -121,8 +121,8 @@ class _Reader:
             case exp.Like() | exp.Escape():
                 return self.like(node)
             case exp.StartsWith() | exp.EndsWith() | exp.Contains() if check_arguments(node, "this", "expression"):
-                field, wanted = self.text_column(node.this), literal_of(node.expression)
-                return UNKNOWN if wanted is None else _TEXT_TESTS[type(node)](field.name, _text(wanted))
+                field, text = self.text_column(node.this), literal_of(node.expression)
+                return UNKNOWN if text is None else _TEXT_TESTS[type(node)](field.name, _text(text))
             case exp.Column():
                 field = self.column(node)
                 if field.type.root == "BOOLEAN":
@@ -145,8 +145,8 @@ class _Reader:
             raise ValueError("")
         check_arguments(node, "this", "expression", "negate")
         field, pattern = self.text_column(node.this), literal_of(node.expression)
-        found = UNKNOWN if pattern is None else like(field.name, _text(pattern), escape)
-        return Not(found) if node.args.get("negate") else found
+        test = UNKNOWN if pattern is None else like(field.name, _text(pattern), escape)
+        return Not(test) if node.args.get("negate") else test
 
     def sides(self, node: exp.Expr) -> tuple[DataField, Literal, bool]:
         """The column, the literal, and whether the literal stands on the left."""
@@ -176,13 +176,13 @@ class _Reader:
         return self.field(node.name)
 
     def field(self, name: str) -> DataField:
-        found = [field for field in self.fields if field.name == name]
-        found = found or [field for field in self.fields if field.name.lower() == name.lower()]
-        if len(found) == 1:
-            arrow_type(found[0].type, f"column {found[0].name} of the filter")  # refuses types that cannot be held
-            return found[0]
-        names = ", ".join(field.name for field in found or self.fields)
-        problem = "is ambiguous" if found else "does not exist"
+        matches = [field for field in self.fields if field.name == name]
+        matches = matches or [field for field in self.fields if field.name.lower() == name.lower()]
+        if len(matches) == 1:
+            arrow_type(matches[0].type, f"column {matches[0].name} of the filter")  # refuses types that cannot be held
+            return matches[0]
+        names = ", ".join(field.name for field in matches or self.fields)
+        problem = "is ambiguous" if matches else "does not exist"
         raise PredicateError(f"column '{name}' {problem}", _place(self.lifted.original), f"The columns are: {names}.")
 
 

@@ -39,7 +39,7 @@ def syntax_tree(text: str) -> exp.Expr:
     except RecursionError:
         raise ValueError(TOO_DEEP) from None
     if len(trees) != 1 or trees[0] is None:
-        raise ValueError("it is not one condition")
+        raise ValueError("it is not a single condition")
     return trees[0]
 
 
@@ -68,9 +68,9 @@ def literal_of(node: exp.Expr) -> Literal:
     raise ValueError("")
 
 
-def check_arguments(node: exp.Expr, *known: str) -> bool:
-    """True; raises ValueError if the node says more than its `known` arguments, lest a part of the text be ignored."""
-    if any(value and name not in known for name, value in node.args.items()):
+def check_arguments(node: exp.Expr, *names: str) -> bool:
+    """True; raises ValueError if the node says more than its `names` arguments, lest a part of the text be ignored."""
+    if any(value and name not in names for name, value in node.args.items()):
         raise ValueError("")
     return True
 

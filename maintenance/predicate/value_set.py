@@ -1,4 +1,4 @@
-"""The values of an IN condition: a tuple that remembers how it is looked up in.
+"""The values of an IN condition: a tuple that caches its lookup structures.
 
 A list of many values is asked for each file (does one lie between its bounds?) and for each batch of rows (which of
 them are in it?), so what that needs is made once. It does not travel: another process makes it again.
@@ -39,10 +39,10 @@ class ValueSet(tuple[Value, ...]):
 
     def array(self, arrow: pa.DataType, make: "Callable[[tuple[Value, ...]], pa.Array]") -> pa.Array:
         """All values but NaN as an array of a type. `make`: does it, once for each type."""
-        found = self._arrays.get(arrow)
-        if found is None:
-            found = self._arrays[arrow] = make(self.ascending)
-        return found
+        array = self._arrays.get(arrow)
+        if array is None:
+            array = self._arrays[arrow] = make(self.ascending)
+        return array
 
     def __reduce__(self) -> "tuple[type[ValueSet], tuple[tuple[Value, ...]]]":
         return ValueSet, (tuple(self),)

@@ -1,8 +1,8 @@
 """Join the files that hold columns of the same rows: table option `data-evolution.enabled`.
 
 The files of a group have the same row ids, so row n of one continues row n of another. Each column comes from the
-newest file that has it. Nothing is filtered before the join, and the deletion vector, which goes by the group's oldest
-file, is applied after it. Source: Java `DataEvolutionSplitRead`, `DataEvolutionUtils`.
+newest file that has it. Nothing is filtered before the join, and the deletion vector, whose positions are those of the
+group's oldest file, is applied after it. Source: Java `DataEvolutionSplitRead`, `DataEvolutionUtils`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,11 +30,11 @@ def anchor(files: Sequence[DataFileMeta]) -> DataFileMeta:
 
 def newest_columns(
     files: Sequence[DataFileMeta],
-    wanted: Sequence[DataField],
+    fields_read: Sequence[DataField],
     schemas: Mapping[int, TableSchema],
     constant: Sequence[str],
 ) -> list[tuple[DataFileMeta, tuple[DataField, ...]]]:
-    """The files to read, and which of the wanted columns each gives. Columns that no file has go with the first.
+    """The files to read, and which of the requested columns each one gives. Columns that no file has go with the first.
 
     Args: `files`: of one group, newest first; `schemas`: of the files, by id; `constant`: the partition's columns.
     Raises: CorruptFileError: the files do not have the same rows; UnsupportedError: a column is in a file of blobs.
@@ -46,39 +46,39 @@ def newest_columns(
             ", ".join(file.file_name for file in rows),
             "Roll back to a snapshot.",
         )
-    left = list(wanted)
-    found: list[tuple[DataFileMeta, tuple[DataField, ...]]] = []
+    missing = list(fields_read)
+    chosen: list[tuple[DataFileMeta, tuple[DataField, ...]]] = []
     for file in rows:
         own = {field.id for field in written_fields(file, schemas[file.schema_id])} | {ROW_ID.id, SEQUENCE_NUMBER.id}
-        of_file = tuple(field for field in left if field.id in own or field.name in constant)
-        left = [field for field in left if field not in of_file]
+        of_file = tuple(field for field in missing if field.id in own or field.name in constant)
+        missing = [field for field in missing if field not in of_file]
         if of_file:
-            found.append((file, of_file))
+            chosen.append((file, of_file))
     for file in files:
         held = {field.id for field in written_fields(file, schemas[file.schema_id])} if file not in rows else set()
-        for field in left:
+        for field in missing:
             if field.id in held:
                 raise UnsupportedError(
                     f"column '{field.name}' is in files of blobs, which are not supported yet",
                     file.file_name,
                     "Leave the column out of the read.",
                 )
-    if left:
-        first, fields = found[0] if found else (rows[0], ())
-        found[:1] = [(first, (*fields, *left))]
-    return found
+    if missing:
+        first, fields = chosen[0] if chosen else (rows[0], ())
+        chosen[:1] = [(first, (*fields, *missing))]
+    return chosen
 
 
 def joined(
-    readers: Sequence[DataFileReader], deletion: DeletionFile | None, wanted: Sequence[DataField], batch_rows: int
+    readers: Sequence[DataFileReader], deletion: DeletionFile | None, fields: Sequence[DataField], batch_rows: int
 ) -> Iterator[pa.Table]:
-    """The rows of a group in tables of bounded size, its columns in the order of `wanted`."""
+    """The rows of a group in tables of bounded size, its columns in the order of `fields`."""
     first = readers[0]
     row_count = first.file.row_count
     live = None
     if deletion is not None:
         live = read_vector(first.context.file_io, deletion, row_count).kept(row_count)
-    names = [field.name for field in wanted]
+    names = [field.name for field in fields]
     start = 0
     for parts in _in_step([_Stream(reader, batch_rows) for reader in readers]):
         columns = {name: part.column(name) for part in parts for name in part.column_names}
@@ -107,8 +107,8 @@ class _Stream:
 
     def take(self, rows: int) -> pa.Table:
         assert self._rest is not None
-        found, self._rest = self._rest.slice(0, rows), self._rest.slice(rows)
-        return found
+        taken, self._rest = self._rest.slice(0, rows), self._rest.slice(rows)
+        return taken
 
 
 def _in_step(streams: Sequence[_Stream]) -> Iterator[list[pa.Table]]:
@@ -118,10 +118,10 @@ def _in_step(streams: Sequence[_Stream]) -> Iterator[list[pa.Table]]:
 
 
 def _of_rows(files: Sequence[DataFileMeta]) -> list[DataFileMeta]:
-    """The files of a group that hold columns: blobs lie in files of their own form."""
-    found = [file for file in files if not file.file_name.endswith(_BESIDE_ROWS)]
-    if not found:
+    """The files of a group that hold columns: blobs are in files of another format."""
+    row_files = [file for file in files if not file.file_name.endswith(_BESIDE_ROWS)]
+    if not row_files:
         raise UnsupportedError(
             "files of blobs are not supported yet", files[0].file_name, "Read the table with Paimon."
         )
-    return found
+    return row_files

@@ -1,9 +1,9 @@
 """Read one data file under a newer schema.
 
-Columns are found by name in the schema the file was written with and mapped to the wanted columns by field id; a column
-that the file lacks is null. Partition columns are filled from the manifest's partition, not from the file. Rows that a
-deletion vector names are left out, and those that a file index rules out: their positions are row numbers in the file,
-whatever parts of it are read.
+Columns are found by name in the schema the file was written with and mapped to the requested columns by field id; a
+column that the file lacks is null. Partition columns are filled from the manifest's partition, not from the file. Rows
+that a deletion vector names are left out, and those that a file index rules out: their positions are row numbers in the
+file, whatever parts of it are read.
 Source: seed 000 (schema evolution), Java `SchemaEvolutionUtil`, `ApplyDeletionVectorReader`, `DataFileRecordReader`.
 """
 
@@ -79,7 +79,7 @@ class DataFileReader:
     Attributes:
         partition: partition columns and their values, from the manifest.
         predicate: over wanted columns; only prunes row groups, rows are not filtered.
-        deletion: where the file's deletion vector lies, None without one.
+        deletion: location of the file's deletion vector, None without one.
         vector: the file's deletion vector where it is at hand, in the place of `deletion`.
         indexed: leave out rows that the file index rules out, and do not open a file in which none is left. Not for
             files that are merged: an older version of a row would come back.
@@ -104,9 +104,9 @@ class DataFileReader:
             return rows
         with self._opened() as source:
             reader = open_data_file(source, self.path, self._options)
-            found = reader.positions(FileSelection(self._filter(), rows))
-        found = np.arange(self.file.row_count) if found is None else found
-        return found if rows is None else np.intersect1d(found, rows, assume_unique=True)
+            positions = reader.positions(FileSelection(self._filter(), rows))
+        positions = np.arange(self.file.row_count) if positions is None else positions
+        return positions if rows is None else np.intersect1d(positions, rows, assume_unique=True)
 
     def read(self) -> pa.Table:
         """The whole file, without the parts that the predicate rules out."""
@@ -120,10 +120,10 @@ class DataFileReader:
         rows = self._rows(vector)
         if rows is not None and not len(rows):
             return self.context.arrow_schema.empty_table()
-        wanted = FileSelection(self._filter(), rows)
+        selection = FileSelection(self._filter(), rows)
         with self._opened() as source:
             reader = open_data_file(source, self.path, self._options)
-            positions, table = self._positions(reader, wanted), reader.read(self.file_fields(), wanted)
+            positions, table = self._positions(reader, selection), reader.read(self.file_fields(), selection)
             self._check_rows(table.num_rows, positions)
             return self._rows_of(table, positions, rows)
 
@@ -137,11 +137,11 @@ class DataFileReader:
         rows = self._rows(vector)
         if rows is not None and not len(rows):
             return
-        wanted = FileSelection(self._filter(), rows)
+        selection = FileSelection(self._filter(), rows)
         with self._opened() as source:
             reader = open_data_file(source, self.path, self._options)
-            positions, start = self._positions(reader, wanted), 0
-            for table in reader.batches(self.file_fields(), batch_rows, wanted):
+            positions, start = self._positions(reader, selection), 0
+            for table in reader.batches(self.file_fields(), batch_rows, selection):
                 end = start + table.num_rows
                 yield self._rows_of(table, None if positions is None else positions[start:end], rows)
                 start = end
@@ -150,7 +150,7 @@ class DataFileReader:
     @contextmanager
     def _opened(self) -> Iterator[pa.NativeFile]:
         """The file. Raises: CorruptFileError: it has another size than its manifest says; NotFoundError."""
-        with self.context.file_io.open_input(self.path) as source:
+        with self.context.file_io.open_input(self.path, self.file.file_size) as source:
             check_size(self.file.file_size, source.size(), self.path)
             yield source
 
@@ -183,12 +183,12 @@ class DataFileReader:
             positions = start + np.flatnonzero(kept)
         return self.conform(chosen_rows(table, kept), positions)
 
-    def _positions(self, reader: DataReader, wanted: FileSelection) -> np.ndarray | None:
+    def _positions(self, reader: DataReader, selection: FileSelection) -> np.ndarray | None:
         """Row numbers in the file of what is read, None where nothing depends on them."""
-        if wanted.rows is None and not any(field.id == ROW_ID.id for field in self.context.fields):
+        if selection.rows is None and not any(field.id == ROW_ID.id for field in self.context.fields):
             return None
-        found = reader.positions(wanted)
-        return np.arange(self.file.row_count) if found is None else found
+        positions = reader.positions(selection)
+        return np.arange(self.file.row_count) if positions is None else positions
 
     def _rows(self, vector: DeletionVector | None) -> np.ndarray | None:
         """Numbers of the rows that are not deleted and that the file index leaves over, ascending; None for all."""
@@ -221,7 +221,7 @@ class DataFileReader:
         return index_selection(self._over_own(self.predicate), self.file, own, load).rows
 
     def _rows_of(self, table: pa.Table, positions: np.ndarray | None, rows: np.ndarray | None) -> pa.Table:
-        """Rows of the file as the wanted columns. `positions`: of the rows; `rows`: positions of those wanted."""
+        """Rows of the file with the requested columns. `positions`: of the rows; `rows`: of the requested ones."""
         if positions is not None and (
             len(positions) != table.num_rows or positions.max(initial=-1) >= self.file.row_count
         ):
@@ -233,22 +233,22 @@ class DataFileReader:
             return self.conform(table, positions)
         return self.conform(chosen_rows(table, kept), positions[kept])
 
-    def _check_rows(self, found: int, positions: np.ndarray | None) -> None:
+    def _check_rows(self, rows_read: int, positions: np.ndarray | None) -> None:
         """Raise where the file is not the one its manifest speaks of: Avro files can be cut unnoticed."""
         whole = positions is None and self._filter() is None
-        if positions is not None and found != len(positions):
-            raise self._other_rows(found)
-        self._check_more(found)
-        if found < self.file.row_count and whole:
-            raise self._other_rows(found)
+        if positions is not None and rows_read != len(positions):
+            raise self._other_rows(rows_read)
+        self._check_more(rows_read)
+        if rows_read < self.file.row_count and whole:
+            raise self._other_rows(rows_read)
 
-    def _check_more(self, found: int) -> None:
-        if found > self.file.row_count:
-            raise self._other_rows(found)
+    def _check_more(self, rows_read: int) -> None:
+        if rows_read > self.file.row_count:
+            raise self._other_rows(rows_read)
 
-    def _other_rows(self, found: int) -> CorruptFileError:
+    def _other_rows(self, rows_read: int) -> CorruptFileError:
         return CorruptFileError(
-            f"the file has {found} rows where its manifest says {self.file.row_count}",
+            f"the file has {rows_read} rows where its manifest says {self.file.row_count}",
             self.path,
             "Restore the file, or roll back to a snapshot without it.",
         )
@@ -269,8 +269,8 @@ class DataFileReader:
         # Columns that the file's schema has and the file has not are in another file of the same rows.
         elsewhere = {f.id for f in self.context.schemas[self.file.schema_id].fields} - set(own)
         elsewhere |= {f.id for f in SYSTEM_FIELDS}
-        asked = [f for f in self.context.fields if f.name not in self.partition and f.id not in elsewhere]
-        return devolved(predicate, asked, own)
+        fields = [f for f in self.context.fields if f.name not in self.partition and f.id not in elsewhere]
+        return devolved(predicate, fields, own)
 
     def _own(self) -> dict[int, DataField]:
         """The columns of the file by id."""
@@ -284,19 +284,19 @@ class DataFileReader:
         return [None if f.name in self.partition else own.get(f.id) for f in self.context.fields]
 
     def file_fields(self) -> list[DataField]:
-        """The file's own columns to read; one even if none is wanted, for the number of rows."""
-        found = [source for source in self._sources() if source is not None]
-        return found or sorted(self._own().values(), key=lambda own: own.type.is_nested)[:1]
+        """The file's own columns to read; one even if none is requested, for the number of rows."""
+        fields = [source for source in self._sources() if source is not None]
+        return fields or sorted(self._own().values(), key=lambda own: own.type.is_nested)[:1]
 
     def conform(self, table: pa.Table, positions: np.ndarray | None = None) -> pa.Table:
-        """The file's columns, in natural types, as the wanted ones. `positions`: of the rows in it, where known."""
+        """The file's columns, in natural types, as the requested ones. `positions`: of the rows in it, where known."""
         columns: list[pa.ChunkedArray | pa.Array] = []
-        for wanted, source in zip(self.context.fields, self._sources(), strict=True):
+        for target, source in zip(self.context.fields, self._sources(), strict=True):
             if source is None:
-                column = _constant(self.partition.get(wanted.name), wanted, table.num_rows)
+                column = _constant(self.partition.get(target.name), target, table.num_rows)
             else:
-                column = self._converted(table.column(source.name), source, wanted)
-            columns.append(self._tracked(wanted, column, positions))
+                column = self._converted(table.column(source.name), source, target)
+            columns.append(self._tracked(target, column, positions))
         return pa.Table.from_arrays(columns, schema=self.context.arrow_schema)
 
     def _tracked(

@@ -1,6 +1,6 @@
 """Values that reads show for null: option `fields.<column>.default-value`.
 
-It is an option of old tables, and goes for what was read and merged; a column's own default is what writers fill in.
+It is an option of old tables, applied after rows were read and merged; a column's own default is filled in by writers.
 Filters look at the filled values, so what is stored says nothing about them. Source: seed 004 (default value).
 """
 
@@ -20,7 +20,7 @@ _SUFFIX = ".default-value"
 
 def read_defaults(schema: TableSchema, options: Mapping[str, str]) -> dict[str, pa.Scalar]:
     """The values by column. Raises: OptionError: the text is not a value of the column, or the column is of the key."""
-    found = {}
+    by_column = {}
     for field in schema.fields:
         key = f"fields.{field.name}{_SUFFIX}"
         if key not in options:
@@ -30,10 +30,10 @@ def read_defaults(schema: TableSchema, options: Mapping[str, str]) -> dict[str, 
                 f"'{key}' for a column of the key", f"column {field.name}", "Unset it: keys are never null."
             )
         try:
-            found[field.name] = default_value(options[key], field.type, local_zone())
+            by_column[field.name] = default_value(options[key], field.type, local_zone())
         except SchemaError as error:
             raise OptionError(f"'{key}' = '{options[key]}': {error.found}", error.where, error.fix) from error
-    return found
+    return by_column
 
 
 def stored_predicate(predicate: Predicate | None, schema: TableSchema, options: Mapping[str, str]) -> Predicate | None:

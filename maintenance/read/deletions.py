@@ -13,15 +13,13 @@ def read_vector(file_io: FileIO, deletion: DeletionFile, row_count: int) -> Dele
     Raises: CorruptFileError: the index file is missing or damaged, or the vector is that of another file.
     """
     part = deletion.range
-    found = file_io.size(deletion.path)
-    if found is not None:
-        check_size(deletion.file_size, found, deletion.path)
     try:
-        data = file_io.read_range(deletion.path, max(0, part.offset), bytes_to_read(max(0, part.length)))
+        data, size = file_io.read_part(deletion.path, max(0, part.offset), bytes_to_read(max(0, part.length)))
     except FileNotFoundError as error:
         raise CorruptFileError(
             "an index file with deletion vectors is missing", deletion.path, "Roll back to a snapshot that is whole."
         ) from error
+    check_size(deletion.file_size, size, deletion.path)
     vector = vector_of_range(data, part, deletion.path)
     if vector.cardinality and vector.positions.max() >= row_count:
         raise CorruptFileError(

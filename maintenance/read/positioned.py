@@ -1,6 +1,6 @@
-"""Read rows that need no merging together with where they lie: the data file and the row's number in it.
+"""Read rows that need no merging, with their location: the data file and the row's number in it.
 
-That is what deleting rows in files needs. Row numbers come from the reader of a file, which counts them as if they were
+Deleting rows in files needs this. Row numbers come from the reader of a file, which counts them as if they were
 the row ids of row tracking, from 0 in each file.
 """
 

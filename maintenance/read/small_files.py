@@ -1,9 +1,8 @@
-"""Read data files one behind the other, small ones together.
+"""Read data files one after the other, small ones together.
 
-Of a file of some kilobytes most of the time goes into turning its columns into the wanted ones, which costs the same
-for a few rows as for many. So small parquet files of one schema are decoded in one call where their types allow it,
-else one by one, and converted as one table. Where anything is unlike the usual each file is read for itself, which
-also names the file that an error is about.
+For a file of a few kilobytes most of the time goes into converting its columns, which costs the same for a few rows as
+for many. So small parquet files with one schema are converted as one table; they are decoded in one call if their types
+allow it, else one by one. If anything is unusual, each file is read separately, which also names the file in an error.
 """
 
 from collections.abc import Iterator, Sequence
@@ -61,7 +60,7 @@ def _read(group: Sequence[DataFileReader], batch_rows: int) -> Iterator[pa.Table
 
 
 def _together(group: Sequence[DataFileReader]) -> pa.Table | None:
-    """The rows of small files that are alike; None where one of them is not what its metadata says."""
+    """The rows of small files with the same schema; None where one of them is not what its metadata says."""
     first = group[0]
     fields = first.file_fields()
     names = [field.name for field in fields]
@@ -78,23 +77,23 @@ def _together(group: Sequence[DataFileReader]) -> pa.Table | None:
 
 def _decoded_together(group: Sequence[DataFileReader], names: Sequence[str]) -> pa.Table | None:
     try:
-        contents = [reader.context.file_io.read_bytes(reader.path) for reader in group]
+        contents = group[0].context.file_io.read_many([reader.path for reader in group])
         if any(len(data) != reader.file.file_size for data, reader in zip(contents, group, strict=True)):
             return None
-        found = read_together(contents, names)
+        rows = read_together(contents, names)
     except OSError:
         return None
-    return found if found is not None and found.num_rows == sum(reader.file.row_count for reader in group) else None
+    return rows if rows is not None and rows.num_rows == sum(reader.file.row_count for reader in group) else None
 
 
 def _decoded_one_by_one(group: Sequence[DataFileReader], names: Sequence[str]) -> pa.Table | None:
     tables: list[pa.Table] = []
     for reader in group:
-        with reader.context.file_io.open_input(reader.path) as source:
+        with reader.context.file_io.open_input(reader.path, reader.file.file_size) as source:
             if source.size() != reader.file.file_size:
                 return None
-            found = read_stored(source, names, reader.path)
-        if found.num_rows != reader.file.row_count or (tables and found.schema != tables[0].schema):
+            rows = read_stored(source, names, reader.path)
+        if rows.num_rows != reader.file.row_count or (tables and rows.schema != tables[0].schema):
             return None
-        tables.append(found)
+        tables.append(rows)
     return pa.concat_tables(tables).combine_chunks()

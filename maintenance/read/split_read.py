@@ -79,7 +79,7 @@ class SplitRead:
     fallback: "SplitRead | None" = None
 
     def tables(self, split: AnySplit) -> Iterator[pa.Table]:
-        """Rows of the split with the wanted columns, in tables of bounded size.
+        """Rows of the split with the requested columns, in tables of bounded size.
 
         Raises: CorruptFileError, MissingFileError; ExpiredError: a file is missing as the split's snapshot is gone.
         """
@@ -93,7 +93,7 @@ class SplitRead:
             raise self._named_otherwise(split, error) or error from error.__cause__
 
     def _named_otherwise(self, split: AnySplit, error: MissingFileError) -> MissingFileError | None:
-        """What to say of a missing file that lies in a folder named by the other rule; None if it does not."""
+        """A hint for a missing file that exists in a folder named by the other rule; None if it does not."""
         if not isinstance(split, Split):
             return None
         legacy = self.paths.legacy_partition_name
@@ -104,7 +104,7 @@ class SplitRead:
             return None
         key, value = table_options.PARTITION_LEGACY_NAME.key, str(not legacy).lower()
         return MissingFileError(
-            f"a data file is not where '{key}' = '{str(legacy).lower()}' puts it, but at {moved}",
+            f"a data file is not where '{key}' = '{str(legacy).lower()}' expects it, but at {moved}",
             error.where,
             f"Set '{key}' = '{value}', as its writer had it.",
         )
@@ -124,8 +124,8 @@ class SplitRead:
     def _selected(self, tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
         """The wanted rows and columns."""
         defaults = read_defaults(self.schema, self.options)
-        for found in tables:
-            rows = with_defaults(found, defaults)
+        for table in tables:
+            rows = with_defaults(table, defaults)
             kept = rows if self.predicate is None else rows.filter(mask(self.predicate, rows))
             if VALUE_KIND in self.columns and not self.schema.primary_keys:
                 kept = _inserted(kept)
@@ -232,10 +232,10 @@ class SplitRead:
         if self.predicate is not None:
             names |= columns_of(self.predicate)
         fields = tuple(field for field in self.schema.fields if field.name in names)
-        known = (VALUE_KIND, SEQUENCE_NUMBER) if self.schema.primary_keys else (VALUE_KIND,)
+        always = (VALUE_KIND, SEQUENCE_NUMBER) if self.schema.primary_keys else (VALUE_KIND,)
         # A filter may be about columns of row tracking that are not wanted themselves.
         filtered = tuple(f for f in (ROW_ID, SEQUENCE_NUMBER) if f.name in names and f not in self.columns)
-        tracked = tuple(f for f in (*self.columns, *filtered) if is_system_id(f.id) and f not in known)
+        tracked = tuple(f for f in (*self.columns, *filtered) if is_system_id(f.id) and f not in always)
         return (*fields, *tracked) or self.schema.fields[:1]
 
 

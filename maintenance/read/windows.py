@@ -1,10 +1,10 @@
 """Merge the runs of a section in key-range windows, so that memory does not grow with the section.
 
 Each run is read some rows ahead. The window is everything up to the *bound*: the smallest last key among the runs that
-have more to read, for behind it a run may still bring older or newer records of a key. Rows from the bound's key on
-wait for the next window. Steps are proportional to the runs' lengths, so runs advance through the keys together; they
-are also read on together, for what waits is sorted again with what comes. A section that fits is one window, read and
-sorted at once.
+have more to read, since beyond it a run may still have older or newer records of a key. Rows from the bound's key on
+wait for the next window. Steps are proportional to the runs' lengths, so runs advance through the keys together. They
+are also read on together, since waiting rows are sorted again with the next ones. A section that fits is one window,
+read and sorted at once.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,7 @@
 """Plan incremental reads: the records that snapshots brought, or how one snapshot differs from another.
 
 - *Changes*: the files that APPEND snapshots added, or the changelog files of all but OVERWRITE snapshots. Each file is
-  read as it stands, row by row with its kind: a filter may rule out any file by its statistics. The files of a bucket
+  read as is, row by row with its kind: a filter may rule out any file by its statistics. The files of a bucket
   are read in order of the snapshots, but nothing is replayed.
 - *Difference*: the files of both snapshots, without those that both have. A filter may only rule out partitions and
   buckets: with a file less on one side, rows of the other would look changed.
@@ -30,7 +30,7 @@ Groups = Mapping[tuple[bytes, int], Sequence[ManifestEntry]]
 
 
 def plan_changes(source: ScanSource, changes: RecordChanges, predicate: Predicate | None) -> ScanPlan:
-    """Splits of the files that the snapshots brought, each to be read as it stands. Raises: CorruptFileError."""
+    """Splits of the files that the snapshots brought, each to be read as is. Raises: CorruptFileError."""
     added = list(_added(source, changes, predicate))
     entries = [entry for _, entry in added]
     brought = {entry.file.file_name: snapshot_id for snapshot_id, entry in added}
@@ -40,8 +40,8 @@ def plan_changes(source: ScanSource, changes: RecordChanges, predicate: Predicat
     options = SplitOptions.of(source.options)
     if table_options.DATA_EVOLUTION_ENABLED.of(source.options):
         first = min(brought.values(), default=0)
-        found = (replace(split, changes=True) for split in data_evolution_splits(first, entries, options))
-        return ScanPlan(tuple(found), schemas, len(entries))
+        marked = (replace(split, changes=True) for split in data_evolution_splits(first, entries, options))
+        return ScanPlan(tuple(marked), schemas, len(entries))
     splits = [
         Split(min(brought[file.file_name] for file in files), partition, bucket, tuple(files), raw=True, changes=True)
         for (partition, bucket), group in by_bucket(kept).items()
@@ -111,7 +111,7 @@ def _deleted(
 
 
 def _check_comparable(source: ScanSource) -> None:
-    """Raises: UnsupportedError: rows cannot be compared by their keys, or lie in parts of different files."""
+    """Raises: UnsupportedError: rows cannot be compared by their keys, or their columns are in different files."""
     for option in (table_options.PK_CLUSTERING_OVERRIDE, table_options.DATA_EVOLUTION_ENABLED):
         if option.of(source.options):
             raise UnsupportedError(

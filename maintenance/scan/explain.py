@@ -47,11 +47,11 @@ def explain_plan(source: ScanSource, snapshot: Snapshot | None, predicate: Predi
     entries = live_entries(source, snapshot, None)
     schemas = dict(source.schemas(sorted({entry.file.schema_id for entry in entries})))
     pruning = Pruning(source.schema, {**schemas, source.schema.id: source.schema}, predicate)
-    asked, _ = entry_filter(source, predicate)
+    selection_of_entries, _ = entry_filter(source, predicate)
     left_out: dict[int, str] = {}
     for entry in entries:
-        buckets = None if asked.buckets is None else asked.buckets(entry.total_buckets)
-        if asked.partition is not None and not asked.partition(entry.partition):
+        buckets = None if selection_of_entries.buckets is None else selection_of_entries.buckets(entry.total_buckets)
+        if selection_of_entries.partition is not None and not selection_of_entries.partition(entry.partition):
             left_out[id(entry)] = PARTITION
         elif buckets is not None and entry.bucket not in buckets:
             left_out[id(entry)] = BUCKET
@@ -61,10 +61,10 @@ def explain_plan(source: ScanSource, snapshot: Snapshot | None, predicate: Predi
     for entry in rest:
         if id(entry) not in kept:
             left_out[id(entry)] = STATISTICS if pruning.keeps_key_range(entry.file) else KEY_STATISTICS
-    found = {id(entry): selection for entry, selection in selections(source, pruning, testable)}
+    by_file = {id(entry): selection for entry, selection in selections(source, pruning, testable)}
     alone = {id(entry) for entry in testable}
     return tuple(
-        _verdict(source, entry, left_out.get(id(entry)), found.get(id(entry)), alone=id(entry) in alone)
+        _verdict(source, entry, left_out.get(id(entry)), by_file.get(id(entry)), alone=id(entry) in alone)
         for entry in entries
     )
 
@@ -72,7 +72,7 @@ def explain_plan(source: ScanSource, snapshot: Snapshot | None, predicate: Predi
 def _verdict(
     source: ScanSource, entry: ManifestEntry, by: str | None, selection: Selection | None, *, alone: bool
 ) -> FileVerdict:
-    rows, used = (None, "") if selection is None or selection.rows is None else _told(selection)
+    rows, used = (None, "") if selection is None or selection.rows is None else _rows_and_reason(selection)
     if by is None and rows == 0:
         by = INDEX
     if by is not None:
@@ -80,22 +80,22 @@ def _verdict(
     elif rows is not None:
         reason = f"{rows} of {entry.file.row_count} rows may match by {used}"
     else:
-        reason = _kept_because(entry, alone=alone, asked=selection is not None)
+        reason = _kept_because(entry, alone=alone, index_tested=selection is not None)
     partition = partition_text_of(source.manifests.paths.spec_of(entry.partition))
     names = (partition, entry.bucket, entry.file.file_name)
     return FileVerdict(*names, entry.file.row_count, by is None, reason, by, rows)
 
 
-def _told(selection: Selection) -> tuple[int, str]:
+def _rows_and_reason(selection: Selection) -> tuple[int, str]:
     return len(selection.rows or ()), " and ".join(selection.used) or "the types of the file's columns"
 
 
-def _kept_because(entry: ManifestEntry, *, alone: bool, asked: bool) -> str:
+def _kept_because(entry: ManifestEntry, *, alone: bool, index_tested: bool) -> str:
     if not alone:
         return "other files may hold versions of its rows"
     if not has_index(entry.file):
         return "it has no file index"
-    return "its file index rules out no row" if asked else "file indexes are not asked"
+    return "its file index excludes no row" if index_tested else "file indexes are not used"
 
 
 def explained(verdicts: Sequence[FileVerdict]) -> str:

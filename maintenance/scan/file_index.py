@@ -1,6 +1,6 @@
-"""The file index of a data file as a filter meets it: embedded in the manifest, or in part a file beside.
+"""The file index of a data file, as filters use it: embedded in the manifest, or the needed parts of a separate file.
 
-Embedded bytes win over a file beside. What cannot be read is ignored with a warning: an index only saves work.
+Embedded bytes win over a separate file. What cannot be read is ignored with a warning: an index only saves work.
 Source: data section 9.7, Java `FileIndexEvaluator`.
 """
 
@@ -45,12 +45,12 @@ class IndexContainer:
             return None
         first, length = place
         if self.path is None or first + length <= len(self.start):
-            found = self.start[first : first + length]
+            content = self.start[first : first + length]
         else:
-            found = _read(self.file_io, self.path, first, length)
-        if len(found) != length:
-            raise CorruptFileError(f"an index of {length} bytes is cut off after {len(found)}", self.path or "", _FIX)
-        return found
+            content = _read(self.file_io, self.path, first, length)
+        if len(content) != length:
+            raise CorruptFileError(f"an index of {length} bytes is cut off after {len(content)}", self.path or "", _FIX)
+        return content
 
 
 def has_index(file: DataFileMeta) -> bool:
@@ -59,7 +59,7 @@ def has_index(file: DataFileMeta) -> bool:
 
 
 def index_path(path: str, file: DataFileMeta) -> str | None:
-    """Where the index beside a data file lies, None without one. `path`: of the data file."""
+    """Path of the separate index of a data file, None without one. `path`: of the data file."""
     names = [name for name in file.extra_files if name.endswith(INDEX_SUFFIX)]
     return f"{path.rsplit('/', 1)[0]}/{names[-1]}" if names else None
 

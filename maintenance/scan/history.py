@@ -1,4 +1,4 @@
-"""Finds snapshots in the history of one branch, of which as little is looked at as possible.
+"""Find snapshots in the history of one branch, reading as few of them as possible.
 
 Source: data section 6.5, Java `TimeTravelUtil`, `SnapshotManager`.
 """
@@ -13,13 +13,14 @@ from maintenance.format.metadata.tag import Tag
 from maintenance.scan.auto_tag import AutoTagNames
 
 _WATERMARK = "watermark-"
-_LOOKED_UP = 10
 _NO_WATERMARK = -(2**63)
 _MOST_DIGITS = 19
 
 
 class SnapshotHistory(Protocol):
     """The snapshots of one branch."""
+
+    def latest(self) -> Snapshot | None: ...
 
     def latest_id(self) -> int | None: ...
 
@@ -47,26 +48,21 @@ class History:
 
     def latest(self) -> Snapshot | None:
         """The newest snapshot, None if there is none."""
-        for _ in range(_LOOKED_UP):
-            latest = self.snapshots.latest_id()
-            found = None if latest is None else self.snapshots.find(latest)
-            if latest is None or found is not None:
-                return found
-        raise self.gone(latest)
+        return self.snapshots.latest()
 
     def get(self, snapshot_id: int) -> Snapshot:
         """The snapshot of that id. Raises: NotFoundError, with what there is."""
-        found = self.snapshots.find(snapshot_id)
-        if found is None:
+        snapshot = self.snapshots.find(snapshot_id)
+        if snapshot is None:
             raise self.gone(snapshot_id)
-        return found
+        return snapshot
 
     def gone(self, snapshot_id: int | None) -> NotFoundError:
         """The error for a snapshot that is not there."""
         earliest, latest = self.snapshots.earliest_id(), self.snapshots.latest_id()
         if earliest is None or latest is None:
             return NotFoundError(
-                f"snapshot {snapshot_id} does not exist: there is none", self.table, "Write to the table first."
+                f"snapshot {snapshot_id} does not exist: the table has none", self.table, "Write to the table first."
             )
         gone = snapshot_id is not None and snapshot_id < earliest
         return NotFoundError(
@@ -82,10 +78,10 @@ class History:
 
     def tag(self, name: str) -> Tag:
         """The tag of that name. Raises: NotFoundError, with the names there are."""
-        found = self.tags.find(name) if name.strip() else None
-        if found is None:
+        tag = self.tags.find(name) if name.strip() else None
+        if tag is None:
             raise NotFoundError(f"tag '{name}' does not exist", self.table, f"There are: {self.tag_names()}.")
-        return found
+        return tag
 
     def version(self, version: str) -> Snapshot:
         """The snapshot of a `scan.version`. Raises: NotFoundError."""
@@ -107,16 +103,16 @@ class History:
 
     def at_time(self, millis: int) -> Snapshot:
         """As `at_or_before`. Raises: NotFoundError: there is none."""
-        found = self.at_or_before(millis)
-        if found is None:
+        snapshot = self.at_or_before(millis)
+        if snapshot is None:
             earliest = self.ends()
-            said = "there is none at all" if earliest is None else f"the earliest is of {earliest[0].time_millis}"
+            existing = "the table has none" if earliest is None else f"the earliest is of {earliest[0].time_millis}"
             raise NotFoundError(
-                f"there is no snapshot at or before {millis}: {said}",
+                f"there is no snapshot at or before {millis}: {existing}",
                 self.table,
                 f"Use a later time, or a tag: {self.tag_names()}.",
             )
-        return found
+        return snapshot
 
     def ends(self) -> tuple[Snapshot, Snapshot] | None:
         """The earliest and the latest snapshot."""
@@ -128,24 +124,71 @@ class History:
         ends = self.ends()
         if ends is None or ends[0].time_millis > millis:
             return None
-        found, low, high = ends[0], ends[0].id, ends[1].id
+        newest, low, high = ends[0], ends[0].id, ends[1].id
         while low <= high:
             middle = self.get((low + high) // 2)
             if middle.time_millis == millis:
                 # Of several snapshots of this very moment Java takes the one it meets first.
                 return middle
             if middle.time_millis < millis:
-                found, low = middle, middle.id + 1
+                newest, low = middle, middle.id + 1
             else:
                 high = middle.id - 1
-        return found
+        return newest
+
+    def at_or_after(self, millis: int) -> Snapshot | None:
+        """The first snapshot committed at that time or after. Times are taken to ascend."""
+        ends = self.ends()
+        if ends is None or ends[1].time_millis < millis:
+            return None
+        oldest, low, high = ends[1], ends[0].id, ends[1].id
+        while low <= high:
+            middle = self.get((low + high) // 2)
+            if middle.time_millis == millis:
+                # Of several snapshots of this very moment Java takes the one it meets first.
+                return middle
+            if middle.time_millis > millis:
+                oldest, high = middle, middle.id - 1
+            else:
+                low = middle.id + 1
+        return oldest
+
+    def before_watermark(self, watermark: int) -> Snapshot:
+        """The last snapshot whose watermark is at most that. Watermarks are taken to ascend; a snapshot that has none
+        counts as its predecessor. Source: Java `SnapshotManager.earlierOrEqualWatermark`.
+
+        Raises: NotFoundError.
+        """
+        newest, _ = self._around_watermark(watermark)
+        if newest is None:
+            raise NotFoundError(
+                f"no snapshot has a watermark of {watermark} or earlier",
+                self.table,
+                f"Use a later watermark, or a tag: {self.tag_names()}.",
+            )
+        return newest
 
     def at_watermark(self, watermark: int) -> Snapshot:
         """The first snapshot whose watermark reaches it. Watermarks are taken to ascend; one that has none is as its
         predecessor."""
+        _, earliest = self._around_watermark(watermark)
+        if earliest is None:
+            raise NotFoundError(
+                f"no snapshot has a watermark of {watermark} or later",
+                self.table,
+                f"Use an earlier watermark, or a tag: {self.tag_names()}.",
+            )
+        return earliest
+
+    def _around_watermark(self, watermark: int) -> tuple[Snapshot | None, Snapshot | None]:
+        """The last snapshot whose watermark is at most that, and the first whose watermark is at least that.
+
+        Of several that have this very watermark Java takes the one it meets first: it is both.
+        """
         ends = self.ends()
         low, high = (1, 0) if ends is None else (ends[0].id, ends[1].id)
-        found: Snapshot | None = None
+        below: Snapshot | None = None
+        above: Snapshot | None = None
         while low <= high:
             middle = (low + high) // 2
             marked = self._marked(low, middle)
@@ -154,18 +197,12 @@ class History:
                 continue
             snapshot, mark = marked
             if mark == watermark:
-                return snapshot
-            if mark > watermark:
-                found, high = snapshot, snapshot.id - 1
+                return snapshot, snapshot
+            if mark < watermark:
+                below, low = snapshot, middle + 1
             else:
-                low = middle + 1
-        if found is None:
-            raise NotFoundError(
-                f"no snapshot has a watermark of {watermark} or later",
-                self.table,
-                f"Use an earlier watermark, or a tag: {self.tag_names()}.",
-            )
-        return found
+                above, high = snapshot, snapshot.id - 1
+        return below, above
 
     def _marked(self, first: int, last: int) -> tuple[Snapshot, int] | None:
         """The last snapshot of a range that has a watermark, and its watermark. Java writes the least long for none."""

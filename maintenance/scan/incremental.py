@@ -7,60 +7,60 @@ from maintenance.scan.startup import Between, BetweenTimes
 from maintenance.scan.target import NOTHING, Difference, RecordChanges, ScanTarget
 
 
-def between(history: History, asked: Between) -> ScanTarget:
+def between(history: History, request: Between) -> ScanTarget:
     """Between two tags or two ids. Raises: OptionError: they are neither, or end before they start; NotFoundError."""
-    tags = [history.tags.find(name) if name.strip() else None for name in (asked.start, asked.end)]
+    tags = [history.tags.find(name) if name.strip() else None for name in (request.start, request.end)]
     if tags[0] is not None and tags[1] is not None:
-        return _between_tags(history, asked, tags[0].snapshot, tags[1].snapshot)
-    if not (asked.start.isdecimal() and asked.end.isdecimal()):
+        return _between_tags(history, request, tags[0].snapshot, tags[1].snapshot)
+    if not (request.start.isdecimal() and request.end.isdecimal()):
         raise OptionError(
-            f"'incremental-between' = '{asked.start},{asked.end}' are neither two tags nor two snapshot ids",
+            f"'incremental-between' = '{request.start},{request.end}' are neither two tags nor two snapshot ids",
             history.table,
             f"There are the tags: {history.tag_names()}.",
         )
-    start, end = int(asked.start), int(asked.end)
+    start, end = int(request.start), int(request.end)
     if end < start:
         raise OptionError(
             f"'incremental-between' = '{start},{end}' ends before it starts", history.table, "Swap the two."
         )
     if start == end or history.snapshots.earliest_id() is None:
         return NOTHING
-    if asked.mode == "diff":
+    if request.mode == "diff":
         return Difference(history.get(start), history.get(end))
-    return _changes(history, start, end, asked.mode)
+    return _changes(history, start, end, request.mode)
 
 
-def _between_tags(history: History, asked: Between, start: Snapshot, end: Snapshot) -> ScanTarget:
+def _between_tags(history: History, request: Between, start: Snapshot, end: Snapshot) -> ScanTarget:
     if end.id < start.id:
         raise OptionError(
-            f"tag '{asked.end}' holds snapshot {end.id}, earlier than tag '{asked.start}' with {start.id}",
+            f"tag '{request.end}' holds snapshot {end.id}, earlier than tag '{request.start}' with {start.id}",
             history.table,
             "Swap the two.",
         )
-    if not asked.tags_are_snapshots:
+    if not request.tags_are_snapshots:
         return NOTHING if end.id == start.id else Difference(start, end)
-    if asked.mode == "diff":
+    if request.mode == "diff":
         raise OptionError(
             "'incremental-between-tag-to-snapshot' with 'incremental-between-scan-mode' = 'diff'",
             history.table,
             "Unset one of them: two tags are compared anyway.",
         )
-    return _changes(history, start.id, end.id, asked.mode)
+    return _changes(history, start.id, end.id, request.mode)
 
 
-def between_times(history: History, asked: BetweenTimes) -> ScanTarget:
+def between_times(history: History, request: BetweenTimes) -> ScanTarget:
     """Between two moments, each standing for the last snapshot at it or before."""
     ends = history.ends()
-    if ends is None or asked.start == asked.end:
+    if ends is None or request.start == request.end:
         return NOTHING
     earliest, latest = ends
-    if asked.start > latest.time_millis or asked.end < earliest.time_millis:
+    if request.start > latest.time_millis or request.end < earliest.time_millis:
         return NOTHING
-    start, end = history.at_or_before(asked.start), history.at_or_before(asked.end)
+    start, end = history.at_or_before(request.start), history.at_or_before(request.end)
     if end is None:
         end = latest
-    if asked.mode != "diff":
-        return _changes(history, earliest.id - 1 if start is None else start.id, end.id, asked.mode)
+    if request.mode != "diff":
+        return _changes(history, earliest.id - 1 if start is None else start.id, end.id, request.mode)
     # From before the first snapshot it is compared with the first: Paimon 2.1 shows the first's rows too.
     return Difference(earliest if start is None else start, end)
 
@@ -75,8 +75,10 @@ def _changes(history: History, start: int, end: int, mode: str) -> RecordChanges
         )
     changelog = mode == "changelog"
     kinds = tuple(CommitKind) if changelog else (CommitKind.APPEND,)
-    found = (history.get(snapshot_id) for snapshot_id in range(start + 1, end + 1))
-    return RecordChanges(tuple(s for s in found if s.commit_kind in kinds and s.commit_kind != "OVERWRITE"), changelog)
+    snapshots = (history.get(snapshot_id) for snapshot_id in range(start + 1, end + 1))
+    return RecordChanges(
+        tuple(s for s in snapshots if s.commit_kind in kinds and s.commit_kind != "OVERWRITE"), changelog
+    )
 
 
 def to_auto_tag(history: History, name: str) -> ScanTarget:

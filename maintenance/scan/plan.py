@@ -173,21 +173,21 @@ def entry_filter(
     return selection, pruning.keeps_manifest
 
 
-def _buckets(source: ScanSource, found: frozenset[int] | None) -> frozenset[int] | None:
+def _buckets(source: ScanSource, buckets: frozenset[int] | None) -> frozenset[int] | None:
     """The buckets found, None for any where the bucket key had another type once: its values had other buckets then.
 
     Files do not tell, for compactions write the newest types into old buckets. Primary keys never change their types.
     """
     schema = source.schema
-    if found is None or schema.primary_keys or schema.id == 0:
-        return found
+    if buckets is None or schema.primary_keys or schema.id == 0:
+        return buckets
     now = {field.id: field.type.as_nullable() for field in schema.bucket_fields}
     try:
         earlier = source.schemas(range(schema.id)).values()
     except NotFoundError:
         return None
     then = (field for old in earlier for field in old.fields if field.id in now)
-    return found if all(field.type.as_nullable() == now[field.id] for field in then) else None
+    return buckets if all(field.type.as_nullable() == now[field.id] for field in then) else None
 
 
 def live_entries(
@@ -198,8 +198,8 @@ def live_entries(
 
 
 def excluded_by_index(source: ScanSource, pruning: Pruning, entries: Sequence[ManifestEntry]) -> set[int]:
-    """The entries, by `id`, no row of which can match by their file indexes."""
-    return {id(entry) for entry, found in selections(source, pruning, entries) if found.is_empty}
+    """The entries, by `id`, whose file indexes rule out every row."""
+    return {id(entry) for entry, selection in selections(source, pruning, entries) if selection.is_empty}
 
 
 def selections(

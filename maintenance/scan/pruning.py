@@ -120,8 +120,8 @@ class Pruning:
             return Selection()
         own = {field.id: field for field in written_fields(file, self.schemas[file.schema_id])}
         elsewhere = {field.id for field in self.schemas[file.schema_id].fields} - set(own)
-        asked = [field for field in self.schema.fields if field.id not in elsewhere]
-        return index_selection(devolved(self.predicate, asked, own), file, list(own.values()), load)
+        fields = [field for field in self.schema.fields if field.id not in elsewhere]
+        return index_selection(devolved(self.predicate, fields, own), file, list(own.values()), load)
 
     def _value_stats(self, file: DataFileMeta) -> dict[str, ColumnStats]:
         own = written_fields(file, self.schemas[file.schema_id])
@@ -134,7 +134,7 @@ class Pruning:
                 file.file_name,
                 "Roll back to a snapshot without the file.",
             )
-        known = stats_by_column(file.value_stats, source_fields)
+        stored = stats_by_column(file.value_stats, source_fields)
         by_id = {field.id: field for field in own}
         # What the file's schema has and the file has not, another file of the same rows has.
         elsewhere = {field.id for field in self.schemas[file.schema_id].fields} - set(by_id)
@@ -145,8 +145,8 @@ class Pruning:
                 continue
             if source is None:
                 result[field.name] = ColumnStats(None, None, file.row_count)
-            elif source.name in known and keeps_values(source.type, field.type):
-                result[field.name] = known[source.name]
+            elif source.name in stored and keeps_values(source.type, field.type):
+                result[field.name] = stored[source.name]
         return result
 
 

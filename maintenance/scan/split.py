@@ -150,8 +150,8 @@ def with_deletions(splits: Iterable[Split], deletions: Deletions) -> Iterator[Sp
     """The splits, each with the deletion vectors of its files."""
     for split in splits:
         of_bucket = deletions.get((split.partition, split.bucket), {})
-        found = {file.file_name: of_bucket[file.file_name] for file in split.files if file.file_name in of_bucket}
-        yield replace(split, deletions=found) if found else split
+        of_split = {file.file_name: of_bucket[file.file_name] for file in split.files if file.file_name in of_bucket}
+        yield replace(split, deletions=of_split) if of_split else split
 
 
 def pack(items: Sequence[T], size_of: Callable[[T], int], options: SplitOptions) -> Iterator[list[T]]:

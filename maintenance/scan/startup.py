@@ -1,8 +1,8 @@
 """What the options of a batch read ask for, before any snapshot is looked at.
 
-`scan.mode` and the key that goes with it become one `Startup`. Every mode has its keys; a key of another mode beside it
-is refused, and so are two keys of which one would win. Java refuses the same, and ignores a few combinations more
-(`scan.watermark` beside `scan.timestamp`, for example), which are refused here too.
+`scan.mode` and the key that goes with it become one `Startup`. Every mode has its keys. A key of another mode is
+refused, and so are two keys of which one would win. Java refuses these, too; it ignores a few more combinations (such
+as `scan.watermark` with `scan.timestamp`), which are refused here.
 Source: data sections 6.5 and 6.6, Java `CoreOptions.startupMode`, `SchemaValidation.validateStartupMode`.
 """
 
@@ -213,19 +213,21 @@ def startup_of(options: Mapping[str, str]) -> Startup:
 def checked_startup(options: Mapping[str, str]) -> Startup:
     """The same, passing over options that only reads refuse: what a table's own options must make sense for."""
     mode = table_options.SCAN_MODE.of(options)
-    given = [key for key in _KEYS if key in options]
-    if mode == "default" and not given:
+    set_keys = [key for key in _KEYS if key in options]
+    if mode == "default" and not set_keys:
         return Latest()
     allowed = _KEYS if mode == "default" else _KEYS_OF_MODE.get(mode, {})
-    wrong = [key for key in given if key not in allowed]
+    wrong = [key for key in set_keys if key not in allowed]
     if wrong:
         raise OptionError(f"'{wrong[0]}' is set and 'scan.mode' is '{mode}'", "options", "Unset one of them.")
-    if len(given) > 1:
-        raise OptionError(f"{' and '.join(given)} are both set", "options", "Set only one of them.")
-    if given:
-        return allowed[given[0]](options)
+    if len(set_keys) > 1:
+        raise OptionError(f"{' and '.join(set_keys)} are both set", "options", "Set only one of them.")
+    if set_keys:
+        return allowed[set_keys[0]](options)
     if allowed:
-        raise OptionError(f"'scan.mode' = '{mode}' needs more", "options", f"Set one of {', '.join(allowed)}.")
+        raise OptionError(
+            f"'scan.mode' = '{mode}' needs another option", "options", f"Set one of {', '.join(allowed)}."
+        )
     return _compacted(options) if mode == "compacted-full" else Latest()
 
 

@@ -1,7 +1,7 @@
-"""Where a stream is, and how far it may go at once.
+"""The position of a stream, and the limits of one batch.
 
-A position says what is read next: of a snapshot, the splits from a number on; everything before is read. The splits of
-a snapshot have one order, so a position means the same after a restart. Source: Java `PaimonSourceOffset`,
+A position says what to read next: the splits of a snapshot from a number on; everything before has been read. The
+splits of a snapshot have one order, so a position means the same after a restart. Source: Java `PaimonSourceOffset`,
 `PaimonReadLimits`.
 """
 
@@ -34,13 +34,13 @@ class StreamPosition:
     full: bool = False
 
     @classmethod
-    def of_json(cls, found: Mapping[str, object]) -> "StreamPosition":
+    def of_json(cls, stored: Mapping[str, object]) -> "StreamPosition":
         """The position of an offset in a checkpoint. Raises: OptionError: it is not an offset of this source."""
         try:
-            return cls(int(str(found["snapshot"])), int(str(found["splits"])), bool(found["full"]))
+            return cls(int(str(stored["snapshot"])), int(str(stored["splits"])), bool(stored["full"]))
         except (KeyError, ValueError) as error:
             raise OptionError(
-                f"{dict(found)} is not a position of this source",
+                f"{dict(stored)} is not a position of this source",
                 "the checkpoint",
                 "Use the checkpoint of this stream.",
             ) from error
@@ -80,16 +80,16 @@ class Limits:
     @classmethod
     def of(cls, options: Mapping[str, str]) -> "Limits":
         """Raises: OptionError: a minimum without a delay, or the other way round. `options`: keys in any case."""
-        given = {key.lower(): value for key, value in options.items()}
+        by_lower_key = {key.lower(): value for key, value in options.items()}
 
         def value(option: Option[int | None]) -> int | None:
             lowered = option.key.lower()
-            return option.of({option.key: given[lowered]} if lowered in given else {})
+            return option.of({option.key: by_lower_key[lowered]} if lowered in by_lower_key else {})
 
-        found = cls(value(MAX_FILES), value(MAX_BYTES), value(MAX_ROWS), value(MIN_ROWS), value(MAX_DELAY))
-        if (found.min_rows is None) != (found.max_delay is None):
+        limits = cls(value(MAX_FILES), value(MAX_BYTES), value(MAX_ROWS), value(MIN_ROWS), value(MAX_DELAY))
+        if (limits.min_rows is None) != (limits.max_delay is None):
             raise OptionError(f"only one of '{MIN_ROWS.key}' and '{MAX_DELAY.key}' is set", "options", "Set both.")
-        return found
+        return limits
 
     @property
     def is_set(self) -> bool:

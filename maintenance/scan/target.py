@@ -1,4 +1,4 @@
-"""What a read reads of a table's history."""
+"""The part of a table's history that a read covers."""
 
 from dataclasses import dataclass
 

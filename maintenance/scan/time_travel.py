@@ -1,4 +1,4 @@
-"""From what a read asks for (`Startup`) and the snapshots there are to what it reads (`ScanTarget`).
+"""Turn the options of a read (`Startup`) into the snapshots that it reads (`ScanTarget`).
 
 Decides and reads no data. Source: seed 000, data section 6.5, Java `TimeTravelUtil`, `AbstractDataTableScan`.
 """

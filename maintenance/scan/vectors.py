@@ -1,9 +1,10 @@
-"""The deletion vectors of a snapshot, for all who read or rewrite its files: each must be of a file that lives.
+"""The deletion vectors of a snapshot, for reads and rewrites of its files: each must belong to a live file.
 
-A vector says which rows of one file are deleted. Where that file has been replaced by a compaction, the rows are in
-other files by now, and nothing says there that they are deleted: reads would return them, and the next compaction would
-keep them for good. It happens where two jobs compact one table and one of them, which keeps the vectors of its buckets
-in memory, does not look at what the other one has committed. So such vectors are refused by whoever needs the bucket.
+A vector says which rows of one file are deleted. If a compaction has replaced that file, the rows are in other files by
+now, and no vector says there that they are deleted: reads would return them, and the next compaction would
+keep them permanently. It happens where two jobs compact one table and one of them, which keeps the vectors of its
+buckets in memory, does not look at what the other one has committed. So every
+operation that needs the bucket refuses such vectors.
 Source: Java `BucketedDvMaintainer`, whose index file replaces that of the bucket whole.
 """
 
@@ -44,9 +45,9 @@ class Origin:
     exact: bool
 
     @property
-    def told(self) -> str:
-        found = f"snapshot {self.snapshot.id}"
-        return f"{found} by commit user '{self.snapshot.commit_user}'" if self.exact else f"{found} or before"
+    def description(self) -> str:
+        snapshot = f"snapshot {self.snapshot.id}"
+        return f"{snapshot} by commit user '{self.snapshot.commit_user}'" if self.exact else f"{snapshot} or before"
 
 
 def live_deletions(manifests: Manifests, snapshot: Snapshot, entries: Sequence[ManifestEntry]) -> Deletions:
@@ -55,11 +56,11 @@ def live_deletions(manifests: Manifests, snapshot: Snapshot, entries: Sequence[M
     Args: `entries`: live ones; in their buckets each vector must be of a live file.
     Raises: CorruptFileError: it is not; it names file, index file, snapshot and commit user.
     """
-    found = manifests.deletion_vectors(snapshot)
-    dead = _dead(manifests, snapshot, found, entries)
+    deletions = manifests.deletion_vectors(snapshot)
+    dead = _dead(manifests, snapshot, deletions, entries)
     if dead:
         raise damage(manifests, snapshot, dead)
-    return found
+    return deletions
 
 
 def dead_vectors(manifests: Manifests, snapshot: Snapshot, entries: Sequence[ManifestEntry]) -> list[DeadVector]:
@@ -70,13 +71,13 @@ def dead_vectors(manifests: Manifests, snapshot: Snapshot, entries: Sequence[Man
 def _dead(
     manifests: Manifests, snapshot: Snapshot, vectors: Deletions, entries: Sequence[ManifestEntry]
 ) -> list[DeadVector]:
-    known: dict[tuple[bytes, int], set[str]] = {}
+    names_by_group: dict[tuple[bytes, int], set[str]] = {}
     for entry in entries:
         if (entry.partition, entry.bucket) in vectors:
-            known.setdefault((entry.partition, entry.bucket), set()).add(entry.file.file_name)
+            names_by_group.setdefault((entry.partition, entry.bucket), set()).add(entry.file.file_name)
     missing = [
         _vector(group, deletion)
-        for group, names in known.items()
+        for group, names in names_by_group.items()
         for name, deletion in vectors[group].items()
         if name not in names
     ]
@@ -120,12 +121,14 @@ def damage(manifests: Manifests, snapshot: Snapshot, dead: Sequence[DeadVector])
     """The error that refuses a bucket with dead vectors. `dead`: one or more."""
     first, origin = dead[0], origin_of(manifests, snapshot, dead)
     place = f"{partition_text_of(manifests.paths.spec_of(first.partition))} bucket {first.bucket}"
-    more = f" ({len(dead)} such vectors)" if len(dead) > 1 else ""
-    back = f"snapshot {origin.snapshot.id - 1}, or to a tag of it or before" if origin.exact else "a tag from before"
+    count = f" ({len(dead)} such vectors)" if len(dead) > 1 else ""
+    back = (
+        f"snapshot {origin.snapshot.id - 1}, or to a tag of it or an earlier one" if origin.exact else "an earlier tag"
+    )
     return CorruptFileError(
-        f"a deletion vector names data file {first.file_name}, which is not part of the table any more{more}: rows that"
-        " are deleted would be read",
-        f"{place} of snapshot {snapshot.id}, index file {first.index_path}, since {origin.told}",
+        f"a deletion vector names data file {first.file_name}, which is no longer part of the table{count}: "
+        "deleted rows would be read",
+        f"{place} of snapshot {snapshot.id}, index file {first.index_path}, since {origin.description}",
         f"Roll back to {back}. Then let one job alone compact the table: set 'write-only' = 'true', and start its"
         " writers again.",
     )

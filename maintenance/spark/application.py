@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.error import URLError
 
+from maintenance.commit.identity import APPLICATION_PROPERTY
+
 # Spark takes the next port if one is taken, so often at most.
 _PORTS_TRIED = 16
 _DEFAULT_PORT = 4040
@@ -25,6 +27,12 @@ def is_connect(session: Any) -> bool:
     return type(session).__module__.startswith("pyspark.sql.connect")
 
 
+def application_property(session: Any | None) -> dict[str, str]:
+    """The property of a snapshot that names the application which writes, so that people can find its job."""
+    identifier = None if session is None else session.conf.get("spark.app.id", None)
+    return {APPLICATION_PROPERTY: identifier} if identifier else {}
+
+
 def application(session: Any) -> Application:
     """The application behind a session. Over Connect its UI is looked for where the server's settings put it."""
     identifier = session.conf.get("spark.app.id")
@@ -42,7 +50,7 @@ def _ui_of_server(session: Any, identifier: str) -> str | None:
         address = f"http://{host}:{port}"
         try:
             with urllib.request.urlopen(f"{address}/api/v1/applications", timeout=_SECONDS) as answer:
-                if any(found.get("id") == identifier for found in json.load(answer)):
+                if any(application.get("id") == identifier for application in json.load(answer)):
                     return address
         except URLError as error:
             if isinstance(error.reason, TimeoutError):  # a host that this machine cannot reach

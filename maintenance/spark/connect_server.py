@@ -1,10 +1,10 @@
-"""A Spark Connect server of this machine, so that a run needs no JVM of its own: it starts at once.
+"""A Spark Connect server on this machine, so that runs need no JVM of their own and start at once.
 
-The server listens on loopback alone, on a free port, and wants the token that its address holds: other users of the
-machine cannot run code with it. It ends with the context, and on Linux also with a parent that was killed.
+The server listens only on loopback, on a free port, and requires the token in its address: other users of the machine
+cannot run code with it. It ends with the context, and on Linux also with a parent that was killed.
 Clients whose settings are equal share one session of the server (`shared_session`): the Python workers belong to a
-session, and those of a new one take seconds to start. Nothing of a session is named or kept by this engine, so its
-clients do not get into each other's way.
+session, and those of a new one take seconds to start. This engine names and keeps nothing in a session, so its
+clients do not interfere with each other.
 """
 
 import json
@@ -34,7 +34,10 @@ REMOTE_VARIABLE = "PAIMON_SPARK_REMOTE"
 CONFIG_VARIABLE = "PAIMON_SPARK_CONFIG"
 _HOME = Path(pyspark.__path__[0])
 _START_SECONDS = 120.0
-_STOP_SECONDS = 20.0
+_STOP_SECONDS = 4.0
+# It waits most of the time, and gives back then what it does not need; the work of tasks is done in Python.
+_JAVA_OPTIONS = "-XX:G1PeriodicGCInterval=30000 -XX:MinHeapFreeRatio=10 -XX:MaxHeapFreeRatio=20"
+_JAVA_KEY = "spark.driver.extraJavaOptions"
 _LINES_TOLD = 5
 # Variables with which somebody else's Spark would be started, or the server would take itself for a client.
 _FOREIGN = ("SPARK_", "PYSPARK_")
@@ -110,6 +113,7 @@ def _settings(config: Mapping[str, str], port: int, ui_port: int) -> dict[str, s
         "spark.python.daemon.module": "maintenance.spark.daemon",
         PACKAGE_KEY: ROOT,
         **config,
+        _JAVA_KEY: f"{_JAVA_OPTIONS} {config.get(_JAVA_KEY, '')}".strip(),
         "spark.connect.grpc.binding.port": str(port),
     }
 
@@ -148,10 +152,10 @@ def _await(server: ConnectServer, process: "subprocess.Popen[bytes]", log: Path,
     while not listens(server.remote):
         ended = process.poll()
         if ended is not None or time.monotonic() > deadline:
-            found = f"it ended with code {ended}" if ended is not None else f"nothing listens after {seconds:.0f} s"
+            reason = f"it ended with code {ended}" if ended is not None else f"nothing listens after {seconds:.0f} s"
             last = " | ".join(log.read_text(errors="replace").splitlines()[-_LINES_TOLD:])
             raise InfrastructureError(
-                f"Spark Connect did not start: {found}", last or "it printed nothing", f"Read {log}."
+                f"Spark Connect did not start: {reason}", last or "it printed nothing", f"Read {log}."
             )
         time.sleep(0.1)
 

@@ -1,8 +1,8 @@
-"""Rows whose keys may be in other partitions, as a DataFrame: each goes to the assigner that knows its key.
+"""Write a DataFrame whose keys may be in other partitions: each row goes to the task that knows its key.
 
-The keys of the table and the rows to write are brought together by the hash of the key, the table's first, and walked
-through hash by hash, so that an assigner holds no more than one batch and the rows of one hash. Then what is to be
-written goes to the writer of its bucket.
+The keys of the table and the rows to write are grouped by the hash of the key, the table's first, and processed hash by
+hash, so that an assigner holds no more than one batch and the rows of one hash. Then each row goes to the writer of its
+bucket.
 """
 
 from collections.abc import Iterator
@@ -87,9 +87,9 @@ def _index(frame: "DataFrame", write: FrameWrite, count: int) -> "DataFrame":
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                for found in indexed(index, index.splits[number], write.context):
-                    order = np.full(len(found.keys), _IN_INDEX, np.int64)
-                    yield from _described(pa.table({ORDER_COLUMN: order}), found, count).to_batches()
+                for records in indexed(index, index.splits[number], write.context):
+                    order = np.full(len(records.keys), _IN_INDEX, np.int64)
+                    yield from _described(pa.table({ORDER_COLUMN: order}), records, count).to_batches()
 
     numbers = frame.sparkSession.range(0, len(index.splits), 1, len(index.splits))
     schema = _with(numbers.select(numbers["id"].alias(ORDER_COLUMN)).schema, _KEY_COLUMNS)

@@ -1,8 +1,8 @@
-"""Errors of tasks on their way back through Spark, and errors of Spark and other libraries in this engine's own form.
+"""Carry errors of tasks back through Spark, and turn errors of Spark and other libraries into this engine's errors.
 
 Spark turns an exception of a Python worker into text: the worker's stack trace inside a Java one. So a task adds a note
 to an error of this engine, a line of JSON that Python prints below the error; on the driver `error_of_task` finds that
-line and makes the same error of it, with Spark's as its cause. `as_paimon_error` does this for any exception.
+line and restores the error from it, with Spark's as its cause. `as_paimon_error` does this for any exception.
 """
 
 import builtins
@@ -67,8 +67,8 @@ def errors_marked() -> Iterator[None]:
     try:
         yield
     except PaimonError as error:
-        said = {"class": type(error).__name__, "found": error.found, "where": error.where, "fix": error.fix}
-        error.add_note(_MARK + json.dumps(said))
+        parts = {"class": type(error).__name__, "found": error.found, "where": error.where, "fix": error.fix}
+        error.add_note(_MARK + json.dumps(parts))
         raise
 
 
@@ -80,10 +80,10 @@ def errors_of_tasks() -> Iterator[None]:
     except PaimonError:
         raise
     except Exception as error:
-        found = error_of_task(error)
-        if found is None:
+        original = error_of_task(error)
+        if original is None:
             raise
-        raise found from error
+        raise original from error
 
 
 def error_of_task(error: BaseException) -> PaimonError | None:
@@ -92,9 +92,9 @@ def error_of_task(error: BaseException) -> PaimonError | None:
         return None
     for note in _NOTE.findall(str(error)):
         try:
-            said = json.loads(note)
-            kind: type[PaimonError] = getattr(errors, said["class"], PaimonError)
-            return kind(said["found"], said["where"], said["fix"])
+            parts = json.loads(note)
+            kind: type[PaimonError] = getattr(errors, parts["class"], PaimonError)
+            return kind(parts["found"], parts["where"], parts["fix"])
         except (ValueError, KeyError, TypeError):
             continue
     return None
@@ -121,10 +121,10 @@ def _class_and_line(error: BaseException) -> tuple[ErrorClass, str]:
         return class_of(error), f"{type(error).__name__}: {text.splitlines()[0] if text else 'no message'}"
     raised = _raised_in_python(text)
     if raised is not None:
-        name, said = raised
+        name, message = raised
         kind: Any = getattr(builtins, name, None)
-        known = isinstance(kind, type) and issubclass(kind, Exception)
-        return class_of(kind()) if known else ErrorClass.INFRASTRUCTURE, f"{name.rpartition('.')[2]}: {said}"
+        is_exception = isinstance(kind, type) and issubclass(kind, Exception)
+        return class_of(kind()) if is_exception else ErrorClass.INFRASTRUCTURE, f"{name.rpartition('.')[2]}: {message}"
     first = _CALLED.sub("", text) or text
     line = next((part.strip() for part in first.splitlines() if part.strip()), "no message")
     names = {kind.__name__ for kind in type(error).__mro__}
@@ -138,8 +138,8 @@ def _raised_in_python(text: str) -> tuple[str, str] | None:
     if not trace or _TRACEBACK not in text:
         return None
     java = _JAVA.search(trace)
-    found = _RAISED.search(trace[: java.start()] if java else trace)
-    return (found[1], found[2].strip()) if found else None
+    match = _RAISED.search(trace[: java.start()] if java else trace)
+    return (match[1], match[2].strip()) if match else None
 
 
 def _is_of_spark(error: BaseException) -> bool:

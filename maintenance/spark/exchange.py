@@ -1,7 +1,8 @@
-"""Two steps of tasks with an exchange of rows between them: some send tables, others get what was sent to them.
+"""Two steps of tasks with an exchange of rows between them: senders send tables, receivers get them.
 
-Tables travel as Arrow bytes, so Spark moves few large values. What a receiver gets is in the order of the senders, and
-of what each sent. An error of a sender reaches each of its receivers, and comes back in the place of their results.
+Tables travel as Arrow bytes, so Spark moves few large values. A receiver gets tables in the order of the senders, and
+those of one sender in the order in which they were sent. An error of a sender reaches each of its receivers, and is
+returned instead of their results.
 """
 
 import pickle
@@ -13,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import pyarrow as pa
 
 from maintenance.options.option import memory_size
-from maintenance.spark.tasks import TaskError, ended_with_caller, in_task, payload_frame, portable
+from maintenance.spark.cancellation import ended_with_caller
+from maintenance.spark.tasks import TaskError, in_task, payload_frame, portable
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -67,12 +69,12 @@ def serialized(rows: pa.Table) -> bytes:
 
 
 def deserialized(content: bytes) -> pa.Table:
-    """Rows out of `serialized`. Of bytes of their own: where they lie in a batch they are not aligned."""
+    """Rows out of `serialized`. The bytes are copied: inside a batch they are not aligned."""
     return pa.ipc.open_stream(pa.py_buffer(content)).read_all()
 
 
 def pieces(rows: pa.Table, most_bytes: int) -> Iterator[pa.Table]:
-    """Rows in slices of about at most so many bytes."""
+    """Rows in slices of at most about this many bytes."""
     step = max(1, -(-rows.num_rows // max(1, -(-rows.nbytes // most_bytes))))
     for start in range(0, rows.num_rows, step):
         yield rows.slice(start, step)
@@ -116,10 +118,10 @@ def run_exchange(
     rows = _to_receivers(sending.mapInArrow(sent, _DDL), len(receivers))
     with ended_with_caller(spark):
         outcomes = rows.mapInArrow(received, "outcome binary").collect()
-    found: dict[int, R | TaskError] = dict(pickle.loads(bytes(row[0])) for row in outcomes)
+    by_number: dict[int, R | TaskError] = dict(pickle.loads(bytes(row[0])) for row in outcomes)
     # Nothing was sent to the others.
     return [
-        found[number] if number in found else _received(receive, receiver, iter(()))
+        by_number[number] if number in by_number else _received(receive, receiver, iter(()))
         for number, receiver in enumerate(receivers)
     ]
 
@@ -164,12 +166,12 @@ def _received(receive: Callable[[Q, Iterator[pa.Table]], R], receiver: Q, parts:
 
 def _tables(parts: Iterator[_Part]) -> Iterator[pa.Table]:
     """The tables in the order of their places. Here they are brought into it: Spark would copy all of them for that."""
-    found: dict[int, pa.Table] = {}
+    by_place: dict[int, pa.Table] = {}
     for _, place, rows, error in parts:
         if error is not None:
             raised: Exception = pickle.loads(error)
             raise raised
         assert rows is not None
-        found[place] = deserialized(rows)
-    for place in sorted(found):
-        yield found.pop(place)
+        by_place[place] = deserialized(rows)
+    for place in sorted(by_place):
+        yield by_place.pop(place)

@@ -1,4 +1,4 @@
-"""How a DataFrame is to be written, and its rows as writers take them. Columns of this engine stand beside its own."""
+"""How a DataFrame is written, and its rows in the form that writers need. The engine adds columns to its own."""
 
 from dataclasses import dataclass
 

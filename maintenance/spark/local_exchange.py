@@ -1,8 +1,8 @@
 """The exchange of rows within this process, for where there is no session.
 
-Threads send, then threads receive. What is on its way stays in memory up to a limit; what comes on top of it goes to
-one file without a name, as compressed Arrow, so that nothing is left of it however the process ends. What a receiver
-gets is in the order of the senders, and of what each sent.
+Threads send, then threads receive. Rows in transit stay in memory up to a limit; the rest goes to one unnamed file, as
+compressed Arrow, so that nothing remains of it however the process ends. A receiver gets tables in the order of the
+senders, and those of one sender in the order in which they were sent.
 """
 
 import os
@@ -87,10 +87,10 @@ class _Underway:
 
 
 def _write(file: int, content: bytes, start: int) -> None:
-    left = memoryview(content)
-    while left:
-        written = os.pwrite(file, left, start)
-        left, start = left[written:], start + written
+    remaining = memoryview(content)
+    while remaining:
+        written = os.pwrite(file, remaining, start)
+        remaining, start = remaining[written:], start + written
 
 
 def exchange_here(

@@ -1,4 +1,4 @@
-"""A Spark that ended under its session: killed by the system, out of memory, or a Connect server that is gone.
+"""Detect that Spark ended during a session: killed by the system, out of memory, or a lost Connect server.
 
 PySpark keeps what it knew of the process that is gone, and every call fails from then on. `forget` clears it, so that
 the next session starts a new Spark.

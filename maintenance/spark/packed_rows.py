@@ -1,9 +1,9 @@
 """Rows on their way to the writer of their bucket: packed as Arrow bytes, so that Spark moves few large values.
 
-A row of a DataFrame is turned from Spark's form into Arrow's once. What a task has is conformed and divided by
+A row of a DataFrame is converted from Spark's form to Arrow's once. The rows of a task are conformed and divided by
 partition and bucket; each part becomes one row of `_SCHEMA`. The shuffle carries these, and the writer's task gets
 whole parts back. Parts are ordered by the task they come from and their number there, which is the order of the
-DataFrame's rows. A row that does not fit travels as the error it is, so that the driver sees it and not a failed task.
+DataFrame's rows. An invalid row is sent as its error, so that the driver sees the error and not a failed task.
 """
 
 import pickle
@@ -91,8 +91,8 @@ def unpacked(batches: Iterator[pa.RecordBatch]) -> Iterator[BucketRows]:
         parts = zip(*(batch.column(name) for name in (PARTITION, BUCKET, "rows", "error")), strict=True)
         for partition, bucket, rows, error in parts:
             if error.is_valid:
-                found: PaimonError = pickle.loads(error.as_py())
-                raise found
+                original: PaimonError = pickle.loads(error.as_py())
+                raise original
             yield BucketRows(partition.as_py(), bucket.as_py(), deserialized(rows.as_py()))
 
 

@@ -54,4 +54,4 @@ def as_spark_takes(table: pa.Table) -> pa.Table:
     return pa.Table.from_arrays(columns, schema=schema)
 
 
-_REBUILD = Rebuild(lambda array, wanted, _: array.cast(wanted))
+_REBUILD = Rebuild(lambda array, kind, _: array.cast(kind))

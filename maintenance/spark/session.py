@@ -35,9 +35,11 @@ START_DEFAULTS = {
     "spark.ui.showConsoleProgress": "false",
     # Task results are commit messages; a task that fails is planned again by the operation, which knows the table.
     "spark.python.worker.reuse": "true",
+    # A worker whose task is killed does not end by itself: it would go on writing for nothing.
+    "spark.python.task.killTimeout": "0s",
     "spark.log.level": "ERROR",
 }
-# Set by a Connect server whose Python workers find this package by themselves, to where it lies.
+# Set by a Connect server whose Python workers find this package by themselves, to its path.
 PACKAGE_KEY = "spark.paimon-maintenance.package"
 # Where this package is imported from.
 ROOT = str(Path(maintenance.__file__).parent.parent)
@@ -103,12 +105,14 @@ def _set(session: SparkSession, settings: Mapping[str, str], where: str) -> None
         if has != value and not (key.endswith("JavaOptions") and value in (has or "")):
             late[key] = has
     if late:
-        told = ", ".join(f"'{key}' = '{settings[key]}' (it has {_told(value)})" for key, value in late.items())
+        settings_shown = ", ".join(
+            f"'{key}' = '{settings[key]}' (it has {_shown(value)})" for key, value in late.items()
+        )
         fix = "Give the setting where Spark is started, or leave it out; settings 'spark.sql.*' can be set at any time."
-        raise OptionError(f"Spark runs already and cannot take {told}", where, fix)
+        raise OptionError(f"Spark is already running and cannot take {settings_shown}", where, fix)
 
 
-def _told(value: str | None) -> str:
+def _shown(value: str | None) -> str:
     return "no value" if value is None else f"'{value}'"
 
 

@@ -1,18 +1,16 @@
 """Run the same function over payloads: in Spark tasks, or in this process when there is no session.
 
 Spark carries payloads and results (plans and commit messages) as pickled bytes; the bytes of tables are read and
-written inside the function. One task takes one payload. A task that fails does not fail the others: its error comes
-back in the place of its result, so that finished work can be committed.
+written inside the function. One task takes one payload. A task that fails does not fail the others: its error is
+returned instead of its result, so that finished work can be committed.
 """
 
 import gc
 import os
 import pickle
 import sys
-import uuid
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
@@ -20,7 +18,8 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 import pyarrow as pa
 
 from maintenance.errors import PaimonError
-from maintenance.spark.errors import as_paimon_error, errors_marked, errors_of_tasks
+from maintenance.spark.cancellation import ended_with_caller
+from maintenance.spark.errors import as_paimon_error, errors_marked
 from maintenance.write.renumber import Runner
 
 if TYPE_CHECKING:
@@ -86,7 +85,7 @@ def run_tasks(
 
 
 def runner(spark: "SparkSession") -> Runner:
-    """Runs a function in tasks; the error of a task stands in the place of its result."""
+    """Runs a function in tasks; the error of a task replaces its result."""
 
     def run(function: Callable[[P], R], payloads: Sequence[P]) -> "list[R | Exception]":
         done = run_tasks(spark, function, payloads)
@@ -99,11 +98,11 @@ def _shares(sizes: Sequence[int]) -> list[range]:
     """Which payloads share a task: neighbours, as long as they are few and small."""
     shares: list[range] = []
     start = size = 0
-    for number, more in enumerate(sizes):
-        if number > start and (number - start >= _TASK_PAYLOADS or size + more > _TASK_BYTES):
+    for number, payload_size in enumerate(sizes):
+        if number > start and (number - start >= _TASK_PAYLOADS or size + payload_size > _TASK_BYTES):
             shares.append(range(start, number))
             start, size = number, 0
-        size += more
+        size += payload_size
     return [*shares, range(start, len(sizes))] if sizes else []
 
 
@@ -201,30 +200,11 @@ def payload_frame(
     return (frame.repartitionById(count, "id") if by_number else frame.repartition(count)), sent
 
 
-@contextmanager
-def ended_with_caller(spark: "SparkSession") -> Iterator[None]:
-    """What Spark is asked for inside ends if the caller is interrupted: its tasks must not write on unseen.
-
-    A Spark of the caller's own would end with it; a Connect server or a cluster lives on. An error of this engine that
-    a task raised is raised as itself.
-    """
-    tag = f"paimon-{uuid.uuid4().hex}"
-    spark.addTag(tag)
-    try:
-        with errors_of_tasks():
-            yield
-    except BaseException:
-        spark.interruptTag(tag)
-        raise
-    finally:
-        spark.removeTag(tag)
-
-
 def all_done(outcomes: "Sequence[R | TaskError]", where: str) -> list[R]:
     """Results of tasks. Raises: PaimonError of the first that failed; one of another library names `where`."""
-    found: list[R] = []
+    results: list[R] = []
     for outcome in outcomes:
         if isinstance(outcome, TaskError):
             outcome.raise_at(where)
-        found.append(outcome)
-    return found
+        results.append(outcome)
+    return results

@@ -17,11 +17,12 @@ from maintenance.bucket.dynamic import Assigner, assigner_of
 from maintenance.bucket.postpone import is_postponed, waits
 from maintenance.errors import DataError
 from maintenance.options import table as table_options
+from maintenance.spark.cancellation import ended_with_caller
 from maintenance.spark.cross_partition import placed_frame, placed_rows
 from maintenance.spark.exchange import part_bytes
 from maintenance.spark.frame_write import ASSIGNER_COLUMN, BUCKET_COLUMN, ORDER_COLUMN, FrameWrite
 from maintenance.spark.packed_rows import RowRoutes, packed_frame, unpacked
-from maintenance.spark.tasks import TaskError, ended_with_caller, in_task, portable
+from maintenance.spark.tasks import TaskError, in_task, portable
 from maintenance.write.buckets import buckets_of, check_bucket_mode, has_dynamic_buckets, moves_keys
 from maintenance.write.hash_index import BucketAssigner, key_hashes
 from maintenance.write.message import CommitMessage
@@ -78,7 +79,7 @@ def _brought_together(frame: "DataFrame", write: FrameWrite) -> "DataFrame":
 
     tasks = None
     if not write.context.schema.partition_keys and not is_postponed(write.context.options):
-        # Buckets in turn, so that no task has more of them than another.
+        # Buckets round robin, so that no task gets more of them than another.
         tasks = min(_shuffle_partitions(frame), write.context.total_buckets)
     return packed_frame(frame, write, RowRoutes(buckets, tasks, part_bytes(frame.sparkSession)))
 
@@ -99,8 +100,8 @@ def _partition_sizes(frame: "DataFrame", write: FrameWrite) -> dict[bytes, Parti
     @in_task
     def measure(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            found = list(partition_sizes(write.keys_of(pa.Table.from_batches([batch])), write.context))
-            columns = [[p for p, _ in found], [size.rows for _, size in found], [size.size for _, size in found]]
+            sizes = list(partition_sizes(write.keys_of(pa.Table.from_batches([batch])), write.context))
+            columns = [[p for p, _ in sizes], [size.rows for _, size in sizes], [size.size for _, size in sizes]]
             types = (pa.binary(), pa.int64(), pa.int64())
             arrays = [pa.array(column, data_type) for column, data_type in zip(columns, types, strict=True)]
             yield pa.RecordBatch.from_arrays(arrays, names=["partition", "rows", "size"])
@@ -139,10 +140,12 @@ def _given_buckets(frame: "DataFrame", write: FrameWrite) -> "DataFrame":
             yield from rows.append_column(BUCKET_COLUMN, pa.array(buckets)).to_batches()
 
     ordered = frame.withColumn(ORDER_COLUMN, functions.monotonically_increasing_id())
-    known = ordered.mapInArrow(with_assigner, _schema(ordered, ASSIGNER_COLUMN))
+    assigned = ordered.mapInArrow(with_assigner, _schema(ordered, ASSIGNER_COLUMN))
     # In a fixed order, so that a task that runs again gives every key the same bucket.
-    known = known.repartition(*write.context.schema.partition_keys, ASSIGNER_COLUMN).sortWithinPartitions(ORDER_COLUMN)
-    return _by_bucket(known.mapInArrow(with_bucket, _schema(known, BUCKET_COLUMN)), write)
+    assigned = assigned.repartition(*write.context.schema.partition_keys, ASSIGNER_COLUMN).sortWithinPartitions(
+        ORDER_COLUMN
+    )
+    return _by_bucket(assigned.mapInArrow(with_bucket, _schema(assigned, BUCKET_COLUMN)), write)
 
 
 def _assigners(frame: "DataFrame", options: Mapping[str, str]) -> int:
@@ -205,7 +208,7 @@ def _write(batches: Iterator[pa.RecordBatch], write: FrameWrite, writer: TableWr
         if not dynamic:
             writer.write(write.conformed(rows))
             continue
-        given = rows.column(BUCKET_COLUMN).to_numpy()
-        for bucket in np.unique(given).tolist():
-            part = write.conformed(rows.filter(pa.array(given == bucket)))
+        buckets = rows.column(BUCKET_COLUMN).to_numpy()
+        for bucket in np.unique(buckets).tolist():
+            part = write.conformed(rows.filter(pa.array(buckets == bucket)))
             writer.write(part, np.full(part.num_rows, bucket, np.int32))

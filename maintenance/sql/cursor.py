@@ -42,10 +42,10 @@ class Source:
         """The tokens. `words`: without keywords, each word on its own. Raises: SqlError: a quote is left open."""
         tokenizer: Any = words_tokenizer(self.dialect) if words else self.dialect.Tokenizer
         try:
-            found: list[Token] = tokenizer(dialect=self.dialect).tokenize(self.text)
+            tokens: list[Token] = tokenizer(dialect=self.dialect).tokenize(self.text)
         except TokenError as error:
             raise self._open_quote(error) from None
-        return found
+        return tokens
 
     def _open_quote(self, error: TokenError) -> SqlError:
         # The cause ends in ``from <line>:<offset>``, the offset being that of the whole text.
@@ -53,8 +53,10 @@ class Source:
         start = int(offset) if offset.isdigit() else 0
         return self.error(min(start, max(len(self.text) - 1, 0)), 1, "a quote or comment is not closed", "Close it.")
 
-    def error(self, offset: int, length: int, found: str, fix: str = "") -> SqlError:
-        return error_at(self.text, offset, length, found, fix)
+    def error(
+        self, offset: int, length: int, problem: str, fix: str = "", *, kind: type[PaimonError] = SqlError
+    ) -> SqlError:
+        return error_at(self.text, offset, length, problem, fix, kind)
 
 
 def statements_of(source: Source) -> list["Cursor"]:
@@ -124,24 +126,26 @@ class Cursor:
 
     def unexpected(self, *expected: str) -> SqlError:
         token = self.token
-        wanted = " or ".join(expected)
+        alternatives = " or ".join(expected)
         if token is None:
             last = self.words[-1]
-            return self.source.error(last.end + 1, 1, f"the statement ends where {wanted} is expected")
-        return self.error(f"'{token.text}' stands where {wanted} is expected", token=token)
+            return self.source.error(last.end + 1, 1, f"the statement ends where {alternatives} is expected")
+        return self.error(f"'{token.text}' found where {alternatives} is expected", token=token)
 
-    def error(self, found: str, fix: str = "", *, token: Token | None = None) -> SqlError:
-        """An error at a token; None = the one before the cursor."""
+    def error(
+        self, problem: str, fix: str = "", *, token: Token | None = None, kind: type[PaimonError] = SqlError
+    ) -> SqlError:
+        """An error at a token; None = the one before the cursor. `kind`: a class of the engine that it has, too."""
         token = token or self.words[max(self.index - 1, 0)]
-        return self.source.error(token.start, token.end - token.start + 1, found, fix)
+        return self.source.error(token.start, token.end - token.start + 1, problem, fix, kind=kind)
 
     # Parts of statements
 
-    def name(self, what: str = "a name") -> str:
+    def name(self, expected: str = "a name") -> str:
         """A name, in backticks or plain."""
         token = self.token
         if token is None or not self._is_name(token):
-            raise self.unexpected(what)
+            raise self.unexpected(expected)
         self.index += 1
         return token.text
 
@@ -151,26 +155,26 @@ class Cursor:
             return True
         return token.token_type not in _QUOTED and (token.text[:1].isalnum() or token.text[:1] in "_$")
 
-    def path(self, what: str = "a name") -> tuple[str, ...]:
+    def path(self, expected: str = "a name") -> tuple[str, ...]:
         """Names joined by dots."""
-        names = [self.name(what)]
+        names = [self.name(expected)]
         while self.take("."):
-            names.append(self.name(what))
+            names.append(self.name(expected))
         return tuple(names)
 
     def names(self) -> tuple[str, ...]:
         """Names between brackets."""
         self.expect("(")
-        found = [self.name()]
+        names = [self.name()]
         while self.take(","):
-            found.append(self.name())
+            names.append(self.name())
         self.expect(")")
-        return tuple(found)
+        return tuple(names)
 
-    def string(self, what: str = "a text in quotes") -> str:
+    def string(self, expected: str = "a text in quotes") -> str:
         token = self.token
         if token is None or token.token_type is not TokenType.STRING:
-            raise self.unexpected(what)
+            raise self.unexpected(expected)
         self.index += 1
         return token.text
 
@@ -187,15 +191,15 @@ class Cursor:
     def options(self) -> dict[str, str]:
         """``('key' = 'value', …)``; a comma may follow the last one. Spark's keys need no quotes."""
         self.expect("(")
-        found: dict[str, str] = {}
+        options: dict[str, str] = {}
         while not self.take(")"):
             key = self.option_key()
             self.take("=")
-            found[key] = self.option_value()
+            options[key] = self.option_value()
             if not self.take(","):
                 self.expect(")")
                 break
-        return found
+        return options
 
     def option_key(self) -> str:
         token = self.token
@@ -218,11 +222,11 @@ class Cursor:
     def option_keys(self) -> tuple[str, ...]:
         """Option keys between brackets."""
         self.expect("(")
-        found = [self.option_key()]
+        keys = [self.option_key()]
         while self.take(","):
-            found.append(self.option_key())
+            keys.append(self.option_key())
         self.expect(")")
-        return tuple(found)
+        return tuple(keys)
 
     def data_type(self) -> DataType:
         """A data type; what it says of null is left to the column."""
@@ -295,16 +299,16 @@ class Cursor:
         tokens = [token for token in self.full if span[0] <= token.start and token.end <= span[1]]
         parser: Any = self.source.dialect.Parser(dialect=self.source.dialect)
         try:
-            found = (
+            nodes = (
                 parser.parse_into(into, tokens, self.source.text) if into else parser.parse(tokens, self.source.text)
             )
         except ParseError as error:
             raise self._unparsable(error, span) from None
         except RecursionError:
             raise self.source.error(span[0], 1, "the expression is nested too deeply", "Use fewer levels.") from None
-        if len(found) != 1 or found[0] is None:
+        if len(nodes) != 1 or nodes[0] is None:
             raise self.source.error(span[0], 1, "there is more than one statement")
-        node: exp.Expr = found[0]
+        node: exp.Expr = nodes[0]
         return node
 
     def _unparsable(self, error: ParseError, span: tuple[int, int]) -> SqlError:
@@ -314,5 +318,5 @@ class Cursor:
         if line and column:
             starts = [0, *(i + 1 for i, c in enumerate(self.source.text) if c == "\n")]
             offset = starts[min(line, len(starts)) - 1] + column - 1 - max(len(word) - 1, 0)
-        found = str(first.get("description") or "the statement cannot be parsed")
-        return self.source.error(max(offset, 0), len(word) or 1, found[:1].lower() + found[1:].rstrip("."))
+        problem = str(first.get("description") or "the statement cannot be parsed")
+        return self.source.error(max(offset, 0), len(word) or 1, problem[:1].lower() + problem[1:].rstrip("."))

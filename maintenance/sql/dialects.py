@@ -81,5 +81,5 @@ class Flink(Spark):
 def words_tokenizer(dialect: type[Spark]) -> type[BaseTokenizer]:
     """A tokenizer of the dialect's strings and names that knows no keyword: each word is a token of its own."""
     base: Any = dialect.Tokenizer
-    known = {word: kind for word, kind in base.KEYWORDS.items() if not any(c.isalnum() or c == "_" for c in word)}
-    return type(f"{dialect.__name__}Words", (base,), {"KEYWORDS": known, "NUMERIC_LITERALS": {}})
+    symbols = {word: kind for word, kind in base.KEYWORDS.items() if not any(c.isalnum() or c == "_" for c in word)}
+    return type(f"{dialect.__name__}Words", (base,), {"KEYWORDS": symbols, "NUMERIC_LITERALS": {}})

@@ -11,14 +11,14 @@ from maintenance.table.table import Table
 _BARE = ("TINYINT", "SMALLINT", "INT", "BIGINT", "DECIMAL", "BOOLEAN", "FLOAT", "DOUBLE")
 
 
-def folder_spec(table: Table, given: Mapping[str, str]) -> dict[str, str]:
+def folder_spec(table: Table, written: Mapping[str, str]) -> dict[str, str]:
     """Partition columns and the texts of their folders: a date is written as one, and may be a number there.
 
     Raises: DataError: no such partition column; PredicateError: a value does not fit its column.
     """
     fields = {field.name: field for field in table.schema.partition_fields}
-    found = {}
-    for name, text in given.items():
+    spec = {}
+    for name, text in written.items():
         if name not in fields:
             raise DataError(
                 f"'{name}' is not a partition column",
@@ -29,7 +29,7 @@ def folder_spec(table: Table, given: Mapping[str, str]) -> dict[str, str]:
         literal = text if field.type.root in _BARE else "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
         same = None if text == paths.default_partition_name else table.predicate(f"`{name}` = {literal}")
         if isinstance(same, Compare):
-            found[name] = partition_text(same.value, field.type, paths.legacy_partition_name, paths.zone)
+            spec[name] = partition_text(same.value, field.type, paths.legacy_partition_name, paths.zone)
         else:
-            found[name] = text
-    return found
+            spec[name] = text
+    return spec

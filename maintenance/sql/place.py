@@ -1,6 +1,7 @@
 """Places in the text of a script, and errors that name them."""
 
 from collections.abc import Iterable
+from typing import Any
 
 from maintenance.errors import PaimonError, SqlError, class_of
 from maintenance.spelling import suggestion
@@ -21,10 +22,13 @@ def excerpt_of(text: str, offset: int, length: int = 1) -> str:
     return f"{line}\n{pad}{'^' * max(1, min(length, len(line) - (offset - start)))}"
 
 
-def error_at(text: str, offset: int, length: int, found: str, fix: str = "") -> SqlError:
-    """An error at a word of the text."""
+def error_at(
+    text: str, offset: int, length: int, problem: str, fix: str = "", kind: type[PaimonError] = SqlError
+) -> SqlError:
+    """An error at a word of the text. `kind`: a class of the engine that it is one of, too."""
     line, column = place_of(text, offset)
-    return SqlError(found, f"line {line}, column {column}", fix, (line, column), excerpt_of(text, offset, length))
+    arguments = (problem, f"line {line}, column {column}", fix, (line, column), excerpt_of(text, offset, length))
+    return SqlError(*arguments) if kind is SqlError else sql_error(kind, *arguments)
 
 
 def error_of(error: PaimonError, where: str = "") -> SqlError:
@@ -32,20 +36,38 @@ def error_of(error: PaimonError, where: str = "") -> SqlError:
     if isinstance(error, SqlError):
         return error
     place = f"{where}, {error.where}" if where else error.where
-    return SqlError(error.found, place, error.fix, None, None, class_of(error))
+    return sql_error(type(error), error.found, place, error.fix, None, None, class_of(error))
+
+
+def sql_error(kind: type[PaimonError], *arguments: Any) -> SqlError:
+    """An error of a statement that also is one of a class of the engine, so that callers can catch either."""
+    if kind not in _SQL_CLASSES:
+        _SQL_CLASSES[kind] = _sql_class(kind)
+    return _SQL_CLASSES[kind](*arguments)
+
+
+_SQL_CLASSES: dict[type[PaimonError], type[SqlError]] = {}
+
+
+def _sql_class(kind: type[PaimonError]) -> type[SqlError]:
+    def reduced(error: SqlError) -> tuple[Any, ...]:
+        return sql_error, (kind, *error.args)
+
+    def text(error: SqlError) -> str:
+        return SqlError.__str__(error)
+
+    return type(f"Sql{kind.__name__}", (SqlError, kind), {"__reduce__": reduced, "__str__": text})
 
 
 def unforeseen(error: Exception) -> SqlError:
     """What a library raised while a statement ran."""
     first = (str(error).splitlines() or [""])[0]
-    found = f"{type(error).__name__}: {first}"
-    return SqlError(
-        found, "statement", "Write the statement in other words, or report it.", None, None, class_of(error)
-    )
+    problem = f"{type(error).__name__}: {first}"
+    return SqlError(problem, "statement", "Rewrite the statement, or report this.", None, None, class_of(error))
 
 
-def unknown(kind: str, name: str, known: Iterable[str]) -> tuple[str, str]:
+def unknown(kind: str, name: str, existing: Iterable[str]) -> tuple[str, str]:
     """What is found and what to do about a name that nothing has."""
-    names = sorted(known)
+    names = sorted(existing)
     listed = f"There are: {', '.join(names[:20])}{', …' if len(names) > 20 else ''}." if names else "There is none."
     return f"{kind} '{name}' does not exist", f"{listed}{suggestion(name, names)}"

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from getpass import getuser
 from typing import TYPE_CHECKING, Literal
 
 from maintenance.catalog import Catalog, open_catalog
 from maintenance.errors import NotFoundError, OptionError, PaimonError, SchemaError, SqlError
+from maintenance.metastore.database import OWNER
 from maintenance.metastore.global_tables import SYS
 from maintenance.metastore.view import View
 from maintenance.sql.cursor import Cursor, Source, statements_of
@@ -33,12 +35,12 @@ class Session:
         catalog: Paimon's catalog options, or an open catalog. It is called `paimon`, and the session starts in its
             database `default`, which is made if it is not there.
         spark: runs queries, and the operations that use it; None = this process does.
-        dialect: ``flink`` or ``spark``.
+        dialect: ``flink`` or ``spark``, of the statements; it does not depend on what runs them.
     """
 
     catalog: Mapping[str, str] | Catalog
     spark: "SparkSession | None" = None
-    dialect: Literal["flink", "spark"] = "flink"
+    dialect: Literal["flink", "spark"] = "spark"
     catalogs: dict[str, Catalog] = field(init=False, default_factory=dict, repr=False)
     settings: dict[str, str] = field(init=False, default_factory=dict, repr=False)
     views: dict[TableName, View] = field(init=False, default_factory=dict, repr=False)
@@ -89,6 +91,15 @@ class Session:
 
     # Settings
 
+    def owned(self, options: Mapping[str, str]) -> dict[str, str]:
+        """Options of a new database or table. In Spark it belongs to the user of the operating system."""
+        if self.dialect != "spark" or OWNER in options:
+            return dict(options)
+        try:
+            return {OWNER: getuser(), **options}
+        except (KeyError, OSError):  # a container whose user has no name
+            return dict(options)
+
     def read_options(self, path: tuple[str, ...]) -> dict[str, str]:
         """The dynamic options that are set for a table: Flink's `paimon.catalog.database.table.key`, where `*` stands
         for any name, and Spark's `spark.paimon.[catalog.database.table.]key`. The narrower one wins."""
@@ -99,10 +110,10 @@ class Session:
     def use(self, catalog: str, database: str | None) -> None:
         """Go to a database; None = the catalog's default. Raises: SqlError: it does not exist."""
         opened = self.catalog_of(catalog)
-        known = opened.list_databases()
-        if database is not None and database not in (*known, SYS):
-            found, fix = unknown("database", database, known)
-            raise SqlError(found, f"catalog {catalog}", fix)
+        databases = opened.list_databases()
+        if database is not None and database not in (*databases, SYS):
+            problem, fix = unknown("database", database, databases)
+            raise SqlError(problem, f"catalog {catalog}", fix)
         self.current_catalog, self.current_database = catalog, database or DEFAULT_DATABASE
 
     def sql_view(self, path: tuple[str, ...]) -> View | None:
@@ -114,6 +125,9 @@ class Session:
             return self.catalog_of(name.catalog).get_view(name.identifier)
         except (NotFoundError, SchemaError):  # a name with a dollar is none of a view
             return None
+
+    def is_temporary_view(self, path: tuple[str, ...]) -> bool:
+        return self.table_name(path) in self.views
 
     def view_names(self, catalog: str, database: str) -> list[str]:
         """The views of a database and of the session, sorted."""
@@ -129,8 +143,8 @@ class Session:
     def catalog_of(self, name: str) -> Catalog:
         """Raises: SqlError: there is no such catalog."""
         if name not in self.catalogs:
-            found, fix = unknown("catalog", name, self.catalogs)
-            raise SqlError(found, "session", fix)
+            problem, fix = unknown("catalog", name, self.catalogs)
+            raise SqlError(problem, "session", fix)
         return self.catalogs[name]
 
     def current(self) -> Catalog:
@@ -169,7 +183,7 @@ class Session:
 
     def table(self, path: tuple[str, ...]) -> Table:
         """A table that can be changed. Raises: NotFoundError; SqlError: it is a system table."""
-        found = self.view(path)
-        if not isinstance(found, Table):
+        table = self.view(path)
+        if not isinstance(table, Table):
             raise SqlError(f"'{'.'.join(path)}' is a system table", "session", "Name the table itself.")
-        return found
+        return table

@@ -15,15 +15,15 @@ _PREFIXES = ("paimon.", "spark.paimon.")
 
 def table_settings(settings: Mapping[str, str], name: TableName) -> dict[str, str]:
     """The options that settings give a table; one that names it by more of its names wins."""
-    found: dict[str, tuple[int, str]] = {}
+    weighted: dict[str, tuple[int, str]] = {}
     for setting, value in settings.items():
         prefix = next((p for p in _PREFIXES if setting.startswith(p)), None)
         if prefix is None:
             continue
         for key, weight in _keys(setting.removeprefix(prefix), name.plain, everywhere=prefix == _PREFIXES[1]):
-            if key not in found or found[key][0] <= weight:
-                found[key] = weight, value
-    return {key: value for key, (_, value) in found.items()}
+            if key not in weighted or weighted[key][0] <= weight:
+                weighted[key] = weight, value
+    return {key: value for key, (_, value) in weighted.items()}
 
 
 def _keys(rest: str, name: TableName, *, everywhere: bool) -> list[tuple[str, int]]:

@@ -71,7 +71,7 @@ def refusal(table: Table, *, inline: bool = False) -> OptionError | None:
         f" {other.id} by commit user '{other.commit_user}' is a compaction of its own. Where both compact a bucket,"
         " deleted rows come back",
         f"compaction of {table.identifier}",
-        "Set 'write-only' = 'true', and start the writers again. If that compaction has ended for good, set"
+        "Set 'write-only' = 'true', and start the writers again. If that compaction has stopped permanently, set"
         f" '{BESIDE_OTHER_COMPACTORS.key}' = 'true' instead ('compaction.beside_other_compactors' in tables.yaml).",
     )
 

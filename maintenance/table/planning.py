@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from maintenance.errors import OptionError, SchemaError, UnsupportedError
+from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.format.rows.system_fields import ROW_ID, SEQUENCE_NUMBER
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.expired import again_if_expired
@@ -59,17 +60,23 @@ def filter_of(seen: "Table", where: str) -> Predicate:
     return parse(where, (*seen.schema.fields, *tracked))
 
 
-def plan_read(table: "Table", wanted: ReadRequest) -> tuple[ScanPlan, SplitRead]:
+def plan_read(table: "Table", request: ReadRequest) -> tuple[ScanPlan, SplitRead]:
     """Splits of a batch read, and how to read them. Planned again if what is read expires meanwhile."""
-    return again_if_expired(lambda: _plan_read(table, wanted))
+    return again_if_expired(lambda: _plan_read(table, request))
 
 
-def _plan_read(table: "Table", wanted: ReadRequest) -> tuple[ScanPlan, SplitRead]:
+def _plan_read(table: "Table", request: ReadRequest) -> tuple[ScanPlan, SplitRead]:
     sides = branches_of(table)
     if sides is not None:
-        return _plan_two(*sides, wanted)
+        return _plan_two(*sides, request)
     seen, target = _target(table)
-    return _plan_one(seen, target, wanted.of(seen))
+    return _plan_one(seen, target, request.of(seen))
+
+
+def plan_state(table: "Table", snapshot: Snapshot) -> tuple[ScanPlan, SplitRead]:
+    """Plan a read of all rows of a snapshot under the table's newest schema, whatever the schema was then."""
+    table_options.check_readable(table.options, table.identifier)
+    return _plan_one(table, FullState(snapshot), ReadRequest())
 
 
 def branches_of(table: "Table") -> tuple["Table", "Table"] | None:
@@ -116,11 +123,11 @@ def _target(table: "Table") -> tuple["Table", ScanTarget]:
 
 
 def _plan_one(
-    seen: "Table", target: ScanTarget, wanted: ReadRequest, left_out: frozenset[bytes] = frozenset()
+    seen: "Table", target: ScanTarget, request: ReadRequest, left_out: frozenset[bytes] = frozenset()
 ) -> tuple[ScanPlan, SplitRead]:
     """Plan a target. `seen`: the table under the schema to read it with; `left_out`: partitions not to read."""
     source = replace(seen.scan_source(), left_out=left_out)
-    plan = _splits(source, target, stored_predicate(wanted.predicate, seen.schema, seen.options))
+    plan = _splits(source, target, stored_predicate(request.predicate, seen.schema, seen.options))
     tracked = table_options.ROW_TRACKING_ENABLED.of(seen.options)
     read = SplitRead(
         seen.file_io,
@@ -128,9 +135,9 @@ def _plan_one(
         seen.schema,
         plan.schemas,
         seen.options,
-        (*wanted.system, *read_fields(wanted.columns, seen.schema, row_tracking=tracked)),
-        wanted.predicate,
-        keep_retractions=wanted.keep_retractions,
+        (*request.system, *read_fields(request.columns, seen.schema, row_tracking=tracked)),
+        request.predicate,
+        keep_retractions=request.keep_retractions,
     )
     return plan, read
 
@@ -144,14 +151,14 @@ def _splits(source: ScanSource, target: ScanTarget, predicate: Predicate | None)
     return plan_scan(source, target.snapshot, predicate, target.files_since)
 
 
-def _plan_two(first: "Table", second: "Table", wanted: ReadRequest) -> tuple[ScanPlan, SplitRead]:
+def _plan_two(first: "Table", second: "Table", request: ReadRequest) -> tuple[ScanPlan, SplitRead]:
     """The first table's partitions, and those of the second that the first lacks."""
     # One snapshot of the first both gives its rows and says which partitions it has.
     seen, target = _target(first)
-    wanted = wanted.of(seen)
-    wanted = replace(wanted, columns=seen.schema.field_names if wanted.columns is None else wanted.columns)
-    plan, read = _plan_one(seen, target, wanted)
-    further, read_further = _plan_one(*_target(second), wanted, _partitions(seen, target, wanted.predicate))
+    request = request.of(seen)
+    request = replace(request, columns=seen.schema.field_names if request.columns is None else request.columns)
+    plan, read = _plan_one(seen, target, request)
+    further, read_further = _plan_one(*_target(second), request, _partitions(seen, target, request.predicate))
     splits = [replace(split, fallback=True) for split in further.splits if isinstance(split, Split)]
     both = ScanPlan(
         (*plan.splits, *splits),
@@ -185,7 +192,7 @@ def _check_same_columns(table: "Table", other: "Table") -> None:
     )
     if columns != others:
         raise SchemaError(
-            f"branch '{other.branch}' has other columns than branch '{table.branch}', which it is to stand in for",
+            f"branch '{other.branch}' has other columns than branch '{table.branch}', which it complements",
             table.identifier,
             f"Give both the same columns. There: {', '.join(f'{name} {kind}' for name, kind in others)}.",
         )

@@ -34,9 +34,9 @@ def rows_to_spark(spark: "SparkSession", rows: pa.Table, columns: Sequence[DataF
     return spark_read.rows_to_spark(spark, rows, columns)
 
 
-def check_column(name: str, known: Iterable[str], table: str) -> None:
+def check_column(name: str, columns: Iterable[str], table: str) -> None:
     """Raises: PredicateError: the view of this name has no such column."""
-    names = list(known)
+    names = list(columns)
     if name not in names:
         raise PredicateError(f"there is no column '{name}'", table, f"The columns are {', '.join(names)}.")
 

@@ -58,8 +58,8 @@ class TableStream:
                 # Before the first commit: its snapshot will be the state.
                 return StreamPosition(1 if latest is None else latest, full=True)
             case Compacted(delta_commits):
-                found = self.table.history().compacted(delta_commits)
-                return StreamPosition(1 if found is None else found.id, full=True)
+                compacted = self.table.history().compacted(delta_commits)
+                return StreamPosition(1 if compacted is None else compacted.id, full=True)
             case AtSnapshot(snapshot_id):
                 if mode == "from-snapshot-full":
                     return StreamPosition(max(snapshot_id, self.table.snapshots.earliest_id() or 1), full=True)
@@ -67,7 +67,7 @@ class TableStream:
             case AtTime(millis):
                 return StreamPosition(self._first_since(millis))
         raise OptionError(
-            f"a stream cannot start as 'scan.mode' = '{mode}' and its keys say",
+            f"a stream cannot start with 'scan.mode' = '{mode}' and its keys",
             self.table.identifier,
             "Use latest-full, latest, from-snapshot, from-snapshot-full, from-timestamp or compacted-full.",
         )
@@ -85,8 +85,8 @@ class TableStream:
         low, high = self._earliest(), (self.table.snapshots.latest_id() or 0) + 1
         while low < high:
             middle = (low + high) // 2
-            found = self._find(middle)
-            if found is not None and found.time_millis >= millis:
+            snapshot = self._find(middle)
+            if snapshot is not None and snapshot.time_millis >= millis:
                 high = middle
             else:
                 low = middle + 1
@@ -114,7 +114,7 @@ class TableStream:
         return max(at, start), admission
 
     def between(self, start: StreamPosition, end: StreamPosition) -> list[AnySplit]:
-        """What lies between two positions, in order."""
+        """The splits between two positions, in order."""
         return [split for at, stop in start.until(end) for split in self.splits(at)[at.splits : stop]]
 
     def splits(self, at: StreamPosition) -> tuple[AnySplit, ...]:
@@ -163,7 +163,7 @@ class TableStream:
 
     def _gone(self, snapshot_id: int) -> NotFoundError:
         return NotFoundError(
-            f"snapshot {snapshot_id}, which the stream reads next, is not there: it expired, or the table is another",
+            f"snapshot {snapshot_id}, the next one of the stream, does not exist: it expired, or this is another table",
             self.table.identifier,
             "Restart the stream. Set 'consumer-id', or keep changelogs longer, and expiry waits for the stream.",
         )
@@ -171,7 +171,7 @@ class TableStream:
     # How it is read
 
     def read(self, start: StreamPosition, end: StreamPosition, *, with_kind: bool = False) -> SplitRead:
-        """How to read what lies between two positions. `with_kind`: `_VALUE_KIND` comes first."""
+        """How to read the rows between two positions. `with_kind`: `_VALUE_KIND` comes first."""
         table = self.table
         schemas = {table.schema.id: table.schema}
         for at, _ in start.until(end):

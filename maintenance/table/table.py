@@ -15,6 +15,7 @@ from maintenance.commit.identity import (
 )
 from maintenance.commit.lock import NO_LOCK, TableLock
 from maintenance.commit.publish import CommitTarget
+from maintenance.commit.record import FILES_ALONE, CatalogRecord
 from maintenance.errors import NotFoundError, OptionError
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.format.metadata.snapshot import Snapshot
@@ -67,6 +68,7 @@ class Table:
         read_optimized: reads see the highest level alone, which needs no merging: `t$ro`.
         run: committed with every snapshot, so that the run that made it can be found; None = nothing is.
         lock: the catalog's, under which snapshots are published.
+        record: what the catalog keeps of this table besides its files.
     """
 
     identifier: str
@@ -78,6 +80,7 @@ class Table:
     read_optimized: bool = False
     run: str | None = None
     lock: TableLock = NO_LOCK
+    record: CatalogRecord = FILES_ALONE
 
     @property
     def options(self) -> Mapping[str, str]:
@@ -139,8 +142,8 @@ class Table:
             return self
         schema = Schemas(self.file_io, f"{branch_root(self.location, branch)}/schema").latest()
         if schema is None:
-            known = ", ".join(Branches(self.file_io, self.paths).names())
-            raise NotFoundError(f"branch '{branch}' does not exist", self.identifier, f"There are: {known}.")
+            names = ", ".join(Branches(self.file_io, self.paths).names())
+            raise NotFoundError(f"branch '{branch}' does not exist", self.identifier, f"There are: {names}.")
         name = self.identifier.partition(f"${BRANCH_PREFIX}")[0]
         name = name if branch == MAIN_BRANCH else f"{name}${BRANCH_PREFIX}{branch}"
         return replace(self, identifier=name, schema=schema.without_place(), branch=branch)
@@ -241,8 +244,8 @@ class Table:
         plan, read = self.plan(columns, where=where)
         schema = pa.schema([(f.name, arrow_type(f.type, f"column {f.name}")) for f in read.columns])
         # The caller asks for all rows at once, so merging may hold more of them than in a task, and be faster.
-        found = read_splits(plan.splits, replace(read, memory=WHOLE_TABLE_MEMORY))
-        return pa.concat_tables(found) if found else schema.empty_table()
+        tables = read_splits(plan.splits, replace(read, memory=WHOLE_TABLE_MEMORY))
+        return pa.concat_tables(tables) if tables else schema.empty_table()
 
     def to_spark(
         self,
@@ -263,7 +266,16 @@ class Table:
 
     def commit_target(self) -> CommitTarget:
         properties = {ENGINE_PROPERTY: ENGINE, **({} if self.run is None else {RUN_PROPERTY: self.run})}
-        return CommitTarget(self.identifier, self.file_io, self.paths, self.schema, self.options, properties, self.lock)
+        return CommitTarget(
+            self.identifier,
+            self.file_io,
+            self.paths,
+            self.schema,
+            self.options,
+            properties,
+            self.lock,
+            self.record,
+        )
 
     def of_run(self, run: str) -> "Table":
         """This table; what is committed through it names the run in its snapshot's properties. Raises: OptionError."""

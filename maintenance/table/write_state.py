@@ -33,7 +33,9 @@ def state_of(table: "Table", snapshot: Snapshot | None, user: str) -> WriteState
             numbers[entry.partition] = entry.total_buckets
         if is_postponed(table.options) and entry.file.creation_time is not None:
             created[entry.partition] = max(created.get(entry.partition, 0), entry.file.creation_time)
-    runs = {key: run_count(found) for key, found in levels.items()} if table.is_primary_key_table else {}
+    runs = (
+        {key: run_count(runs_of_group) for key, runs_of_group in levels.items()} if table.is_primary_key_table else {}
+    )
     return WriteState(last, hash_files, numbers, user, index, runs, snapshot=snapshot, created=created)
 
 

@@ -12,9 +12,9 @@ def chosen_rows(table: pa.Table, chosen: np.ndarray) -> pa.Table:
     if chosen.all():
         return table
     mask = pa.array(chosen)
-    found = np.flatnonzero(chosen)
-    positions = pa.array(found.astype(np.int32) if len(chosen) < 1 << 31 else found)
-    few = len(found) < _MOST_KEPT * len(chosen)
+    numbers = np.flatnonzero(chosen)
+    positions = pa.array(numbers.astype(np.int32) if len(chosen) < 1 << 31 else numbers)
+    few = len(numbers) < _MOST_KEPT * len(chosen)
     columns = [
         column.take(positions) if column.num_chunks == 1 and _by_position(column.type, few) else column.filter(mask)
         for column in table.columns

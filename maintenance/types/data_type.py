@@ -29,7 +29,7 @@ class DataType:
         nullable: whether null is a value of the type.
         length: characters or bytes of the sized types; elements of a VECTOR.
         precision: digits of a DECIMAL; fractional second digits of TIME and the timestamps.
-        scale: digits of a DECIMAL behind the point.
+        scale: digits of a DECIMAL after the decimal point.
         element: of ARRAY, MULTISET and VECTOR.
         key, value: of MAP.
         fields: of ROW.
@@ -136,14 +136,14 @@ def parse_type(text: str) -> DataType:
 
     Raises: SchemaError: the text is not a type, or a length or precision is out of range.
     """
-    found = _ATOMIC.fullmatch(text)
-    if found is None:
+    match = _ATOMIC.fullmatch(text)
+    if match is None:
         raise _unknown(text)
-    root = re.sub(r"\s+", " ", found["root"].upper()).replace("DOUBLE PRECISION", "DOUBLE")
-    first = None if found["first"] is None else int(found["first"])
-    second = None if found["second"] is None else int(found["second"])
-    zone = re.sub(r"\s+", " ", (found["zone"] or "").strip().upper())
-    nullable = "NOT" not in (found["null"] or "").upper()
+    root = re.sub(r"\s+", " ", match["root"].upper()).replace("DOUBLE PRECISION", "DOUBLE")
+    first = None if match["first"] is None else int(match["first"])
+    second = None if match["second"] is None else int(match["second"])
+    zone = re.sub(r"\s+", " ", (match["zone"] or "").strip().upper())
+    nullable = "NOT" not in (match["null"] or "").upper()
     return replace(_atomic(root, first, second, zone, text), nullable=nullable)
 
 
@@ -168,7 +168,7 @@ def _atomic(root: str, first: int | None, second: int | None, zone: str, text: s
         return DataType(canonical, length=length)
     if canonical == "DECIMAL":
         precision, scale = 10 if first is None else first, second or 0
-        _check(1 <= precision <= 38 and scale <= precision, text, "1 to 38 digits, no more of them behind the point")
+        _check(1 <= precision <= 38 and scale <= precision, text, "1 to 38 digits, and a scale of at most as many")
         return DataType("DECIMAL", precision=precision, scale=scale)
     if canonical in ("TIME", "TIMESTAMP", "TIMESTAMP_LTZ"):
         precision = first if first is not None else 0 if canonical == "TIME" else 6

@@ -6,8 +6,8 @@ import pyarrow as pa
 
 def valid(values: pa.Array) -> np.ndarray:
     """Where there is a value. bool, shape (n,)."""
-    found: np.ndarray = values.is_valid().to_numpy(zero_copy_only=False)
-    return found
+    is_valid: np.ndarray = values.is_valid().to_numpy(zero_copy_only=False)
+    return is_valid
 
 
 def lengths(values: pa.Array) -> np.ndarray:

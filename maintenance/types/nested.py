@@ -173,10 +173,10 @@ def leaf_types(target: pa.DataType, path: Path = ()) -> dict[Path, pa.DataType]:
         parts = [(part.name, part.type) for part in target]
     else:
         parts = [("element", target.value_type)]
-    found: dict[Path, pa.DataType] = {}
+    by_path: dict[Path, pa.DataType] = {}
     for name, inner in parts:
-        found |= leaf_types(inner, (*path, name))
-    return found
+        by_path |= leaf_types(inner, (*path, name))
+    return by_path
 
 
 def hides_not_null(target: pa.DataType) -> bool:

@@ -85,29 +85,29 @@ class HashOf:
 
 
 def row_hashes(
-    rows: pa.Table, wanted: Mapping[str, HashOf], into: Mapping[str, np.ndarray] | None = None
+    rows: pa.Table, hashes_of: Mapping[str, HashOf], into: Mapping[str, np.ndarray] | None = None
 ) -> Mapping[str, np.ndarray]:
-    """Hashes of each row, by name of what is wanted. uint64, shape (n,).
+    """Hashes of each row, by name of the requested hash. uint64, shape (n,).
 
     Works in steps that fit a processor's cache. `into`: arrays for the results; None = new ones.
     """
-    found = {name: np.empty(rows.num_rows, _U64) for name in wanted} if into is None else into
+    hashes = {name: np.empty(rows.num_rows, _U64) for name in hashes_of} if into is None else into
     for start in range(0, rows.num_rows, BLOCK_ROWS):
         part = rows.slice(start, BLOCK_ROWS)
         words: dict[str, np.ndarray] = {}
-        for name, what in wanted.items():
-            if what.words is not None:
-                found[name][start : start + BLOCK_ROWS] = what.words(part.column(what.names[0]))
+        for name, hash_of in hashes_of.items():
+            if hash_of.words is not None:
+                hashes[name][start : start + BLOCK_ROWS] = hash_of.words(part.column(hash_of.names[0]))
                 continue
-            for column in what.names:
+            for column in hash_of.names:
                 if column not in words:
                     words[column] = column_words(part.column(column))
-            target = found[name][start : start + BLOCK_ROWS]
-            if what.places is None:
-                target[:] = words[what.names[0]]
+            target = hashes[name][start : start + BLOCK_ROWS]
+            if hash_of.places is None:
+                target[:] = words[hash_of.names[0]]
             else:
-                _mix(combined([words[column] for column in what.names], what.places), target)
-    return found
+                _mix(combined([words[column] for column in hash_of.names], hash_of.places), target)
+    return hashes
 
 
 def combined(words: Sequence[np.ndarray], places: Sequence[int]) -> np.ndarray:

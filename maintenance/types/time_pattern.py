@@ -51,15 +51,15 @@ def _last_day(year: int, month: int) -> int:
 
 def default_time(text: str) -> int | None:
     """The time of a text like ``2026-01-31`` or ``2026-1-31 7:05:00.5``."""
-    found = _LENIENT.fullmatch(text)
-    if found is None or any(re.fullmatch("-0+", part or "") for part in found.groups()):
+    match = _LENIENT.fullmatch(text)
+    if match is None or any(re.fullmatch("-0+", part or "") for part in match.groups()):
         return None
-    year, month, day, hour, minute, second = (int(found[name] or 0) for name in "yMdHms")
+    year, month, day, hour, minute, second = (int(match[name] or 0) for name in "yMdHms")
     if abs(year) > _LARGEST_YEAR:
         return None
     years, months = divmod(month - 1, 12)
     days = days_of(year + years, months + 1, 1) + day - 1
-    fraction = int((found["S"] or "").ljust(9, "0"))
+    fraction = int((match["S"] or "").ljust(9, "0"))
     return days * _DAY + (hour * 3600 + minute * 60 + second) * _SECOND + fraction
 
 
@@ -86,11 +86,11 @@ class TimePattern:
 
     def time_of(self, text: str) -> int | None:
         """The time that a text means."""
-        found = self._regex.fullmatch(text)
-        if found is None:
+        match = self._regex.fullmatch(text)
+        if match is None:
             return None
         fields: dict[str, int] = {}
-        for name, part in found.groupdict().items():
+        for name, part in match.groupdict().items():
             if part is None:
                 continue
             value = _value(name, part)
@@ -101,8 +101,8 @@ class TimePattern:
 
 
 def _tokens(text: str) -> Iterator[str]:
-    for found in _TOKENS.finditer(text):
-        token = found[0]
+    for match in _TOKENS.finditer(text):
+        token = match[0]
         if token == "'" or token in "{}#":
             raise ValueError(f"expected letters of a time, texts in quotes and [ ], not {token}")
         yield token

@@ -26,11 +26,11 @@ def parse_data_type(text: str) -> DataType:
 
 
 def _parsed(text: str) -> DataType:
-    found = _NESTED.fullmatch(text)
-    if found is None:
+    match = _NESTED.fullmatch(text)
+    if match is None:
         return parse_type(text)
-    root, nullable = found[1].upper(), "NOT" not in (found[3] or "").upper()
-    parts = [part.strip() for part in _split(found[2], text)]
+    root, nullable = match[1].upper(), "NOT" not in (match[3] or "").upper()
+    parts = [part.strip() for part in _split(match[2], text)]
     if root in ("ROW", "STRUCT"):
         return DataType("ROW", nullable, fields=tuple(_field(n, part, text) for n, part in enumerate(parts) if part))
     if len(parts) != (2 if root in ("MAP", "VECTOR") else 1):
@@ -47,11 +47,11 @@ def _parsed(text: str) -> DataType:
 
 def _field(number: int, text: str, whole: str) -> DataField:
     comment = _COMMENT.fullmatch(text)
-    found = _FIELD.fullmatch(comment[1] if comment else text)
-    if found is None:
+    match = _FIELD.fullmatch(comment[1] if comment else text)
+    if match is None:
         raise _wrong(whole, f"'{text}' is not a field of a ROW")
-    name = found[1].replace("``", "`") if found[1] else found[2]
-    return DataField(number, name, _parsed(found[3]), comment[2].replace("''", "'") if comment else None)
+    name = match[1].replace("``", "`") if match[1] else match[2]
+    return DataField(number, name, _parsed(match[3]), comment[2].replace("''", "'") if comment else None)
 
 
 def _split(text: str, whole: str) -> Iterator[str]:

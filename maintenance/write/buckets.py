@@ -65,17 +65,18 @@ def split_by_bucket(rows: pa.Table, buckets: np.ndarray, context: WriteContext) 
 RESCALE = "Open the table again; if that is its new number of buckets, overwrite the partition to rescale it."
 
 
-def other_number(paths: TablePaths, partition: bytes, known: str, new: str) -> str:
+def other_number(paths: TablePaths, partition: bytes, current: str, new: str) -> str:
     """That a partition has another number of buckets than what is written to it."""
-    name = partition_text_of(paths.spec_of(partition))
-    return f"partition {name} has {known} buckets, and is written with {new}"
+    spec = paths.spec_of(partition)
+    place = f"partition {partition_text_of(spec)}" if spec else "the table"
+    return f"{place} has {current} buckets, and is written with {new}"
 
 
-def check_bucket_number(context: WriteContext, partition: bytes, known: int | None) -> None:
-    """Refuse rows for fixed buckets of a partition that has `known` ones, None if it is new. Raises: BucketNumberError.
+def check_bucket_number(context: WriteContext, partition: bytes, current: int | None) -> None:
+    """Refuse fixed buckets in a partition that has `current` buckets, None if it is new. Raises: BucketNumberError.
 
     The commit looks again, at the state at that time; to look here saves the work.
     """
-    if known is not None and 0 < context.total_buckets != known:
-        reason = other_number(context.paths, partition, str(known), str(context.total_buckets))
+    if current is not None and 0 < context.total_buckets != current:
+        reason = other_number(context.paths, partition, str(current), str(context.total_buckets))
         raise BucketNumberError(reason, f"table {context.name}", RESCALE)

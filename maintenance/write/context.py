@@ -26,7 +26,8 @@ class WriteContext:
 
     Attributes:
         clock: creation time of files, see `wall_clock_millis`.
-        stamp: how the UUIDs in the names of files begin, so that the files of one job can be told from others'.
+        stamp: how the UUIDs in the names of files begin, so that the files of one job can be distinguished from
+        others'.
     """
 
     name: str

@@ -40,7 +40,7 @@ def converted(column: pa.ChunkedArray, field: DataField, where: str) -> pa.Chunk
 
 
 def _leaves(data_type: DataType, path: Path) -> list[tuple[Path, DataType]]:
-    """What is not nested in a type, with where it stands."""
+    """What is not nested in a type, with where it is."""
     match data_type.root:
         case "ARRAY":
             return _leaves(element_of(data_type), (*path, "element"))
@@ -58,14 +58,14 @@ class _Conversion:
     where: str
     types: dict[Path, DataType]
 
-    def leaf(self, array: pa.Array, wanted: pa.DataType, path: Path) -> pa.Array:
+    def leaf(self, array: pa.Array, target: pa.DataType, path: Path) -> pa.Array:
         data_type = self.types[path]
-        if pa.types.is_timestamp(wanted) and pa.types.is_timestamp(array.type):
-            array = _of_timestamp(array, wanted, data_type)
-        elif pa.types.is_time(wanted) and pa.types.is_time(array.type):
-            array = self._of_time(array, wanted, data_type, path)
-        elif array.type != wanted:
-            array = array.cast(wanted)
+        if pa.types.is_timestamp(target) and pa.types.is_timestamp(array.type):
+            array = _of_timestamp(array, target, data_type)
+        elif pa.types.is_time(target) and pa.types.is_time(array.type):
+            array = self._of_time(array, target, data_type, path)
+        elif array.type != target:
+            array = array.cast(target)
             if data_type.is_timestamp or data_type.root == "TIME":
                 array = _floored(array, data_type.precision or 0)
         self._check_length(array, data_type, path)
@@ -89,18 +89,18 @@ class _Conversion:
                 "Shorten it first.",
             )
 
-    def _of_time(self, array: pa.Array, wanted: pa.DataType, data_type: DataType, path: Path) -> pa.Array:
+    def _of_time(self, array: pa.Array, target: pa.DataType, data_type: DataType, path: Path) -> pa.Array:
         precision = data_type.precision or 0
         if precision > _MILLI_DIGITS:
             # Fails where finer digits are there.
-            return array.cast(wanted)
+            return array.cast(target)
         cut = _floored(array, precision)
         changed = pc.not_equal(cut, array)
         if pc.any(changed).as_py():
             first = array.filter(changed)[0].as_py()
             fix = f"declare it TIME({_MILLI_DIGITS})" if precision < _MILLI_DIGITS else "Paimon keeps milliseconds"
             _LOG.warning("%s is %s: digits of %s and others are cut off; %s", self._name(path), data_type, first, fix)
-        return cut.cast(wanted)
+        return cut.cast(target)
 
     def _check_time(self, array: pa.Array, path: Path) -> None:
         """Numbers are taken for milliseconds, and Arrow lets every one pass."""
@@ -116,10 +116,10 @@ class _Conversion:
         return f"column '{'.'.join((self.field.name, *path))}'"
 
 
-def _of_timestamp(array: pa.Array, wanted: pa.DataType, data_type: DataType) -> pa.Array:
-    if (array.type.tz is None) != (wanted.tz is None):
+def _of_timestamp(array: pa.Array, target: pa.DataType, data_type: DataType) -> pa.Array:
+    if (array.type.tz is None) != (target.tz is None):
         raise pa.ArrowInvalid(f"{array.type} against {data_type}: one has a time zone, the other has not")
-    return _floored(in_unit(array, wanted.unit).cast(wanted), data_type.precision or 0)
+    return _floored(in_unit(array, target.unit).cast(target), data_type.precision or 0)
 
 
 def _floored(array: pa.Array, precision: int) -> pa.Array:

@@ -93,10 +93,10 @@ class KeyPlacer:
         keys = records.keys.dictionary_encode().indices.to_numpy().astype(np.int64)
         encoded = records.partitions.dictionary_encode()
         partitions = encoded.indices.to_numpy().astype(np.int64)
-        known = records.buckets >= 0
+        has_bucket = records.buckets >= 0
         homes, home_buckets = (np.full(int(keys.max(initial=-1)) + 1, -1, np.int64) for _ in range(2))
-        homes[keys[known]], home_buckets[keys[known]] = partitions[known], records.buckets[known]
-        new = np.flatnonzero(~known)
+        homes[keys[has_bucket]], home_buckets[keys[has_bucket]] = partitions[has_bucket], records.buckets[has_bucket]
+        new = np.flatnonzero(~has_bucket)
         routing = route(keys[new], partitions[new], homes, self._engine)
         rows = new[routing.rows]
         buckets = home_buckets[keys[rows]]
@@ -112,12 +112,12 @@ class KeyPlacer:
         """Buckets of keys in partitions that they come to. Each pair gets one, in the order in which they come."""
         pairs = keys * max(1, len(names)) + partitions
         _, first, inverse = np.unique(pairs, return_index=True, return_inverse=True)
-        given = np.empty(len(first), np.int64)
+        assigned = np.empty(len(first), np.int64)
         for partition in np.unique(partitions).tolist():
             chosen = np.flatnonzero(partitions[first] == partition)
             chosen = chosen[np.argsort(first[chosen], kind="stable")]
-            given[chosen] = self._of(names[partition]).take(hashes[first[chosen]])
-        return given[inverse]
+            assigned[chosen] = self._of(names[partition]).take(hashes[first[chosen]])
+        return assigned[inverse]
 
     def _of(self, partition: bytes) -> BucketFilling:
         if partition not in self._filling:
@@ -129,12 +129,12 @@ class KeyPlacer:
 def records_of(rows: pa.Table, context: WriteContext) -> KeyRecords:
     """Records to write. `rows`: as `conform` returns them."""
     keys, hashes = _keys_of(rows, context)
-    found: list[bytes] = []
+    names: list[bytes] = []
     numbers = np.empty(rows.num_rows, np.int32)
     for partition, chosen in by_partition(rows, context):
-        numbers[chosen] = len(found)
-        found.append(partition)
-    partitions = pa.array(found, pa.binary()).take(pa.array(numbers))
+        numbers[chosen] = len(names)
+        names.append(partition)
+    partitions = pa.array(names, pa.binary()).take(pa.array(numbers))
     return KeyRecords(keys, partitions, hashes, np.full(rows.num_rows, -1, np.int32))
 
 
@@ -148,14 +148,14 @@ def indexed(index: KeyIndex, split: Split, context: WriteContext) -> Iterator[Ke
 
 def with_known(records: KeyRecords, index: KeyIndex, context: WriteContext) -> KeyRecords:
     """Records with the index's entries for their keys. All keys of the table are read, those of the records kept."""
-    wanted = np.unique(records.hashes)
+    hashes = np.unique(records.hashes)
 
     def entries(split: Split) -> list[KeyRecords]:
-        return [_chosen(found, np.isin(found.hashes, wanted)) for found in indexed(index, split, context)]
+        return [_chosen(part, np.isin(part.hashes, hashes)) for part in indexed(index, split, context)]
 
     with ThreadPoolExecutor(_THREADS) as pool:
-        known = [found for part in pool.map(entries, index.splits) for found in part]
-    return together([*known, records])
+        indexed_records = [record for part in pool.map(entries, index.splits) for record in part]
+    return together([*indexed_records, records])
 
 
 def together(parts: list[KeyRecords]) -> KeyRecords:

@@ -1,7 +1,8 @@
 """Writing tables with postponed buckets: rows wait, or go to real buckets of which each partition has its own number.
 
-Rows that wait are stored as they came, unsorted and unmerged, in Avro files. The files of one writer are named alike,
-so that whoever distributes them can keep their rows in order. Source: Java `PostponeBucketFileStoreWrite`.
+Rows that wait are stored as they came, unsorted and unmerged, in Avro files. The names of one writer's files
+begin with the same prefix, so that their rows can be kept in order when they move to real buckets. Source: Java
+`PostponeBucketFileStoreWrite`.
 """
 
 import random
@@ -84,7 +85,7 @@ def needs_sizes(context: WriteContext) -> bool:
 def with_numbers(state: WriteState, sizes: Mapping[bytes, PartitionSize], context: WriteContext) -> WriteState:
     """The state, knowing the number of buckets of the partitions that are new too. `sizes`: of what is written."""
     options = PostponeOptions.of(context.options)
-    new = {p: options.buckets_for(found.rows, found.size) for p, found in sizes.items()}
+    new = {p: options.buckets_for(size.rows, size.size) for p, size in sizes.items()}
     return replace(state, bucket_numbers={**new, **state.bucket_numbers})
 
 

@@ -47,8 +47,9 @@ class FileWitness(Protocol):
 class RollingFileWriter:
     """Writes rows in the order given; closes a file when it has reached the target size.
 
-    With a primary key rows must come sorted, and hold `_SEQUENCE_NUMBER` and `_VALUE_KIND` besides the table's columns.
-    `min_sequence_number`: of the first file of an append table, whose rows are numbered but do not hold their number.
+    With a primary key rows must be sorted, and have `_SEQUENCE_NUMBER` and `_VALUE_KIND` in addition to the table's
+    columns. `min_sequence_number`: of the first file of an append table, whose rows are numbered but do not hold their
+    number.
     """
 
     def __init__(

@@ -30,10 +30,12 @@ def conform(rows: pa.Table, kinds: pa.Array | None, context: WriteContext, *, ke
             or not one kind per row.
     """
     where = f"table {context.name}"
-    known = {field.name for field in context.schema.fields}
-    unknown = [name for name in rows.column_names if name not in known]
+    column_names = {field.name for field in context.schema.fields}
+    unknown = [name for name in rows.column_names if name not in column_names]
     if unknown:
-        raise DataError(f"column '{unknown[0]}' is not in the table", where, f"Columns are {', '.join(sorted(known))}.")
+        raise DataError(
+            f"column '{unknown[0]}' is not in the table", where, f"Columns are {', '.join(sorted(column_names))}."
+        )
     names = rows.column_names
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
@@ -82,9 +84,9 @@ def _stored(table: pa.Table, engine: MergeEngine) -> pa.Table:
 
 
 def _column(rows: pa.Table, field: DataField, where: str) -> pa.ChunkedArray:
-    wanted = arrow_type(field.type, f"column {field.name}")
+    target = arrow_type(field.type, f"column {field.name}")
     if field.name not in rows.column_names:
-        column = pa.chunked_array([pa.nulls(rows.num_rows, wanted)])
+        column = pa.chunked_array([pa.nulls(rows.num_rows, target)])
     else:
         column = converted(rows.column(field.name), field, where)
     if column.null_count and not field.type.nullable:

@@ -36,8 +36,8 @@ class FileStatistics:
     def add(self, rows: pa.Table) -> None:
         """Take further rows, with the table's columns."""
         columns = [rows.column(field.name) for field in self._fields]
-        found = collect_stats(columns, self._fields, self._collect, nested=self._nested)
-        self._so_far = found if self._so_far is None else merge_stats(self._so_far, found)
+        stats = collect_stats(columns, self._fields, self._collect, nested=self._nested)
+        self._so_far = stats if self._so_far is None else merge_stats(self._so_far, stats)
 
     def finish(self) -> tuple[SimpleStats, SimpleStats, tuple[str, ...] | None]:
         """Key statistics, value statistics, and the columns that the latter cover (None = all)."""

@@ -19,7 +19,7 @@ def try_targets(project: Project, table: str | None = None) -> int:
         return 1
     about = f" of {table}" if table else ""
     text, fix = "This is what an alert looks like.", "Nothing is to do."
-    alert = Alert("test", "failed", f"Test alert{about}", text, fix, project.alerts.url, (table,) if table else ())
+    alert = Alert("test", "failed", f"Test alert{about}", text, fix, project.alerts.address, (table,) if table else ())
     failed = 0
     for target in targets:
         try:

@@ -34,6 +34,7 @@ _OLD = timedelta(days=30)
 TABLES = """
 warehouse: {folder}/lake
 history: null
+radar: {{judge_again: 20 s}}
 spark:
   options:  # a Java that starts fast
     spark.driver.extraJavaOptions: -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
@@ -41,7 +42,7 @@ spark:
     spark.sql.shuffle.partitions: 2
 alerts:
   url: http://dagster.example
-  targets: [{{kind: webhook, url: "{webhook}"}}]
+  targets: [{{kind: webhook, url: "{webhook}"}}{others}]
 patterns:
   - pattern: fleet.*
     compaction: {{automatic: false}}
@@ -76,10 +77,11 @@ class Fault:
 
 @dataclass(frozen=True)
 class Fleet:
-    """The fleet below `folder`. `webhook`: where alerts go."""
+    """The fleet below `folder`. `webhook`: where alerts go; `others`: more targets, as YAML."""
 
     folder: Path
     webhook: str
+    others: tuple[str, ...] = ()
 
     @property
     def yaml(self) -> Path:
@@ -114,7 +116,9 @@ class Fleet:
         return table
 
     def _describe(self, name: str) -> None:
-        self.yaml.write_text(TABLES.format(folder=self.folder, webhook=self.webhook, misspelt=name))
+        others = "".join(f", {target}" for target in self.others)
+        told = TABLES.format(folder=self.folder, webhook=self.webhook, others=others, misspelt=name)
+        self.yaml.write_text(told)
 
 
 _OPTIONS = {"fleet.invisible_rows": {"deletion-vectors.enabled": "true"}}
@@ -258,7 +262,7 @@ FAULTS = (
     Fault("fleet.broken_snapshot", "readable", "snapshot-2", "rollback_to(table, snapshot_id=1)", _break_snapshot,
           _restore),
     Fault("fleet.cut_data_file", "readable", "a file has 100 bytes", "Restore the file", _cut_data_file, _restore),
-    Fault("fleet.lost_manifest", "readable", "manifest-", "has to come from a copy", _lose_manifest, _restore),
+    Fault("fleet.lost_manifest", "readable", "manifest-", "restore it from a copy", _lose_manifest, _restore),
     Fault("fleet.dead_writer", "freshness", "by 'flink-etl'", "the job that writes", _stop_writer,
           lambda table: _put(table, "flink-etl", 2)),
     Fault("fleet.invisible_rows", "rows_visible", "10 committed rows in 1 files are invisible", "Compact the table",

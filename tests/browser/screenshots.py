@@ -1,11 +1,14 @@
 """Takes the pictures of README and docs again: ``python -m tests.browser.screenshots``, after ``make demo``.
 
+With ``tour`` behind it, only those of the tour through a fleet with faults, which need no demo.
 It drives Dagster on what the demo left as a person would. So that there is something to plan and to compact, it writes
 some of the flights of summer to their table again, as they are. `checks.png` is the tests' own picture `conflict`.
 """
 
 import re
+import sys
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from assets.project.config import load_project
@@ -13,14 +16,24 @@ from definitions import build_definitions
 from demo.run import REPOSITORY, dagster_instance
 from maintenance.catalog import open_catalog
 from maintenance.table.table import Table
+from tests.browser import tour
 from tests.browser.servers import ROOT, Dagster
 from tests.browser.ui import JOBS, Ui, artifacts, browsing
 
 IMAGES = ROOT / "docs" / "images"
 
 
-def main() -> None:
+def main(arguments: Sequence[str]) -> None:
     """Write the pictures to docs/images."""
+    tour.take(IMAGES)
+    if list(arguments) != ["tour"]:
+        demo()
+    for path in sorted(IMAGES.glob("*.png")):
+        print(f"{path.relative_to(ROOT)}: {path.stat().st_size // 1000} kB")
+
+
+def demo() -> None:
+    """The pictures of what the demo left."""
     late_flights()
     run_jobs()
     dagster = Dagster(ROOT, ROOT / "demo" / "tables.yaml", {}, logs=artifacts())
@@ -33,8 +46,6 @@ def main() -> None:
             plan(ui)
             pages(ui)
             backfill(ui)
-            for path in sorted(IMAGES.glob("*.png")):
-                print(f"{path.relative_to(ROOT)}: {path.stat().st_size // 1000} kB")
     finally:
         dagster.stop()
 
@@ -61,9 +72,9 @@ def run_jobs() -> None:
 
 def backfill(ui: Ui) -> None:
     """A backfill of compaction over the summer, about to be launched."""
-    ui.open("/assets/demo/flights/compaction?view=partitions")
+    ui.open("/assets/demo/flights/flights_compaction?view=partitions")
     ui.sees("12 Partitions Selected")
-    ui.open("/assets/demo/flights/compaction")
+    ui.open("/assets/demo/flights/flights_compaction")
     ui.button(re.compile("Materialize"))
     ui.choose_partitions(*(f"month={month}" for month in (6, 7, 8, 9)))
     ui.shoot("backfill")
@@ -78,7 +89,7 @@ def plan(ui: Ui) -> None:
     ui.sees("No errors")
     ui.click("Launch Run")
     ui.page.wait_for_url("**/runs/**")
-    ui.sees("RUN_SUCCESS")
+    ui.run_ends()
     ui.open(ui.page.url.removeprefix(ui.url))
     ui.click("View full message")
     ui.sees("plan id", "expected files")
@@ -94,8 +105,7 @@ def fleet(ui: Ui) -> None:
 
 def pages(ui: Ui) -> None:
     """What is there to look at."""
-    ui.open("/asset-groups")
-    ui.page.locator("foreignObject").get_by_text("demo", exact=True).dblclick()
+    ui.open_group("demo")
     ui.sees("route_day")
     ui.is_well()
     ui.shoot("lineage")
@@ -110,4 +120,4 @@ def pages(ui: Ui) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -13,14 +13,19 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import chdir, contextmanager, suppress
+from email import message_from_bytes, policy
+from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
+from aiosmtpd.controller import Controller
 
 ROOT = Path(__file__).parents[2]
-# Generous, since the machines are shared; what is waited for comes in seconds on a quiet one.
-PATIENCE = 600.0
+# Both are generous, since machines are shared: on a quiet one all of it comes in seconds.
+# How long a page may take to show something, and how long servers and daemons may take to start or do something.
+PATIENCE = 180.0
+STARTING = 600.0
 
 _LOCATIONS = """{ workspaceOrError { ... on Workspace { locationEntries { loadStatus locationOrLoadError {
   ... on PythonError { message } ... on RepositoryLocation { name } } } } } }"""
@@ -30,7 +35,7 @@ _RUNS = """query ($filter: RunsFilter!) { runsOrError(filter: $filter, limit: 20
   id status tags { key value } } } } }"""
 
 
-def wait_for(what: str, look: Callable[[], Any], seconds: float = PATIENCE) -> Any:
+def wait_for(what: str, look: Callable[[], Any], seconds: float = STARTING) -> Any:
     """What `look` returns, once that is true. Raises: AssertionError: it took too long."""
     end = time.monotonic() + seconds
     while not (found := look()):
@@ -42,36 +47,52 @@ def wait_for(what: str, look: Callable[[], Any], seconds: float = PATIENCE) -> A
 class Dagster:
     """A running web server and daemon. `url`: of the former.
 
-    `folder`: gets the project's dagster.yaml, and the storage beside it; `logs`: the folder for what both say.
+    Args:
+        folder: gets the project's dagster.yaml, and the storage beside it.
+        logs: the folder for what both say.
+        dev: one command starts all, ``dagster dev``.
     """
 
-    def __init__(self, folder: Path, tables: Path, environment: Mapping[str, str], logs: Path | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        tables: Path,
+        environment: Mapping[str, str],
+        logs: Path | None = None,
+        *,
+        workspace: Path = ROOT / "workspace.yaml",
+        dev: bool = False,
+    ) -> None:
         self.folder, self._logs = folder, logs or folder
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         folder.mkdir(parents=True, exist_ok=True)
         if folder != ROOT:
             shipped = (ROOT / "dagster.yaml").read_text()
-            patient = shipped.replace("start_timeout_seconds: 180", f"start_timeout_seconds: {PATIENCE:.0f}")
+            patient = shipped.replace("start_timeout_seconds: 180", f"start_timeout_seconds: {STARTING:.0f}")
             # A code server that starts too slowly on a busy machine would fail the backfill that needs it.
-            patient += f"\ncode_servers: {{ local_startup_timeout: {PATIENCE:.0f} }}\n"
+            patient += f"\ncode_servers: {{ local_startup_timeout: {STARTING:.0f} }}\n"
             (folder / "dagster.yaml").write_text(patient)
         self._environment = {
             **os.environ,
             "DAGSTER_HOME": str(folder),
             "PAIMON_TABLES": str(tables),
             "PYTHONPATH": str(ROOT),
-            "DAGSTER_GRPC_TIMEOUT_SECONDS": str(round(PATIENCE)),
+            "DAGSTER_GRPC_TIMEOUT_SECONDS": str(round(STARTING)),
             **environment,
         }
         # Two processes that find no database would both create it.
         with chdir(folder), dg.DagsterInstance.from_config(str(folder)) as instance:
             assert all((instance.run_storage, instance.event_log_storage, instance.schedule_storage))
-        workspace = ["-w", str(ROOT / "workspace.yaml")]
-        self._processes = [
-            self._start("dagster-webserver", *workspace, "-h", "127.0.0.1", "-p", str(self.port)),
-            self._start("dagster-daemon", "run", *workspace),
-        ]
+        locations, address = ["-w", str(workspace)], ["-h", "127.0.0.1", "-p", str(self.port)]
+        self._processes = (
+            [self._start("dagster", "dev", *locations, *address)]
+            if dev
+            else [
+                self._start("dagster-webserver", *locations, *address),
+                self._start("dagster-daemon", "run", *locations),
+            ]
+        )
 
     def _start(self, command: str, *arguments: str) -> subprocess.Popen[bytes]:
         program = Path(sys.executable).parent / command
@@ -175,3 +196,21 @@ def receiving() -> Iterator[tuple[str, list[dict[str, Any]]]]:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}/hook", handler.received
         server.shutdown()
+
+
+@contextmanager
+def receiving_mail() -> Iterator[tuple[int, list[EmailMessage]]]:
+    """The port of a mail server on this machine, and the mails that have come in."""
+    received: list[EmailMessage] = []
+
+    class Mailbox:
+        async def handle_DATA(self, _server: Any, _session: Any, envelope: Any) -> str:  # noqa: N802 - aiosmtpd's name
+            received.append(message_from_bytes(envelope.content, _class=EmailMessage, policy=policy.default))
+            return "250 Message accepted"
+
+    controller = Controller(Mailbox(), hostname="127.0.0.1", port=free_port())
+    controller.start()
+    try:
+        yield controller.port, received
+    finally:
+        controller.stop()

@@ -6,6 +6,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from email.message import EmailMessage
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from playwright.sync_api import Browser
 from assets import keys
 from tests.browser import ui
 from tests.browser.faulty_fleet import FAULTS, HEALTHY, MISSPELT, PROOF, Fault, Fleet
-from tests.browser.servers import Dagster, receiving, wait_for
+from tests.browser.servers import Dagster, receiving, receiving_mail, wait_for
 from tests.browser.ui import Ui
 
 pytestmark = pytest.mark.slow
@@ -24,11 +25,16 @@ FULL = "ops: {compact: {config: {full: true}}}"
 
 @dataclass(frozen=True)
 class OnCall:
-    """What an engineer on call has: the fleet, the alerts that have come in, and a tab on Dagster."""
+    """What an engineer on call has: the fleet, the alerts that have come in, and a tab on Dagster.
+
+    `slack`, `mails`: the same alerts, as a channel and a mailbox have got them.
+    """
 
     fleet: Fleet
     dagster: Dagster
     alerts: list[dict[str, Any]]
+    slack: list[dict[str, Any]]
+    mails: list[EmailMessage]
     page: Ui
 
     def about(self, fault: Fault) -> list[dict[str, Any]]:
@@ -45,7 +51,7 @@ class OnCall:
     def compact(self, table: str, outcome: str) -> None:
         """Launch the full compaction of a table, and wait for the event that ends it."""
         self.page.launch(keys.job("compact", table), FULL)
-        self.page.sees(outcome)
+        self.page.run_ends(outcome)
 
 
 @pytest.fixture
@@ -53,15 +59,19 @@ def on_call(tmp_path_factory: pytest.TempPathFactory, chromium: Browser) -> Iter
     """Web server and daemon over the fleet."""
     folder, shots = tmp_path_factory.mktemp("fleet"), ui.artifacts() / "faulty_fleet"
     shots.mkdir(exist_ok=True)
-    with receiving() as (url, alerts):
-        fleet = Fleet(folder, url)
+    with receiving() as (url, alerts), receiving() as (channel, slack), receiving_mail() as (port, mails):
+        others = (
+            f'{{kind: webhook, url: "{channel}", format: slack}}',
+            f"{{kind: email, host: 127.0.0.1, port: {port}, sender: paimon@example.com, to: [oncall@example.com]}}",
+        )
+        fleet = Fleet(folder, url, others)
         fleet.build()
         dagster = Dagster(folder / "dagster", fleet.yaml, {}, logs=shots)
         try:
             dagster.wait_until_ready()
             with ui.tab(chromium, dagster.url, shots) as page:
                 page.skip_greeting()
-                yield OnCall(fleet, dagster, alerts, page)
+                yield OnCall(fleet, dagster, alerts, slack, mails, page)
                 page.shoot("end")
         finally:
             dagster.stop()
@@ -74,6 +84,9 @@ def test_ten_faults_are_ten_alerts_ten_red_checks_and_ten_recoveries(on_call: On
     wait_for("an alert about each table", lambda: all(on_call.states().values()))
     for fault in FAULTS:
         sees_alert(on_call, fault)
+    wait_for("every target", lambda: len(on_call.slack) == len(on_call.mails) == len(on_call.alerts))
+    for alert in on_call.alerts:
+        sees_it_everywhere(on_call, alert)
     for fault in FAULTS:
         on_call.open_check(fault)
         page.comes_to_show(fault.check, fault.cause, fault.step)
@@ -81,7 +94,7 @@ def test_ten_faults_are_ten_alerts_ten_red_checks_and_ten_recoveries(on_call: On
         page.is_well()
         page.shoot(f"red_{fault.table}")
     page.open("/assets")
-    page.sees("broken_snapshot", "two_writers")
+    page.lists("fleet/broken_snapshot", "fleet/two_writers")
     page.shoot("catalogue_red")
     assert on_call.states() == {fault.table: ["failed"] for fault in FAULTS}, "one alert each"
 
@@ -100,10 +113,21 @@ def test_ten_faults_are_ten_alerts_ten_red_checks_and_ten_recoveries(on_call: On
             page.is_well()
             page.shoot(f"green_{fault.table}")
     page.open("/assets")
-    page.sees("orders")
+    page.lists("fleet/orders")
     page.shoot("catalogue_green")
     assert on_call.states() == both, "nothing turns red again"
     assert not [alert for alert in on_call.alerts if HEALTHY in alert["tables"]]
+
+
+def sees_it_everywhere(on_call: OnCall, alert: dict[str, Any]) -> None:
+    """Slack and e-mail say the same, with the next step and the link."""
+    title = f"{alert['subject']} {alert['state']}"
+    (blocks,) = [message["blocks"] for message in on_call.slack if message["blocks"][0]["text"]["text"] == title]
+    assert f"*Next step:* {alert['fix']}"[:200] in blocks[1]["text"]["text"]
+    assert blocks[2]["elements"][0]["text"] == f"<{alert['link']}|Open in Dagster>"
+    (mail,) = [mail for mail in on_call.mails if mail["Subject"] == f"[paimon] {title}"]
+    body = " ".join(mail.get_content().split())
+    assert " ".join(f"Next step: {alert['fix']} {alert['link']}".split()) in body
 
 
 def sees_alert(on_call: OnCall, fault: Fault) -> None:

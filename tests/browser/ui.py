@@ -10,7 +10,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from tests.browser.servers import PATIENCE, ROOT
+from tests.browser.servers import PATIENCE, ROOT, STARTING
 
 FLAGS = (
     "--no-sandbox",
@@ -65,6 +65,33 @@ class Ui:
         for text in texts:
             expect(self.page.get_by_text(text).filter(visible=True).first).to_be_visible(timeout=PATIENCE * 1000)
 
+    def ends(self, wanted: str, *others: str) -> None:
+        """Wait until one of these can be read, and find that it is the first. Raises: AssertionError.
+
+        For what a run or the daemon brings about, which takes longer than a page does.
+        """
+        any_of = re.compile("|".join(f"^{re.escape(text)}$" for text in (wanted, *others)))
+        ended = self.page.get_by_text(any_of).filter(visible=True).first
+        expect(ended).to_be_visible(timeout=STARTING * 1000)
+        expect(ended).to_have_text(wanted)
+
+    def run_ends(self, event: str = "RUN_SUCCESS") -> None:
+        """Wait, on a run's page, for the event that ends it. Raises: AssertionError: it is another one."""
+        self.ends(event, "RUN_SUCCESS", "RUN_FAILURE", "RUN_CANCELED")
+
+    def lists(self, *paths: str) -> None:
+        """Wait until the catalogue lists each of the assets ``database/table``. Long names are abbreviated there."""
+        for path in paths:
+            link = self.page.locator(f"a[href='/assets/{path}']").filter(visible=True).first
+            expect(link).to_be_visible(timeout=PATIENCE * 1000)
+
+    def open_group(self, name: str) -> None:
+        """The lineage of a group.
+
+        In the lineage of all, one click opens a group too, but leaves the view where it is, and the rest is not drawn.
+        """
+        self.open(f"/locations/paimon_maintenance/asset-groups/{name}/lineage")
+
     def comes_to_show(self, *texts: str) -> None:
         """Reload the page until each of the texts can be read: not every page follows what happens behind it."""
         until = time.monotonic() + PATIENCE
@@ -98,7 +125,8 @@ class Ui:
 
     def backfill_succeeds(self) -> None:
         """Wait, on a backfill's page, until its status is told. Raises: AssertionError."""
-        self.sees("100% completed")
+        done = self.page.get_by_text("100% completed").filter(visible=True).first
+        expect(done).to_be_visible(timeout=STARTING * 1000)
         status = self.page.get_by_text("Succeeded", exact=True).filter(visible=True)
         expect(status).to_have_count(2, timeout=PATIENCE * 1000)  # one is the heading of a column
 

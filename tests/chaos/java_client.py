@@ -48,9 +48,11 @@ class _Client:
         while self.pending or not (self.worker.stopping or self.worker.place.finish):
             drawn = dice.random()
             if self.pending or drawn < 0.5:
-                self._commit(self.done + 1)
+                with self.worker.nothing_expires():
+                    self._commit(self.done + 1)
             elif drawn < 0.6 and self.worker.scenario.java_compacts:
-                self.worker.attempt("java compacts", lambda: self.core.oracle.compact(self.core.warehouse, TABLE))
+                with self.worker.nothing_expires():
+                    self.worker.attempt("java compacts", lambda: self.core.oracle.compact(self.core.warehouse, TABLE))
             else:
                 self._read()
             self.worker.pause(0.2)

@@ -29,6 +29,9 @@ _LOST = ("CommitError", "ConflictError", "NotFoundError")
 _NO_ROOM = "No space left on device"
 _GAVE_WAY = ("other writers kept winning", "expired", _NO_ROOM)
 
+# How a read of an expired snapshot ends: it was gone before, or it went meanwhile.
+_GONE = ("NotFoundError", "ExpiredError")
+
 
 @dataclass(slots=True)
 class Judge:
@@ -132,7 +135,7 @@ class Judge:
                     "unreadable",
                     f"{name} cannot read {_place(entry)}, which is there: {entry['error']}: {entry['text']}",
                 )
-            elif name != JAVA and entry["error"] != "NotFoundError":
+            elif name != JAVA and entry["error"] not in _GONE:
                 self.faults.add("expired meanwhile", f"{name} reads {_place(entry)}: {entry['error']}: {entry['text']}")
             return
         if entry["how"] == "files":

@@ -48,10 +48,11 @@ def expires(worker: Worker) -> None:
     """Expire snapshots and tags until asked to stop."""
     dice = worker.dice
     while not (worker.stopping or worker.place.finish):
-        if dice.random() < 0.8:
-            worker.attempt("expire_snapshots", lambda: _expired(worker))
-        else:
-            worker.attempt("expire_tags", lambda: list(expire_tags(worker.table).expired))
+        with worker.may_expire():
+            if dice.random() < 0.8:
+                worker.attempt("expire_snapshots", lambda: _expired(worker))
+            else:
+                worker.attempt("expire_tags", lambda: list(expire_tags(worker.table).expired))
         worker.pause(1.0)
 
 

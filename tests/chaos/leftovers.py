@@ -2,20 +2,30 @@
 
 A process that is killed leaves the files it was writing, and nobody can know them but by their age. So a file that
 nothing names must have been changed while an operation ran that never came to its end: from its entry in the journal to
-the death of its process. The files of a deleted branch belong to nobody either; the journal has their names.
+the death of its process. The files of a deleted branch belong to nobody either; the journal has their names. The Java
+core leaves manifests of attempts that came second; names tell them from ours, since all of one commit share an UUID.
 """
 
+import json
 import os
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from maintenance.table.table import Table
 from tests.chaos.journal import Entry
 from tests.chaos.processes import Death
+from tests.chaos.witness import Seen
+from tests.chaos.workload import JAVA
+from tests.chaos.writer import COMMIT
 from tests.models.reachable import unreachable_files
 
 # The kernel dates files by a clock that lags a few milliseconds behind.
 _LAG = 50_000_000
+
+
+# In a name of a manifest or of a list of manifests.
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +64,36 @@ def _is_open(name: str, entry: Entry) -> bool:
     return name == "java" or "No space left on device" in entry["text"]
 
 
+def attempts_of_java(journals: Mapping[str, Sequence[Entry]]) -> list[Unended]:
+    """Java's commits that came to their end: some of their attempts may have come second."""
+    begun: dict[int, Entry] = {}
+    found = []
+    for entry in journals.get(JAVA, ()):
+        if entry.get("task") == COMMIT and entry["what"] == "begin":
+            begun[entry["number"]] = entry
+        elif entry.get("task") == COMMIT and entry["what"] == "done" and entry["number"] in begun:
+            found.append(Unended(JAVA, COMMIT, begun[entry["number"]]["wall"], entry["wall"]))
+    return found
+
+
+def uuids_of(seen: Iterable[Seen]) -> set[str]:
+    """The UUIDs of all commits of ours: of their manifests and lists."""
+    names = (json.loads(one.content)["deltaManifestList"] for one in seen if one.user != JAVA)
+    return {match.group() for match in map(_UUID.search, names) if match}
+
+
 def leftovers(
-    table: Table, journals: Mapping[str, Sequence[Entry]], deaths: Iterable[Death], of_branches: Collection[str]
+    table: Table,
+    journals: Mapping[str, Sequence[Entry]],
+    deaths: Iterable[Death],
+    of_branches: Collection[str],
+    ours: Collection[str],
 ) -> Iterator[tuple[str, str]]:
     """Files that nothing names, with who may have left them; ``""`` if nobody can have.
 
-    `of_branches`: what branches named that were deleted at the end.
+    Args: `of_branches`: what branches named that were deleted at the end; `ours`: UUIDs of our own commits.
     """
+    second = attempts_of_java(journals)
     # Those that write data files first: a tag leaves next to nothing.
     operations = sorted(unended(journals, deaths), key=lambda part: part.task.endswith(("tag", "tags", "branch")))
     known = {path for entries in journals.values() for e in entries if e["what"] == "leaves" for path in e["files"]}
@@ -73,8 +106,16 @@ def leftovers(
             yield path, "a deleted branch"
         elif "/branch/." in path and any(part.task.endswith("branch") for part in operations):
             yield path, "a branch that was being made or deleted"
+        elif _is_of_java(path, ours) and any(part.may_have_left(changed) for part in second):
+            yield path, "an attempt of Java's that came second"
         else:
             yield path, ""
+
+
+def _is_of_java(path: str, ours: Collection[str]) -> bool:
+    """Whether a file is metadata that no commit of ours has written, but for those that never came to their end."""
+    match = _UUID.search(os.path.basename(path))
+    return os.path.basename(os.path.dirname(path)) == "manifest" and match is not None and match.group() not in ours
 
 
 def _hidden(table: Table) -> set[str]:

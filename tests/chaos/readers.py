@@ -143,8 +143,9 @@ class _Reader:
             return
 
         def look() -> list[str]:
-            _check_counts(table, snapshot)
-            return sorted(missing_files(table, snapshot))
+            with table.manifests.reading(snapshot):
+                _check_counts(table, snapshot)
+                return sorted(missing_files(table, snapshot))
 
         self._note("files", look, there, id=number)
 

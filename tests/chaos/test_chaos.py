@@ -1,4 +1,4 @@
-"""A minute of each campaign: the same code as `make chaos`. Not among the slow tests yet: pytest -m chaos."""
+"""A minute of each campaign: the same code as `make chaos`."""
 
 import subprocess
 import sys
@@ -11,7 +11,7 @@ from tests.chaos.scenarios import SCENARIOS
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.chaos
+@pytest.mark.slow
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_a_minute_of_chaos(scenario: str, tmp_path: Path) -> None:
     command = [

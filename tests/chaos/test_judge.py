@@ -1,6 +1,7 @@
 """The judge finds what is wrong: without this, a campaign that holds would say little."""
 
 import json
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +10,12 @@ import pytest
 from tests.chaos.acknowledged import check_acknowledged, check_order, expected_tags
 from tests.chaos.journal import Journal, read_journal
 from tests.chaos.judge import Judge
-from tests.chaos.leftovers import unended
+from tests.chaos.leftovers import leftovers, unended, uuids_of
 from tests.chaos.model import Applied, Model
 from tests.chaos.processes import Death
 from tests.chaos.scenarios import deduplicate
 from tests.chaos.witness import Seen
+from tests.small_tables import put, small_table
 
 
 class Bench:
@@ -174,6 +176,25 @@ def test_operations_that_may_leave_files(bench: Bench) -> None:
     assert unended(journals, []) == []
     (left,) = unended(journals, [Death("w1", 1, begun + 10**9)])
     assert [left.may_have_left(begun + i * 10**9) for i in (-1, 0, 1, 2)] == [False, True, True, False]
+
+
+def test_what_an_attempt_of_java_may_have_left(bench: Bench, tmp_path: Path) -> None:
+    """Manifests of its own that were written while it committed; not those that share a name with a commit of ours."""
+    table = small_table(tmp_path / "warehouse")
+    put(table, {1: "a"})
+    snapshot = table.snapshots.get(1)
+    ours = uuids_of([Seen.of(Path(table.paths.snapshot(1)).read_bytes())])
+    assert len(ours) == 1
+    assert next(iter(ours)) in snapshot.delta_manifest_list
+    of_java, of_ours = f"manifest-{uuid.uuid4()}-0", f"manifest-{next(iter(ours))}-7"
+    bench.note("java", "begin", task="commit", number=1)
+    for name in (of_java, of_ours):
+        Path(table.paths.manifest(name)).write_bytes(b"x")
+    bench.note("java", "done", task="commit", number=1, result=[])
+    journals = {"java": read_journal(bench.folder / "java.jsonl")}
+    found = {Path(path).name: whose for path, whose in leftovers(table, journals, [], (), ours)}
+    assert found == {of_java: "an attempt of Java's that came second", of_ours: ""}
+    assert set(dict(leftovers(table, {}, [], (), ours)).values()) == {""}
 
 
 def test_tags_as_they_were_acknowledged() -> None:

@@ -1,12 +1,14 @@
 """What every process of a campaign has: its place in the campaign, its journal, its dice, and a sign when to stop."""
 
 import ctypes
+import fcntl
 import os
 import random
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -91,6 +93,25 @@ class Worker:
     def pause(self, longest: float) -> None:
         """Wait a moment of up to so many seconds."""
         time.sleep(self.dice.uniform(0, longest))
+
+    @contextmanager
+    def nothing_expires(self) -> Iterator[None]:
+        """Hold expiry up, as the Java core needs it for a commit: it does not notice that what it follows, and the
+        number of its snapshot, have expired meanwhile. Our own writers do without. A killed process lets go."""
+        with self._expiry(fcntl.LOCK_SH):
+            yield
+
+    @contextmanager
+    def may_expire(self) -> Iterator[None]:
+        """Wait until Java is not committing, and hold it up."""
+        with self._expiry(fcntl.LOCK_EX):
+            yield
+
+    @contextmanager
+    def _expiry(self, how: int) -> Iterator[None]:
+        with (self.place.folder / "expiry.lock").open("w") as file:
+            fcntl.flock(file, how)
+            yield
 
     def attempt(self, what: str, do: Callable[[], object], **facts: Any) -> Any:
         """Do something between two entries of the journal; an error is noted, not raised.

@@ -18,6 +18,7 @@ from maintenance.operations.refs.replace_tag import replace_tag
 from maintenance.operations.refs.rollback_to import rollback_to
 from maintenance.table.system.audit_log import AuditLogView
 from maintenance.table.table import Table
+from tests.crash import bin_scenarios, life_scenarios
 from tests.models.reachable import changes_of, files_on_disk, missing_files, unreachable_files
 from tests.small_tables import batch, put, rows, rows_at, rows_of_tag, small_table, table_in
 
@@ -657,6 +658,90 @@ SCENARIOS = {
             check_old_or_new_tag,
             (replace_first, expire_tags_later),
             check_replaced_once,
+        ),
+        Scenario(
+            "remove_orphan_files",
+            bin_scenarios.prepare_orphans,
+            bin_scenarios.destroy_orphans,
+            bin_scenarios.check_no_orphans,
+            check_same_rows,
+            (bin_scenarios.destroy_orphans,),
+            bin_scenarios.check_orphans_destroyed,
+        ),
+        Scenario(
+            "orphans_into_bin",
+            bin_scenarios.prepare_orphans,
+            bin_scenarios.remove_orphans,
+            bin_scenarios.check_no_orphans,
+            check_same_rows,
+            (bin_scenarios.remove_orphans,),
+            bin_scenarios.check_orphans_in_bin,
+        ),
+        Scenario(
+            "expire_into_bin",
+            bin_scenarios.prepare_history,
+            bin_scenarios.expire_into_bin,
+            bin_scenarios.check_expired,
+            check_readable,
+            (bin_scenarios.expire_into_bin,),
+            bin_scenarios.check_all_comes_back,
+        ),
+        Scenario(
+            "restore",
+            bin_scenarios.prepare_bin,
+            bin_scenarios.restore_all,
+            bin_scenarios.check_restored,
+            check_same_rows,
+            (bin_scenarios.restore_all,),
+            bin_scenarios.check_restored_like,
+        ),
+        Scenario(
+            "empty_bin",
+            bin_scenarios.prepare_bin,
+            bin_scenarios.empty,
+            bin_scenarios.check_empty,
+            check_same_rows,
+            (bin_scenarios.empty,),
+            bin_scenarios.check_emptied,
+        ),
+        Scenario(
+            "automatic_tags",
+            life_scenarios.prepare_hours,
+            life_scenarios.tag_hours,
+            life_scenarios.check_hours_tagged,
+            life_scenarios.check_some_hours_tagged,
+            (
+                life_scenarios.tag_hours,
+                life_scenarios.expire_again,
+            ),
+            life_scenarios.check_hours_tagged_once,
+        ),
+        Scenario(
+            "compact_manifest",
+            life_scenarios.prepare_manifests,
+            life_scenarios.merge_manifests,
+            life_scenarios.check_manifests_merged,
+            life_scenarios.check_rows_stay,
+            (life_scenarios.merge_manifests,),
+            life_scenarios.check_manifests_merged_once,
+        ),
+        Scenario(
+            "merge_branch",
+            life_scenarios.prepare_branches,
+            life_scenarios.merge,
+            life_scenarios.check_merged,
+            life_scenarios.check_merged_or_not,
+            (life_scenarios.merge,),
+            life_scenarios.check_merged_once,
+        ),
+        Scenario(
+            "purge_files",
+            life_scenarios.prepare_full,
+            life_scenarios.purge,
+            life_scenarios.check_purged,
+            life_scenarios.check_all_or_none,
+            (life_scenarios.purge,),
+            life_scenarios.check_purged_once,
         ),
     )
 }

@@ -24,6 +24,15 @@ LEAST = {
     "replace_tag": (5, 2),
     "lookup": (20, 10),
     "expire_changelogs": (25, 8),
+    "remove_orphan_files": (4, 0),
+    "orphans_into_bin": (8, 1),
+    "expire_into_bin": (40, 8),
+    "restore": (20, 1),
+    "empty_bin": (30, 1),
+    "automatic_tags": (12, 4),
+    "compact_manifest": (4, 3),
+    "merge_branch": (4, 3),
+    "purge_files": (25, 4),
 }
 
 
@@ -37,6 +46,9 @@ SLOW = {
     "replace_tag",
     "lookup",
     "expire_changelogs",
+    "expire_into_bin",
+    "restore",
+    "empty_bin",
 }
 
 

@@ -139,6 +139,11 @@ def switch_on(instance: dg.DagsterInstance, sensor: str) -> None:
     instance.add_instigator_state(state_of(sensor, time.time()))
 
 
+def checks_of(data: Any) -> list[dg.AssetCheckEvaluation]:
+    """The checks that a tick has reported."""
+    return [event for event in data.asset_events if isinstance(event, dg.AssetCheckEvaluation)]
+
+
 def evaluate(
     project: Project,
     instance: dg.DagsterInstance,

@@ -16,10 +16,11 @@ from assets.resources.catalog import PaimonCatalog
 from assets.targets.alert import Alert
 from assets.targets.webhook import Webhook
 from definitions import build_definitions
-from sensors.alerts import sensor_faults, tell
-from sensors.routes import Routes, parse_told, told_text
+from sensors.alerts import check_faults, run_faults, sensor_faults, tell
+from sensors.routes import Routes, parse_reported, reported_text
 from sensors.targets.__main__ import main
 from tests.dagster.conftest import Receiver, evaluate, state_of
+from tests.tables import create_table
 
 Sink = tuple[str, type[Receiver]]
 
@@ -58,7 +59,7 @@ def test_a_table_has_targets_of_its_own(tmp_path: Path, receiver: Sink, second: 
     assert not troubles
     assert [subject for subject, _ in subjects(receiver)] == ["orders", "hr", "sensor"]
     assert [subject for subject, _ in subjects(second)] == ["orders", "pay"]
-    assert parse_told(told_text(told)) == told
+    assert parse_reported(reported_text(told)) == told
     assert tell(routes, told, {}, "")[0] == {}
     assert subjects(second)[2:] == [("orders", "recovered"), ("pay", "recovered")]
     assert len(subjects(receiver)) == 6
@@ -83,7 +84,7 @@ def test_a_target_that_is_down_makes_no_other_hear_twice(tmp_path: Path, receive
 
 @pytest.mark.parametrize("text", ["", "no json", "[]", '{"x": "a subject"}', '{"x": {"subject": "a"}}'])
 def test_a_torn_cursor_counts_as_none(text: str) -> None:
-    assert parse_told(text) == {}
+    assert parse_reported(text) == {}
 
 
 def test_a_stale_table_is_told_to_those_who_asked_for_it(
@@ -170,3 +171,58 @@ def test_the_test_command_reaches_every_target(
     second[1].down = True
     assert main(["sales.orders"]) == 1
     assert "webhook: HTTP Error 503" in capsys.readouterr().out
+
+
+def test_links_start_where_dagster_is(monkeypatch: pytest.MonkeyPatch, receiver: Sink, second: Sink) -> None:
+    monkeypatch.delenv("PAIMON_DAGSTER_URL", raising=False)
+    assert Alerts().address == "", "no address is better than a wrong one"
+    monkeypatch.setenv("PAIMON_DAGSTER_URL", "http://127.0.0.1:3100/")
+    assert Alerts().address == "http://127.0.0.1:3100"
+    assert Alerts(url="https://dagster.example/").address == "https://dagster.example", "tables.yaml goes first"
+    for link, shown in (("http://d/runs/1", "<http://d/runs/1|Open in Dagster>"), ("/runs/1", "In Dagster: /runs/1")):
+        alert = Alert("x", "failed", "x", "It is broken.", "Mend it.", link)
+        Webhook(kind="webhook", url=receiver[0], format="slack").send(alert)
+        assert receiver[1].received[-1]["blocks"][-1]["elements"][0]["text"] == shown
+
+
+def test_every_fault_has_a_next_step(project: Project, instance: dg.DagsterInstance) -> None:
+    @dg.job
+    def broken() -> None:
+        @dg.op
+        def fails() -> None:
+            raise dg.Failure("The disk is full.")
+
+        fails()
+
+    assert not broken.execute_in_process(instance=instance, raise_on_error=False).success
+    (alert,) = run_faults(instance, project.tables, "http://d").values()
+    assert alert.summary.endswith("The disk is full.")
+    assert alert.fix
+    for check, said in (("changelog_holds", "Two keys differ."), ("fsck", "A file is gone. Next step: Restore it.")):
+        key = dg.AssetKey(["shop", "orders"])
+        instance.report_runless_asset_event(
+            dg.AssetCheckEvaluation(asset_key=key, check_name=check, passed=False, description=said)
+        )
+    holds, fsck = check_faults(instance, project.tables, "http://d").values()
+    assert (holds.summary, bool(holds.fix)) == ("Two keys differ.", True)
+    assert (fsck.summary, fsck.fix) == ("A file is gone.", "Restore it.")
+
+
+def test_the_jobs_behind_commit_users_are_named(tmp_path: Path, instance: dg.DagsterInstance, receiver: Sink) -> None:
+    project = written(
+        tmp_path,
+        history=None,
+        alerts={"targets": [hook(receiver)]},
+        patterns=[{"pattern": "db.*", "writers": {"etl-orders_*": "Flink job orders, team A", "spark-*": "unused"}}],
+        tables=[{"identifier": "db.t", "writers": {"spark-batch": "Spark job prices, http://jobs.example/7"}}],
+    ).with_patterns([])
+    table = create_table(tmp_path / "lake", options={"bucket": "1", "write-only": "true"})
+    for number, user in enumerate(("etl-orders_8c1f", "spark-batch", "etl-orders_8c1f")):
+        table.write_arrow(
+            pa.table({"id": pa.array([1], pa.int32()), "v": ["x"]}), commit_user=user, commit_identifier=number
+        )
+    evaluate(project, instance, "check_radar")
+    evaluate(project, instance, "alerts")
+    (alert,) = [one for one in receiver[1].received if one["subject"] == "Check no_bucket_overlap of db.t"]
+    assert "'etl-orders_8c1f' (Flink job orders, team A)" in alert["summary"]
+    assert "'spark-batch' (Spark job prices, http://jobs.example/7)" in alert["summary"]

@@ -66,15 +66,18 @@ def test_a_table_of_others_shows_its_schema(lake: Project) -> None:
     assert columns["pieces"].type == "ARRAY<INT NOT NULL>", "what an element may be says nothing of the column"
     assert spec.metadata["dagster/uri"].endswith("/warehouse/lake.db/sales")
     assert spec.metadata["runbook"] == dg.MetadataValue.url("https://wiki.example/lake")
-    assert spec.kinds == {"paimon", "parquet"}
+    assert spec.kinds == {"paimon", "parquet", "spark"}
     assert spec.tags["paimon/merge-engine"] == "first-row"
 
 
 def test_its_comment_and_shape_are_told_in_words(lake: Project) -> None:
-    told = spec_of(lake, "lake", "sales").description or ""
+    spec = spec_of(lake, "lake", "sales")
+    told = spec.description or ""
     assert told.startswith("Receipts of the tills.\n\nWritten by others; primary key day, id;")
     assert "merge engine first-row; partitioned by day; 2 buckets" in told
-    assert "[compact_lake_sales](/guess/compact_lake_sales)" in told
+    assert "](" not in told, "lists show it as plain text"
+    jobs = ("maintain_lake_sales", "compact_lake_sales", "expire_lake_sales", "fsck_lake_sales")
+    assert spec.metadata["jobs"].value == ", ".join(f"[{job}](/guess/{job})" for job in jobs)
 
 
 def test_a_column_that_came_later_is_shown(project: Project) -> None:
@@ -83,7 +86,7 @@ def test_a_column_that_came_later_is_shown(project: Project) -> None:
     catalog.open().alter_table("shop.orders", [AddColumn("note", "STRING", "What the customer said.")])
     spec = spec_of(project, "shop", "orders")
     assert columns_of(spec)["note"].description == "What the customer said."
-    assert "note" not in columns_of(spec_of(project, "shop", "orders", "landing"))
+    assert "note" not in columns_of(spec_of(project, "shop", "orders", "orders_landing"))
 
 
 def test_lineage_follows_the_file(lake: Project) -> None:

@@ -20,8 +20,8 @@ def test_the_shipped_tables_load() -> None:
     dg.Definitions.validate_loadable(definitions)
     keys_found = {key.to_user_string() for key in definitions.resolve_all_asset_keys()}
     tables = {"demo/flights", "demo/weather", "demo/route_day"}
-    landings = {"demo/flights/landing", "demo/weather/landing"}
-    beside = {f"demo/flights/{name}" for name in ("partitions", "compaction", "changelog")}
+    landings = {"demo/flights/flights_landing", "demo/weather/weather_landing"}
+    beside = {f"demo/flights/flights_{name}" for name in ("partitions", "compaction", "changelog")}
     assert keys_found == tables | landings | beside | {"maintenance/fleet"}
     assert shipped_project().warehouse == str(FOLDER / "warehouse")
 
@@ -38,11 +38,16 @@ def test_each_table_has_its_jobs(definitions: dg.Definitions) -> None:
         "expire",
         "fleet_summary",
         "change_rows",
+        "create_tag",
+        "rollback",
+        "restore_partitions",
+        "restore_from_bin",
+        "empty_bin",
         "apply_plan",
         "compact_database",
         "audit_shop_orders",
         "ingest_shop_orders",
-        *(f"{action}_{table}" for action in ("maintain", "compact", "fsck") for table in tables),
+        *(f"{action}_{table}" for action in ("maintain", "compact", "expire", "fsck") for table in tables),
     }
 
 
@@ -66,10 +71,21 @@ def test_an_assets_steps_are_ops_in_this_order(definitions: dg.Definitions) -> N
     assert list(asset_ops(definitions, "shop.orders")) == expected
 
 
-def test_a_table_that_others_write_is_shown_and_maintained_by_jobs(definitions: dg.Definitions) -> None:
+def test_a_table_that_others_write_is_maintained_from_its_page(definitions: dg.Definitions) -> None:
     key = keys.asset_key("shop.visits")
-    assert not definitions.resolve_asset_graph().get(key).is_executable
-    assert steps(definitions, "maintain_shop_visits") == ["compact", "tag", "expire_snapshots", "expire_tags", "record"]
+    assert definitions.resolve_asset_graph().get(key).is_executable, "its page has a button that works"
+    assert list(asset_ops(definitions, "shop.visits")) == [
+        "compact", "tag", "expire_snapshots", "expire_tags", "describe",
+    ]  # fmt: skip
+    assert steps(definitions, "expire_shop_visits") == ["tag", "expire_snapshots", "expire_tags", "record"]
+
+
+def test_the_page_of_a_table_names_the_sensors_that_look_after_it(definitions: dg.Definitions) -> None:
+    targets = {target.job_name for target in definitions.resolve_sensor_def(keys.LATEST_SENSOR).targets}
+    assert {"maintain_shop_orders", "maintain_shop_visits", "compact_shop_visits"} <= targets
+    watched = definitions.resolve_sensor_def("check_radar").asset_selection
+    assert watched is not None
+    assert keys.asset_key("shop.visits") in watched.resolve(definitions.resolve_asset_graph())
 
 
 def test_every_step_has_its_tables_pool_and_leaves_retries_to_the_classes_of_errors(

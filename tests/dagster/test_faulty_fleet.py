@@ -12,7 +12,7 @@ from assets.project.config import load_project
 from definitions import build_definitions
 from sensors.radar import cursor_of
 from tests.browser.faulty_fleet import FAULTS, HEALTHY, PROOF, Fault, Fleet
-from tests.dagster.conftest import Receiver, evaluate
+from tests.dagster.conftest import Receiver, checks_of, evaluate
 
 Sink = tuple[str, type[Receiver]]
 
@@ -36,7 +36,7 @@ class Watch:
         data = evaluate(self.project, self.instance, "check_radar", _later(self.radar), self.definitions)
         self.radar = data.cursor
         self.alerts = evaluate(self.project, self.instance, "alerts", self.alerts, self.definitions).cursor
-        return [event for event in data.asset_events if not event.passed]
+        return [event for event in checks_of(data) if not event.passed and event.asset_key != keys.FLEET]
 
     def compact(self, table: str) -> bool:
         job = self.definitions.resolve_job_def(keys.job("compact", table))

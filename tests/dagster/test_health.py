@@ -12,6 +12,11 @@ from assets.resources.catalog import PaimonCatalog
 from definitions import build_definitions
 
 
+def rows_of(table: Any) -> list[Any]:
+    assert isinstance(table, dg.TableMetadataValue)
+    return [record.data for record in table.records]
+
+
 def fleet(project: Project, instance: dg.DagsterInstance) -> Any:
     job = build_definitions(project).resolve_job_def("fleet_summary")
     return job.execute_in_process(instance=instance, raise_on_error=False)
@@ -35,9 +40,14 @@ def test_the_fleet_shows_every_table_the_worst_first(project: Project, instance:
     event = instance.get_latest_materialization_event(FLEET)
     assert event is not None
     assert event.asset_materialization is not None
-    page = str(event.asset_materialization.metadata["fleet"].value).split("\n")
-    assert page[2].startswith("| shop.visits | cannot be read |")
-    assert page[3].startswith("| shop.orders | healthy | 0 |")
+    page = event.asset_materialization.metadata["fleet"]
+    assert isinstance(page, dg.TableMetadataValue)
+    assert [(row.data["table"], row.data["state"], row.data["files"]) for row in page.records] == [
+        ("shop.visits", "cannot be read", ""),
+        ("shop.orders", "healthy", "0"),
+    ]
+    urgent = str(event.asset_materialization.metadata["urgent"].value)
+    assert "[shop.visits](/assets/shop/visits) cannot be read" in urgent
 
 
 def test_a_run_closes_with_the_tables_health(project: Project, instance: dg.DagsterInstance) -> None:
@@ -50,7 +60,16 @@ def test_a_run_closes_with_the_tables_health(project: Project, instance: dg.Dags
     event = instance.get_latest_materialization_event(dg.AssetKey(["shop", "visits"]))
     assert event is not None
     assert event.asset_materialization is not None
-    page = str(event.asset_materialization.metadata["health"].value)
-    assert page.startswith("# shop.visits\n\nHealthy: every check passes, and nothing is due.")
-    assert "| freshness | passed |" in page
-    assert "| expire_snapshots | succeeded |" in page
+    page = event.asset_materialization.metadata  # what people ask comes first
+    assert list(page)[:4] == ["health", "at a glance", "snapshots still here", "last runs"], (
+        "what people ask comes first"
+    )
+    assert str(page["health"].value).startswith("**Healthy:** every check passes, and nothing is due. Read at 20")
+    assert [row["operation"] for row in rows_of(page["last runs"])] == ["expire snapshots", "expire tags"]
+    assert {row["why"] for row in rows_of(page["last runs"])} == {"launched by hand"}
+    assert f"/runs/{result.run_id}" in str(page["open a run"].value)
+    (snapshot,) = rows_of(page["snapshots still here"])
+    assert (snapshot["id"], snapshot["kind"], snapshot["rows"], snapshot["kept by"]) == (
+        "1", "APPEND", "1", "the current state",
+    )  # fmt: skip
+    assert "0" not in [row["now"] for row in rows_of(page["at a glance"])], "what is zero is left out"

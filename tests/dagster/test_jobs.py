@@ -161,12 +161,12 @@ def test_partitions_expire_with_the_others(project: Project, instance: dg.Dagste
     project = with_days(project)
     table = PaimonCatalog(warehouse=project.warehouse).get_or_create(project.tables[1])
     table.write_arrow(pa.table({"page": ["a", "b"], "day": ["2020-01-01", "2999-01-01"]}))
-    config = {"ops": {"expire_partitions": {"config": {"dry_run": True}}}}
-    assert launch(project, instance, "maintain_shop_visits", config).success
+    dry = {"ops": {"shop__visits": {"ops": {"expire_partitions": {"config": {"dry_run": True}}}}}}
+    assert launch(project, instance, "maintain_shop_visits", dry).success
     assert table.snapshots.list_ids() == [1]
     result = launch(project, instance, "maintain_shop_visits")
     assert result.success
-    assert result.output_for_node("record")["expire_partitions"]["rows"] == 1
+    assert result.output_for_node("shop__visits.describe")["expire_partitions"]["rows"] == 1
     assert table.to_arrow().to_pylist() == [{"page": "b", "day": "2999-01-01"}]
     assert "expire_partitions" in {row["operation"] for row in history(project)}
 
@@ -294,6 +294,10 @@ def test_rows_are_changed_and_the_asset_shows_what_is_left_of_them(
     update = change(
         table="shop.visits", where="length(page) = 1 AND seconds > 2", assignments={"seconds": "seconds * 2"}
     )
+    dry = change(table="shop.visits", where="length(page) = 1 AND seconds > 2", delete=True, dry_run=True)
+    counted = launch(project, instance, "change_rows", dry)
+    assert counted.output_for_node("row_change") == {"rows": 2}
+    assert table.snapshots.list_ids() == [1], "it was only counted"
     assert launch(project, instance, "change_rows", update).success
     event = instance.get_latest_materialization_event(key)
     labels = ("files with deletion vectors", "rows deleted by vectors", "records", "files")
@@ -314,9 +318,9 @@ def test_rows_are_changed_and_the_asset_shows_what_is_left_of_them(
 def test_a_change_of_rows_says_what_it_lacks(project: Project, instance: dg.DagsterInstance) -> None:
     PaimonCatalog(warehouse=project.warehouse).get_or_create(project.tables[1])
     for config, found in (
-        (change(table="shop.nothing", where="true", delete=True), "none of the tables here"),
+        (change(table="shop.nothing", where="true", delete=True), "not one of the tables here"),
         (change(table="shop.visits", where="true"), "neither 'delete' nor 'assignments'"),
-        (change(table="shop.visits", where="true", delete=True, assignments={"seconds": "1"}), "both given"),
+        (change(table="shop.visits", where="true", delete=True, assignments={"seconds": "1"}), "both set"),
     ):
         failure = launch(project, instance, "change_rows", config).failure_data_for_node("row_change")
         assert failure is not None

@@ -18,7 +18,7 @@ from maintenance.operations.compaction.compact import compact
 from maintenance.table.table import Table
 from sensors.cursor import Cursor, Trouble
 from sensors.latest import Sighting, cursor_of, due, in_progress, pausing
-from tests.dagster.conftest import evaluate
+from tests.dagster.conftest import checks_of, evaluate
 from tests.foreign_commits import foreign_compaction, foreign_write, store
 
 
@@ -173,27 +173,6 @@ def test_a_cursor_survives_its_text() -> None:
     assert cursor_of(cursor.serialize()) == cursor
 
 
-def visit(catalog: PaimonCatalog, page: str) -> None:
-    visits = catalog.get_table("shop.visits")
-    visits.write_arrow(pa.table({"page": [page], "seconds": pa.array([1], pa.int32())}))
-
-
-def test_what_others_commit_is_reported_to_the_asset_without_a_run(
-    project: Project, instance: dg.DagsterInstance, catalog: PaimonCatalog
-) -> None:
-    visit(catalog, "a")
-    visit(catalog, "b")
-    data = tick(project, instance)
-    (event,) = data.asset_events
-    assert event.asset_key == dg.AssetKey(["shop", "visits"])
-    assert event.tags["dagster/data_version"] == "2"
-    assert event.metadata["records"].value == 2
-    assert not data.run_requests
-    assert not tick(project, instance, data.cursor).asset_events
-    catalog.get_table("shop.visits").of_run("some-run").truncate()
-    assert not tick(project, instance, data.cursor).asset_events, "a run of our own reports its work itself"
-
-
 def test_a_failed_compaction_is_asked_for_again_only_after_a_pause(
     project: Project, instance: dg.DagsterInstance, catalog: PaimonCatalog
 ) -> None:
@@ -270,14 +249,15 @@ def test_rows_that_no_read_returns_are_compacted_at_once_and_told_of(
     told = "2 committed rows in 1 files are invisible to batch reads until a compaction"
     assert request.tags["paimon/reason"] == told
     radar = evaluate(project, instance, "check_radar")
-    (event,) = [event for event in radar.asset_events if not event.passed]
+    event, of_fleet = [event for event in checks_of(radar) if not event.passed]
+    assert of_fleet.asset_key == keys.FLEET
     assert event.check_name == "rows_visible"
     assert event.severity == dg.AssetCheckSeverity.ERROR
     assert f"{told}, since snapshot 1 by '" in (event.description or "")
     compact(None, table)
     assert not tick(project, instance).run_requests
     radar = evaluate(project, instance, "check_radar", radar.cursor)
-    assert all(event.passed for event in radar.asset_events)
+    assert all(event.passed for event in checks_of(radar))
 
 
 def endangered(project: Project, **conduct: bool) -> tuple[Project, Table]:
@@ -302,7 +282,7 @@ def test_no_compaction_is_asked_for_that_would_refuse(project: Project, instance
     assert not data.run_requests
     assert "is compacted by another engine as well" in (data.skip_message or "")
     radar = evaluate(project, instance, "check_radar")
-    failed = {event.check_name: event for event in radar.asset_events if not event.passed}
+    failed = {event.check_name: event for event in checks_of(radar) if not event.passed}
     assert failed["compacts_alone"].severity == dg.AssetCheckSeverity.ERROR
     assert "a matter of correctness, not of speed" in (failed["compacts_alone"].description or "")
     allowed, _ = endangered(project, beside_other_compactors=True)

@@ -98,7 +98,7 @@ def compact_step(project: Project, instance: dg.DagsterInstance, **config: Any) 
 
 
 def metadata(result: Any) -> Any:
-    return result.asset_materializations_for_node("shop__sales__compaction")[0].metadata
+    return result.asset_materializations_for_node("shop__sales__sales_compaction")[0].metadata
 
 
 def test_partitions_are_mirrored_and_gone_ones_dropped(
@@ -134,7 +134,7 @@ def test_a_backfill_rewrites_what_is_stale_and_late_data_reopens_a_partition(
     first = backfill(project, instance, "day=00", "day=11")
     assert first.success
     assert metadata(first)["partitions rewritten"].value == 12
-    version = first.asset_materializations_for_node("shop__sales__compaction")[0].tags["dagster/data_version"]
+    version = first.asset_materializations_for_node("shop__sales__sales_compaction")[0].tags["dagster/data_version"]
     assert version == "2", "all that snapshot 2 holds is compacted"
     cursor = tick(project, instance, cursor)
     latest = instance.get_latest_data_version_record(COMPACTION, False, "day=03")
@@ -175,7 +175,7 @@ def test_a_backfill_makes_the_changelog_of_partitions_that_lack_it(
     assert set(statuses(project, instance, changelog).values()) == {StaleStatus.MISSING}
     result = backfill(project, instance, "day=a", "day=b", changelog)
     assert result.success
-    assert result.asset_materializations_for_node("shop__sales__changelog")[0].metadata[
+    assert result.asset_materializations_for_node("shop__sales__sales_changelog")[0].metadata[
         "partitions rewritten"
     ].value == 2  # fmt: skip
     log = PaimonCatalog(warehouse=project.warehouse).open().get_table("shop.sales$audit_log")
@@ -264,7 +264,7 @@ def test_a_backfill_names_the_partitions_that_are_gone(
     assert metadata(result)["partitions that do not exist"].value == ["day=b"]
     table.drop_partitions([{"day": "a"}])
     gone = backfill(project, instance, "day=a", "day=b")
-    failure = gone.failure_data_for_node("shop__sales__compaction")
+    failure = gone.failure_data_for_node("shop__sales__sales_compaction")
     assert failure is not None
     assert failure.user_failure_data is not None
     assert "partitions day=a, day=b do not exist" in failure.user_failure_data.description

@@ -1,5 +1,6 @@
 """Every step's dry run keeps a plan with an id; the plan is carried out as it stands, or refused with what moved."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ import dagster as dg
 import pyarrow as pa
 import pytest
 
+from assets.pages.durations import seconds_text
 from assets.project.config import Project
 from assets.project.policies import IndexColumns
 from assets.resources.catalog import PaimonCatalog
@@ -76,8 +78,17 @@ def test_a_dry_run_keeps_a_plan_that_is_done_once(
     dry = launch(project, instance, job, op, dry_run=True, **config)
     shown = told(dry)
     assert (table.snapshots.latest_id(), table.tags.names()) == before, "a dry run changes nothing"
-    assert {"plan id", "plan", "planned files", "planned bytes"} <= shown.keys()
+    assert {"plan id", "plan", "planned files", "planned size"} <= shown.keys()
     assert len(shown["plan"].records) >= 1
+    assert "before and after" not in shown, "nothing has changed yet"
+    if step in ("compact", "file_index", "expire_snapshots"):
+        files, size = (row.data for row in shown["now and expected after"].records)
+        assert int(files["now"]) == shown["planned files"]
+        assert size["now"] == shown["planned size"]
+        assert re.fullmatch(r"[\d.,]+ (bytes|KiB|MiB)", size["now"])
+    if step == "compact":
+        assert int(files["expected after"]) == 1
+        assert {row.data["group"] for row in shown["plan"].records} == {"whole table bucket 0"}
     run = instance.get_run_by_id(dry.run_id)
     assert run is not None
     assert run.tags["paimon/plan_id"] == shown["plan id"]
@@ -85,7 +96,7 @@ def test_a_dry_run_keeps_a_plan_that_is_done_once(
     assert done["plan id"] == shown["plan id"]
     assert (table.snapshots.latest_id(), table.tags.names()) != before
     again = refused(launch(project, instance, job, op, plan_id=shown["plan id"]))
-    assert "the table has moved" in again
+    assert "the table has changed" in again
     assert again.count("Next step: ") == 1
 
 
@@ -139,16 +150,16 @@ def test_the_plan_of_an_ingestion_names_files_and_rows(project: Project, instanc
 
 def test_a_plan_says_it_all(project: Project, instance: dg.DagsterInstance, table: Table) -> None:
     result = launch(project, instance, "compact_shop_orders", "compact", plan_id="0" * 16, full=True)
-    assert "'full' is set beside 'plan_id'" in refused(result)
+    assert "'full' is set together with 'plan_id'" in refused(result)
 
 
 def test_a_plan_is_estimated_from_past_runs(project: Project, instance: dg.DagsterInstance, table: Table) -> None:
     job, op, config = STEPS["tag"]
-    assert "estimated seconds" not in told(launch(project, instance, job, op, dry_run=True, **config))
+    assert "estimated time" not in told(launch(project, instance, job, op, dry_run=True, **config))
     definition = build_definitions(project).resolve_job_def("expire")
     run = definition.execute_in_process(instance=instance, op_selection=[f"{EXPIRY}*"], raise_on_error=False)
     assert f"{EXPIRY}.record" in {event.step_key for event in run.get_step_success_events()}
-    assert told(launch(project, instance, job, op, dry_run=True, **config))["estimated seconds"] >= 0
+    assert told(launch(project, instance, job, op, dry_run=True, **config))["estimated time"].endswith(" s")
 
 
 def test_many_tables_are_compacted_in_one_run(project: Project, instance: dg.DagsterInstance, table: Table) -> None:
@@ -178,3 +189,11 @@ def test_many_tables_are_compacted_in_one_run(project: Project, instance: dg.Dag
     again = refused(compact(plan_id=shown["plan id"]))
     assert "shop.orders" in again
     assert "files are out" in again
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.25, "0.2 s"), (59.4, "59 s"), (59.6, "1 min 0 s"), (245, "4 min 5 s"), (12_000, "3 h 20 min")],
+)
+def test_times_are_read_by_people(seconds: float, text: str) -> None:
+    assert seconds_text(seconds) == text

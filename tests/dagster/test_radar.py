@@ -2,6 +2,7 @@
 
 import socket
 from collections.abc import Iterator
+from dataclasses import replace
 from email import message_from_bytes
 from pathlib import Path
 from typing import Any
@@ -13,19 +14,22 @@ from aiosmtpd.controller import Controller
 
 from assets import keys
 from assets.checks.judgements import DESCRIPTIONS
-from assets.project.config import Project
-from assets.project.policies import Alerts
+from assets.project.config import Project, Radar
+from assets.project.policies import Alerts, CompactionPolicy
 from assets.resources.catalog import PaimonCatalog
-from assets.targets.alert import Alert, from_environment
+from assets.secrets import from_environment
+from assets.targets.alert import Alert
 from assets.targets.email import Email
 from assets.targets.webhook import Webhook, slack_blocks
 from assets.warehouse.configuration import CONFIGURATION
 from definitions import build_definitions
 from maintenance.errors import OptionError
+from maintenance.operations.refs.create_tag import create_tag
 from maintenance.table.table import Table
 from sensors.cursor import Cursor, Trouble
-from sensors.radar import Judged, cursor_of
-from tests.dagster.conftest import Receiver, evaluate, switch_on
+from sensors.publishing import Judged
+from sensors.radar import cursor_of
+from tests.dagster.conftest import Receiver, checks_of, evaluate, switch_on
 
 
 class Mailbox:
@@ -60,7 +64,7 @@ def write(table: Table, writer: str, number: int) -> None:
 
 
 def reported(data: Any, identifier: str) -> dict[str, dg.AssetCheckEvaluation]:
-    return {event.check_name: event for event in data.asset_events if event.asset_key == keys.asset_key(identifier)}
+    return {event.check_name: event for event in checks_of(data) if event.asset_key == keys.asset_key(identifier)}
 
 
 def test_fighting_writers_are_named_within_a_tick(
@@ -69,8 +73,8 @@ def test_fighting_writers_are_named_within_a_tick(
     write(orders, "flink-job", 1)
     first = evaluate(project, instance, "check_radar")
     assert set(reported(first, "shop.orders")) == set(DESCRIPTIONS)
-    assert all(event.passed for event in first.asset_events)
-    assert keys.FLEET in {event.asset_key for event in first.asset_events}
+    assert all(event.passed for event in checks_of(first))
+    assert keys.FLEET in {event.asset_key for event in checks_of(first)}
     write(orders, "spark-job", 1)
     write(orders, "flink-job", 2)
     data = evaluate(project, instance, "check_radar", first.cursor)
@@ -87,10 +91,153 @@ def test_fighting_writers_are_named_within_a_tick(
     assert not Path(project.warehouse, "shop.db", "visits").exists(), "a table that is not there is no fault"
 
 
+def test_a_table_at_rest_is_judged_again_as_often_as_the_settings_say(
+    project: Project, instance: dg.DagsterInstance, orders: Table
+) -> None:
+    write(orders, "flink-job", 1)
+    at_once = project.model_copy(update={"radar": Radar(judge_again="0 s")})
+    first = evaluate(at_once, instance, "check_radar")
+    again = evaluate(at_once, instance, "check_radar", first.cursor)
+    rested = evaluate(project, instance, "check_radar", again.cursor)
+    judged = [cursor_of(data.cursor).tables["shop.orders"].at for data in (first, again, rested)]
+    assert judged[0] < judged[1] == judged[2]
+    assert not reported(again, "shop.orders"), "nothing has turned"
+
+
+def test_a_table_whose_settings_have_changed_is_judged_at_the_next_tick(
+    project: Project, instance: dg.DagsterInstance, orders: Table
+) -> None:
+    for number in range(2):
+        write(orders, "till", number)
+    cursor = evaluate(project, instance, "check_radar").cursor
+    changed = project.tables[0].model_copy(update={"compaction": CompactionPolicy(trigger=2, automatic=False)})
+    stricter = project.model_copy(update={"tables": (changed, *project.tables[1:])})
+    found = reported(evaluate(stricter, instance, "check_radar", cursor), "shop.orders")
+    assert [name for name, event in found.items() if not event.passed] == ["nothing_due"]
+
+
+def test_checks_and_page_are_reported_again_after_a_materialisation(
+    project: Project, instance: dg.DagsterInstance, orders: Table
+) -> None:
+    """Dagster shows a check as not evaluated if its last result is older than the newest materialisation."""
+    write(orders, "till", 1)
+    key, at_once = keys.asset_key("shop.orders"), project.model_copy(update={"radar": Radar(judge_again="0 s")})
+    first = evaluate(at_once, instance, "check_radar")
+    instance.report_runless_asset_event(dg.AssetMaterialization(key, description="as a run ends with"))
+    after = evaluate(at_once, instance, "check_radar", first.cursor)
+    assert set(reported(after, "shop.orders")) == set(DESCRIPTIONS)
+    assert len(observed(after, "shop.orders")) == 1, "what the run said would stand in place of the page"
+    rested = evaluate(at_once, instance, "check_radar", after.cursor)
+    assert not reported(rested, "shop.orders"), "there was no other materialisation"
+    assert not observed(rested, "shop.orders")
+    instance.report_runless_asset_event(dg.AssetMaterialization(key))
+    soon = evaluate(project, instance, "check_radar", rested.cursor)
+    assert not reported(soon, "shop.orders"), "a table that is materialised all the time would fill the event log"
+
+
+def test_what_is_reported_with_a_commit_of_others_comes_after_its_materialisation(
+    project: Project, instance: dg.DagsterInstance
+) -> None:
+    visits = PaimonCatalog(warehouse=project.warehouse).get_or_create(project.tables[1])
+    rows = pa.table({"page": ["a"], "seconds": pa.array([1], pa.int32())})
+    visits.write_arrow(rows)
+    at_once = project.model_copy(update={"radar": Radar(judge_again="0 s")})
+    cursor = evaluate(at_once, instance, "check_radar").cursor
+    visits.write_arrow(rows)
+    key = keys.asset_key("shop.visits")
+    data = evaluate(at_once, instance, "check_radar", cursor)
+    events = [event for event in data.asset_events if event.asset_key == key]
+    assert is_materialization(events[0], key)
+    assert {event.check_name for event in events[1:]} == set(DESCRIPTIONS)
+
+
+def observed(data: Any, identifier: str) -> list[dg.AssetObservation]:
+    key = keys.asset_key(identifier)
+    return [event for event in data.asset_events if isinstance(event, dg.AssetObservation) and event.asset_key == key]
+
+
+def is_materialization(event: Any, key: dg.AssetKey) -> bool:
+    return isinstance(event, dg.AssetMaterialization) and event.asset_key == key
+
+
+def later(cursor: str | None) -> str:
+    """The cursor a good while later."""
+    found = cursor_of(cursor)
+    return replace(found, tables={name: replace(of, at=of.at - 3600) for name, of in found.tables.items()}).serialize()
+
+
+def cells(event: Any, table: str) -> list[Any]:
+    found = event.metadata[table]
+    assert isinstance(found, dg.TableMetadataValue)
+    return [record.data for record in found.records]
+
+
+def test_a_page_has_its_numbers_before_any_run_and_is_published_when_they_change(
+    project: Project, instance: dg.DagsterInstance, orders: Table
+) -> None:
+    visits = PaimonCatalog(warehouse=project.warehouse).get_or_create(project.tables[1])
+    rows = pa.table({"page": ["a", "b"], "seconds": pa.array([1, 2], pa.int32())})
+    visits.write_arrow(rows, commit_user="crawler")
+    data = evaluate(project, instance, "check_radar")
+    (first,) = observed(data, "shop.visits")
+    glance = {row["measure"]: row["now"] for row in cells(first, "at a glance")}
+    assert (glance["rows"], glance["snapshots"], glance["newest snapshot"]) == ("2", "1", "1")
+    assert glance["live data"].endswith(" in 1 file")
+    assert "tags" not in glance, "what is zero is left out"
+    (snapshot,) = cells(first, "snapshots still here")
+    assert (snapshot["writer"], snapshot["rows"], snapshot["change"]) == ("crawler", "2", "+2")
+    assert first.metadata["dagster/row_count"].value == 2
+    again = evaluate(project, instance, "check_radar", later(data.cursor))
+    assert {event.asset_key for event in again.asset_events} == {keys.FLEET}, "nothing has changed"
+    create_tag(visits, "month-end")
+    tagged = evaluate(project, instance, "check_radar", later(data.cursor))
+    (event,) = observed(tagged, "shop.visits")
+    assert cells(event, "snapshots still here")[0]["kept by"] == "the current state; tag month-end"
+
+
+def test_what_others_commit_is_reported_to_the_asset_without_a_run(
+    project: Project, instance: dg.DagsterInstance
+) -> None:
+    visits = PaimonCatalog(warehouse=project.warehouse).get_or_create(project.tables[1])
+    rows = pa.table({"page": ["a"], "seconds": pa.array([1], pa.int32())})
+    visits.write_arrow(rows)
+    cursor = evaluate(project, instance, "check_radar").cursor
+    visits.write_arrow(rows)
+    data = evaluate(project, instance, "check_radar", cursor)
+    key = keys.asset_key("shop.visits")
+    (event,) = [event for event in data.asset_events if is_materialization(event, key)]
+    assert event.tags is not None
+    assert event.tags["dagster/data_version"] == "2"
+    assert event.metadata["records"].value == 2
+    assert cells(event, "at a glance")
+    visits.of_run("some-run").truncate()
+    ours = evaluate(project, instance, "check_radar", data.cursor)
+    assert not [event for event in ours.asset_events if is_materialization(event, key)]
+
+
+def test_the_page_over_all_tables_needs_no_run(project: Project, instance: dg.DagsterInstance, orders: Table) -> None:
+    write(orders, "till", 1)
+    first = evaluate(project, instance, "check_radar")
+    event = instance.get_latest_materialization_event(keys.FLEET)
+    assert event is not None
+    assert event.asset_materialization is not None
+    assert [row["state"] for row in cells(event.asset_materialization, "fleet")] == ["healthy"]
+    Path(orders.paths.snapshot(1)).write_text("{")
+    evaluate(project, instance, "check_radar", later(first.cursor))
+    event = instance.get_latest_materialization_event(keys.FLEET)
+    assert event is not None
+    assert event.asset_materialization is not None
+    assert [row["state"] for row in cells(event.asset_materialization, "fleet")] == ["cannot be read"]
+    page = instance.fetch_observations(keys.asset_key("shop.orders"), limit=1).records[0].asset_observation
+    assert page is not None
+    assert "[readable](/assets/shop/orders?view=checks&checkDetail=readable)" in str(page.metadata["health"].value)
+    assert "at a glance" not in page.metadata
+
+
 @pytest.mark.parametrize("text", ["", "no json", "[]", '{"tables": {"a": {}}}', '{"tables": 3}'])
 def test_a_torn_cursor_counts_as_none(text: str) -> None:
     assert cursor_of(text) == Cursor()
-    judged = Judged("3 x", 1.5, ("freshness",))
+    judged = Judged("3 x", 1.5, ("freshness",), 2.5, "abc", 3, 4.5, ("db.b", "healthy", 1))
     cursor = Cursor("db.b", {"db.b": judged, CONFIGURATION: judged}, {"db.b": Trouble(2, 10.5)})
     assert cursor_of(cursor.serialize()) == cursor
 

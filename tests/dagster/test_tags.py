@@ -101,10 +101,10 @@ def test_a_period_whose_snapshot_has_expired_fails_by_itself(
 ) -> None:
     expire_snapshots(table, retain_max=1, retain_min=1)
     result = tag(project, instance, "2026-03-04")
-    failure = result.failure_data_for_node("shop__orders__tags")
+    failure = result.failure_data_for_node("shop__orders__orders_tags")
     assert failure is not None
     assert failure.user_failure_data is not None
-    assert "has expired, the earliest left is 3" in str(failure.user_failure_data.description)
+    assert "has expired, the earliest remaining one is 3" in str(failure.user_failure_data.description)
     assert tag(project, instance, "2026-03-08").success
 
 

@@ -69,15 +69,29 @@ def test_the_server_ends_with_a_parent_that_is_killed(tmp_path: Path) -> None:
     eventually("the server has ended", lambda: not processes(str(tmp_path)))
 
 
-def test_dagster_starts_without_the_server_and_everything_ends_together(tmp_path: Path) -> None:
+def free_port() -> int:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
-        port = taken.getsockname()[1]
+        return int(taken.getsockname()[1])
+
+
+def ignore_interrupts() -> None:
+    """As shells that are no terminal's start what runs in the background."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_dagster_starts_without_the_server_and_everything_ends_together(tmp_path: Path, number: signal.Signals) -> None:
+    port = free_port()
     variables = tables(tmp_path, "{spark.driver.memory: plenty}")
-    ui = subprocess.Popen([sys.executable, "-m", "assets.ui", "-p", str(port)], cwd=FOLDER, env=variables, text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)  # fmt: skip
+    with (tmp_path / "said").open("w") as said:
+        ui = subprocess.Popen(
+            [sys.executable, "-m", "assets.ui", "-p", str(port)], cwd=FOLDER, env=variables, text=True,
+            stdout=subprocess.PIPE, stderr=said, preexec_fn=ignore_interrupts,  # noqa: PLW1509 - this process has one thread
+        )  # fmt: skip
     try:
         assert ui.stdout is not None
+        assert ui.stdout.readline().startswith(f"Dagster: http://127.0.0.1:{port}")
         line = ui.stdout.readline()
         assert line.startswith("Spark: every run starts its own. Spark Connect did not start: it ended with code 1")
 
@@ -90,11 +104,28 @@ def test_dagster_starts_without_the_server_and_everything_ends_together(tmp_path
                 return False
 
         eventually("the web server answers", answers)
-        ui.send_signal(signal.SIGTERM)
+        daemons = [pid for pid in processes(str(tmp_path)) if b"_daemon" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+        assert daemons
+        for pid in daemons:
+            address = f"PAIMON_DAGSTER_URL=http://127.0.0.1:{port}".encode()
+            assert address in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"), "alerts link to it"
+        ui.send_signal(number)
         ui.communicate(timeout=600)
         assert ui.returncode == 0
-        eventually("nothing is left", lambda: not processes(str(tmp_path)))
+        assert not processes(str(tmp_path)), "nothing is left"
+        assert "Warning:" not in (tmp_path / "said").read_text()
     finally:
         if ui.poll() is None:
             ui.kill()
             ui.communicate()
+
+
+def test_a_port_that_is_taken_is_said_at_once() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        command = [sys.executable, "-m", "assets.ui", "-p", str(port)]
+        done = subprocess.run(command, cwd=FOLDER, text=True, capture_output=True, check=False)
+    assert done.returncode == 1
+    assert done.stdout.startswith(f"Port {port} is taken.")

@@ -159,7 +159,7 @@ def test_a_hint_that_gives_up_whole_snapshots(table: Table) -> None:
     report = expire_snapshots(table, retain_min=3, retain_max=3)
     assert report.expired == (2, 3, 4)
     assert table.snapshots.list_ids() == [5, 6, 7]
-    assert any("5 to 6 lie below the EARLIEST hint 7" in note for note in report.notes)
+    assert any("5 to 6 are below the EARLIEST hint 7" in note for note in report.notes)
     assert [row[0] for row in rows(table, {"scan.snapshot-id": "5"})] == [1, 2, 3]
 
 

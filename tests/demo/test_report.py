@@ -20,7 +20,7 @@ from maintenance.table.table import Table
 @pytest.mark.parametrize("identifier", [FLIGHTS, WEATHER, ROUTE_DAY])
 def test_the_runs_config_is_one_that_the_launchpad_takes(identifier: str) -> None:
     job = build_definitions(project()).resolve_job_def(keys.job("maintain", identifier))
-    dg.validate_run_config(job, run_config(identifier, 1, ingests=identifier != ROUTE_DAY))
+    dg.validate_run_config(job, run_config(identifier, 1))
 
 
 def test_a_tables_report_shows_each_run_before_and_after() -> None:

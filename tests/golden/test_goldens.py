@@ -1,7 +1,7 @@
 """Every read of tables that real Paimon wrote gives the rows that Paimon itself reads."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
@@ -79,8 +79,12 @@ def conditions(read: GoldenRead) -> list[str | None]:
 
 
 def perform(warehouse: Path, read: GoldenRead, condition: str | None) -> pa.Table:
-    """Read through the public contract."""
-    table = open_catalog({"warehouse": str(warehouse)}).get_table(read.how["table"])
+    return perform_in({"warehouse": str(warehouse)}, read, condition)
+
+
+def perform_in(options: Mapping[str, str], read: GoldenRead, condition: str | None) -> pa.Table:
+    """Read through the public contract. `options`: of the catalog."""
+    table = open_catalog(options).get_table(read.how["table"])
     return table.to_arrow(columns=read.how.get("projection"), where=condition, options=read.how["options"])
 
 

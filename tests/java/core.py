@@ -5,6 +5,7 @@ A process can have one JVM, once; `tests/java/process.py` gives it a process of 
 
 import importlib.util
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,8 @@ def missing() -> str | None:
     return None
 
 
-def start(max_heap: str = "1g") -> Any:
-    """Start the JVM. Returns the package `org.apache.paimon`."""
+def start(max_heap: str = "1g", more: Sequence[str] = ()) -> Any:
+    """Start the JVM. `more`: further jars. Returns the package `org.apache.paimon`."""
     import jpype
 
     spark = importlib.util.find_spec("pyspark")
@@ -32,5 +33,5 @@ def start(max_heap: str = "1g") -> Any:
     hadoop = str(Path(spark.origin).parent / "jars" / "*")  # Paimon's own jar leaves Hadoop to its host
     opens = [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED]
     quick = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")  # small tables, short lives
-    jpype.startJVM(f"-Xmx{max_heap}", *quick, *opens, classpath=[str(JAR), hadoop], convertStrings=True)
+    jpype.startJVM(f"-Xmx{max_heap}", *quick, *opens, classpath=[str(JAR), *more, hadoop], convertStrings=True)
     return jpype.JPackage("org").apache.paimon

@@ -422,6 +422,34 @@ class Oracle:
         config = builder.snapshotRetainMax(retain).snapshotRetainMin(retain).snapshotTimeRetain(zero).build()
         return int(self._table(warehouse, identifier).newExpireSnapshots().config(config).expire())
 
+    def create_tag(self, warehouse: str, identifier: str, name: str, snapshot_id: int) -> None:
+        """Tag a snapshot."""
+        self._table(warehouse, identifier).createTag(name, jpype.JLong(snapshot_id))
+
+    def delete_tag(self, warehouse: str, identifier: str, name: str) -> None:
+        """Delete a tag, and what only it used."""
+        self._table(warehouse, identifier).deleteTag(name)
+
+    def create_branch(self, warehouse: str, identifier: str, branch: str, tag: str) -> None:
+        """Create a branch from a tag."""
+        self._table(warehouse, identifier).createBranch(branch, tag)
+
+    def column_statistics(self, warehouse: str, identifier: str) -> dict[str, tuple[str | int | None, ...]]:
+        """Of each column of the table's statistics: distinct values, least, greatest, nulls, average and most bytes."""
+
+        def of(stats: Any) -> tuple[str | int | None, ...]:
+            bounds = [found.get().toString() if found.isPresent() else None for found in (stats.min(), stats.max())]
+            counts = (stats.distinctCount(), stats.nullCount(), stats.avgLen(), stats.maxLen())
+            distinct, nulls, average, longest = (int(count.getAsLong()) for count in counts)
+            return distinct, *map(str, bounds), nulls, average, longest
+
+        columns = self._table(warehouse, identifier).statistics().get().colStats()
+        return {str(entry.getKey()): of(entry.getValue()) for entry in columns.entrySet()}
+
+    def create_automatic_tags(self, warehouse: str, identifier: str) -> None:
+        """Create the tags that the table's options ask for, and expire those whose time is over."""
+        self._table(warehouse, identifier).newTagAutoManager().run()
+
     def expire_partitions(
         self, warehouse: str, identifier: str, options: Mapping[str, str]
     ) -> list[tuple[tuple[str, str], ...]]:
@@ -437,6 +465,11 @@ class Oracle:
         tomorrow = int(jpype.java.lang.System.currentTimeMillis()) + 86_400_000
         cleaner = self._paimon.operation.LocalOrphanFilesClean(self._table(warehouse, identifier), tomorrow, True)
         return [str(path) for path in cleaner.clean().getDeletedFilesPath()]
+
+    def clean_orphans(self, warehouse: str, identifier: str) -> None:
+        """Delete the files that `orphans` finds."""
+        tomorrow = int(jpype.java.lang.System.currentTimeMillis()) + 86_400_000
+        self._paimon.operation.LocalOrphanFilesClean(self._table(warehouse, identifier), tomorrow, False).clean()
 
     # Schemas
 

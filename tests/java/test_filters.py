@@ -59,12 +59,13 @@ def test_java_finds_in_our_files_what_it_looks_for(java: JavaProcess, ours: str,
 
 @each_type
 def test_we_find_in_files_of_java_what_java_finds(java: JavaProcess, theirs: str, column: str) -> None:
-    assert_finds_all(theirs, [predicate for _, predicate in questions(column)])
+    asked = questions(column)
+    answers = assert_finds_all(theirs, [predicate for _, predicate in asked])
     if BY_COLUMN[column] in ("FLOAT", "DOUBLE"):
         return  # Java tells -0.0 from 0.0, Spark's SQL does not
-    answers = java.tested(theirs, "db.t", "id", [condition for condition, _ in questions(column)])
-    for (_, predicate), wanted in zip(questions(column), answers, strict=True):
-        assert ids(theirs, predicate) == sorted(wanted), predicate
+    wanted = java.tested(theirs, "db.t", "id", [condition for condition, _ in asked])
+    for (_, predicate), ours, of_java in zip(asked, answers, wanted, strict=True):
+        assert ours == sorted(of_java), predicate
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -124,22 +125,19 @@ def assert_java_finds(java: JavaProcess, warehouse: str, conditions: list[Condit
         assert sorted(found) == sorted(wanted), condition
 
 
-def assert_finds_all(warehouse: str, predicates: list[Predicate]) -> None:
-    """A read that leaves out what it need not read returns the rows that the filter is true for."""
+def assert_finds_all(warehouse: str, predicates: list[Predicate]) -> list[list[Value]]:
+    """A read that leaves out what it need not read returns the rows that the filter is true for.
+
+    Returns: the keys of these rows, sorted, for each predicate.
+    """
     table = table_of(warehouse)
+    fields = table.schema.fields
     everything = table.to_arrow()
+    answers = []
     for predicate in predicates:
-        wanted = everything.filter(mask(parsed(predicate, warehouse), everything))
-        assert ids(warehouse, predicate) == sorted(wanted.column("id").to_pylist()), predicate
-
-
-def parsed(predicate: Predicate, warehouse: str) -> Predicate:
-    """The predicate as a user writes it in SQL."""
-    fields = table_of(warehouse).schema.fields
-    return parse(to_sql(predicate, fields), fields)
-
-
-def ids(warehouse: str, predicate: Predicate) -> list[Value]:
-    table = table_of(warehouse)
-    found = table.to_arrow(columns=["id"], where=to_sql(predicate, table.schema.fields))
-    return sorted(found.column("id").to_pylist())
+        text = to_sql(predicate, fields)
+        wanted = everything.filter(mask(parse(text, fields), everything))
+        keys = sorted(table.to_arrow(columns=["id"], where=text).column("id").to_pylist())
+        assert keys == sorted(wanted.column("id").to_pylist()), predicate
+        answers.append(keys)
+    return answers

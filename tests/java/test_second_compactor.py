@@ -65,7 +65,7 @@ def test_what_it_does_to_deletions_is_refused_and_told(tmp_path: Path, java: Jav
     found = deletion_vectors_intact(table)
     assert not found.passed
     assert "by 'flink-job'" in found.summary
-    with pytest.raises(CorruptFileError, match="is not part of the table any more"):
+    with pytest.raises(CorruptFileError, match="is no longer part of the table"):
         compact(None, table, full=True, beside_other_compactors=True)
     rollback_to(table, snapshot_id=ours)
     assert len(state(table)) == 4000

@@ -85,6 +85,6 @@ def _integer(value: Any, bits: int) -> int:
 
 
 def _decimal(value: Any, target: DataType) -> Decimal | None:
-    exact = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
+    exact = Decimal(java_double(value) if isinstance(value, float) else value)
     rounded = exact.quantize(Decimal(1).scaleb(-(target.scale or 0)), ROUND_HALF_UP)
     return rounded if abs(rounded) < 10 ** ((target.precision or 0) - (target.scale or 0)) else None

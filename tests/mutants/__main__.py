@@ -135,7 +135,7 @@ def is_killed(mutant: Mutant, copies: "SimpleQueue[Path]") -> bool:
         (folder / "tests" / "unit" / package).rglob("test_*.py"),
         key=lambda path: (path.stem != f"test_{Path(mutant.path).stem}", str(path)),
     )
-    options = ["-x", "-q", "--no-header", "-p", "no:cacheprovider", "-m", "not slow and not chaos"]
+    options = ["-x", "-q", "--no-header", "-p", "no:cacheprovider", "-m", "not slow"]
     try:
         (folder / mutant.path).write_text(mutant.code)
         run = subprocess.run(

@@ -2,14 +2,15 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 from uuid import uuid4
 
 
 class S3:
-    """A running server. `url`: its endpoint."""
+    """A running server. `url`: its endpoint, or that of a relay in front of it; `own_url`: its own."""
 
-    def __init__(self, url: str) -> None:
-        self.url = url
+    def __init__(self, url: str, own_url: str | None = None) -> None:
+        self.url, self.own_url = url, own_url or url
 
     def options(self, bucket: str) -> dict[str, str]:
         """Catalog options of a warehouse in a bucket, as a Flink job has them."""
@@ -17,11 +18,16 @@ class S3:
         return {"warehouse": f"s3://{bucket}/wh", **keys, "s3.path.style.access": "true"}
 
     def new_bucket(self) -> str:
-        import s3fs
-
         name = f"b{uuid4().hex}"
-        s3fs.S3FileSystem(endpoint_url=self.url, key="123", secret="456").mkdir(name)
+        self.client().create_bucket(Bucket=name)
         return name
+
+    def client(self) -> Any:
+        """A client of AWS's own library, to see and do what other programs would."""
+        import boto3
+
+        keys = {"aws_access_key_id": "123", "aws_secret_access_key": "456", "region_name": "us-east-1"}
+        return boto3.client("s3", endpoint_url=self.own_url, **keys)
 
 
 @contextmanager

@@ -5,7 +5,8 @@ from pyspark.sql import SparkSession
 
 from maintenance.spark.session import get_session
 
-_SETTINGS = {"spark.sql.shuffle.partitions": "3"}
+# Queries here are small: to compile one takes longer than to run it.
+_SETTINGS = {"spark.sql.shuffle.partitions": "3", "spark.sql.codegen.wholeStage": "false"}
 _STARTED: list[SparkSession] = []
 
 

@@ -82,5 +82,7 @@ def test_a_stream(spark: SparkSession, tmp_path: Path, table: Table) -> None:
     frame = spark.readStream.format("paimon").load(source.location)
     frame = frame.mapInArrow(overtaken(tmp_path), frame.schema)
     sink = Sink(str(tmp_path / "checkpoint"))
-    ingest_stream(spark, frame, lambda: get_table(tmp_path), sink).awaitTermination(120)
+    assert ingest_stream(spark, frame, lambda: get_table(tmp_path), sink).awaitTermination(600), (
+        "the stream has not ended"
+    )
     check(table, MINE)

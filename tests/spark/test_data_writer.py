@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
+from maintenance.commit.identity import APPLICATION_PROPERTY
 from maintenance.connector.data_source import PaimonDataSource, register
 from maintenance.connector.data_writer import PaimonWriter
 from maintenance.errors import DataError, OptionError, UnsupportedError
@@ -42,6 +43,7 @@ def save(table: Table, tasks: Sequence[pa.Table], options: Mapping[str, str] | N
 
 CONNECT = """
 import sys
+from maintenance.commit.identity import APPLICATION_PROPERTY
 from maintenance.connector.data_source import register
 from maintenance.spark.session import get_session
 from tests.tables import get_table
@@ -52,6 +54,7 @@ table = get_table(sys.argv[1])
 rows = spark.range(0, 20, 1, 3).selectExpr("cast(id as int) as id", "concat('v', id) as v")
 rows.write.format("paimon").mode("append").save(table.location)
 rows.where("id < 3").write.format("paimon").mode("overwrite").save(table.location)
+print("application", spark.conf.get("spark.app.id"))
 """
 
 
@@ -229,6 +232,15 @@ def test_what_is_committed_is_not_taken_back(tmp_path: Path) -> None:
     assert snapshot.commit_identifier == BATCH_IDENTIFIER
 
 
+def test_the_snapshot_names_the_spark_application(spark: SparkSession, tmp_path: Path) -> None:
+    table = create_table(tmp_path)
+    register(spark)
+    spark.createDataFrame(keyed({1: "a"})).write.format("paimon").mode("append").save(table.location)
+    snapshot = table.latest_snapshot()
+    assert snapshot is not None
+    assert (snapshot.properties or {})[APPLICATION_PROPERTY] == spark.conf.get("spark.app.id")
+
+
 def test_system_tables_are_not_written(tmp_path: Path) -> None:
     table = create_table(tmp_path)
     with pytest.raises(UnsupportedError, match="writing to"):
@@ -275,12 +287,22 @@ def test_through_spark_connect(tmp_path: Path) -> None:
     options = {"write-only": "false", "num-sorted-run.compaction-trigger": "2", "bucket": "2"}
     table = create_table(tmp_path, options=options)
     table.write_arrow(keyed({-1: "before"}))
-    python = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable, "PYTHONPATH": str(ROOT)}
+    # SPARK_TESTING: on a port of its own, for other tests of this machine start such servers as well.
+    python = {
+        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+        "PYTHONPATH": str(ROOT),
+        "SPARK_TESTING": "1",
+    }
     done = subprocess.run(
         [sys.executable, "-c", CONNECT, str(tmp_path)],
         cwd=ROOT, env={**os.environ, **python}, capture_output=True, text=True, timeout=540, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
     assert kinds(table) == "AACO"
+    written = [table.snapshots.get(i).properties or {} for i in (2, 4)]
+    assert {properties.get(APPLICATION_PROPERTY) for properties in written} == {
+        done.stdout.split("application ")[1].strip()
+    }
     assert state(table) == {i: f"v{i}" for i in range(3)}
     assert files_on_disk(table) == data_files(table)

@@ -151,7 +151,13 @@ def test_an_error_is_its_own_answer() -> None:
 
 @pytest.mark.slow
 def test_errors_through_spark_connect(damaged: Path) -> None:
-    python = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable, "PYTHONPATH": str(ROOT)}
+    # SPARK_TESTING: on a port of its own, for other tests of this machine start such servers as well.
+    python = {
+        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+        "PYTHONPATH": str(ROOT),
+        "SPARK_TESTING": "1",
+    }
     done = subprocess.run(
         [sys.executable, "-c", CONNECT, str(damaged)],
         cwd=ROOT, env={**os.environ, **python}, capture_output=True, text=True, timeout=540, check=False,

@@ -36,6 +36,16 @@ def test_a_frame_is_written_as_arrow_is(spark: SparkSession, tmp_path: Path) -> 
     }
 
 
+def test_the_snapshot_names_the_spark_application(spark: SparkSession, tmp_path: Path) -> None:
+    table = create_table(tmp_path)
+    ingest(spark, table, keyed({1: "a"}), commit_user="loader")
+    snapshot = table.latest_snapshot()
+    assert snapshot is not None
+    application = spark.conf.get("spark.app.id")
+    assert application
+    assert (snapshot.properties or {})["paimon-maintenance.application"] == application
+
+
 def test_the_later_of_two_records_wins(spark: SparkSession, tmp_path: Path) -> None:
     table = create_table(tmp_path, options={"bucket": "2"})
     rows = spark.range(0, 3000, 1, 4).selectExpr("cast(id % 10 as int) as id", "cast(id as string) as v")

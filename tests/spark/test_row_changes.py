@@ -59,7 +59,7 @@ def test_a_table_with_a_key(spark: SparkSession, tmp_path: Path, options: Mappin
     assert state(table) == {
         n: f"X{n}" if n >= 15 else f"v{n}" if n < 10 else None for n in range(20) if n >= 10 or n % 2 == 0
     }
-    with pytest.raises(UnsupportedError, match="'id' is of the primary key"):
+    with pytest.raises(UnsupportedError, match="'id' belongs to the primary key"):
         table.update({"id": "1"}, spark=spark)
 
 

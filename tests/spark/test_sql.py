@@ -35,14 +35,30 @@ QUERIES = {
 @pytest.mark.parametrize("dialect", ["flink", "spark"])
 def test_both_engines_agree(tmp_path: Path, spark: SparkSession, dialect: Literal["flink", "spark"]) -> None:
     options = {"warehouse": str(tmp_path)}
-    list(Session(options).execute(SETUP))
+    list(Session(options, dialect="flink").execute(SETUP))
     alone, with_spark = Session(options, dialect=dialect), Session(options, spark, dialect)
     for text in QUERIES[dialect]:
         assert rows(with_spark, text) == rows(alone, text), text
 
 
+def test_decimals_have_the_types_of_spark(tmp_path: Path, spark: SparkSession) -> None:
+    options = {"warehouse": str(tmp_path)}
+    alone, with_spark = Session(options), Session(options, spark)
+    alone.sql("CREATE TABLE n (a INT, l BIGINT, t TINYINT, p DECIMAL(10, 2), q DECIMAL(30, 10), w DECIMAL(38, 0))")
+    alone.sql("INSERT INTO n VALUES (3, 4, 5, 1.25, 2.5, 7), (-3, 4, 5, -1.25, 2.5, 7)")
+    for expression in (
+        "p * 2", "2 * p", "p * 12", "p * a", "p * l", "p * t", "p + 1", "p - 1.005", "p + q", "p * q", "q * q * q",
+        "w + p", "-p * 2", "(p + 1) * (1 - p)", "p * CAST(a AS DECIMAL(5, 1))", "CAST(p AS DECIMAL(12)) + 1", "0.5 * a",
+        "SUM(p)", "SUM(p * (1 - p))", "SUM(w)", "MAX(p) * 2", "SUM(a) + MAX(p)", "SUM(p) OVER ()", "a + l", "p * 1.5D",
+    ):  # fmt: skip
+        text = f"SELECT {expression} AS x FROM n"
+        ours, of_spark = (session.sql(text).to_arrow() for session in (alone, with_spark))
+        assert ours.schema.field("x").type == of_spark.schema.field("x").type, expression
+        assert sorted(ours["x"].to_pylist()) == sorted(of_spark["x"].to_pylist()), expression
+
+
 def test_changes_and_procedures_on_spark(tmp_path: Path, spark: SparkSession) -> None:
-    session = Session({"warehouse": str(tmp_path)}, spark)
+    session = Session({"warehouse": str(tmp_path)}, spark, dialect="flink")
     session.sql("CREATE TABLE t (k INT PRIMARY KEY NOT ENFORCED, v INT)")
     session.sql("INSERT INTO t VALUES (1, 10), (2, 20)")
     session.sql("UPDATE t SET v = v * 2 WHERE k = 1")

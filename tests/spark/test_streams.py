@@ -45,7 +45,7 @@ class Follower:
 
         writer = frame.writeStream.foreachBatch(batch).option("checkpointLocation", str(self._checkpoint))
         query = writer.trigger(availableNow=True).start()
-        query.awaitTermination(120)
+        assert query.awaitTermination(600), "the stream has not ended"
         return sorted(row for found in self.batches[seen:] for row in found)
 
 
@@ -100,7 +100,7 @@ def test_streams_of_append_tables_and_starts_by_time(spark: SparkSession, tmp_pa
 
 def copied(spark: SparkSession, source: Table, folder: Path, sink: Sink) -> None:
     frame = spark.readStream.format("paimon").option("read.changelog", "true").load(source.location)
-    ingest_stream(spark, frame, lambda: table_in(folder), sink).awaitTermination(120)
+    assert ingest_stream(spark, frame, lambda: table_in(folder), sink).awaitTermination(600), "the stream has not ended"
 
 
 @pytest.mark.slow
@@ -131,7 +131,9 @@ def test_a_batch_that_is_in_the_table_is_not_written_again(spark: SparkSession, 
 
     def run(sink: Sink) -> None:
         frame = spark.readStream.format("paimon").load(source.location)
-        ingest_stream(spark, frame, lambda: table_in(tmp_path / "copy"), sink).awaitTermination(120)
+        assert ingest_stream(spark, frame, lambda: table_in(tmp_path / "copy"), sink).awaitTermination(600), (
+            "the stream has not ended"
+        )
 
     sink = Sink(str(checkpoint))
     run(sink)
@@ -177,7 +179,9 @@ def test_watermarks_are_recorded_and_never_go_back(spark: SparkSession, tmp_path
         moment = datetime(2024, 5, 14, 10, 0, second)
         source.write_arrow(pa.table({"k": pa.array([second]), "at": pa.array([moment], pa.timestamp("ms"))}))
         frame = spark.readStream.format("paimon").load(source.location)
-        ingest_stream(spark, frame, lambda: get_table(tmp_path / "copy"), sink).awaitTermination(120)
+        assert ingest_stream(spark, frame, lambda: get_table(tmp_path / "copy"), sink).awaitTermination(600), (
+            "the stream has not ended"
+        )
         snapshot = get_table(tmp_path / "copy").latest_snapshot()
         assert snapshot is not None
         marks.append(snapshot.watermark)

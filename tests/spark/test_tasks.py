@@ -1,6 +1,10 @@
 """The same function over payloads, in Spark's tasks and in this process."""
 
 import os
+import signal
+import threading
+import time
+from pathlib import Path
 
 import pytest
 from pyspark import TaskContext
@@ -99,3 +103,30 @@ def test_errors_that_travel_stay_themselves() -> None:
     error = DataError("a", "b", "c")
     assert portable(error) is error
     assert isinstance(portable(StubbornError("a", "b")), PaimonError)
+
+
+def write_without_end(folder: str) -> None:
+    """Note which process it is, then work on."""
+    (Path(folder) / str(os.getpid())).touch()
+    while True:
+        time.sleep(0.01)
+
+
+def test_no_task_is_at_work_once_its_caller_was_interrupted(spark: SparkSession, tmp_path: Path) -> None:
+    def interrupt_when_both_are_at_work() -> None:
+        while len(list(tmp_path.iterdir())) < 2:
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt_when_both_are_at_work)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        run_tasks(spark, write_without_end, [str(tmp_path)] * 2)
+    thread.join()
+    workers = [path.name for path in tmp_path.iterdir()]
+    assert len(workers) == 2
+    until = time.monotonic() + 120  # Spark has told them to end; without that they go on for good
+    while any((Path("/proc") / worker).exists() for worker in workers):
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    assert run_tasks(spark, work, [7])[0][0] == 14, "the session is as good as before"

@@ -27,7 +27,7 @@ def test_a_segment_stays_where_it_is(text: str) -> None:
         (" \t", "blank"),
         ("a:b", "cannot list"),
         ("\ud800", "not valid Unicode"),
-        ("ü" * 128, "256 bytes, and 255 are possible"),
+        ("ü" * 128, "256 bytes, the limit is 255"),
     ],
 )
 def test_why_a_name_cannot_be_new(text: str, reason: str) -> None:
@@ -40,13 +40,13 @@ def test_what_stands_around_a_name_counts() -> None:
     with pytest.raises(SchemaError, match=r"'\.\.' cannot be a table"):
         segment("..", "a table", "here", error=SchemaError)
     check_new_name("x" * 250, "a thing", "here", around=5)
-    with pytest.raises(OptionError, match="251 bytes, and 250 are possible"):
+    with pytest.raises(OptionError, match="251 bytes, the limit is 250"):
         check_new_name("x" * 251, "a thing", "here", around=5)
 
 
 def test_names_in_metadata() -> None:
     assert stored_name("data-..-0.parquet", "bucket-0") == "data-..-0.parquet"
-    with pytest.raises(CorruptFileError, match=r"metadata names a file '\.\./x'.*\(bucket-0\)"):
+    with pytest.raises(CorruptFileError, match=r"metadata contains an impossible file name '\.\./x'.*\(bucket-0\)"):
         stored_name("../x", "bucket-0")
 
 

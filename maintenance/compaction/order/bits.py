@@ -1,4 +1,4 @@
-"""Bits of columns taken in turn: from all columns the highest ones first.
+"""Interleaves the bits of columns: the highest bit of every column first, then the next ones.
 
 A word of the result takes some neighbouring bits of each column, which are moved apart until there is room between
 them for those of the others. That is done for all of them at once: halves are moved apart, then the halves of these.
@@ -27,12 +27,12 @@ def in_turn(columns: Sequence[np.ndarray], bits: int) -> list[np.ndarray]:
     spare = np.empty_like(moved)
     for start in range(0, rows, _ROWS_AT_ONCE):
         stop = min(rows, start + _ROWS_AT_ONCE)
-        some, other = moved[: stop - start], spare[: stop - start]
+        part, other = moved[: stop - start], spare[: stop - start]
         for number, word in enumerate(out):
             into = word[start:stop]
             for column, values in enumerate(columns):
-                _take(values[start:stop], _share(number, column, count, bits), some, other)
-                into |= some
+                _take(values[start:stop], _share(number, column, count, bits), part, other)
+                into |= part
     return out
 
 

@@ -1,9 +1,9 @@
-"""The Hilbert curve as a machine: bits of a point go in, bits of its place come out, and a state says how to go on.
+"""The Hilbert curve as a state machine: bits of a point go in, bits of its place on the curve come out.
 
-One step of Skilling's method looks at one bit of each axis, mirrors and exchanges what lies below, and turns all lower
-bits around or not. What steps have done to the lower bits is a state, and there are few: axes in another order, some
-mirrored. So a table tells the next bits and the next state for each state and some bits of every axis, and a point
-takes some lookups instead of some operations for each of its bits. For many axes there are too many states: then the
+One step of Skilling's method looks at one bit of each axis, mirrors and exchanges the lower bits, and may
+reverse them. What steps have done to the lower bits is a state, and there are few: axes in another order, some
+mirrored. So a table has the next bits and the next state for each state and some bits of every axis, and a point takes
+a few lookups instead of several operations for each of its bits. For many axes there are too many states: then the
 steps themselves are done for all points. Source: J. Skilling, Programming the Hilbert curve (2004).
 """
 
@@ -38,13 +38,13 @@ def places(axes: Sequence[np.ndarray], bits: int) -> list[np.ndarray]:
 
 
 def transpose(x: Sequence[np.ndarray], bits: int) -> None:
-    """Turn points into their places, whose bits then lie in turn. `x`: axes, uint64, shape (n,), each below 2**bits."""
+    """Turn points into places on the curve, as interleaved bits. `x`: axes, uint64, shape (n,), each below 2**bits."""
     one = np.uint64(1)
     high, low, turned = (np.zeros(len(x[0]), np.uint64) for _ in range(3))
 
-    def bit(of: np.ndarray, level: int) -> None:
+    def bit(axis: np.ndarray, level: int) -> None:
         """All ones in `high` where the bit is set."""
-        np.right_shift(of, np.uint64(level), out=high)
+        np.right_shift(axis, np.uint64(level), out=high)
         np.bitwise_and(high, one, out=high)
         np.negative(high, out=high)
 
@@ -83,19 +83,19 @@ def _looked_up(axes: Sequence[np.ndarray], bits: int) -> list[np.ndarray]:
             entry = state
             for axis in axes:
                 entry = entry << np.uint64(at_once) | axis[part] >> np.uint64(bits - turn * at_once) & taken
-            found, state = digits[entry], following[entry]
+            code, state = digits[entry], following[entry]
             word, end = divmod(turn * width, WORD_BITS)
             if end:
-                out[word][part] |= found << np.uint64(WORD_BITS - end)
+                out[word][part] |= code << np.uint64(WORD_BITS - end)
             if end < width:
-                out[word - 1][part] |= found >> np.uint64(end)
+                out[word - 1][part] |= code >> np.uint64(end)
     return out
 
 
 def _at_once(count: int, bits: int) -> int:
     """How many bits of each axis a table takes, so that some times as many are all of them."""
     states = len(_steps(count)[0]) >> count
-    fitting = (some for some in range(2, bits + 1) if bits % some == 0 and states << some * count <= _TABLE_ENTRIES)
+    fitting = (width for width in range(2, bits + 1) if bits % width == 0 and states << width * count <= _TABLE_ENTRIES)
     return max(fitting, default=1)
 
 

@@ -9,7 +9,7 @@ from maintenance.compaction.order.orders import SortedBy
 
 
 def range_keys(words: Sequence[np.ndarray]) -> np.ndarray:
-    """Words of rows as bytes that compare alike, shape (n,)."""
+    """Words of rows as bytes with the same order, shape (n,)."""
     raw = np.ascontiguousarray(np.stack(words, axis=1).astype(">u8"))
     return raw.view(f"S{8 * len(words)}").reshape(-1)
 
@@ -41,12 +41,12 @@ def divided(rows: pa.Table, by: SortedBy, bounds: Sequence[bytes]) -> Iterator[t
     """Rows with the number of their range; those of a range in the order they came in. `rows`: n > 0."""
     numbers = range_numbers(by.ranges(rows), bounds) if bounds else np.zeros(rows.num_rows, np.int64)
     counts = np.bincount(numbers)
-    found = np.flatnonzero(counts)
+    nonempty = np.flatnonzero(counts)
     ordered = rows
-    if len(found) > 1:
+    if len(nonempty) > 1:
         # The fewer bits there are the faster it is sorted.
         ordered = rows.take(pa.array(np.argsort(numbers.astype(np.min_scalar_type(len(bounds))), kind="stable")))
     start = 0
-    for number in found.tolist():
+    for number in nonempty.tolist():
         yield number, ordered.slice(start, int(counts[number]))
         start += int(counts[number])

@@ -1,4 +1,4 @@
-"""Order `zorder`: the bits of all columns taken in turn, so that rows near in any column tend to be near in the file.
+"""Order `zorder`: the bits of all columns interleaved, so that rows near in any column tend to be near in the file.
 
 The most significant bits come first, round robin by column; a column whose bits are used up is passed over. Source:
 data section 2.10, Java `ZOrderByteUtils.interleaveBits`.
@@ -32,7 +32,7 @@ def zorder_words(columns: Sequence[pa.Array], text_bytes: int) -> list[np.ndarra
 
 
 def interleaved(widths: Sequence[int]) -> np.ndarray:
-    """Places of the bits of columns that lie one behind the other, in the order they are taken. `widths`: in bits."""
+    """Places of the bits of columns that lie one after the other, in the order they are taken. `widths`: in bits."""
     starts = np.concatenate([[0], np.cumsum(widths)[:-1]])
     return np.array(
         [starts[column] + bit for bit in range(max(widths)) for column, width in enumerate(widths) if bit < width]

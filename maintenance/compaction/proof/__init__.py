@@ -1,1 +1,1 @@
-"""The proof of a rewrite: what its files hold is what the rows read must become, by another way than the merge's."""
+"""The proof of a rewrite: its files hold the expected result of the rows read, computed independently of the merge."""

@@ -1,7 +1,7 @@
 """Columns of serialized roaring bitmaps: what is in them, however it is encoded.
 
-The word of a bitmap is made of its numbers; of those with very many, of how many there are and of some of them, which
-are spread evenly. Bytes that are not a bitmap stand for themselves: a key's only record is never looked into.
+The word of a bitmap is made of its numbers; of very large ones, of their count and an even sample. Bytes that are not a
+bitmap are taken as bytes: a key's only record is never decoded.
 """
 
 from collections.abc import Callable, Mapping
@@ -54,18 +54,18 @@ def union(parse: _Parse) -> Callable[[Unit, Values, Groups], Expected]:
         at = groups.last(valid)
         words = np.where(at < 0, NULL, hashes[at])
         proved = np.ones(len(words), bool)
-        present, given = groups.only(valid), np.flatnonzero(at >= 0)
+        present, with_value = groups.only(valid), np.flatnonzero(at >= 0)
         for number in np.flatnonzero(present.counts > 1).tolist():
             start = int(present.starts[number])
             members = column.take(pa.array(present.order[start : start + int(present.counts[number])])).to_pylist()
             total: dict[int, BitMap] = {}
             for halves in (_parsed(parse, data) for data in members):
                 if halves is None:
-                    proved[given[number]] = False
+                    proved[with_value[number]] = False
                     break
                 for high, low in halves.items():
                     total[high] = total[high] | low if high in total else low
-            words[given[number]] = _word(total)
+            words[with_value[number]] = _word(total)
         return Expected(words, proved)
 
     return expect
@@ -83,8 +83,8 @@ def _word(halves: _Halves) -> np.uint64:
     for high, low in halves.items():
         count = len(low)
         if count:
-            some = np.linspace(0, count - 1, _MOST).astype(np.int64).tolist() if count > _MOST else None
-            numbers = np.array(low.to_array() if some is None else [low[place] for place in some], _U64)
+            sampled = np.linspace(0, count - 1, _MOST).astype(np.int64).tolist() if count > _MOST else None
+            numbers = np.array(low.to_array() if sampled is None else [low[place] for place in sampled], _U64)
             same = [np.full(len(numbers), value, _U64) for value in (high, count)]
             with np.errstate(over="ignore"):
                 total += np.add.reduce(mixed(combined([numbers, *same], (0, 1, 2))))

@@ -1,7 +1,7 @@
 """The proof of the compaction of one bucket of a table with primary key.
 
-What is compared: records as they leave their files, and rows as they reach the encoders of the new ones. Between the
-two lie windows, merge, changelog, rolling of files: none of it is believed.
+What is compared: records as they leave their files, and rows as they reach the encoders of the new ones. What is
+between the two (windows, merge, changelog, rolling of files) is not trusted.
 
 - Every file is read once, and as many rows of it as its manifest entry says, without those that are deleted.
 - The rows written are those that `expected` makes of the records read: their digests are the same.
@@ -66,16 +66,16 @@ class WatchedFile:
 
 @dataclass(frozen=True, slots=True)
 class _WatchedLevels(LookupLevels):
-    seen: Callable[[pa.Table, list[OlderRecords]], None] = lambda keys, found: None
+    seen: Callable[[pa.Table, list[OlderRecords]], None] = lambda keys, older: None
 
     def find(self, keys: pa.Table) -> list[OlderRecords]:
-        found = LookupLevels.find(self, keys)
-        self.seen(keys, found)
-        return found
+        older = LookupLevels.find(self, keys)
+        self.seen(keys, older)
+        return older
 
 
 class _Output(ResultWitness):
-    """Rows of data files; what is wanted of them besides."""
+    """The rows of the new data files, and the hashes that the proof needs of them."""
 
     def __init__(self, proof: "BucketProof", rules: ProofRules, hashing: Hashing, *, digests: bool) -> None:
         super().__init__(rules, hashing, proof.timed(), digests=digests)
@@ -98,10 +98,10 @@ class _Output(ResultWitness):
         """Of the rows that are not retractions. `touched`: only those of these keys, None = of all."""
         if touched is None:
             return self._digest
-        found = Digest()
+        digest = Digest()
         for keys, values in self._values:
-            found += Digest.of(values[Places(touched.keys, keys).among(np.ones(len(touched.starts), bool))])
-        return found
+            digest += Digest.of(values[Places(touched.keys, keys).among(np.ones(len(touched.starts), bool))])
+        return digest
 
 
 class _Changes(WrittenRows):
@@ -176,12 +176,12 @@ class BucketProof:
         name, origin = reader.file.file_name, RecordOrigin(run, reader.file.level, written, merged=merged)
         self._read.setdefault(name, 0)
         place = self._records.place(reader.file.row_count, origin)
-        wanted = {what: self._hashing.of(what) for what in (KEYS, *self._wanted)}
+        hashes = {kind: self._hashing.of(kind) for kind in (KEYS, *self._wanted)}
 
         def seen(rows: pa.Table) -> None:
             with self._timer:
                 self._read[name] += rows.num_rows
-                if place is None or not place.add(rows, wanted):
+                if place is None or not place.add(rows, hashes):
                     self._note(HashedRows(rows, self._hashing).sampled(), origin)
 
         return WatchedFile(reader, seen)
@@ -190,13 +190,13 @@ class BucketProof:
         """The levels above, whose records that are found are noted."""
         return _WatchedLevels(levels.readers, levels.key_fields, self._note_older)
 
-    def _note_older(self, keys: pa.Table, found: list[OlderRecords]) -> None:
+    def _note_older(self, keys: pa.Table, older: list[OlderRecords]) -> None:
         with self._timer:
-            asked = pa.array(HashedRows(keys, self._hashing).of(KEYS))
-            for number, part in enumerate(found):
-                wanted = pc.is_in(pa.array(HashedRows(part.rows, self._hashing).of(KEYS)), value_set=asked)
-                self._found += wanted.true_count
-                held = HashedRows(part.rows.filter(wanted), self._hashing)
+            key_hashes = pa.array(HashedRows(keys, self._hashing).of(KEYS))
+            for number, part in enumerate(older):
+                matches = pc.is_in(pa.array(HashedRows(part.rows, self._hashing).of(KEYS)), value_set=key_hashes)
+                self._found += matches.true_count
+                held = HashedRows(part.rows.filter(matches), self._hashing)
                 origin = RecordOrigin((1 << 32) + number, part.level, older=True, merged=True)
                 if self._first_row or not self._only_keys:
                     self._note(held.sampled(), origin)
@@ -225,7 +225,7 @@ class BucketProof:
             rows = self._rows(judged)
             wrong = list(self._wrong_counts(deleted))
             if rows.expected != rows.given:
-                wrong.insert(0, f"the rows of the new files are not what merging must give{rows.where}")
+                wrong.insert(0, f"the rows of the new files differ from the expected merge result{rows.where}")
             wrong += self._wrong_changelog(judged)
             written = [file for file in message.compact_after if file.file_name not in self._lifted(message)]
             schema = self._write.schema
@@ -241,8 +241,8 @@ class BucketProof:
                 for witness, new in ((self.output, written), (self.changes, message.compact_changelog)):
                     limit = self._settings.read_back_rows(witness.rows)
                     readers = {file.file_name: read_again(file) for file in new}
-                    count, found = rules.ReadBack(self._hashing, readers, limit, whole).check(witness)
-                    read_back, wrong = read_back + count, wrong + found
+                    count, wrong_files = rules.ReadBack(self._hashing, readers, limit, whole).check(witness)
+                    read_back, wrong = read_back + count, wrong + wrong_files
         if wrong:
             raise Findings(wrong, rows.expected, rows.given)
         return ProofResult(
@@ -286,7 +286,7 @@ class BucketProof:
         if self._rows_of_new_keys:
             groups, picked = judged.picked
             new = ~groups.any(self._records.levels > 0)
-            due, found = Digest.of(self._records.hashes(ROWS)[picked[new]]), self.changes.digest
+            due, logged = Digest.of(self._records.hashes(ROWS)[picked[new]]), self.changes.digest
         else:
             counts = self.changes.kinds
             if counts[RowKind.UPDATE_BEFORE] != counts[RowKind.UPDATE_AFTER]:
@@ -296,9 +296,9 @@ class BucketProof:
                 return
             touched = judged.groups.of_keys(judged.groups.any(self._records.levels <= 0))
             after = self.output.values(touched if self.lone_rows_change else None)
-            due, found = after + lifted - self._values_before(judged), self.changes.values
-        if due != found:
-            yield f"the changelog does not tell what changed: expected {due}, given {found}"
+            due, logged = after + lifted - self._values_before(judged), self.changes.values
+        if due != logged:
+            yield f"the changelog does not match the changes: expected {due}, given {logged}"
 
     def _values_before(self, judged: "_Judgement") -> Digest:
         """What stood before, of all keys."""
@@ -313,7 +313,7 @@ class BucketProof:
         return Digest.of(values[chosen if retract is None else chosen & ~retract])
 
     def _values_of_lifted(self, judged: "_Judgement") -> Digest | None:
-        """What stands after of keys whose file is only lifted; None where that is not known."""
+        """The state after of keys whose file is only lifted; None where that is not known."""
         if judged.unwritten is None:
             return Digest()
         groups = judged.groups.of_keys(judged.groups.any(judged.unwritten))
@@ -348,8 +348,8 @@ class _Judgement:
             above = np.where(levels > 0, levels, np.iinfo(np.int64).max)
             lowest = np.empty(len(levels), np.int64)
             if len(levels):
-                found = np.minimum.reduceat(above[groups.order], groups.starts)
-                lowest[groups.order] = np.repeat(found, groups.counts)
+                lowest_of_key = np.minimum.reduceat(above[groups.order], groups.starts)
+                lowest[groups.order] = np.repeat(lowest_of_key, groups.counts)
             self.lowest_above_0 = (levels > 0) & (levels == lowest)
             if covers:
                 self.groups = groups.only((levels <= 0) | self.lowest_above_0)
@@ -362,5 +362,5 @@ def wrong_counts(
     for file in files:
         gone = deleted.get(file.file_name, 0)
         if gone is not None and read.get(file.file_name) != file.row_count - gone:
-            found = read.get(file.file_name, 0)
-            yield f"{found} rows of {file.file_name} were read, and it holds {file.row_count - gone}"
+            rows_read = read.get(file.file_name, 0)
+            yield f"{rows_read} rows of {file.file_name} were read, and it holds {file.row_count - gone}"

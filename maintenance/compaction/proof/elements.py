@@ -1,7 +1,7 @@
-"""Columns whose function gathers elements: arrays and maps, hashed without regard to the order of what they hold.
+"""Columns whose function collects elements: arrays and maps, hashed without regard to the order of their elements.
 
-The word of such a value is the sum of the hashes of its elements, so that of arrays put together is the sum of theirs.
-Where elements replace or hide one another, those that stay are picked by the hashes of what they are told apart by.
+The word of a value is the sum of the hashes of its elements, so the word of joined arrays is the sum of their words.
+Where elements replace or hide one another, the hashes of what identifies them decide which ones stay.
 Elements come in the age of their records; nothing here uses the merge engines.
 """
 
@@ -67,10 +67,10 @@ class _Held:
         column = records.column(unit.names[0])
         present = groups.only(valid(column))
         # Keys without a value have no place in `present`.
-        given = groups.any(valid(column))
+        with_value = groups.any(valid(column))
         held = column.take(pa.array(present.order))
-        of_record = np.repeat(np.flatnonzero(given), present.counts)
-        return cls(elements(held), np.repeat(of_record, lengths(held)), given)
+        of_record = np.repeat(np.flatnonzero(with_value), present.counts)
+        return cls(elements(held), np.repeat(of_record, lengths(held)), with_value)
 
     @property
     def keys(self) -> int:
@@ -103,7 +103,7 @@ def different_elements(unit: Unit, records: Values, groups: Groups) -> Expected:
 
 
 def rows_together(limit: int | None, *, in_group: bool = False) -> Callable[[Unit, Values, Groups], Expected]:
-    """Rows of arrays one after the other, without nulls, so many at most.
+    """Rows of arrays one after the other, without nulls, at most this many.
 
     `in_group`: some come too late, and are put in front; what is cut off is not known then, nor are nulls left out
     where nothing was there before.
@@ -158,11 +158,11 @@ class RowKeys:
 
     def ages(self, items: pa.Array) -> list[np.ndarray]:
         """Numbers that grow with the sequence, the first ones first; null is the smallest."""
-        fields, found = items.flatten(), list[np.ndarray]()
+        fields, ages = items.flatten(), list[np.ndarray]()
         for number in self.sequence:
             there = valid(fields[number])
-            found += [there, np.where(there, ranks(fields[number]), 0)]
-        return found
+            ages += [there, np.where(there, ranks(fields[number]), 0)]
+        return ages
 
 
 def newest_rows(keys: RowKeys) -> Callable[[Unit, Values, Groups], Expected]:
@@ -187,10 +187,10 @@ def newest_fields(keys: RowKeys) -> Callable[[Unit, Values, Groups], Expected]:
         held = _Held.of(unit, records, groups)
         usable = keys.usable(held.items)
         pairs = held.pairs(keys.words(held.items), usable)
-        known, first, number = np.unique(pairs, return_index=True, return_inverse=True)
+        distinct, first, number = np.unique(pairs, return_index=True, return_inverse=True)
         parts = []
         for column in held.items.flatten():
-            words = np.full(len(known), NULL)
+            words = np.full(len(distinct), NULL)
             there = np.flatnonzero(valid(column)[usable])
             at = there[_last(number[there], [])]
             words[number[at]] = column_words(column)[usable[at]]

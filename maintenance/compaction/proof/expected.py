@@ -39,8 +39,8 @@ def picked_rows(options: Mapping[str, str], records: ProofRecords, groups: Group
     retract = records.retract
     if retract is None or not table_options.IGNORE_DELETE.of(options):
         return otherwise
-    found = (groups.first if first else groups.last)(~retract)
-    return np.where(found >= 0, found, otherwise)
+    picked = (groups.first if first else groups.last)(~retract)
+    return np.where(picked >= 0, picked, otherwise)
 
 
 def units_of(schema: TableSchema, options: Mapping[str, str]) -> tuple[Unit, ...]:
@@ -143,8 +143,8 @@ class _Masked:
         column = self.records.column(name)
         return pa.compute.if_else(pa.array(self.present), column, pa.scalar(None, column.type))
 
-    def hashes(self, what: str) -> np.ndarray:
-        return np.where(self.present, self.records.hashes(what), NULL)
+    def hashes(self, name: str) -> np.ndarray:
+        return np.where(self.present, self.records.hashes(name), NULL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,14 +155,14 @@ class _Wins:
 
     def ranks(self, records: Values) -> tuple[list[np.ndarray], np.ndarray]:
         """Numbers that grow with the sequence, the first ones first; and whether there is a sequence."""
-        found: list[np.ndarray] = []
+        by_column: list[np.ndarray] = []
         present: np.ndarray = np.zeros(0, bool)
         for name in self.order_by:
             column = records.column(name)
             valid = column.is_valid().to_numpy(zero_copy_only=False)
-            found += [valid, np.where(valid, ranks(column), 0)]
+            by_column += [valid, np.where(valid, ranks(column), 0)]
             present = present | valid if len(present) else valid
-        return found, present
+        return by_column, present
 
     def winner(self, unit: Unit, records: Values, groups: Groups) -> Expected:
         words, candidates = self.ranks(records)
@@ -177,7 +177,7 @@ class _Wins:
 
 
 def _picked(unit: Unit, records: Values, at: np.ndarray) -> Expected:
-    """What stands in these records; null for -1."""
+    """The value in these records; null for -1."""
     hashes = records.hashes(unit.name)[at]
     missing = at < 0
     if missing.any():
@@ -186,12 +186,12 @@ def _picked(unit: Unit, records: Values, at: np.ndarray) -> Expected:
 
 
 def hash_of_nulls(count: int) -> np.uint64:
-    """The hash of a unit of so many nulls, see `unit_hashes`."""
+    """The hash of a unit of this many nulls, see `unit_hashes`."""
     return np.uint64(unit_hashes([np.full(1, NULL)] * count)[0])
 
 
 def unit_hashes(words: Sequence[np.ndarray]) -> np.ndarray:
-    """The hash of a unit's values, by their words."""
+    """The hash of a unit's values, made from their words."""
     return words[0] if len(words) == 1 else mixed(combined(words, range(len(words))))
 
 
@@ -252,9 +252,9 @@ def _steps(operation: np.ufunc, unit: Unit, records: Values, groups: Groups) -> 
 
 
 def _extreme(column: pa.Array, numbers: np.ndarray, valid: np.ndarray, groups: Groups, which: np.ufunc) -> Expected:
-    found = which.reduceat(numbers[groups.order], groups.starts)
+    extremes = which.reduceat(numbers[groups.order], groups.starts)
     of_key = np.empty(len(numbers), np.int64)
-    of_key[groups.order] = np.repeat(found, groups.counts)
+    of_key[groups.order] = np.repeat(extremes, groups.counts)
     at = groups.first(valid & (numbers == of_key))
     hashes = column_words(column)[at]
     return Expected(np.where(at >= 0, hashes, NULL))
@@ -286,10 +286,10 @@ def _numbers(unit: Unit, records: Values, groups: Groups, null: int) -> tuple[np
 
 
 def expect_unit(unit: Unit, records: ProofRecords, groups: Groups, lone_as_is: np.ndarray) -> Expected:
-    """What a unit of each key's row holds. `lone_as_is`: keys whose only record is the row as it stands, shape (k,)."""
+    """What a unit of each key's row holds. `lone_as_is`: keys whose only record is the row as is, shape (k,)."""
     own = records.hashes(unit.name)[groups.newest]
     if unit.expect is None or lone_as_is.all():
         return Expected(own, None if lone_as_is.all() else lone_as_is)
-    found = unit.expect(unit, records, groups)
-    proved = None if found.proved is None else found.proved | lone_as_is
-    return Expected(np.where(lone_as_is, own, found.hashes), proved)
+    expected = unit.expect(unit, records, groups)
+    proved = None if expected.proved is None else expected.proved | lone_as_is
+    return Expected(np.where(lone_as_is, own, expected.hashes), proved)

@@ -39,24 +39,24 @@ def written_files(files: Sequence[DataFileMeta], witness: WrittenRows, schema: T
         if seen is None:
             continue
         if file.row_count != seen.rows:
-            yield f"{file.file_name} got {seen.rows} rows, and {file.row_count} are said to be in it"
+            yield f"{file.file_name} got {seen.rows} rows, but its entry says {file.row_count}"
         if seen.first is not None:
             yield from _wrong_keys(file, seen, schema)
 
 
 def _wrong_keys(file: DataFileMeta, seen: FileSeen, schema: TableSchema) -> Iterator[str]:
     types = [field.type for field in schema.key_fields]
-    for what, key, row in (("smallest", file.min_key, seen.first), ("largest", file.max_key, seen.last)):
+    for which, key, row in (("smallest", file.min_key, seen.first), ("largest", file.max_key, seen.last)):
         assert row is not None
-        found = tuple(values_of_arrow(row.column(field.name))[0] for field in schema.key_fields)
-        if not same_key(tuple(parse_row(key, types)), found):
-            yield f"the {what} key of {file.file_name} is {found}, and its manifest entry says {parse_row(key, types)}"
+        actual = tuple(values_of_arrow(row.column(field.name))[0] for field in schema.key_fields)
+        if not same_key(tuple(parse_row(key, types)), actual):
+            yield f"the {which} key of {file.file_name} is {actual}, its manifest entry says {parse_row(key, types)}"
     if not seen.ascending:
         yield f"the keys of {file.file_name} do not ascend, or differ from its key columns"
     if file.delete_row_count != seen.retracts:
-        yield f"{file.file_name} got {seen.retracts} retractions, and {file.delete_row_count} are said to be in it"
+        yield f"{file.file_name} got {seen.retracts} retractions, but its entry says {file.delete_row_count}"
     if (file.min_sequence_number, file.max_sequence_number) != (seen.low, seen.high):
-        yield f"{file.file_name} got sequence numbers {seen.low} to {seen.high}, and others are said to be in it"
+        yield f"{file.file_name} got sequence numbers {seen.low} to {seen.high}, but its entry says others"
 
 
 def same_key(left: Sequence[object], right: Sequence[object]) -> bool:
@@ -66,12 +66,12 @@ def same_key(left: Sequence[object], right: Sequence[object]) -> bool:
 
 
 def levels(plan: BucketCompaction, message: CommitMessage, witness: WrittenRows, schema: TableSchema) -> Iterator[str]:
-    """What is wrong with the levels of a bucket: the rules of sorted runs, and where retractions may lie."""
+    """What is wrong with the levels of a bucket: the rules of sorted runs, and where retractions may be."""
     before = {file.file_name: file for file in message.compact_before}
     lifted = {step.file.file_name for step in plan.steps if isinstance(step, UpgradeStep)}
     after = {file.file_name: file for file in message.compact_after}
     for name in sorted(lifted - set(after)):
-        yield f"{name} was to be lifted, and is gone"
+        yield f"{name} should change its level, and is gone"
     sources = (*plan.input_files, *plan.older)
     lowest = min((f.min_sequence_number for f in sources), default=0)
     highest = max((f.max_sequence_number for f in sources), default=0)
@@ -80,14 +80,14 @@ def levels(plan: BucketCompaction, message: CommitMessage, witness: WrittenRows,
             yield f"{name} is on level {file.level}, and {plan.output_level} was planned"
         if name in before:
             if name not in lifted or replace(before[name], level=file.level) != file:
-                yield f"{name} stays in the table, and was not to, or is not what it was"
+                yield f"{name} stays in the table but should not, or has changed"
             continue
         if file.min_sequence_number < lowest:
             yield f"{name} has sequence number {file.min_sequence_number}, which no input has"
         if file.max_sequence_number > highest:
             yield f"{name} has sequence number {file.max_sequence_number}, which no input has"
         if plan.drop_deletes and name in witness.files and witness.files[name].retracts:
-            yield f"{name} holds retractions, which were to be dropped"
+            yield f"{name} holds retractions, which should have been dropped"
     yield from _overlaps([*message.compact_after, *plan.staying], schema)
 
 
@@ -96,10 +96,10 @@ def _overlaps(files: Sequence[DataFileMeta], schema: TableSchema) -> Iterator[st
     ranges = sorted(((read_key(f.min_key), read_key(f.max_key), f.file_name) for f in files), key=lambda r: r[:2])
     for low, high, name in ranges:
         if low > high:
-            yield f"{name} has a smallest key behind its largest"
+            yield f"{name} has a smallest key above its largest"
     for (_, end, one), (begin, _, other) in zip(ranges, ranges[1:], strict=False):
         if begin <= end:
-            yield f"{one} and {other} are on one level and hold keys of the same range"
+            yield f"{one} and {other} are on one level and have overlapping key ranges"
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,23 +133,23 @@ class ReadBack:
         return read, wrong
 
     def _digest(self, reader: DataFileReader, seen: FileSeen) -> Digest:
-        left = seen.rows if self.whole else seen.head_rows
+        remaining = seen.rows if self.whole else seen.head_rows
         digest = Digest()
         for rows in reader.batches(HEAD_ROWS):
-            part = rows.slice(0, left)
+            part = rows.slice(0, remaining)
             if part.num_rows:
                 digest += Digest.of(HashedRows(part, self.hashing).of(ROWS))
-            left -= part.num_rows
-            if left <= 0:
+            remaining -= part.num_rows
+            if remaining <= 0:
                 break
         return digest
 
 
 def _wrong_footer(reader: DataFileReader, seen: FileSeen) -> list[str]:
-    name, size = reader.file.file_name, reader.context.file_io.size(reader.path)
-    if size != reader.file.file_size:
-        return [f"{name} has {size} bytes, and {reader.file.file_size} are said to be in it"]
-    with reader.context.file_io.open_input(reader.path) as source:
+    name = reader.file.file_name
+    with reader.context.file_io.open_input(reader.path, reader.file.file_size) as source:
+        if source.size() != reader.file.file_size:
+            return [f"{name} has {source.size()} bytes, but its entry says {reader.file.file_size}"]
         if name.endswith(".parquet"):
             rows = pq.read_metadata(source).num_rows
         elif name.endswith(".orc"):

@@ -55,7 +55,7 @@ def nested_in_group(field: DataField, options: Mapping[str, str]) -> Unit:
 
 
 def _row_keys(field: DataField, options: Mapping[str, str]) -> RowKeys | None:
-    """How rows are told apart; None where their sequences have no order that is known here."""
+    """How rows are identified; None where the order of their sequences is not known here."""
     assert field.type.element is not None
     fields = field.type.element.fields
     names = [part.name for part in fields]

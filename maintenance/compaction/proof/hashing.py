@@ -33,18 +33,18 @@ class Hashing:
     units: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     words: Mapping[str, WordsOf] = field(default_factory=dict)
 
-    def of(self, what: str) -> HashOf:
+    def of(self, kind: str) -> HashOf:
         """What is to be hashed for `KEYS`, `ROWS`, `VALUES`, or a unit's name."""
-        if what == KEYS:
+        if kind == KEYS:
             return self._of(self.key)
-        if what == ROWS:
+        if kind == ROWS:
             return self._of(self.names)
-        if what == VALUES:
-            wanted = {*self.key, *self.compared}
-            return self._of([name for name in self.names if name in wanted])
-        names = self.units.get(what, (what,))
+        if kind == VALUES:
+            kept = {*self.key, *self.compared}
+            return self._of([name for name in self.names if name in kept])
+        names = self.units.get(kind, (kind,))
         if len(names) == 1:
-            return HashOf(names, words=self.words.get(what))
+            return HashOf(names, words=self.words.get(kind))
         return HashOf(names, tuple(range(len(names))))
 
     def _of(self, names: Sequence[str]) -> HashOf:
@@ -57,18 +57,18 @@ class HashedRows:
 
     rows: pa.Table
     hashing: Hashing
-    _known: dict[str, np.ndarray] = field(default_factory=dict)
+    _computed: dict[str, np.ndarray] = field(default_factory=dict)
 
-    def hash(self, *wanted: str) -> "HashedRows":
-        """Make hashes, all at once. `wanted`: see `Hashing.of`."""
-        missing = {what: self.hashing.of(what) for what in wanted if what not in self._known}
+    def hash(self, *names: str) -> "HashedRows":
+        """Make hashes, all at once. `names`: see `Hashing.of`."""
+        missing = {name: self.hashing.of(name) for name in names if name not in self._computed}
         if missing:
-            self._known.update(row_hashes(self.rows, missing))
+            self._computed.update(row_hashes(self.rows, missing))
         return self
 
-    def of(self, what: str) -> np.ndarray:
+    def of(self, name: str) -> np.ndarray:
         """The hash of each row. uint64, shape (n,)."""
-        return self.hash(what)._known[what]
+        return self.hash(name)._computed[name]
 
     @property
     def kinds(self) -> np.ndarray:
@@ -95,5 +95,5 @@ class HashedRows:
         """Rows of these numbers, which ascend; their hashes are known as far as they are here."""
         if len(chosen) == self.rows.num_rows:
             return self
-        known = {what: hashes[chosen] for what, hashes in self._known.items()}
-        return HashedRows(self.rows.take(pa.array(chosen)), self.hashing, known)
+        hashes_by_name = {name: hashes[chosen] for name, hashes in self._computed.items()}
+        return HashedRows(self.rows.take(pa.array(chosen)), self.hashing, hashes_by_name)

@@ -167,7 +167,7 @@ class PostponeProof:
                 self._note(self._numbered(rows, buckets), self._at_run[buckets])
 
     def _numbered(self, rows: pa.Table, buckets: np.ndarray) -> pa.Table:
-        # Sixteen bits are sorted by their digits.
+        # 16-bit integers get a radix sort.
         few = len(self._taken) <= np.iinfo(np.int16).max
         order = np.argsort(buckets.astype(np.int16) if few else buckets, kind="stable")
         counts = np.bincount(buckets, minlength=len(self._taken))
@@ -186,11 +186,11 @@ class PostponeProof:
             hashed, runs = hashed.only(chosen), runs[chosen]
         if not len(runs):
             return
-        wanted = (*self.rules.wanted, *((ROWS,) if self._logs and not self.rules.by_row else ()))
+        hashes = (*self.rules.wanted, *((ROWS,) if self._logs and not self.rules.by_row else ()))
         numbers = [int(runs[0])] if runs.min() == runs.max() else np.unique(runs).tolist()
         for number in numbers:
             part = hashed if len(numbers) == 1 else hashed.only(np.flatnonzero(runs == number))
-            batch = batch_of(part, RecordOrigin(0, 0), wanted, self.rules.columns)
+            batch = batch_of(part, RecordOrigin(0, 0), hashes, self.rules.columns)
             if self._logs:
                 self._arrived += Digest.of(batch.hashes[ROWS])
             self._run(number).records.add(batch)
@@ -204,13 +204,15 @@ class PostponeProof:
             arrived = total(bucket.changelog.digest for bucket in self._buckets.values())
             wrong = [*self._wrong_reads(), *self._wrong_messages(messages), *self._wrong_buckets()]
             if rows.expected != rows.given:
-                wrong.insert(0, f"the rows of the real buckets are not what the waiting ones become{rows.where}")
+                wrong.insert(
+                    0, f"the rows of the real buckets differ from what is expected of the waiting rows{rows.where}"
+                )
             if self._logs and arrived != self._arrived:
                 wrong.append(f"the changelog is not the rows that waited: expected {self._arrived}, given {arrived}")
             read_back = 0
             for message in [] if wrong else messages:
-                found = self._read_back(message, read_again, self._settings.read_back - read_back)
-                read_back, wrong = read_back + found[0], wrong + found[1]
+                checked = self._read_back(message, read_again, self._settings.read_back - read_back)
+                read_back, wrong = read_back + checked[0], wrong + checked[1]
         if wrong:
             raise Findings(wrong, rows.expected, rows.given)
         return ProofResult(
@@ -227,22 +229,22 @@ class PostponeProof:
 
     def _compared(self) -> Comparison:
         given = total(bucket.data.digest for bucket in self._buckets.values())
-        found = Comparison(Digest(), given if self.rules.by_row else Digest())
+        comparison = Comparison(Digest(), given if self.rules.by_row else Digest())
         for run in self._runs:
             run.records.settle()
             groups = grouped(run.records)
             if self.rules.by_row:
                 due, _ = due_rows(self.rules, run.records, groups)
-                found += Comparison(due, Digest())
+                comparison += Comparison(due, Digest())
             else:
-                found += compared_units(self.rules, run.records, groups, run.gathered)
-        return found
+                comparison += compared_units(self.rules, run.records, groups, run.gathered)
+        return comparison
 
     def _wrong_reads(self) -> Iterator[str]:
         for file in self._moved.files:
-            found = self._read.get(file.file_name, 0)
-            if found != file.row_count:
-                yield f"{found} rows of {file.file_name} were read, and it holds {file.row_count}"
+            rows_read = self._read.get(file.file_name, 0)
+            if rows_read != file.row_count:
+                yield f"{rows_read} rows of {file.file_name} were read, and it holds {file.row_count}"
 
     def _wrong_messages(self, messages: Sequence[CommitMessage]) -> Iterator[str]:
         moved, schema = self._moved, self._write.schema
@@ -257,9 +259,9 @@ class PostponeProof:
                 or number % moved.shares != moved.share
                 or message.partition != moved.partition
             ):
-                yield f"bucket {number} is committed twice, or is none of this partition and task"
+                yield f"bucket {number} is committed twice, or does not belong to this partition and task"
             if message.total_buckets != self._write.total_buckets or message.compact_before or message.new_files:
-                yield f"of bucket {number} something else is committed than new files of a compaction"
+                yield f"the commit of bucket {number} has more than new files of a compaction"
             if number not in self._buckets:
                 continue
             bucket = self._buckets[number]
@@ -267,7 +269,7 @@ class PostponeProof:
             yield from rules.written_files(message.compact_changelog, bucket.changelog, schema) if self._logs else ()
             for file in message.compact_after:
                 if file.level:
-                    yield f"{file.file_name} is on level {file.level}, and rows that are moved come to level 0"
+                    yield f"{file.file_name} is on level {file.level}, but moved rows must be on level 0"
 
     def _wrong_buckets(self) -> Iterator[str]:
         for number, bucket in sorted(self._buckets.items()):
@@ -275,13 +277,13 @@ class PostponeProof:
             if strays:
                 yield f"{strays} rows of other buckets were written to bucket {number}"
 
-    def _read_back(self, message: CommitMessage, read_again: ReadAgain, left: int) -> tuple[int, list[str]]:
+    def _read_back(self, message: CommitMessage, read_again: ReadAgain, budget: int) -> tuple[int, list[str]]:
         read, wrong = 0, list[str]()
         whole, bucket = self._settings.mode == ProofMode.FULL, self._buckets[message.bucket]
         pairs = ((bucket.data, message.compact_after), (bucket.changelog, message.compact_changelog))
         for witness, files in pairs:
             readers = {file.file_name: read_again(message.bucket, file) for file in files}
-            limit = witness.rows if whole else max(0, left - read)
-            count, found = rules.ReadBack(self._hashing, readers, limit, whole).check(witness)
-            read, wrong = read + count, wrong + found
+            limit = witness.rows if whole else max(0, budget - read)
+            count, wrong_files = rules.ReadBack(self._hashing, readers, limit, whole).check(witness)
+            read, wrong = read + count, wrong + wrong_files
         return read, wrong

@@ -1,4 +1,4 @@
-"""Where files go that a proof has refused, and what is recorded of them.
+"""The quarantine: where files go that failed verification, and what is recorded about them.
 
 `<table>/_quarantine/<UTC time>-<id>/` holds the files in the folders they had below the table, and `proof.json`. Names
 that begin with an underscore are neither partitions nor buckets, so nothing takes the folder for a part of the table.
@@ -19,8 +19,8 @@ from maintenance.write.message import CommitMessage
 FOLDER = "_quarantine"
 REPORT = "proof.json"
 _FIX = (
-    "Nothing of it was committed, and the table is as it was. The files and what was compared lie in {folder}: keep it "
-    "for a report of this fault, delete it afterwards. Compact again; if that fails alike, do not switch the proof off"
+    "Nothing was committed, and the table is unchanged. The files and what was compared are in {folder}: keep "
+    "it to report this fault and delete it later. Compact again; if that fails again, do not switch the proof off"
 )
 
 
@@ -29,7 +29,7 @@ def refuse(
     message: CommitMessage,
     findings: Findings,
     *,
-    what: str,
+    subject: str,
     snapshot_id: int | None,
     others: Sequence[CommitMessage] = (),
 ) -> ProofError:
@@ -53,10 +53,10 @@ def refuse(
         else:
             moved.append(relative)
     partition = partition_text_of(write.paths.spec_of(message.partition))
-    place = f"table {write.name}, snapshot {snapshot_id}, partition {partition}, bucket {message.bucket}"
+    place = f"table {write.name}, snapshot {snapshot_id}, {partition} bucket {message.bucket}"
     report = {
         "table": write.name,
-        "rewrite": what,
+        "rewrite": subject,
         "planned on snapshot": snapshot_id,
         "partition": partition,
         "bucket": message.bucket,
@@ -64,14 +64,17 @@ def refuse(
         "wrong": list(findings.wrong),
         "expected": {"rows": findings.expected.rows, "digest": findings.expected.text},
         "given": {"rows": findings.given.rows, "digest": findings.given.text},
-        "read": [_told(file) for file in message.compact_before],
-        "written": [_told(file) for each in refused for file in each.written()],
+        "read": [_file_facts(file) for file in message.compact_before],
+        "written": [_file_facts(file) for each in refused for file in each.written()],
         "files": moved,
         "missing": missing,
     }
     write.file_io.write_bytes(f"{folder}/{REPORT}", json.dumps(report, indent=2).encode())
-    found = f"{what} is not proved: expected {findings.expected}, given {findings.given}: {'; '.join(findings.wrong)}"
-    return ProofError(found, place, _FIX.format(folder=folder) + ".")
+    problem = (
+        f"{subject} failed verification: expected {findings.expected}, "
+        f"given {findings.given}: {'; '.join(findings.wrong)}"
+    )
+    return ProofError(problem, place, _FIX.format(folder=folder) + ".")
 
 
 def _paths(write: WriteContext, message: CommitMessage) -> Iterator[str]:
@@ -81,5 +84,5 @@ def _paths(write: WriteContext, message: CommitMessage) -> Iterator[str]:
     yield from map(write.paths.index_file, message.index_files)
 
 
-def _told(file: DataFileMeta) -> dict[str, object]:
+def _file_facts(file: DataFileMeta) -> dict[str, object]:
     return {"name": file.file_name, "rows": file.row_count, "bytes": file.file_size, "level": file.level}

@@ -1,7 +1,7 @@
-"""The records that a rewrite has read, as hashes, and put together by key without the merge's sort.
+"""The records that a rewrite has read, as hashes, grouped by key without the merge's sort.
 
-Records are noted where they leave their files, run by run; the windows that the merge cuts are not seen. They are
-sorted by the hashes of their keys, which says nothing of the order of keys but which records belong together. Inside a
+Records are noted when they are read from their files, run by run; the windows of the merge are not visible here. They
+are sorted by the hashes of their keys: that is not the order of keys, but shows which records belong together. Inside a
 key they come from the oldest to the newest: by user sequence, then sequence number, then run.
 """
 
@@ -67,25 +67,25 @@ def batch_of(rows: HashedRows, origin: RecordOrigin, hashes: Sequence[str], colu
     rows.hash(KEYS, *hashes)
     retract = is_retract(rows.kinds)
     values = {name: _contiguous(rows.rows.column(name)) for name in columns}
-    found = {what: rows.of(what) for what in (KEYS, *hashes)}
-    return OriginBatch(origin, rows.numbers, retract if retract.any() else None, found, values)
+    by_name = {kind: rows.of(kind) for kind in (KEYS, *hashes)}
+    return OriginBatch(origin, rows.numbers, retract if retract.any() else None, by_name, values)
 
 
 class Place:
-    """Room for the records of one file, so that they need not be copied to lie together. `count`: filled so far."""
+    """Room for the records of one file, contiguous, so that they need not be copied. `count`: filled so far."""
 
     def __init__(self, records: "ProofRecords", start: int, rows: int, origin: RecordOrigin) -> None:
         self.start, self.rows, self.origin = start, rows, origin
         self._records = records
         self.count = 0
 
-    def add(self, rows: pa.Table, wanted: Mapping[str, HashOf]) -> bool:
+    def add(self, rows: pa.Table, hashes: Mapping[str, HashOf]) -> bool:
         """Hash records into the room. Returns False where there is not enough of it."""
         if self.count + rows.num_rows > self.rows:
             return False
         records = self._records
         at = slice(self.start + self.count, self.start + self.count + rows.num_rows)
-        row_hashes(rows, wanted, {what: records.room(what)[at] for what in wanted})
+        row_hashes(rows, hashes, {name: records.room(name)[at] for name in hashes})
         records.room(NUMBERS)[at] = rows.column(SEQUENCE_NUMBER.name).to_numpy()
         retract = is_retract(rows.column(VALUE_KIND.name).to_numpy())
         if retract.any():
@@ -111,17 +111,17 @@ class ProofRecords:
     # While files are read
 
     def place(self, rows: int, origin: RecordOrigin) -> Place | None:
-        """Room for a file of so many rows, behind that of files asked for before; None if there is none left."""
+        """Room for a file of this many rows, behind that of files asked for before; None if there is none left."""
         start = self._places[-1].start + self._places[-1].rows if self._places else 0
         if start + rows > self._capacity:
             return None
         self._places.append(Place(self, start, rows, origin))
         return self._places[-1]
 
-    def room(self, what: str) -> np.ndarray:
-        if what not in self._rooms:
-            self._rooms[what] = np.empty(self._capacity, np.int64 if what == NUMBERS else _U64)
-        return self._rooms[what]
+    def room(self, name: str) -> np.ndarray:
+        if name not in self._rooms:
+            self._rooms[name] = np.empty(self._capacity, np.int64 if name == NUMBERS else _U64)
+        return self._rooms[name]
 
     def note_retracted(self, at: slice, retract: np.ndarray) -> None:
         if self._retract is None:
@@ -142,7 +142,7 @@ class ProofRecords:
 
     def _as_batch(self, place: Place) -> OriginBatch:
         at = slice(place.start, place.start + place.count)
-        hashes = {what: room[at] for what, room in self._rooms.items() if what != NUMBERS}
+        hashes = {name: room[at] for name, room in self._rooms.items() if name != NUMBERS}
         retract = None if self._retract is None else self._retract[at]
         return OriginBatch(place.origin, self._rooms[NUMBERS][at], retract, hashes, {})
 
@@ -177,24 +177,24 @@ class ProofRecords:
             return [(place.origin, place.count) for place in self._places]
         return [(batch.origin, len(batch.keys)) for batch in self._batches]
 
-    def flags(self, what: Callable[[RecordOrigin], bool]) -> np.ndarray | None:
+    def flags(self, flag_of: Callable[[RecordOrigin], bool]) -> np.ndarray | None:
         """For which records something holds; None if for none."""
-        if not any(what(origin) for origin, _ in self._origins):
+        if not any(flag_of(origin) for origin, _ in self._origins):
             return None
-        return self._of_origins(what, bool)
+        return self._of_origins(flag_of, bool)
 
     @property
     def levels(self) -> np.ndarray:
         return self._of_origins(lambda origin: origin.level, np.int64)
 
-    def _of_origins(self, what: Callable[[RecordOrigin], int], kind: type) -> np.ndarray:
-        values: np.ndarray = np.array([what(origin) for origin, _ in self._origins], kind)
+    def _of_origins(self, value_of: Callable[[RecordOrigin], int], kind: type) -> np.ndarray:
+        values: np.ndarray = np.array([value_of(origin) for origin, _ in self._origins], kind)
         return np.repeat(values, [count for _, count in self._origins])
 
-    def hashes(self, what: str) -> np.ndarray:
+    def hashes(self, name: str) -> np.ndarray:
         if self._places:
-            return self._rooms[what][: len(self)]
-        return _joined([batch.hashes[what] for batch in self._batches], _U64)
+            return self._rooms[name][: len(self)]
+        return _joined([batch.hashes[name] for batch in self._batches], _U64)
 
     def column(self, name: str) -> pa.Array:
         return pa.concat_arrays([batch.columns[name] for batch in self._batches])

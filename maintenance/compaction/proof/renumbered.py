@@ -46,14 +46,14 @@ class RenumberProof:
     def check(self, made: Sequence[DataFileMeta], read_again: Callable[[DataFileMeta], DataFileReader]) -> ProofResult:
         """Raises: Findings: something is wrong."""
         with self._timer:
-            name, given = self._file.file_name, self.witness.digest
+            name, written = self._file.file_name, self.witness.digest
             wrong = [*rules.written_files(made, self.witness, self._schema)]
             if self._rows != self._file.row_count:
                 wrong.append(f"{self._rows} rows of {name} were read, and it holds {self._file.row_count}")
-            if given != self._expected or self.witness.rows != self._rows:
+            if written != self._expected or self.witness.rows != self._rows:
                 wrong.insert(0, f"the rows of {name} are not the same with higher sequence numbers")
             if any(file.level != self._file.level for file in made):
-                wrong.append(f"{name} is on level {self._file.level}, and what takes its place is not")
+                wrong.append(f"{name} is on level {self._file.level}, but its replacement is not")
             read_back = 0
             if not wrong:
                 whole = self._settings.mode == ProofMode.FULL
@@ -61,9 +61,9 @@ class RenumberProof:
                 readers = {file.file_name: read_again(file) for file in made}
                 read_back, wrong = rules.ReadBack(self._hashing, readers, rows, whole).check(self.witness)
         if wrong:
-            raise Findings(wrong, self._expected, given)
+            raise Findings(wrong, self._expected, written)
         mode, share = ProofMode.SAMPLED if self._hashing.shift else ProofMode.FULL, 1 << self._hashing.shift
-        return ProofResult(mode, share, self._rows, self.witness.rows, given, (), 0, read_back, self._timer.seconds)
+        return ProofResult(mode, share, self._rows, self.witness.rows, written, (), 0, read_back, self._timer.seconds)
 
 
 def not_ascending(parts: Mapping[int, Sequence[Sequence[DataFileMeta]]], before: Mapping[int, int]) -> Iterator[str]:

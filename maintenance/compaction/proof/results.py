@@ -1,4 +1,4 @@
-"""The rows that records become, by two ways: as digests of what must be there, and of what reaches the encoders.
+"""The rows that records become, twice: as digests of what is expected, and of what reaches the encoders.
 
 Engines that take one record whole have a digest of rows. In the others each unit of a row (see `expected`) is bound to
 its key in a *cell*, so that what is not known of one column says nothing of the others.
@@ -37,7 +37,7 @@ class ProofRules:
     Attributes:
         units: of a row; empty where one record is taken whole (`by_row`).
         columns: whose values are needed as they are, to put records in order and to work out units.
-        wanted: hashes of each record besides its key's.
+        wanted: hashes of each record, without its key's.
     """
 
     def __init__(self, write: WriteContext) -> None:
@@ -63,7 +63,7 @@ class ProofRules:
     ) -> Hashing:
         """How the records of files are hashed.
 
-        Args: `shares`: tasks that the records are divided between; `further`: hashes of each that are held besides.
+        Args: `shares`: tasks that the records are divided between; `further`: further hashes held for each record.
         """
         rows = sum(file.row_count for file in files)
         # A record takes its key, its number, and a hash for each thing; sorting takes about three more.
@@ -97,14 +97,14 @@ class ProofRules:
     ) -> Iterator[tuple[str, np.ndarray, np.ndarray | None]]:
         """Of each unit, and of kind and number: its name, the cell of each key, and whether it is known (None = all).
 
-        `lone_as_is`: keys whose only record is the row as it stands.
+        `lone_as_is`: keys whose only record is the row as is.
         """
         keys = groups.keys
         if not len(groups.order):
             return
         for unit in self.units:
-            found = expect_unit(unit, records, groups, lone_as_is)
-            yield unit.name, self._cell(keys, found.hashes, unit.name), found.proved
+            of_unit = expect_unit(unit, records, groups, lone_as_is)
+            yield unit.name, self._cell(keys, of_unit.hashes, unit.name), of_unit.proved
         numbers = records.numbers[groups.newest]
         kinds = np.where(lone_as_is, records.hashes(VALUE_KIND.name)[groups.newest], _U64(RowKind.INSERT))
         yield VALUE_KIND.name, _system_cell(keys, kinds, numbers), None
@@ -219,7 +219,7 @@ def compared_units(
     certain, possible = ~unknown & ~gone, ~gone
     expected = Digest.of(keys[certain | (unknown & (not drop_deletes))])
     given = Digest.of(given_keys if not drop_deletes else given_keys[~place.among(unknown)])
-    where = "" if place.all_among(possible) else ", which hold keys that are not to be there"
+    where = "" if place.all_among(possible) else ", which have unexpected keys"
     by_key: list[str] = []
     for name, hashes, proved in rules.expected_cells(records, groups, lone & ~merged):
         sure = certain if proved is None else certain & proved
@@ -227,15 +227,15 @@ def compared_units(
             by_key.append(rules.text_of(name))
         due = Digest.of(hashes[sure])
         cells = gathered.cells_named(name)
-        found = Digest.of(cells if sure.all() else cells[place.among(sure)])
-        if due != found:
+        actual = Digest.of(cells if sure.all() else cells[place.among(sure)])
+        if due != actual:
             where += f", column {rules.text_of(name)}"
-        expected, given = expected + replace(due, rows=0), given + replace(found, rows=0)
+        expected, given = expected + replace(due, rows=0), given + replace(actual, rows=0)
     return Comparison(expected, given, where, tuple(by_key), int(unknown.sum()))
 
 
 class Places:
-    """Where the keys of rows lie among sorted keys. `keys`: ascending; `given`: of rows."""
+    """Positions of the keys of rows among sorted keys. `keys`: ascending; `given`: of rows."""
 
     def __init__(self, keys: np.ndarray, given: np.ndarray) -> None:
         self._keys, self._given = keys, given
@@ -247,8 +247,8 @@ class Places:
             return np.zeros(len(self._given), bool)
         if self._at is None:
             self._at = np.minimum(np.searchsorted(self._keys, self._given), len(self._keys) - 1)
-            self._known = self._keys[self._at] == self._given
-        return np.asarray(self._known & flags[self._at])
+            self._is_present = self._keys[self._at] == self._given
+        return np.asarray(self._is_present & flags[self._at])
 
     def all_among(self, flags: np.ndarray) -> bool:
         """Whether the keys of all rows have the flag; True without a look where the digests of keys tell."""

@@ -1,4 +1,4 @@
-"""How a rewrite is proved, and what came of it."""
+"""How a rewrite is verified, and the result."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -66,7 +66,7 @@ class ProofResult:
 
     Attributes:
         mode: ``full``, ``sampled`` or ``off``.
-        share: one key in so many was proved.
+        share: one key in this many was verified.
         rows_in, rows_out: rows read and written, all of them counted.
         digest: of the rows written that were proved.
         by_key: columns of which only keys with a single record are proved by value.
@@ -94,7 +94,7 @@ class ProofResult:
         return f"{self.mode}{share}: {self.digest}"
 
     @property
-    def told(self) -> dict[str, object]:
+    def summary(self) -> dict[str, object]:
         """For reports, by name."""
         return {
             "mode": str(self.mode),

@@ -69,11 +69,11 @@ class StreamProof:
         """
         with self._timer:
             due = self.taken if expected is None else expected
-            given = self.output.digest
+            written = self.output.digest
             wrong: list[str] = []
             if expected is None:
                 wrong += wrong_rows(self._files, self._gone, self._read)
-            if due != given:
+            if due != written:
                 wrong.insert(0, "the rows of the new files are not those read")
             wrong += rules.replaced_files(self._files, message)
             wrong += rules.written_files(message.compact_after, self.output, self._write.schema)
@@ -83,9 +83,9 @@ class StreamProof:
                 limit, whole = self._settings.read_back_rows(self.output.rows), self._settings.mode == ProofMode.FULL
                 read_back, wrong = rules.ReadBack(self._hashing, readers, limit, whole).check(self.output)
         if wrong:
-            raise Findings(wrong, due, given)
+            raise Findings(wrong, due, written)
         return ProofResult(
-            ProofMode.FULL, 1, self._read, self.output.rows, given, read_back=read_back, seconds=self._timer.seconds
+            ProofMode.FULL, 1, self._read, self.output.rows, written, read_back=read_back, seconds=self._timer.seconds
         )
 
 

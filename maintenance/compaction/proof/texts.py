@@ -1,4 +1,4 @@
-"""Columns whose function puts texts together: what comes of it, letter by letter, from texts by age."""
+"""Columns whose function joins texts: the expected text, letter by letter, from the texts by age."""
 
 from collections.abc import Callable
 
@@ -22,21 +22,21 @@ def is_blank(texts: pa.Array) -> np.ndarray:
 
 
 def joined_texts(delimiter: str, *, distinct: bool) -> Callable[[Unit, Values, Groups], Expected]:
-    """Texts that are not blank one behind the other; with `distinct` only those parts that are not there yet."""
+    """Texts that are not blank one after the other; with `distinct` only those parts that are not there yet."""
 
     def expect(unit: Unit, records: Values, groups: Groups) -> Expected:
         column = records.column(unit.names[0])
         filled = ~is_blank(column)
-        given, present = groups.any(filled), groups.only(filled)
-        words = np.full(len(given), NULL)
-        if given.any():
+        with_text, present = groups.any(filled), groups.only(filled)
+        words = np.full(len(with_text), NULL)
+        if with_text.any():
             texts = column.take(pa.array(present.order))
             owners = np.repeat(np.arange(len(present.starts)), present.counts)
             if distinct:
                 texts, owners = _new_parts(texts, owners, delimiter)
             offsets = np.searchsorted(owners, np.arange(len(present.starts) + 1))
             lists = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), texts)
-            words[given] = column_words(pc.binary_join(lists, delimiter))
+            words[with_text] = column_words(pc.binary_join(lists, delimiter))
         return Expected(words)
 
     return expect

@@ -36,21 +36,21 @@ class VectorsProof:
 
         Raises: Findings: something is wrong.
         """
-        marked = {name: found for name, found in marked.items() if found}
+        marked = {name: actual for name, actual in marked.items() if actual}
         wrong = [*self._wrong_holders(change, marked, replaced)]
         expected, given = Digest(), Digest()
         if change.removed or change.added:
             due = self._due([e for e in self._before if e.file_name in change.removed], marked, replaced)
             try:
-                found = self._read(change.added)
+                actual = self._read(change.added)
             except (PaimonError, FileNotFoundError) as error:
-                found = {}
+                actual = {}
                 wrong.append(f"the new index files cannot be read again: {error}")
-            wrong += self._wrong_vectors(due, found)
+            wrong += self._wrong_vectors(due, actual)
             wrong += self._wrong_entries(change.added)
-            expected, given = _digest(due), _digest(found)
+            expected, given = _digest(due), _digest(actual)
         if expected != given:
-            wrong.insert(0, "the deleted rows are not those of before and those that were marked")
+            wrong.insert(0, "the deleted rows differ from the previous ones plus those that were marked")
         if wrong:
             raise Findings(wrong, expected, given)
 
@@ -63,14 +63,14 @@ class VectorsProof:
                 yield f"{name} had its vector in {holders.get(name)}, and the commit looks in {change.seen.get(name)}"
         unknown = set(change.removed) - {entry.file_name for entry in self._before}
         for name in sorted(unknown):
-            yield f"index file {name} goes, and the bucket has none of that name"
+            yield f"index file {name} is removed, but the bucket has no such file"
         for entry in self._before:
             if entry.file_name not in change.removed:
                 for part in entry.dv_ranges or ():
                     if part.data_file_name in replaced or part.data_file_name in marked:
-                        yield f"index file {entry.file_name} stays, and the vector of {part.data_file_name} changes"
+                        yield f"index file {entry.file_name} stays, but the vector of {part.data_file_name} changes"
         for name in sorted(set(marked) & set(replaced)):
-            yield f"rows of {name} are marked, and it is replaced"
+            yield f"rows of {name} are marked, but the file is replaced"
 
     def _due(
         self, removed: Sequence[IndexManifestEntry], marked: Mapping[str, BitMap], replaced: Collection[str]
@@ -81,20 +81,20 @@ class VectorsProof:
         return due
 
     def _read(self, entries: Sequence[IndexManifestEntry]) -> _Positions:
-        found: _Positions = {}
+        positions: _Positions = {}
         for entry in entries:
             path = self._context.paths.index_file(entry)
             data = self._context.file_io.read_bytes(path)
-            found |= {name: _rows_of(v) for name, v in parse_index_file(data, entry.dv_ranges or (), path).items()}
-        return found
+            positions |= {name: _rows_of(v) for name, v in parse_index_file(data, entry.dv_ranges or (), path).items()}
+        return positions
 
-    def _wrong_vectors(self, due: _Positions, found: _Positions) -> Iterator[str]:
-        for name in sorted(set(due) ^ set(found)):
+    def _wrong_vectors(self, due: _Positions, actual: _Positions) -> Iterator[str]:
+        for name in sorted(set(due) ^ set(actual)):
             yield f"{name} {'has no vector, and must' if name in due else 'has a vector, and must not'} have one"
-        for name in sorted(set(due) & set(found)):
-            if not np.array_equal(due[name], found[name]):
-                yield f"of {name} {len(found[name])} rows are deleted, and {len(due[name])} others are to be"
-        for name, rows in sorted(found.items()):
+        for name in sorted(set(due) & set(actual)):
+            if not np.array_equal(due[name], actual[name]):
+                yield f"{len(actual[name])} rows of {name} are deleted, expected are {len(due[name])} others"
+        for name, rows in sorted(actual.items()):
             if len(rows) and name in self._rows and rows[-1] >= self._rows[name]:
                 yield f"row {rows[-1]} of {name} is deleted, and it has {self._rows[name]}"
 
@@ -118,8 +118,8 @@ def _rows_of(vector: DeletionVector) -> np.ndarray:
 
 def _digest(positions: _Positions) -> Digest:
     """Of rows bound to the names of their files."""
-    found = Digest()
+    digest = Digest()
     for name, rows in positions.items():
         word = column_words(pa.array([name]))
-        found += Digest.of(mixed(combined([np.repeat(word, len(rows)), rows.astype(_U64)], (0, 1))))
-    return found
+        digest += Digest.of(mixed(combined([np.repeat(word, len(rows)), rows.astype(_U64)], (0, 1))))
+    return digest

@@ -1,4 +1,4 @@
-"""What is handed to the encoders of new files, seen from outside of the writer: behind its rolling and counting."""
+"""The rows that reach the encoders of new files, observed outside of the writer, after its rolling and counting."""
 
 from dataclasses import dataclass, field
 
@@ -39,7 +39,7 @@ class FileSeen:
 class WrittenRows:
     """Sees the rows of the files that one writer writes. `ordered`: keys must ascend, as in all but changelog files.
 
-    What is wanted of the rows besides their digest is gathered by `gather`; `wants`: hashes it asks for.
+    `gather` collects what else is needed of the rows; `wants`: the hashes it asks for.
     """
 
     def __init__(self, hashing: Hashing, *, ordered: bool, digests: bool = True) -> None:

@@ -63,8 +63,8 @@ def varints(values: np.ndarray) -> Pieces:
     for place in range(int(lengths.max(initial=0))):
         there = np.flatnonzero(lengths > place)
         bits = (zigzag[there] >> np.uint64(7 * place)) & np.uint64(0x7F)
-        more = np.where(lengths[there] > place + 1, 0x80, 0).astype(np.uint8)
-        data[starts[there] + place] = bits.astype(np.uint8) | more
+        continued = np.where(lengths[there] > place + 1, 0x80, 0).astype(np.uint8)
+        data[starts[there] + place] = bits.astype(np.uint8) | continued
     return Pieces(data, lengths)
 
 
@@ -160,7 +160,7 @@ def _collection(array: pa.Array, elements: Pieces) -> Pieces:
 
 
 def block_ends(lengths: np.ndarray, block_bytes: int) -> list[tuple[int, int]]:
-    """Rows [start, end) of blocks of about so many bytes, at least one row each. `lengths`: bytes of each row."""
+    """Rows [start, end) of blocks of about this many bytes, at least one row each. `lengths`: bytes of each row."""
     ends = np.cumsum(lengths)
     cuts, start = [0], 0
     while start < len(lengths):

@@ -50,7 +50,8 @@ def read_records(data: bytes, where: str, convert: Callable[[dict[str, Any]], T]
 
     Args: `convert`: makes something of a record, a dict by field name, with times as the stored numbers; its KeyError
         means a missing field; `field`: one that only files of this kind have, which tells them apart without records.
-    Raises: CorruptFileError: it is no such file, it is damaged, or a field is missing; UnsupportedError: its codec is
+    Raises: CorruptFileError: it is not an Avro file, it is damaged, or a field is missing; UnsupportedError: its codec
+    is
         unknown.
     """
     # The decoder meets bytes of unknown origin, and damaged ones make it fail in every way Python has.
@@ -59,10 +60,10 @@ def read_records(data: bytes, where: str, convert: Callable[[dict[str, Any]], T]
         records: Iterable[Any] = (
             columnar_records(data) if is_columnar(data) else fastavro.reader(io.BytesIO(_decodable(data)))
         )
-        found = [convert(record) for record in records]
-        if not found and field is not None and not is_columnar(data) and field not in _field_names(data):
+        converted = [convert(record) for record in records]
+        if not converted and field is not None and not is_columnar(data) and field not in _field_names(data):
             raise KeyError(field)
-        return found
+        return converted
     except PaimonError as error:
         raise error.at(where) from error
     except KeyError as error:
@@ -184,12 +185,12 @@ class AvroFile:
         return self._records(blocks, names) if frame is None else frame
 
     def _records(self, blocks: Sequence[tuple[int, bytes]], names: Sequence[str]) -> list[dict[str, Any]]:
-        wanted = None
+        reader_schema = None
         if set(names) != set(self.column_names):
             fields = [field for field in self._record["fields"] if field["name"] in names]
-            wanted = fastavro.parse_schema({**self._record, "fields": fields})
+            reader_schema = fastavro.parse_schema({**self._record, "fields": fields})
         container = b"".join([self._header, *itertools.starmap(container_block, blocks)])
-        records: list[Any] = list(fastavro.reader(io.BytesIO(container), wanted))
+        records: list[Any] = list(fastavro.reader(io.BytesIO(container), reader_schema))
         if len(records) != sum(count for count, _ in blocks):
             raise ValueError(f"blocks of {sum(count for count, _ in blocks)} records hold {len(records)}")
         return records
@@ -282,7 +283,7 @@ def _blocks(data: bytes, position: int) -> Iterator[tuple[int, bytes]]:
 
 
 def _read_long(data: bytes, position: int) -> tuple[int, int]:
-    """A zigzag varint and the position behind it."""
+    """A zigzag varint and the position after it."""
     value, position = read_varint(data, position)
     return unzigzag(value), position
 

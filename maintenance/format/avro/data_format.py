@@ -112,8 +112,8 @@ def _in_millis(data_type: DataType) -> bool:
     return (data_type.precision or 0) <= 3
 
 
-def _unsupported(what: str, column: str, has: str) -> UnsupportedError:
-    return UnsupportedError(f"{what} in an Avro file", f"column {column}", f"Avro has {has}; use parquet or orc.")
+def _unsupported(feature: str, column: str, has: str) -> UnsupportedError:
+    return UnsupportedError(f"{feature} in an Avro file", f"column {column}", f"Avro has {has}; use parquet or orc.")
 
 
 class _AvroWriter:
@@ -150,19 +150,19 @@ def _prepare_writer(fields: Sequence[DataField], settings: FileSettings) -> Open
     return lambda sink: _AvroWriter(sink, fields, codec, level)
 
 
-def _check_names(schema: Any, known: set[str]) -> None:
+def _check_names(schema: Any, seen: set[str]) -> None:
     """Refuse two records of one name: column `a_b` and field `b` of column `a` come to the same."""
     if isinstance(schema, list):
         for part in schema:
-            _check_names(part, known)
+            _check_names(part, seen)
     if not isinstance(schema, dict):
         return
     if schema["type"] == "record":
-        if schema["name"] in known:
+        if schema["name"] in seen:
             raise _unsupported(f"two records named '{schema['name']}'", schema["name"], "one record of a name")
-        known.add(schema["name"])
+        seen.add(schema["name"])
     for part in (*schema.get("fields", ()), schema.get("items"), schema.get("values"), schema["type"]):
-        _check_names(part, known)
+        _check_names(part, seen)
 
 
 class _AvroReader:
@@ -181,18 +181,18 @@ class _AvroReader:
             return error.at(self._path)
         return CorruptFileError(f"the file is not Avro: {error!r}", self._path, "Restore it, or roll back.")
 
-    def read(self, fields: Sequence[DataField], wanted: FileSelection = EVERY_ROW) -> pa.Table:
+    def read(self, fields: Sequence[DataField], selection: FileSelection = EVERY_ROW) -> pa.Table:
         tables = list(self._tables(fields, 1 << 16))
         return pa.concat_tables(tables) if tables else self._table([], fields)
 
     def batches(
-        self, fields: Sequence[DataField], batch_rows: int, wanted: FileSelection = EVERY_ROW
+        self, fields: Sequence[DataField], batch_rows: int, selection: FileSelection = EVERY_ROW
     ) -> Iterator[pa.Table]:
         for table in self._tables(fields, batch_rows):
             for start in range(0, table.num_rows, batch_rows):
                 yield table.slice(start, batch_rows)
 
-    def positions(self, wanted: FileSelection = EVERY_ROW) -> np.ndarray | None:
+    def positions(self, selection: FileSelection = EVERY_ROW) -> np.ndarray | None:
         return None
 
     def _tables(self, fields: Sequence[DataField], batch_rows: int) -> Iterator[pa.Table]:
@@ -215,7 +215,8 @@ class _AvroReader:
         stored = pa.struct([pa.field(field.name, _stored_type(field)) for field in fields])
         if not isinstance(part, list):
             columns = [
-                part.get_column(field.name).to_arrow().cast(of.type) for field, of in zip(fields, stored, strict=True)
+                part.get_column(field.name).to_arrow().cast(as_stored.type)
+                for field, as_stored in zip(fields, stored, strict=True)
             ]
         else:
             columns = pa.array(part, stored).flatten()
@@ -250,24 +251,24 @@ def _stored(data_type: DataType) -> pa.DataType:
 
 def _natural(array: pa.Array, data_type: DataType) -> pa.Array:
     """A stored column, not sliced, in its natural Arrow type: the same buffers around converted values."""
-    wanted = arrow_type(data_type)
+    target = arrow_type(data_type)
     match data_type.root:
         case "TIMESTAMP" | "TIMESTAMP_LTZ":
-            return array.cast(pa.timestamp("ms" if _in_millis(data_type) else "us", wanted.tz)).cast(wanted)
+            return array.cast(pa.timestamp("ms" if _in_millis(data_type) else "us", target.tz)).cast(target)
         case "DATE" | "TIME":
-            return array.cast(wanted)
+            return array.cast(target)
         case "DECIMAL":
-            return _decimals(array).view(wanted)
+            return _decimals(array).view(target)
         case "ARRAY":
             assert data_type.element is not None
-            return rebuilt(array, wanted, [_natural(array.values, data_type.element)])
+            return rebuilt(array, target, [_natural(array.values, data_type.element)])
         case "ROW":
             parts = [_natural(array.field(i), part.type) for i, part in enumerate(data_type.fields)]
-            return rebuilt(array, wanted, parts)
+            return rebuilt(array, target, parts)
         case "MAP" | "MULTISET":
             key, value = _map_types(data_type)
             keys, items = array.values.flatten()
-            return rebuilt(array, wanted, [entries(wanted, [_natural(keys, key), _natural(items, value)])])
+            return rebuilt(array, target, [entries(target, [_natural(keys, key), _natural(items, value)])])
     return array
 
 

@@ -8,7 +8,7 @@ SEED = 42
 def hash_rows(words: np.ndarray, starts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     """Hash of each row.
 
-    Args: `words`: uint64, the rows one behind the other; `starts`, `sizes`: int64, shape (n,), of each row in words.
+    Args: `words`: uint64, the rows one after the other; `starts`, `sizes`: int64, shape (n,), of each row in words.
     Returns: int32, shape (n,).
     """
     # Rows by falling size: at every step the rows that still have words are the first ones.
@@ -44,7 +44,7 @@ def _rotated(word: np.ndarray, bits: int) -> np.ndarray:
 def hash_bytes(data: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     """Hash of each string of bytes: whole words, then each byte that is left as a (signed) word of its own.
 
-    Args: `data`: uint8, the strings one behind the other; `offsets`: int64, shape (n + 1,).
+    Args: `data`: uint8, the strings one after the other; `offsets`: int64, shape (n + 1,).
     Returns: int32, shape (n,). Source: Java `MurmurHashUtils.hashBytes`.
     """
     sizes = np.diff(offsets)

@@ -53,8 +53,8 @@ def serialize_message(fields: Sequence[tuple[int, int, int | bytes]]) -> bytes:
 
 def numbers(fields: Message, number: int) -> Iterator[int]:
     """Values of a number field, packed or not."""
-    for found, _, value in fields:
-        if found != number:
+    for field, _, value in fields:
+        if field != number:
             continue
         if isinstance(value, int):
             yield value
@@ -66,16 +66,16 @@ def numbers(fields: Message, number: int) -> Iterator[int]:
 
 
 def number_of(fields: Message, number: int, default: int = 0) -> int:
-    """The value of a number field that is there once at the most."""
+    """The value of a number field that is there at most once."""
     return next(numbers(fields, number), default)
 
 
 def messages(fields: Message, number: int) -> list[bytes]:
     """Values of a field of messages, texts or bytes."""
-    return [value for found, _, value in fields if found == number and isinstance(value, bytes)]
+    return [value for field, _, value in fields if field == number and isinstance(value, bytes)]
 
 
 def with_number(fields: Message, number: int, value: int) -> Message:
     """The message with another value of a number field, which goes to the end if it was not there."""
-    changed: Message = [(found, wire, value if found == number else old) for found, wire, old in fields]
-    return changed if any(found == number for found, _, _ in fields) else [*changed, (number, VARINT, value)]
+    changed: Message = [(field, wire, value if field == number else old) for field, wire, old in fields]
+    return changed if any(field == number for field, _, _ in fields) else [*changed, (number, VARINT, value)]

@@ -10,7 +10,7 @@ class Ragged:
     """n byte strings.
 
     Attributes:
-        data: uint8, the strings one behind the other.
+        data: uint8, the strings one after the other.
         offsets: int64, shape (n + 1,): where each begins; the last one where the last string ends.
     """
 
@@ -39,7 +39,7 @@ class Ragged:
 
 
 def ends(sizes: np.ndarray) -> np.ndarray:
-    """Offsets of strings of these sizes that lie one behind the other."""
+    """Offsets of strings of these sizes that lie one after the other."""
     offsets = np.zeros(len(sizes) + 1, np.int64)
     np.cumsum(sizes, out=offsets[1:])
     return offsets
@@ -52,7 +52,7 @@ def spread(starts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
 
 
 def fixed(values: np.ndarray) -> Ragged:
-    """Each number as its bytes. `values`: shape (n,), in the byte order that is wanted."""
+    """Each number as its bytes. `values`: shape (n,), in the requested byte order."""
     width = values.dtype.itemsize
     return Ragged(np.ascontiguousarray(values).view(np.uint8), np.arange(len(values) + 1, dtype=np.int64) * width)
 

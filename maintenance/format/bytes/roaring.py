@@ -74,14 +74,14 @@ def parse_portable(data: bytes) -> list[tuple[int, Container]]:
     at += 4 * count
     if not flags or count >= NO_OFFSETS_BELOW:
         at += 4 * count
-    found = []
+    containers = []
     for i, (key, less_one) in enumerate(pairs):
         run = bool(flags) and bool(flags[i // 8] >> i % 8 & 1)
         kind = RUN if run else ARRAY if less_one < ARRAY_LIMIT else BITS
         size = _size(kind, less_one + 1, data, at)
-        found.append((key, Container(kind, less_one + 1, data[at : at + size])))
+        containers.append((key, Container(kind, less_one + 1, data[at : at + size])))
         at += size
-    return found
+    return containers
 
 
 def _size(kind: int, cardinality: int, data: bytes, at: int) -> int:
@@ -114,7 +114,7 @@ def parse_bitmap64(data: bytes, where: str) -> Bitmap64:
         return Bitmap64(containers, max(count, len(containers)))
     except (IndexError, KeyError, ValueError, struct.error, RecursionError) as error:
         raise CorruptFileError(
-            "bytes that are no 64-bit roaring bitmap of Java", where, "Write what Java's Roaring64Bitmap serializes."
+            "bytes that are not a 64-bit roaring bitmap of Java", where, "Write what Java's Roaring64Bitmap serializes."
         ) from error
 
 

@@ -1,8 +1,8 @@
-"""Which kind a container of a roaring bitmap has where an array and runs take nearly the same room.
+"""The kind of a container of a roaring bitmap if an array and runs take nearly the same space.
 
-Java's `runOptimize` makes runs of an array only if they are smaller, and an array of runs only if that is smaller, each
-with its own idea of the size. With `r` runs of `c` values, between c = 2r and c = 2r + 1, a container therefore stays
-what it was: runs if one of the two that were united had runs. Source: Java `ArrayContainer`, `RunContainer`.
+Java's `runOptimize` turns an array into runs only if they are smaller, and runs into an array only if that is smaller,
+each with its own measure of size. With `r` runs of `c` values, between c = 2r and c = 2r + 1, a container therefore
+stays what it was: runs if one of the two that were united had runs. Source: Java `ArrayContainer`, `RunContainer`.
 """
 
 from collections.abc import Iterable

@@ -96,19 +96,19 @@ def _containers(low: np.ndarray, first: np.ndarray, new_run: np.ndarray) -> tupl
 def _put_runs(
     data: np.ndarray,
     values: tuple[np.ndarray, np.ndarray],
-    wanted: np.ndarray,
+    chosen: np.ndarray,
     places: tuple[np.ndarray, np.ndarray],
 ) -> None:
-    """Write the containers `wanted` as runs. `values`: low bits, where runs begin."""
+    """Write the containers `chosen` as runs. `values`: low bits, where runs begin."""
     (low, new_run), (offsets, runs) = values, places
     begin = np.flatnonzero(new_run)
     length = np.diff(begin, append=len(low)) - 1
     run_of = ends(runs)[:-1]  # number of each container's first run
-    picked = spread(run_of[wanted], runs[wanted])
+    picked = spread(run_of[chosen], runs[chosen])
     pairs = np.stack([low[begin[picked]].astype(np.int64), length[picked]], axis=1).astype("<u2")
-    bodies = grouped(fixed(pairs.reshape(-1)), 2 * ends(runs[wanted])[:-1])
-    whole = interleaved(fixed(runs[wanted].astype("<u2")), bodies)
-    data[spread(offsets[:-1][wanted], whole.sizes)] = whole.data
+    bodies = grouped(fixed(pairs.reshape(-1)), 2 * ends(runs[chosen])[:-1])
+    whole = interleaved(fixed(runs[chosen].astype("<u2")), bodies)
+    data[spread(offsets[:-1][chosen], whole.sizes)] = whole.data
 
 
 def _joined(
@@ -198,7 +198,7 @@ def _checked_container(data: bytes, at: int, cardinality: int, *, run: bool) -> 
     if cardinality > ARRAY_LIMIT:
         bits = _array(data, at, BITMAP_BYTES, "u1")
         if int(np.unpackbits(bits).sum()) != cardinality:
-            raise ValueError("a bitmap has another number of bits than it says")
+            raise ValueError("a bitmap does not have the number of bits that it says")
         return at + BITMAP_BYTES
     if (np.diff(_array(data, at, cardinality, "<u2").astype(np.int64)) <= 0).any():
         raise ValueError("the values of a bitmap are not in order")

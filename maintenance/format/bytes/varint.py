@@ -2,7 +2,7 @@
 
 
 def read_varint(data: bytes, position: int) -> tuple[int, int]:
-    """A number of 7 bits a byte, and the position behind it."""
+    """A number of 7 bits a byte, and the position after it."""
     value = shift = 0
     while True:
         byte = data[position]

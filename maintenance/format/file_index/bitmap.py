@@ -154,7 +154,7 @@ class _Block:
 
 
 class BitmapIndex:
-    """A finished index. Raises ValueError and the like, here and later, if the bytes are damaged: see `decoding`."""
+    """A finished index. Damaged bytes raise ValueError or similar errors, here and later: see `decoding`."""
 
     def __init__(self, body: bytes, column: IndexedColumn) -> None:
         self._data = body
@@ -190,15 +190,15 @@ class BitmapIndex:
         self._block_places = [(self._at + place, None) for place in places]
         self._body = self._at + length
 
-    def rows(self, asked: Asked) -> BitMap:
+    def rows(self, query: Asked) -> BitMap:
         """The rows that are asked for."""
-        if asked.nulls:
+        if query.nulls:
             return self.nulls
         present = self._everything() - self.nulls
-        if asked.spans == (Span(),):
-            return BitMap() if asked.negated else present
-        found = BitMap.union(BitMap(), *(self._within(span) for span in asked.spans))
-        return present - found if asked.negated else found
+        if query.spans == (Span(),):
+            return BitMap() if query.negated else present
+        matching = BitMap.union(BitMap(), *(self._within(span) for span in query.spans))
+        return present - matching if query.negated else matching
 
     def _everything(self) -> BitMap:
         return BitMap(range(self.row_count))

@@ -1,4 +1,4 @@
-"""Numbers cut into their bits, a bitmap of rows for each bit: what bsi and range-bitmap have in common."""
+"""Numbers split into their bits, with a bitmap of rows for each bit: shared by bsi and range-bitmap."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The file index `bloom-filter`: which values a column of a file certainly does not hold. Answers `=` and IN.
+"""The file index `bloom-filter`: which values a column of a file certainly does not contain. Answers `=` and IN.
 
 The body is the number of hash functions (int32, big endian) and the bits, lowest bit of a byte first. Each value sets
 `count` bits, all from one 64 bit hash. Nulls are not in the filter. Source: data.md section 9.3, Java
@@ -105,8 +105,8 @@ def value_hashes(array: pa.Array, data_type: DataType) -> np.ndarray:
     numbers = array.cast(pa.int32()) if data_type.root in ("DATE", "TIME") else array
     integers = pc.cast(numbers, pa.int64()).to_numpy()
     if data_type.is_timestamp:
-        stored, wanted = NANOS_PER_UNIT[array.type.unit], _hashed_unit(data_type)
-        integers = integers * (stored // wanted) if stored >= wanted else integers // (wanted // stored)
+        stored, hashed = NANOS_PER_UNIT[array.type.unit], _hashed_unit(data_type)
+        integers = integers * (stored // hashed) if stored >= hashed else integers // (hashed // stored)
     return long_hashes(integers)
 
 

@@ -59,7 +59,7 @@ def _serialized(rows: np.ndarray, numbers: np.ndarray) -> bytes:
 
 
 class BsiIndex:
-    """A finished index. Raises ValueError and the like if the bytes are damaged: see `decoding`."""
+    """A finished index. Damaged bytes raise ValueError or similar errors: see `decoding`."""
 
     def __init__(self, body: bytes, column: IndexedColumn) -> None:
         version, self.row_count = struct.unpack_from(">bi", body)
@@ -79,25 +79,25 @@ class BsiIndex:
         present, at = parse_bitmap(body, at + 18, self.row_count)
         (count,) = struct.unpack_from(">i", body, at)
         at += 4
-        found = []
+        slices = []
         for _ in range(count):
             bitmap, at = parse_bitmap(body, at, self.row_count)
-            found.append(bitmap)
-        return _Side(least, BitSlices(present, found)), at
+            slices.append(bitmap)
+        return _Side(least, BitSlices(present, slices)), at
 
-    def rows(self, asked: Asked) -> BitMap:
+    def rows(self, query: Asked) -> BitMap:
         """The rows that are asked for."""
         present = self._positive.rows.present | self._negative.rows.present
-        if asked.nulls:
+        if query.nulls:
             return BitMap(range(self.row_count)) - present
-        found = BitMap.union(BitMap(), *(self._within(span) for span in asked.spans))
-        return present - found if asked.negated else found
+        matching = BitMap.union(BitMap(), *(self._within(span) for span in query.spans))
+        return present - matching if query.negated else matching
 
     def _within(self, span: Span) -> BitMap:
         low = _LEAST if span.low is None else int(span.low) + span.without_low
         high = _MOST if span.high is None else int(span.high) - span.without_high
-        found = self._positive.between(max(low, 0), high)
-        return found | self._negative.between(max(-high, 1), -low)
+        matching = self._positive.between(max(low, 0), high)
+        return matching | self._negative.between(max(-high, 1), -low)
 
 
 class _Side:

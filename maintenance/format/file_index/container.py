@@ -97,10 +97,10 @@ def _parse(data: bytes) -> dict[str, dict[str, Place | None]]:
     length = _head_length(data)
     (columns,) = struct.unpack_from(">i", data, 16)
     position = 20
-    found: dict[str, dict[str, Place | None]] = {}
+    places: dict[str, dict[str, Place | None]] = {}
     for _ in range(_count(columns)):
         column, position = _text(data, position)
-        kinds = found.setdefault(column, {})
+        kinds = places.setdefault(column, {})
         (count,) = struct.unpack_from(">i", data, position)
         position += 4
         for _ in range(_count(count)):
@@ -110,8 +110,8 @@ def _parse(data: bytes) -> dict[str, dict[str, Place | None]]:
             kinds[kind] = None if place[0] == EMPTY_START else _checked(place, length)
     (redundant,) = struct.unpack_from(">i", data, position)
     if position + 4 + _count(redundant) != length:
-        raise ValueError(f"its head says it has {length} bytes, it has {position + 4 + redundant}")
-    return found
+        raise ValueError(f"its head says {length} bytes, it has {position + 4 + redundant}")
+    return places
 
 
 def _count(number: int) -> int:
@@ -123,7 +123,7 @@ def _count(number: int) -> int:
 def _checked(place: tuple[int, int], head: int) -> Place:
     start, length = place
     if start < head or length < 0:
-        raise ValueError(f"an index of {length} bytes at byte {start} behind a head of {head}")
+        raise ValueError(f"an index of {length} bytes at byte {start} after a head of {head}")
     return place
 
 

@@ -1,4 +1,4 @@
-"""What the builders of bitmap indexes share: the column is kept until the file is whole, then coded at once."""
+"""The shared part of builders of bitmap indexes: keep the column until the file is complete, then encode it at once."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass

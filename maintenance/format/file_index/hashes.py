@@ -1,6 +1,6 @@
 """Hashes of whole columns: XXH64 of texts and bytes, Thomas Wang's hash of 64 bit integers.
 
-XXH64 takes 32 bytes at a time, then 8, 4 and single bytes of what is left. All rows take each step together: sorted by
+XXH64 takes 32 bytes at a time, then 8, 4 and single bytes of the rest. All rows take each step together: sorted by
 length, longest first, the rows that still have a step to take are a prefix. Source: xxHash specification, XXH64 with
 seed 0; Wang's "Integer Hash Function", whose shifts to the right are arithmetic in Java.
 """

@@ -1,9 +1,9 @@
-"""The order in which Java's HashMap gives its keys, which decides where bitmaps lie in the index `bitmap`.
+"""The order in which Java's HashMap gives its keys, which decides the order of bitmaps in the index `bitmap`.
 
-Keys lie in a table of 16 · 2ⁿ places, by the lower bits of their hash with its upper half mixed in. The table doubles
-when one more key comes than three quarters of it, looked at before each row; and, while it has less than 64 places,
-when a place gets its eighth key. `computeIfAbsent` puts a new key in front of those of its place. Larger tables make a
-tree of a place's eight keys, whose order is not followed here: readers do not depend on it.
+The map is a table of 16 · 2ⁿ places; a key's place is given by the lower bits of their hash with its upper half mixed
+in. The table doubles when one more key comes than three quarters of it, looked at before each row; and, while it has
+less than 64 places, when a place gets its eighth key. `computeIfAbsent` puts a new key in front of those of its place.
+Larger tables make a tree of a place's eight keys, whose order is not followed here: readers do not depend on it.
 Source: Java `BitmapFileIndex.Writer`, OpenJDK `HashMap`.
 """
 

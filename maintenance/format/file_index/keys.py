@@ -143,8 +143,8 @@ def number_keys(array: pa.Array, data_type: DataType) -> np.ndarray:
             return _unscaled(array)
     numbers = array.cast(pa.int64()).to_numpy()
     if data_type.is_timestamp:
-        stored, wanted = NANOS_PER_UNIT[array.type.unit], timestamp_grain(data_type)
-        return np.asarray(numbers * (stored // wanted) if stored >= wanted else numbers // (wanted // stored))
+        stored, grain = NANOS_PER_UNIT[array.type.unit], timestamp_grain(data_type)
+        return np.asarray(numbers * (stored // grain) if stored >= grain else numbers // (grain // stored))
     return np.asarray(numbers)
 
 
@@ -170,7 +170,7 @@ def _unscaled(array: pa.Array) -> np.ndarray:
 
 
 def texts_of(array: "pa.LargeBinaryArray") -> Ragged:
-    """Texts as they lie in Arrow."""
+    """Texts in Arrow's layout."""
     offsets = np.frombuffer(array.buffers()[1], np.int64)[array.offset : array.offset + len(array) + 1]
     data = np.frombuffer(array.buffers()[2] or b"", np.uint8)
     start = int(offsets[0]) if len(offsets) else 0

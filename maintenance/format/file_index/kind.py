@@ -1,4 +1,4 @@
-"""What a kind of file index is: a builder that is given a column, and the rows that a finished body leaves over."""
+"""A kind of file index: a builder that is given a column, and a reader that returns the matching rows."""
 
 import struct
 from collections.abc import Callable, Iterator, Mapping
@@ -70,7 +70,7 @@ def decoding(kind: str) -> Iterator[None]:
         ) from None
 
 
-def check_row_count(found: int, column: IndexedColumn) -> None:
+def check_row_count(row_count: int, column: IndexedColumn) -> None:
     """Raise ValueError where a body is of another file."""
-    if found != column.row_count:
-        raise ValueError(f"it is of {found} rows, the file has {column.row_count}")
+    if row_count != column.row_count:
+        raise ValueError(f"it is of {row_count} rows, the file has {column.row_count}")

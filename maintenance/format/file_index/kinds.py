@@ -1,4 +1,4 @@
-"""All kinds of file index, and those a table's options ask for. A new kind is a new module and its name in `KINDS`."""
+"""All kinds of file index, and those that a table declares. A new kind is a new module and its name in `KINDS`."""
 
 import struct
 from collections.abc import Mapping, Sequence
@@ -88,17 +88,19 @@ def _column_index(declared: DeclaredIndex, fields: Mapping[str, DataField]) -> C
     field = fields[name]
     fix = f"Take the column out of '{declared.key}'."
     if key is not None and (field.type.key is None or not field.type.key.is_string):
-        found = f"column '{name}' has type {field.type}, only maps whose keys are texts have indexes of a key's values"
-        raise SchemaError(found, "options", fix)
+        problem = (
+            f"column '{name}' has type {field.type}, only maps whose keys are texts have indexes of a key's values"
+        )
+        raise SchemaError(problem, "options", fix)
     index = ColumnIndex(kind, field, declared.options, key)
     if not kind.supports(index.type):
-        found = f"column '{index.name}' has type {index.type}, which the index '{kind.name}' does not take"
-        raise SchemaError(found, "options", fix)
+        problem = f"column '{index.name}' has type {index.type}, which the index '{kind.name}' does not take"
+        raise SchemaError(problem, "options", fix)
     for option in declared.options:
         if option not in kind.options:
-            known = ", ".join(sorted(kind.options)) or "none"
+            option_names = ", ".join(sorted(kind.options)) or "none"
             text = f"file-index.{kind.name}.{index.name}.{option}"
-            raise OptionError(f"'{text}' is not an option of '{kind.name}'", "options", f"Its options: {known}.")
+            raise OptionError(f"'{text}' is not an option of '{kind.name}'", "options", f"Its options: {option_names}.")
     index.builder()  # a wrong value is an error of the table, not of the first write
     return index
 

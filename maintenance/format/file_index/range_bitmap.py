@@ -113,7 +113,7 @@ def _chunk_starts(stored: Ragged, chunk_size: int, width: int | None) -> list[in
 
 
 class RangeBitmapIndex:
-    """A finished index. Raises ValueError and the like, here and later, if the bytes are damaged: see `decoding`."""
+    """A finished index. Damaged bytes raise ValueError or similar errors, here and later: see `decoding`."""
 
     def __init__(self, body: bytes, column: IndexedColumn) -> None:
         self._data = body
@@ -137,8 +137,8 @@ class RangeBitmapIndex:
         start = at + 4 + length
         places = np.frombuffer(self._data, ">i4", 2 * count, at + 14).reshape(-1, 2)[:, 0].tolist()
         present, _ = parse_bitmap(self._data, start, self.row_count)
-        found = [parse_bitmap(self._data, start + present_length + place, self.row_count)[0] for place in places]
-        return BitSlices(present, found)
+        slices = [parse_bitmap(self._data, start + present_length + place, self.row_count)[0] for place in places]
+        return BitSlices(present, slices)
 
     def _parse_chunks(self) -> tuple[list[Key], list[tuple[int, ...]], int]:
         """First keys, numbers of each chunk as they are stored, and where the keys begin."""
@@ -161,12 +161,12 @@ class RangeBitmapIndex:
         largest = max(sizes, default=0)
         return largest <= chunk_size and (len(sizes) <= 1 or 2 * largest + 16 > chunk_size)
 
-    def rows(self, asked: Asked) -> BitMap:
+    def rows(self, query: Asked) -> BitMap:
         """The rows that are asked for."""
-        if asked.nulls:
+        if query.nulls:
             return BitMap(range(self.row_count)) - self._bits.present
-        found = BitMap.union(BitMap(), *(self._within(span) for span in asked.spans))
-        return self._bits.present - found if asked.negated else found
+        matching = BitMap.union(BitMap(), *(self._within(span) for span in query.spans))
+        return self._bits.present - matching if query.negated else matching
 
     def _within(self, span: Span) -> BitMap:
         low = 0 if span.low is None else self._before(span.low, and_itself=span.without_low)

@@ -1,8 +1,8 @@
 """A predicate against the indexes of one data file: which rows of the file can match?
 
-The indexes of a column are all asked and what they leave over is intersected; AND intersects, OR unites. Whatever no
-index answers keeps every row, and so do indexes of kinds this engine does not know, and damaged ones: an index only
-saves work. Source: data section 9.7, Java `FileIndexPredicate`.
+All indexes of a column are used, and the rows that they return are intersected; AND intersects, OR unites. Conditions
+that no index answers keep every row, and so do indexes of unknown kinds and damaged ones: an index only saves work.
+Source: data section 9.7, Java `FileIndexPredicate`.
 """
 
 import logging
@@ -62,10 +62,10 @@ class Selection:
 
 def select(predicate: Predicate, indexes: FileIndexes) -> Selection:
     """The rows of a file that can satisfy the predicate. `predicate`: over the file's own columns."""
-    found = _select(push_down_not(predicate), indexes)
-    if found.rows is not None and len(found.rows) == indexes.row_count:
+    selection = _select(push_down_not(predicate), indexes)
+    if selection.rows is not None and len(selection.rows) == indexes.row_count:
         return Selection()
-    return found
+    return selection
 
 
 def _select(pushed: Predicate, indexes: FileIndexes) -> Selection:
@@ -73,25 +73,25 @@ def _select(pushed: Predicate, indexes: FileIndexes) -> Selection:
         case Constant(value):
             return Selection() if value is True else Selection(BitMap())
         case And(children):
-            found = Selection()
+            selection = Selection()
             for child in children:
-                found = _both(found, _select(child, indexes))
-                if found.is_empty:
+                selection = _both(selection, _select(child, indexes))
+                if selection.is_empty:
                     break
-            return found
+            return selection
         case Or(children):
             return _either([_select(child, indexes) for child in children])
     leaf = pushed.child if isinstance(pushed, Not) else pushed
     assert not isinstance(leaf, Constant | And | Or | Not)
-    found = Selection()
+    selection = Selection()
     if isinstance(leaf, In) and len(leaf.values) > _MOST_VALUES:
-        return found
+        return selection
     if leaf.column in indexes.fields:
         for kind in indexes.names.get(leaf.column, ()):
-            found = _both(found, _by_index(leaf if leaf is pushed else Not(leaf), leaf.column, kind, indexes))
-            if found.is_empty:
+            selection = _both(selection, _by_index(leaf if leaf is pushed else Not(leaf), leaf.column, kind, indexes))
+            if selection.is_empty:
                 break
-    return found
+    return selection
 
 
 def _by_index(condition: Condition, column: str, kind: str, indexes: FileIndexes) -> Selection:
@@ -118,9 +118,9 @@ def _both(one: Selection, other: Selection) -> Selection:
     return Selection(one.rows & other.rows, tuple(dict.fromkeys((*one.used, *other.used))))
 
 
-def _either(found: list[Selection]) -> Selection:
-    rows = [selection.rows for selection in found if selection.rows is not None]
-    if len(rows) < len(found):
+def _either(selections: list[Selection]) -> Selection:
+    rows = [selection.rows for selection in selections if selection.rows is not None]
+    if len(rows) < len(selections):
         return Selection()
-    used = dict.fromkeys(name for selection in found for name in selection.used)
+    used = dict.fromkeys(name for selection in selections for name in selection.used)
     return Selection(BitMap.union(BitMap(), *rows), tuple(used))

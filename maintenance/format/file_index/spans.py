@@ -1,4 +1,4 @@
-"""What a condition on a column asks of its keys: some ranges of them, all but those, or the rows without a value.
+"""A condition on a column in terms of its keys: some ranges, all but those ranges, or the rows without a value.
 
 A range may be wider than the condition where keys are coarser than values: timestamps of more than six digits, texts
 that a pattern begins with. Rows are filtered again after they are read.

@@ -156,7 +156,7 @@ def file_of_record(record: Mapping[str, Any]) -> DataFileMeta:
     )
 
 
-# Where each value of a decoded entry lies below `_FILE`, and whether every manifest has it.
+# Where each value of a decoded entry is, below `_FILE`, and whether every manifest has it.
 FLAT_FILE_FIELDS: tuple[tuple[tuple[str, ...], bool], ...] = (
     (("_FILE_NAME",), True),
     (("_FILE_SIZE",), True),

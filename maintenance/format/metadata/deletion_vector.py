@@ -1,9 +1,9 @@
 """Deletion vectors: the deleted rows of data files, and the index files that hold them.
 
 A vector is a roaring bitmap of row positions, framed by its size, a magic number and a checksum. There are two forms,
-told apart by the magic: 32 bit (the default) and 64 bit (option `deletion-vectors.bitmap64`). An index file is one
-version byte and vectors in any order; the index manifest says where each lies. Java writes the checksum and never looks
-at it; here a vector that fails it is refused, since a damaged one would hide or resurrect rows.
+distinguished by the magic number: 32 bit (the default) and 64 bit (option `deletion-vectors.bitmap64`). An index file
+is one version byte and vectors in any order; the index manifest says where each one is. Java writes the checksum but
+never checks it; here a vector that fails it is refused, since a damaged one would hide or resurrect rows.
 Source: data section 7, Java `BitmapDeletionVector`, `Bitmap64DeletionVector`, `DeletionVectorsIndexFile`.
 """
 
@@ -103,7 +103,7 @@ def bytes_to_read(length: int) -> int:
 
 
 def serialize_index_file(vectors: Mapping[str, DeletionVector]) -> tuple[bytes, tuple[DeletionVectorRange, ...]]:
-    """An index file, and where the vector of each data file lies in it. `vectors`: by name of the data file."""
+    """An index file, and where it holds the vector of each data file. `vectors`: by name of the data file."""
     out = bytearray([INDEX_VERSION])
     ranges = []
     for name, vector in vectors.items():

@@ -17,7 +17,7 @@ DELETION_VECTORS_INDEX = "DELETION_VECTORS"
 
 @dataclass(frozen=True, slots=True)
 class DeletionVectorRange:
-    """Where the deletion vector of one data file lies in an index file: bytes from `offset`.
+    """Where an index file holds the deletion vector of one data file: bytes from `offset`.
 
     Attributes: `length`: see the deletion vector's own framing; `cardinality`: deleted rows, None in old files.
     """

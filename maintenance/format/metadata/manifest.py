@@ -1,10 +1,10 @@
 """Manifests: data files that were added or deleted. Source: metadata sections 4.2 and 8.1, Java `ManifestEntry`.
 
-A manifest may hold a hundred thousand entries of which a read wants a few: so they are decoded as columns
-(`ManifestColumns`), and only the wanted ones become entries.
+A manifest may hold a hundred thousand entries of which a read needs a few. So they are decoded as columns
+(`ManifestColumns`), and only the needed ones become entries.
 
-The library of the columns starts threads when it is imported, so it is when it is first needed: a process that forks
-others can have this module.
+The library for the columns starts threads when it is imported, so it is imported when it is first needed: a process
+that forks others can import this module.
 """
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
@@ -13,6 +13,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from maintenance.errors import CorruptFileError, UnsupportedError
 from maintenance.format.avro.container import AvroColumns, read_records, record_schema, write_records
@@ -109,8 +110,8 @@ class EntrySelection:
         if self.partition is not None and not self.partition(entry.partition):
             return False
         if self.buckets is not None:
-            wanted = self.buckets(entry.total_buckets)
-            if wanted is not None and entry.bucket not in wanted:
+            buckets = self.buckets(entry.total_buckets)
+            if buckets is not None and entry.bucket not in buckets:
                 return False
         if self.level is not None and not self.level(entry.file.level):
             return False
@@ -127,10 +128,10 @@ class EntryCounts:
     added: int
     deleted: int
 
-    def check(self, found: "EntryCounts", where: str) -> None:
+    def check(self, actual: "EntryCounts", where: str) -> None:
         """Check the counts of a manifest against these, of its list. Raises: CorruptFileError."""
-        if found != self:
-            raise CorruptFileError(f"expected {self}, found {found}", where, _RESTORE)
+        if actual != self:
+            raise CorruptFileError(f"expected {self}, found {actual}", where, _RESTORE)
 
     def __str__(self) -> str:
         return f"{self.added} added and {self.deleted} deleted files"
@@ -167,8 +168,24 @@ class ManifestColumns:
         """The entries wanted, in file order."""
         if self.entries is not None:
             return [entry for entry in self.entries if selection.keeps(entry)]
-        entries = [_entry_of_values(*row) for row in _wanted(self.frame, selection).iter_rows()]
+        entries = [_entry_of_values(*row) for row in _selected(self.frame, selection).iter_rows()]
         return entries if selection.test is None else list(filter(selection.test, entries))
+
+    @property
+    def file_names(self) -> pa.Array:
+        """Names of all files that it adds or deletes and of those beside them, in no order."""
+        if self.entries is not None:
+            files = [entry.file for entry in self.entries]
+            return pa.array([name for file in files for name in (file.file_name, *file.extra_files)], pa.string())
+        names = _texts(self.frame.get_column("_FILE_NAME").to_arrow())
+        beside = self.frame.get_column("_EXTRA_FILES").to_arrow()
+        if pa.types.is_null(beside.type):
+            return names
+        return pa.concat_arrays([names, _texts(beside.flatten().drop_null())])
+
+
+def _texts(names: pa.Array) -> pa.Array:
+    return names.cast(pa.string())
 
 
 def _counts(frame: "pl.DataFrame") -> EntryCounts:
@@ -180,14 +197,14 @@ _RESTORE = "Restore the manifest from a copy, or roll back to a snapshot or tag 
 _HEAD = ("_KIND", "_PARTITION", "_BUCKET", "_TOTAL_BUCKETS")
 
 
-def _wanted(frame: "pl.DataFrame", selection: EntrySelection) -> "pl.DataFrame":
+def _selected(frame: "pl.DataFrame", selection: EntrySelection) -> "pl.DataFrame":
     import polars as pl
 
     if selection.partition is not None:
-        found = frame.get_column("_PARTITION").unique()
-        wanted = found.filter(pl.Series([selection.partition(value) for value in found], dtype=pl.Boolean))
-        if len(wanted) < len(found):
-            frame = frame.filter(pl.col("_PARTITION").is_in(wanted.implode()))
+        distinct = frame.get_column("_PARTITION").unique()
+        kept = distinct.filter(pl.Series([selection.partition(value) for value in distinct], dtype=pl.Boolean))
+        if len(kept) < len(distinct):
+            frame = frame.filter(pl.col("_PARTITION").is_in(kept.implode()))
     if selection.buckets is not None:
         for total in frame.get_column("_TOTAL_BUCKETS").unique().to_list():
             buckets = selection.buckets(total)
@@ -230,7 +247,7 @@ def select_entries(
     if counts is not None:
         counts.check(_counts(heads), where)
     by_head = replace(selection, level=None, test=None)
-    rows = _wanted(heads.with_row_index("row"), by_head).get_column("row").to_numpy()
+    rows = _selected(heads.with_row_index("row"), by_head).get_column("row").to_numpy()
     blocks = np.unique(np.searchsorted(np.cumsum(columns.counts), rows, side="right"))
     frame = columns.read(blocks=blocks.tolist())
     flat = None if frame is None else _flat(frame)
@@ -251,10 +268,10 @@ def _flat(frame: "pl.DataFrame") -> "pl.DataFrame | None":
         return None
     columns = []
     for path, required in FLAT_FILE_FIELDS:
-        found = _nested(frame, path)
-        if found is None and required:
+        column = _nested(frame, path)
+        if column is None and required:
             return None
-        columns.append((pl.lit(None) if found is None else found).alias(".".join(path)))
+        columns.append((pl.lit(None) if column is None else column).alias(".".join(path)))
     return frame.select(*_HEAD, *columns)
 
 
@@ -317,7 +334,7 @@ def check_version(record: Mapping[str, Any], supported: int) -> None:
         raise UnsupportedError(
             f"entry version {record['_VERSION']}",
             "metadata file",
-            f"Version {supported} is read; recreate a table of another one with a current Paimon release.",
+            f"Only version {supported} can be read; recreate older tables with a current Paimon release.",
         )
 
 

@@ -1,6 +1,6 @@
 """Metadata files in ORC or parquet, for tables whose option `manifest.format` says so.
 
-What they hold is made as Avro first, whose schema says which columns and types there are; Java derives both from one
+Their content is made as Avro first, whose schema defines the columns and types; Java derives both from one
 row type. Reading such files is part of `avro_file`.
 """
 
@@ -37,9 +37,11 @@ def in_format(container: bytes, settings: FileSettings) -> bytes:
 
 def _fields(forms: Sequence[dict[str, Any]], first_id: int = 0) -> tuple[DataField, ...]:
     return tuple(
-        DataField(number, form["name"], parse_type("TINYINT").as_nullable(found.nullable) if is_byte else found)
+        DataField(
+            number, form["name"], parse_type("TINYINT").as_nullable(field_type.nullable) if is_byte else field_type
+        )
         for number, form in enumerate(forms, start=first_id)
-        for found, is_byte in [(_type(form["type"]), form["name"] in _BYTES)]
+        for field_type, is_byte in [(_type(form["type"]), form["name"] in _BYTES)]
     )
 
 

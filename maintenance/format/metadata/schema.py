@@ -80,7 +80,7 @@ class TableSchema:
         raise SchemaError(f"no column '{name}'", f"schema {self.id}", f"Columns are {', '.join(self.field_names)}.")
 
     def without_place(self) -> "TableSchema":
-        """This schema without the options that say where the table lies, which are not for those who opened it."""
+        """This schema without the options that contain the location of the table."""
         return replace(self, options={k: v for k, v in self.options.items() if k not in ("path", "branch")})
 
     def fields_of(self, names: Sequence[str]) -> tuple[DataField, ...]:

@@ -1,4 +1,4 @@
-"""What statistics a column gets: option `metadata.stats-mode` and its like. Source: metadata section 5."""
+"""Which statistics a column gets: option `metadata.stats-mode` and its variants. Source: metadata section 5."""
 
 import re
 from dataclasses import dataclass

@@ -70,7 +70,7 @@ def _delta(data: bytes, position: int, signed: bool) -> tuple[np.ndarray, int]:
 
 
 def _patched(data: bytes, position: int) -> tuple[np.ndarray, int]:
-    """Most values in few bits; patches hold further high bits of some, and how far these lie from each other."""
+    """Most values in few bits; patches hold further high bits of some, and the distances between these."""
     code, length = _width_and_length(data, position)
     width = _WIDTHS[code]
     base_bytes, patch_width = (data[position + 2] >> 5) + 1, _WIDTHS[data[position + 2] & 0x1F]
@@ -90,7 +90,7 @@ def _patched(data: bytes, position: int) -> tuple[np.ndarray, int]:
 
 
 def _unpacked(data: bytes, position: int, width: int, count: int) -> tuple[np.ndarray, int]:
-    """Numbers of `width` bits each, most significant bit first, uint64; and the position behind their last byte."""
+    """Numbers of `width` bits each, most significant bit first, uint64; and the position after their last byte."""
     size = (width * count + 7) // 8
     if position + size > len(data):
         raise ValueError("a run of numbers is cut off")
@@ -100,7 +100,7 @@ def _unpacked(data: bytes, position: int, width: int, count: int) -> tuple[np.nd
 
 
 def encode_integers(values: np.ndarray, *, signed: bool) -> bytes:
-    """Numbers, int64, as runs of equally many bits each. Unsigned ones are taken by their 64 bits."""
+    """Numbers, int64, as runs of equally many bits each. Unsigned ones are given as their 64 bits."""
     words = ((values << 1) ^ (values >> 63)).view(np.uint64) if signed else values.view(np.uint64)
     runs = []
     for start in range(0, len(words), _MAX_RUN):

@@ -34,8 +34,8 @@ class _OrcReader:
         self._matching: list[int] | None = None
         self._file = self._safely(lambda: orc.ORCFile(source))
 
-    def read(self, fields: Sequence[DataField], wanted: FileSelection = EVERY_ROW) -> pa.Table:
-        tables = list(self._tables(fields, wanted))
+    def read(self, fields: Sequence[DataField], selection: FileSelection = EVERY_ROW) -> pa.Table:
+        tables = list(self._tables(fields, selection))
         if not tables:
             names = [field.name for field in fields]
             empty = self._file.schema.empty_table()
@@ -43,41 +43,41 @@ class _OrcReader:
         return pa.concat_tables(tables)
 
     def batches(
-        self, fields: Sequence[DataField], batch_rows: int, wanted: FileSelection = EVERY_ROW
+        self, fields: Sequence[DataField], batch_rows: int, selection: FileSelection = EVERY_ROW
     ) -> Iterator[pa.Table]:
-        for table in self._tables(fields, wanted):
+        for table in self._tables(fields, selection):
             for start in range(0, table.num_rows, batch_rows):
                 yield table.slice(start, batch_rows)
 
-    def _tables(self, fields: Sequence[DataField], wanted: FileSelection) -> Iterator[pa.Table]:
+    def _tables(self, fields: Sequence[DataField], selection: FileSelection) -> Iterator[pa.Table]:
         """The stripes that the filter does not rule out."""
         self._check_columns(fields)
         if self._safely(lambda: self._legacy and has_foreign_clock(self._source, fields)):
             self._exact = self._exact_stripes()
-        for number in self._stripes(wanted):
+        for number in self._stripes(selection):
             yield self._natural(self._stripe(number, fields), fields)
 
-    def _stripes(self, wanted: FileSelection) -> Sequence[int]:
+    def _stripes(self, selection: FileSelection) -> Sequence[int]:
         """Numbers of the stripes that may hold wanted rows."""
         every = range(self._file.nstripes)
         if self._file.nstripes <= 1:
             return every
-        filter_ = wanted.filter
+        filter_ = selection.filter
         if filter_ is not None and self._matching is None:
             self._matching = self._safely(lambda: matching_stripes(self._source, self._file.schema, filter_))
-        found = every if filter_ is None or self._matching is None else self._matching
-        if wanted.rows is None:
-            return found
-        within = wanted.within(self._starts())
-        return [number for number in found if within[number]]
+        matching = every if filter_ is None or self._matching is None else self._matching
+        if selection.rows is None:
+            return matching
+        within = selection.within(self._starts())
+        return [number for number in matching if within[number]]
 
     def _starts(self) -> np.ndarray:
         """First row of each stripe, and the number of rows."""
         rows = [stripe.rows for stripe in self._safely(lambda: OrcTail.read(self._source)).stripes]
         return np.cumsum([0, *rows])
 
-    def positions(self, wanted: FileSelection = EVERY_ROW) -> np.ndarray | None:
-        matching = self._stripes(wanted)
+    def positions(self, selection: FileSelection = EVERY_ROW) -> np.ndarray | None:
+        matching = self._stripes(selection)
         if len(matching) == self._file.nstripes:
             return None
         firsts = self._starts()
@@ -139,7 +139,7 @@ def _without_padding(table: pa.Table, fields: Sequence[DataField]) -> pa.Table:
 
 
 def _char_paths(data_type: DataType, path: Path = ()) -> Iterator[Path]:
-    """Where CHAR stands in a type."""
+    """Where a type contains CHAR."""
     match data_type.root:
         case "CHAR":
             yield path

@@ -1,9 +1,9 @@
 """Stripes of Arrow's ORC writer, with times before 1970 as Java writes them.
 
-Before 1970 Arrow counts seconds and nanoseconds downwards. Java reads that where no part of a millisecond is left, and
-else fails. Itself it cuts seconds off towards 1970 and counts nanoseconds upwards, which its reader knows by there
-being more than 999,999 of them. The last second before 1970 it takes for the first one after it, so that one has no
-form with parts of milliseconds. Row indexes point into streams, so stripes lose theirs.
+Before 1970 Arrow counts seconds and nanoseconds downwards. Java can read that for whole milliseconds and fails
+otherwise. Java itself cuts seconds off towards 1970 and counts nanoseconds upwards; its reader recognizes this by more
+than 999,999 nanoseconds. Java takes the last second before 1970 for the first one after it, so fractions of a
+millisecond in that second have no valid form. Row indexes point into streams, so the stripes lose theirs.
 Source: Java `TimestampTreeWriter`, `TimestampTreeReader`.
 """
 
@@ -32,8 +32,11 @@ def repaired_stripes(content: bytes) -> Iterator[tuple[bytes, Stripe]]:
     for stripe in tail.stripes:
         streams = tail.streams(source, stripe)
         replaced: dict[tuple[int, int], bytes] = {}
-        for number, found in enumerate(tail.types):
-            if found.kind in (Kind.TIMESTAMP, Kind.TIMESTAMP_INSTANT) and (number, StreamKind.DATA) in streams.ranges:
+        for number, orc_type in enumerate(tail.types):
+            if (
+                orc_type.kind in (Kind.TIMESTAMP, Kind.TIMESTAMP_INSTANT)
+                and (number, StreamKind.DATA) in streams.ranges
+            ):
                 seconds, nanos = _repaired(tail, source, streams, number)
                 replaced[number, StreamKind.DATA] = tail.stored(encode_integers(seconds, signed=True))
                 replaced[number, StreamKind.SECONDARY] = tail.stored(encode_integers(nanos << 3, signed=False))

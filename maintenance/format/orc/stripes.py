@@ -1,4 +1,4 @@
-"""Which stripes of an ORC file a filter leaves, by their smallest and largest values.
+"""Prune the stripes of an ORC file with a filter and their minimum and maximum values.
 
 Arrow prunes row groups of parquet but nothing of ORC. Its datasets drop fragments whose guarantee contradicts a filter,
 so each stripe becomes a fragment without content, with its bounds as the guarantee.
@@ -43,8 +43,8 @@ def matching_stripes(source: pa.NativeFile, schema: pa.Schema, filter_: pc.Expre
 def _guarantee(schema: pa.Schema, tail: OrcTail, statistics: Sequence[Message]) -> pc.Expression:
     """What holds for all rows of a stripe. `statistics`: by the id of the type."""
     ids = zip(schema, tail.types[0].subtypes, strict=True)
-    known = (_guaranteed(field, tail.types[number].kind, statistics[number]) for field, number in ids)
-    return reduce(and_, (part for part in known if part is not None), pc.scalar(True))
+    guarantees = (_guaranteed(field, tail.types[number].kind, statistics[number]) for field, number in ids)
+    return reduce(and_, (part for part in guarantees if part is not None), pc.scalar(True))
 
 
 def _guaranteed(field: pa.Field, kind: int, statistics: Message) -> pc.Expression | None:
@@ -52,8 +52,8 @@ def _guaranteed(field: pa.Field, kind: int, statistics: Message) -> pc.Expressio
     if not number_of(statistics, _VALUES, 1):
         return column.is_null()
     place, read = _BOUNDS.get(kind, (0, _no_bounds))
-    found = messages(statistics, place)
-    bounds = read(parse_message(found[0])) if found else None
+    of_type = messages(statistics, place)
+    bounds = read(parse_message(of_type[0])) if of_type else None
     if bounds is None:
         return None
     low, high = (_scalar(bound, field.type) for bound in bounds)
@@ -75,8 +75,8 @@ def _texts(statistics: Message) -> tuple[str, str] | None:
     return (low[0].decode(), high[0].decode()) if low and high else None
 
 
-def _scalar(bound: int | str, wanted: pa.DataType) -> pa.Scalar:
-    return pa.scalar(bound, pa.int32()).cast(wanted) if pa.types.is_date32(wanted) else pa.scalar(bound, wanted)
+def _scalar(bound: int | str, target: pa.DataType) -> pa.Scalar:
+    return pa.scalar(bound, pa.int32()).cast(target) if pa.types.is_date32(target) else pa.scalar(bound, target)
 
 
 # Of each kind of type where its statistics stand in the message, and how its bounds are written. Floats may hold NaN.

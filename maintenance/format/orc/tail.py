@@ -1,4 +1,4 @@
-"""The end of an ORC file: what it says of stripes and types, beyond what Arrow tells and writes.
+"""The tail of an ORC file: what it says about stripes and types, beyond what Arrow exposes and writes.
 
 From the end: one byte with the size of the postscript, the postscript, the footer, the statistics of stripes (called
 metadata). All but the postscript are compressed in chunks, each with three bytes in front: its size, and in the lowest
@@ -62,7 +62,7 @@ class OrcType:
 
 @dataclass(frozen=True, slots=True)
 class Stripe:
-    """Where a stripe lies: the index, then data, then its footer, in bytes."""
+    """The location of a stripe: the index, then data, then its footer, in bytes."""
 
     offset: int
     index_length: int
@@ -195,12 +195,12 @@ class OrcTail:
         return replace(self, stripes=tuple(stripes), _footer=footer)
 
     def type_messages(self) -> list[Message]:
-        """The types as they stand in the footer."""
+        """The types as they are in the footer."""
         return [parse_message(part) for part in messages(self._footer, 4)]
 
 
 def joined(parts: Sequence[tuple[OrcTail, Sequence[Stripe]]]) -> OrcTail:
-    """The tail of a file out of parts that were files of their own. `parts`: their tails, and where their stripes lie.
+    """The tail of a file made of parts that were files. `parts`: their tails, and the locations of their stripes.
 
     Statistics of stripes are kept, those of the whole file are just numbers of values.
     """

@@ -1,11 +1,11 @@
 """ORC timestamps of all years and of writers in any time zone.
 
-Arrow decodes them to nanoseconds, which end in 2262, and takes TIMESTAMP_LTZ for instants. But Paimon, unless
-`orc.timestamp-ltz.legacy.type` is false, has Java make instants of them as if their UTC clock showed the time zone of
-the writing machine; stripes name that zone, so it can be undone without asking which zone this machine has.
+Arrow decodes them to nanoseconds, which end in 2262, and takes TIMESTAMP_LTZ for instants. But unless
+`orc.timestamp-ltz.legacy.type` is false, Paimon stores the local time of the writing machine as if it were UTC; stripes
+name the zone, so reads can convert it back whatever the zone of this machine.
 
 Arrow is given the file with another footer, where timestamps are whole numbers: their seconds, in whatever nesting.
-Only the nanoseconds are decoded here, and stand beside the seconds in the same order.
+Only the nanoseconds are decoded here, in the same order as the seconds.
 Source: ORC specification v1, Java `TimestampTreeReader`, `OrcTimestampColumnVector`.
 """
 
@@ -60,8 +60,8 @@ class ExactStripes:
         self._legacy = legacy
         self._tail = OrcTail.read(source)
         types = [
-            with_kind(message, Kind.LONG) if found.kind in (Kind.TIMESTAMP, Kind.TIMESTAMP_INSTANT) else message
-            for message, found in zip(self._tail.type_messages(), self._tail.types, strict=True)
+            with_kind(message, Kind.LONG) if orc_type.kind in (Kind.TIMESTAMP, Kind.TIMESTAMP_INSTANT) else message
+            for message, orc_type in zip(self._tail.type_messages(), self._tail.types, strict=True)
         ]
         source.seek(0)
         self._file = orc.ORCFile(pa.BufferReader(source.read(self._tail.start) + self._tail.serialized(types)))
@@ -99,8 +99,8 @@ class _Columns:
             case "MAP" | "MULTISET":
                 parts = zip((array.keys, array.items), map_parts(data_type), inner, strict=True)
                 exact = [self.exact(*part) for part in parts]
-                wanted = pa.map_(exact[0].type, exact[1].type)
-                return rebuilt(array, wanted, [entries(wanted, exact)])
+                target = pa.map_(exact[0].type, exact[1].type)
+                return rebuilt(array, target, [entries(target, exact)])
             case "ROW":
                 fields = [self.exact(array.field(i), f.type, inner[i]) for i, f in enumerate(data_type.fields)]
                 names = [field.name for field in data_type.fields]
@@ -113,10 +113,10 @@ class _Columns:
         nanos = self._nanos(type_id, len(seconds))
         # Writers cut the seconds of times before 1970 off towards 1970.
         seconds = seconds - ((seconds < 0) & (nanos > 999_999))
-        wanted = arrow_type(data_type)
-        digits = _NANO_DIGITS[wanted.unit]
+        target = arrow_type(data_type)
+        digits = _NANO_DIGITS[target.unit]
         clock = self._clock(type_id, data_type)(seconds)
-        if wanted.unit == "ns" and np.any(_beyond_nanoseconds(clock, nanos)):
+        if target.unit == "ns" and np.any(_beyond_nanoseconds(clock, nanos)):
             raise UnsupportedError(
                 "a column holds timestamps before 1677-09-21 or after 2262-04-11 in nanoseconds",
                 self._where,
@@ -124,7 +124,7 @@ class _Columns:
             )
         numbers = np.zeros(len(valid), np.int64)
         numbers[valid] = clock * 10**digits + nanos // 10 ** (9 - digits)
-        return pa.array(numbers, mask=~valid).cast(wanted)
+        return pa.array(numbers, mask=~valid).cast(target)
 
     def _zone(self, type_id: int) -> str:
         zone = self._streams.time_zone

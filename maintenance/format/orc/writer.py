@@ -199,18 +199,18 @@ class _Part:
         self.writer = orc.ORCWriter(self._sink, **arguments)
 
     def finish(self) -> tuple[OrcTail, Sequence[Stripe]]:
-        """The end that would follow, and where its stripes lie in the file."""
-        found: list[OrcTail] = []
+        """The file tail that would follow, and where the stripes are in the file."""
+        tails: list[OrcTail] = []
 
         def keep(end: bytes) -> bytes:
             tail = OrcTail.parse(end, len(end))
-            found.append(tail)
+            tails.append(tail)
             return end[: tail.start]
 
         self._sink.hold()
         self.writer.close()
         self._sink.release(keep)
-        return found[0], [replace(stripe, offset=stripe.offset + self._start) for stripe in found[0].stripes]
+        return tails[0], [replace(stripe, offset=stripe.offset + self._start) for stripe in tails[0].stripes]
 
 
 _STORED = Rebuild(lambda array, target, _: array.cast(target))

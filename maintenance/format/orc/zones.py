@@ -1,4 +1,4 @@
-"""The time zone database that ORC's library asks for as soon as a file has timestamps, also where they are in UTC."""
+"""The time zone database that ORC's library needs as soon as a file has timestamps, even in UTC."""
 
 from importlib.util import find_spec
 

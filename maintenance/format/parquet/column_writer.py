@@ -1,4 +1,4 @@
-"""Writes what Arrow's parquet writer does not take as it is: INT96, and NOT NULL fields in a ROW that may be null.
+"""Writes what Arrow's parquet writer does not support: INT96, and NOT NULL fields in a ROW that may be null.
 
 A column that is to be INT96 is written as byte strings, and the footer held back until it says otherwise (`int96`).
 Columns in which a null hides nulls of NOT NULL fields are rebuilt without them (`types/nested`).

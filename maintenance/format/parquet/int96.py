@@ -1,8 +1,8 @@
 """INT96, parquet's old form of timestamps: 8 bytes nanoseconds of the day, then 4 bytes Julian day, little endian.
 
 Arrow writes it for all timestamps of a file or for none; it reads it into 64 bits without saying when a value does not
-fit, and unaware that Java stores times before 1970 with a negative time of day. So neither is asked of Arrow: it
-takes such columns for byte strings of length 12. Plain or in a dictionary, the bytes in the file are the same; only the
+fit, and unaware that Java stores times before 1970 with a negative time of day. So Arrow is not used for it: it
+sees such columns as byte strings of length 12. Plain or in a dictionary, the bytes in the file are the same; only the
 footer says which of the two types a column has, and it is changed here: in memory on reading, and before it is written.
 Source: parquet-format, `parquet.thrift`; Java `NanoTime`.
 """
@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from maintenance.errors import UnsupportedError
-from maintenance.format.parquet.thrift import values_of
+from maintenance.format.parquet.thrift import Fields, values_of
 
 STORED = pa.binary(12)
 
@@ -22,6 +22,9 @@ _JULIAN_EPOCH = 2_440_588  # 1970-01-01 as Julian day
 _NANOS_PER_DAY = 86_400 * 10**9
 _RECORD = np.dtype([("nanos", "<i8"), ("day", "<i4")])
 _FIXED_LENGTH, _INT96 = 7, 3  # values of parquet's enum `Type`
+# `FileMetaData` has schema (2) and row groups (4); `SchemaElement` type (1) and its length (2); `RowGroup` has columns
+# (1), `ColumnChunk` meta data (3), and that type (1).
+_TYPES: Fields = {2: {1: {}, 2: {}}, 4: {1: {3: {1: {}}}}}
 _LENGTH_FIELD = bytes([1 << 4 | 5, STORED.byte_width << 1])  # `type_length`, an i32 one field behind `type`
 
 
@@ -72,21 +75,17 @@ def without_int96(source: pa.NativeFile) -> pq.FileMetaData:
 
 
 def _as_fixed(footer: bytes) -> bytes:
-    """A footer with fixed length instead of INT96.
-
-    Field ids: `FileMetaData` has schema (2) and row groups (4); `SchemaElement` type (1), its length (2) and name (4);
-    `RowGroup` has columns (1), `ColumnChunk` meta data (3), and that type (1).
-    """
+    """A footer with fixed length instead of INT96. Field ids: see `_TYPES`."""
     changed = bytearray(footer)
-    found = {path: (offset, value) for path, offset, value in values_of(footer)}
+    by_path = {path: (offset, value) for path, offset, value in values_of(footer, _TYPES)}
     # From the end, so that what is inserted moves nothing that is still to be changed.
-    for path, (offset, value) in sorted(found.items(), key=lambda item: -item[1][0]):
+    for path, (offset, value) in sorted(by_path.items(), key=lambda item: -item[1][0]):
         match path:
             case (4, _, 1, _, 3, 1) if value == _INT96:
                 changed[offset] = _FIXED_LENGTH << 1  # zigzag
             case (2, element, 1) if value == _INT96:
                 changed[offset] = _FIXED_LENGTH << 1
-                length = found.get((2, element, 2))
+                length = by_path.get((2, element, 2))
                 if length is not None:
                     changed[offset + 1 : offset + 2 + _varint_size(footer, length[0])] = _LENGTH_FIELD
                 else:
@@ -113,16 +112,16 @@ def with_int96(end: bytes, leaves: Collection[int]) -> bytes:
     start = len(end) - 8 - int.from_bytes(end[-8:-4], "little")
     changed = bytearray(end)
     leaf = -1
-    for path, offset, value in values_of(end[start:-8]):
+    for path, offset, value in values_of(end[start:-8], _TYPES):
         match path:
             case (2, _, 1):
                 leaf += 1
-                wanted = leaf in leaves
+                is_int96 = leaf in leaves
             case (4, _, 1, column, 3, 1):
-                wanted = column in leaves
+                is_int96 = column in leaves
             case _:
                 continue
-        if wanted:
+        if is_int96:
             assert value == _FIXED_LENGTH
             changed[start + offset] = _INT96 << 1
     return bytes(changed)

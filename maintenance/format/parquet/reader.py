@@ -1,6 +1,6 @@
 """Reading parquet data files. Source: seed 000 (parquet types), Java `ParquetReaderFactory`."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -19,19 +19,24 @@ _MANY_ROWS = 1 << 14
 
 
 def open_reader(
-    source: pa.NativeFile, where: str, *, pre_buffer: bool = False, buffer_size: int = 0, texts: Sequence[str] = ()
+    source: pa.NativeFile,
+    where: str,
+    *,
+    pre_buffer: bool = False,
+    buffer_size: int = 0,
+    columns: Sequence[str] | None = None,
 ) -> pq.ParquetFile:
     """A data file opened for reading; INT96 columns read as byte strings, which `natural` understands.
 
     Args: `pre_buffer`: fetch whole column chunks together; `buffer_size`: bytes to read ahead of each column instead of
-        holding whole column chunks, 0 = hold them; `texts`: columns that may be read as dictionaries where the file
-        holds them so, see `without_dictionaries`.
+        holding whole column chunks, 0 = hold them; `columns`: the only ones that are read, texts among them perhaps as
+        dictionaries, see `without_dictionaries`; None = any.
     Raises: CorruptFileError: it is not a parquet file.
     """
     with decoding(where, "the file is not parquet"):
         reader = pq.ParquetFile(source, pre_buffer=pre_buffer, buffer_size=buffer_size)
-        metadata = without_int96(source) if has_int96(reader) else None
-        repeated = _repeated_texts(reader, texts)
+        metadata = without_int96(source) if has_int96(reader, columns) else None
+        repeated = _repeated_texts(reader, columns or ())
         if metadata is None and not repeated:
             return reader
         return pq.ParquetFile(
@@ -84,9 +89,16 @@ def matching_row_groups(source: pa.NativeFile, filter_: pc.Expression) -> list[i
     return [group.id for group in fragment.subset(filter_).row_groups]
 
 
-def has_int96(reader: pq.ParquetFile) -> bool:
-    """Whether a file holds columns as INT96."""
-    return any(reader.schema.column(number).physical_type == "INT96" for number in range(len(reader.schema)))
+def has_int96(reader: pq.ParquetFile, columns: Collection[str] | None = None) -> bool:
+    """Whether a file holds columns as INT96. `columns`: that are asked about; None = all."""
+    leaves = (reader.schema.column(number) for number in range(len(reader.schema)))
+    int96 = [leaf.path for leaf in leaves if leaf.physical_type == "INT96"]
+    return any(columns is None or _is_of(path, columns) for path in int96)
+
+
+def _is_of(path: str, columns: Collection[str]) -> bool:
+    """Whether a leaf belongs to one of the columns, whose names may have dots themselves."""
+    return any(path == name or path.startswith(f"{name}.") for name in columns)
 
 
 def read_stored(source: pa.NativeFile, names: Sequence[str], where: str) -> pa.Table:
@@ -107,42 +119,42 @@ class _ParquetReader:
         self._source = source
         self._path = path
 
-    def read(self, fields: Sequence[DataField], wanted: FileSelection = EVERY_ROW) -> pa.Table:
+    def read(self, fields: Sequence[DataField], selection: FileSelection = EVERY_ROW) -> pa.Table:
         # Gathering reads helps where each costs a round trip; on a local disk it only takes memory.
         remote = not isinstance(self._source, pa.OSFile)
         names = [field.name for field in fields]
-        reader = open_reader(self._source, self._path, pre_buffer=remote, texts=names)
-        groups = self._groups(_starts(reader.metadata), wanted)
+        reader = open_reader(self._source, self._path, pre_buffer=remote, columns=names)
+        groups = self._groups(_starts(reader.metadata), selection)
         with decoding(self._path):
             table = reader.read_row_groups(groups, columns=names, use_threads=False)
         return natural_table(without_dictionaries(table), fields, self._path)
 
     def batches(
-        self, fields: Sequence[DataField], batch_rows: int, wanted: FileSelection = EVERY_ROW
+        self, fields: Sequence[DataField], batch_rows: int, selection: FileSelection = EVERY_ROW
     ) -> Iterator[pa.Table]:
         names = [field.name for field in fields]
-        reader = open_reader(self._source, self._path, buffer_size=_READ_AHEAD, texts=names)
-        groups = self._groups(_starts(reader.metadata), wanted)
+        reader = open_reader(self._source, self._path, buffer_size=_READ_AHEAD, columns=names)
+        groups = self._groups(_starts(reader.metadata), selection)
         if not groups:
             return
         with decoding(self._path):
             for batch in reader.iter_batches(batch_rows, groups, columns=names, use_threads=False):
                 yield natural_table(without_dictionaries(pa.Table.from_batches([batch])), fields, self._path)
 
-    def positions(self, wanted: FileSelection = EVERY_ROW) -> np.ndarray | None:
-        if wanted.filter is None and wanted.rows is None:
+    def positions(self, selection: FileSelection = EVERY_ROW) -> np.ndarray | None:
+        if selection.filter is None and selection.rows is None:
             return None
-        starts = _starts(open_reader(self._source, self._path).metadata)
-        groups = self._groups(starts, wanted)
+        starts = _starts(open_reader(self._source, self._path, columns=()).metadata)
+        groups = self._groups(starts, selection)
         return np.concatenate([np.arange(0), *(np.arange(starts[n], starts[n + 1]) for n in groups)])
 
-    def _groups(self, starts: np.ndarray, wanted: FileSelection) -> list[int]:
+    def _groups(self, starts: np.ndarray, selection: FileSelection) -> list[int]:
         """Numbers of the row groups that may hold wanted rows. `starts`: first row of each, and the number of rows."""
-        groups: list[int] = np.flatnonzero(wanted.within(starts)).tolist()
-        if wanted.filter is None or len(starts) <= 2 or not groups:
+        groups: list[int] = np.flatnonzero(selection.within(starts)).tolist()
+        if selection.filter is None or len(starts) <= 2 or not groups:
             return groups
         with decoding(self._path):
-            matching = set(matching_row_groups(self._source, wanted.filter))
+            matching = set(matching_row_groups(self._source, selection.filter))
         return [number for number in groups if number in matching]
 
 

@@ -1,8 +1,8 @@
 """Decoding many small parquet files in one call.
 
-Opening a file of some kilobytes takes pyarrow longer than decoding it; polars decodes a list of files as one, in a
-fifth of the time. It is given only files whose columns are of types that mean the same to both, and of which all have
-the types of the first: what it refuses is left to the reader that opens one file after the other.
+For a file of a few kilobytes pyarrow needs longer to open it than to decode it; polars decodes a list of files as one,
+in a fifth of the time. It gets only files whose column types mean the same to both libraries and are those of the first
+file; other files are read one by one.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from maintenance.format.polars_threads import polars_works_here
 def read_together(files: Sequence[bytes], names: Sequence[str]) -> pa.Table | None:
     """Columns of whole files, one file's rows behind the other's, in the types pyarrow gives them; one chunk each.
 
-    None where they cannot be decoded so: a type that is not simple, files that are not alike, damaged bytes, or a
+    None where that does not work: a type that is not simple, files with different schemas, damaged bytes, or a
     process in which polars cannot work. Args: `names`: at least one.
     """
     if not polars_works_here() or not names:

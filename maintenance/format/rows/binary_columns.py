@@ -1,7 +1,7 @@
 """Rows in serialized form out of Arrow columns, many at once, without a Python object per row.
 
-Each column gives three things: its slot words, how many words of the variable part each row takes, and what stands
-there. From the word counts follow the rows' starts in one long array of words, and everything is scattered into it.
+Each column gives three things: its slot words, how many words of the variable part each row takes, and these words. The
+word counts give the rows' starts in one long array of words, and everything is scattered into it.
 Layout: `binary_layout`. Source: metadata section 4.4.
 """
 

@@ -1,9 +1,9 @@
-"""How a serialized row is laid out: what the scalar and the columnar writer share.
+"""The layout of a serialized row, shared by the scalar and the columnar writer.
 
 A row is `[kind byte and null bits][8 bytes per field][variable part]`, little endian, all sizes multiples of 8:
 
 - The first byte is the row kind, always 0 here; field i is null where bit i + 8 of the first part is set.
-- A value of fixed size stands in its slot. Texts and bytes up to 7 bytes stand there too, with `0x80 | length` in the
+- A value of fixed size is in its slot. Texts and bytes up to 7 bytes are there too, with `0x80 | length` in the
   slot's last byte. Everything else is in the variable part, and the slot holds length and offset from the row's start.
 - DECIMAL beyond 18 digits (16 bytes) and timestamps beyond milliseconds (8 bytes) are in the variable part, and keep
   their place there even when they are null.

@@ -43,7 +43,7 @@ def parse_row(data: bytes, types: Sequence[DataType], *, skip_unsupported: bool 
     """
     arity = int.from_bytes(data[:_ARITY_SIZE], "big", signed=True)
     if len(data) < _ARITY_SIZE or arity != len(types):
-        raise CorruptFileError(f"a row of {arity} fields where {len(types)} are due", "row", "Check the schema id.")
+        raise CorruptFileError(f"expected a row with {len(types)} fields, found {arity}", "row", "Check the schema id.")
     try:
         if skip_unsupported:
             return row_values(data[_ARITY_SIZE:], types, is_supported)
@@ -71,7 +71,7 @@ def row_array(columns: Sequence[pa.Array | pa.ChunkedArray], types: Sequence[Dat
     """The bytes of each row without the number of fields, to tell rows apart. Args and errors: as `row_hashes`."""
     pieces = [pa.array([], pa.binary())]
     for _, encoded in encode_rows(columns, types):
-        # Rows lie one behind the other.
+        # Rows lie one after the other.
         offsets = np.append(encoded.starts, encoded.starts[-1:] + encoded.sizes[-1:]).astype(np.int32) * 8
         buffers = [None, pa.py_buffer(offsets.tobytes()), pa.py_buffer(encoded.words.tobytes())]
         pieces.append(pa.Array.from_buffers(pa.binary(), len(encoded.starts), buffers))

@@ -1,4 +1,4 @@
-"""Single values in serialized rows: their 8 bytes in the row, and what stands in the variable part.
+"""Single values in serialized rows: their 8 bytes in the row, and what is in the variable part.
 
 Values are internal ones (`types/values`); an ARRAY is a sequence of values, a MAP or MULTISET a sequence of pairs, a
 ROW a tuple. Nested values are in the variable part, with offsets that count from their own start:
@@ -145,9 +145,9 @@ def _signed_bytes(value: int) -> bytes:
 
 
 def row_values(
-    row: bytes, types: Sequence[DataType], wanted: Callable[[DataType], bool] = lambda _: True
+    row: bytes, types: Sequence[DataType], is_read: Callable[[DataType], bool] = lambda _: True
 ) -> tuple[Any, ...]:
-    """The values of a row without its number of fields; None for those of types that are not `wanted`.
+    """The values of a row without its number of fields; None for those of types that are not `is_read`.
 
     Raises: struct.error, UnicodeDecodeError: it is cut off or damaged; UnsupportedError: a value, not null, of a type
         without a form.
@@ -157,7 +157,7 @@ def row_values(
         raise struct.error(f"{len(types)} fields in {len(row)} bytes")
     return tuple(
         None
-        if row[(index + 8) // 8] >> index % 8 & 1 or not wanted(data_type)
+        if row[(index + 8) // 8] >> index % 8 & 1 or not is_read(data_type)
         else _value(row, start + 8 * index, data_type)
         for index, data_type in enumerate(types)
     )

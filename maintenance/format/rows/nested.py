@@ -1,18 +1,18 @@
-"""Nested Arrow columns with other values inside, where these are as many as before and in the same order."""
+"""Replace the values inside nested Arrow columns by the same number of values in the same order."""
 
 from collections.abc import Sequence
 
 import pyarrow as pa
 
 
-def rebuilt(array: pa.Array, wanted: pa.DataType, children: Sequence[pa.Array]) -> pa.Array:
+def rebuilt(array: pa.Array, target: pa.DataType, children: Sequence[pa.Array]) -> pa.Array:
     """A list, map or struct with the nulls and bounds of `array`, of another type around other children.
 
     Args: `array`: not sliced; `children`: of a list its values, of a map its entries, of a struct its fields, as long
         as those they replace.
     """
-    buffers = array.buffers()[: 1 if pa.types.is_struct(wanted) else 2]
-    return pa.Array.from_buffers(wanted, len(array), buffers, children=list(children))
+    buffers = array.buffers()[: 1 if pa.types.is_struct(target) else 2]
+    return pa.Array.from_buffers(target, len(array), buffers, children=list(children))
 
 
 def entries(of_map: pa.MapType, parts: Sequence[pa.Array]) -> pa.Array:

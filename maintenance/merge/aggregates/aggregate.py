@@ -50,7 +50,7 @@ class Aggregate:
         accepts: whether a column of this type can have it.
         takes: the accepted types in words, for errors.
         reduce: the value of each segment. Gets retractions only if `retracts`; BEHIND and SET always. Never called
-            with a lone record, which is its key's row as it stands.
+            with a lone record, which is its key's row as is.
         retracts: whether -U and -D have a meaning; where they have none they are an error, or left out
             (`ignore-retract`).
         check: raises OptionError or SchemaError where the column's options do not fit.

@@ -1,4 +1,4 @@
-"""What the functions over serialized objects share: one object for each key, made from all of the key's values."""
+"""The shared part of functions over serialized objects: one object per key, made from all of the key's values."""
 
 from collections.abc import Callable
 
@@ -23,10 +23,10 @@ def united(inputs: Inputs, union: Callable[[list[bytes]], bytes]) -> pa.Array:
     if present.has(Op.BEHIND):
         present = _late_first(present)
     values = present.values.to_pylist()
-    found = []
+    unions = []
     for start, end in zip(present.starts.tolist(), present.ends.tolist(), strict=True):
-        found.append(values[start] if end == start + 1 else union(values[start:end]))
-    return scatter(pa.array(found, inputs.column.type), segments, count)
+        unions.append(values[start] if end == start + 1 else union(values[start:end]))
+    return scatter(pa.array(unions, inputs.column.type), segments, count)
 
 
 def _late_first(inputs: Inputs) -> Inputs:

@@ -33,19 +33,19 @@ def _with_retractions(elements: Elements, *, distinct: bool) -> pa.Array:
     inputs = elements.inputs
     codes = identities(elements.items).tolist()
     retract, bounds = inputs.is_op(Op.RETRACT).tolist(), elements.offsets.tolist()
-    found: list[list[int]] = []
+    lists: list[list[int]] = []
     for start, end in zip(inputs.starts.tolist(), inputs.ends.tolist(), strict=True):
         held: list[int] = []
         for record in range(start, end):
-            given = range(bounds[record], bounds[record + 1])
+            added = range(bounds[record], bounds[record + 1])
             if retract[record]:
-                held = _without(held, [codes[number] for number in given], codes)
+                held = _without(held, [codes[number] for number in added], codes)
             elif distinct:
-                held = _distinct([*held, *given], codes)
+                held = _distinct([*held, *added], codes)
             else:
-                held += given
-        found.append(held)
-    return elements.chosen_lists(found)
+                held += added
+        lists.append(held)
+    return elements.chosen_lists(lists)
 
 
 def _distinct(numbers: list[int], codes: list[int]) -> list[int]:

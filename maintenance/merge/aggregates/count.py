@@ -1,7 +1,7 @@
-"""`count`: how many values that are not null a key was given; a retraction takes one away.
+"""`count`: how many values of a key are not null; a retraction subtracts one.
 
-Writers store 1 for a value and 0 for null, and merging adds these up: so a count that was merged before counts for what
-it is, however records are split over files. Source: seed 002 (aggregate functions); Paimon 2.0 has no such function.
+Writers store 1 for a value and 0 for null, and merging adds these up, so partial counts can be merged again, however
+records are split over files. Source: seed 002 (aggregate functions); Paimon 2.0 has no such function.
 """
 
 import pyarrow as pa

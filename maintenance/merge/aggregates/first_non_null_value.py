@@ -22,17 +22,17 @@ def _step_by_step(inputs: Inputs, ops: np.ndarray) -> np.ndarray:
     additions run with the two values swapped.
     """
     holder = np.full(len(inputs.starts), -1)
-    found = np.zeros(len(inputs.starts), bool)
+    has_value = np.zeros(len(inputs.starts), bool)
     for segments, positions in inputs.ranks():
-        op, valid, known = ops[positions], inputs.valid[positions], found[segments]
+        op, valid, had_value = ops[positions], inputs.valid[positions], has_value[segments]
         held = holder[segments]
         holds = (held >= 0) & inputs.valid[held]
-        opens = (op == Op.ADD) & valid & ~known
+        opens = (op == Op.ADD) & valid & ~had_value
         late = op == Op.BEHIND
-        keeps = late & ~known & holds
+        keeps = late & ~had_value & holds
         takes = (op == Op.SET) | opens | (late & ~keeps)
         holder[segments] = np.where(takes, positions, held)
-        found[segments] = known | opens | keeps
+        has_value[segments] = had_value | opens | keeps
     return np.where((holder >= 0) & inputs.valid[holder], holder, -1)
 
 

@@ -1,7 +1,7 @@
-"""`hll_sketch`: the union of HLL sketches; a lone one is left as it is.
+"""`hll_sketch`: the union of HLL sketches; a single one is not changed.
 
-Each union is as fine as the sketch that comes to it. Source: Java `FieldHllSketchAgg`, Apache DataSketches: the result
-is a compact HLL_4 sketch, and each step starts from its bytes, since the order of its entries depends on it.
+Each union has the precision of the sketch that is added. Source: Java `FieldHllSketchAgg`, Apache DataSketches: the
+result is a compact HLL_4 sketch, and each step starts from its bytes, since the order of its entries depends on it.
 """
 
 import pyarrow as pa
@@ -22,13 +22,13 @@ def _union(sketches: list[bytes], where: str) -> bytes:
     try:
         total = sketches[0]
         for data in sketches[1:]:
-            given = hll_sketch.deserialize(data)
-            union = hll_union(given.lg_config_k)
-            union.update(given)
+            sketch = hll_sketch.deserialize(data)
+            union = hll_union(sketch.lg_config_k)
+            union.update(sketch)
             union.update(hll_sketch.deserialize(total))
             total = union.get_result(tgt_hll_type.HLL_4).serialize_compact()
     except (ValueError, RuntimeError) as error:
-        raise DataError(f"bytes that are no HLL sketch: {error}", where, "Write compact HLL sketches.") from error
+        raise DataError(f"bytes that are not an HLL sketch: {error}", where, "Write compact HLL sketches.") from error
     return total
 
 

@@ -1,7 +1,7 @@
 """`listagg`: texts put together with a delimiter; blank ones are left out.
 
-Options: `fields.<column>.list-agg-delimiter` (a comma), `fields.<column>.distinct` (false): of a further text only
-those parts are added that are not there yet. The first text is taken as it is. Source: Java `FieldListaggAgg`.
+Options: `fields.<column>.list-agg-delimiter` (a comma), `fields.<column>.distinct` (false): of each further text
+only the new parts are added. The first text is not changed. Source: Java `FieldListaggAgg`.
 """
 
 from collections.abc import Sequence
@@ -35,10 +35,10 @@ def listed(inputs: Inputs, column: AggregatedColumn) -> pa.Array:
         return joined
     # Segments of blanks alone come from the records, behind those that were joined.
     holders = _of_blanks(inputs)
-    found = pa.concat_arrays([joined, inputs.column])
+    candidates = pa.concat_arrays([joined, inputs.column])
     at = np.where(holders < 0, -1, len(joined) + holders)
     at[segments] = np.arange(len(segments))
-    return found.take(pa.array(at, mask=at < 0))
+    return candidates.take(pa.array(at, mask=at < 0))
 
 
 def _delimiter(column: AggregatedColumn) -> str:
@@ -105,14 +105,14 @@ def _one_by_one(inputs: Inputs, where: np.ndarray, delimiter: str, *, distinct: 
     del distinct
     kept, segments = inputs.only(where)
     late, texts = kept.is_op(Op.BEHIND).tolist(), kept.values.to_pylist()
-    found = []
+    totals = []
     for start, end in zip(kept.starts.tolist(), kept.ends.tolist(), strict=True):
         total = texts[start]
         for position in range(start + 1, end):
             pair = (texts[position], total) if late[position] else (total, texts[position])
             total = _with_new_parts(*pair, delimiter)
-        found.append(total)
-    return pa.array(found, inputs.column.type), segments
+        totals.append(total)
+    return pa.array(totals, inputs.column.type), segments
 
 
 def _with_new_parts(text: str, further: str, delimiter: str) -> str:

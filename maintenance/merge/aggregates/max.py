@@ -29,9 +29,9 @@ def ordinals(inputs: Inputs) -> np.ndarray:
     return np.asarray(dense_ranks(words).astype(np.uint64)[inputs.order])
 
 
-def _holding(inputs: Inputs, codes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Records that hold the wanted codes, the first of each segment."""
-    return inputs.records(inputs.first((codes == np.repeat(wanted, inputs.counts)) & inputs.valid))
+def _holding(inputs: Inputs, codes: np.ndarray, extremes: np.ndarray) -> np.ndarray:
+    """Records that hold these codes, the first of each segment."""
+    return inputs.records(inputs.first((codes == np.repeat(extremes, inputs.counts)) & inputs.valid))
 
 
 def is_comparable(data_type: DataType) -> bool:

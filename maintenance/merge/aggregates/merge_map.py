@@ -1,6 +1,6 @@
-"""`merge_map`: the entries of all maps; of equal keys the newest counts. A retraction takes its keys away.
+"""`merge_map`: the entries of all maps; of equal keys the newest counts. A retraction removes its keys.
 
-A late map brings the keys that are not there. Source: Java `FieldMergeMapAgg`.
+A late map adds only missing keys. Source: Java `FieldMergeMapAgg`.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 """`merge_map_with_keytime`: the entries of all maps; of equal keys the one with the larger time counts.
 
 A value is a ROW; its time is the field of `fields.<column>.ts-field`, else the last one, and times compare as texts. A
-null value takes its key away, a value without time is left out. The first map is taken as it is. Source: Java
+null value removes its key, a value without time is ignored. The first map is not changed. Source: Java
 `FieldMergeMapWithKeyTimeAgg`.
 """
 
@@ -22,35 +22,35 @@ def merged_by_time(inputs: Inputs, column: AggregatedColumn) -> pa.Array:
     absent = rows.is_null().to_numpy(zero_copy_only=False).tolist()
     times = [None if time is None else time.encode("utf-16-be") for time in rows.flatten()[_time(column)].to_pylist()]
     valid, late, bounds = inputs.valid.tolist(), inputs.is_op(Op.BEHIND).tolist(), elements.offsets.tolist()
-    found: list[list[int]] = []
+    maps: list[list[int]] = []
     for start, end in zip(inputs.starts.tolist(), inputs.ends.tolist(), strict=True):
         held: dict[int, int] | None = None
         for record in range(start, end):
             if not valid[record]:
                 continue
-            given = range(bounds[record], bounds[record + 1])
+            entries = range(bounds[record], bounds[record + 1])
             if held is None:
-                held = {keys[number]: number for number in given}
+                held = {keys[number]: number for number in entries}
             elif late[record]:
-                below, held = list(held.values()), {keys[number]: number for number in given}
+                below, held = list(held.values()), {keys[number]: number for number in entries}
                 _merge(held, below, keys, absent, times)
             else:
-                _merge(held, given, keys, absent, times)
-        found.append(list((held or {}).values()))
-    return elements.chosen_lists(found)
+                _merge(held, entries, keys, absent, times)
+        maps.append(list((held or {}).values()))
+    return elements.chosen_lists(maps)
 
 
 def _merge(
-    held: dict[int, int], given: "range | list[int]", keys: list[int], absent: list[bool], times: list[bytes | None]
+    held: dict[int, int], entries: "range | list[int]", keys: list[int], absent: list[bool], times: list[bytes | None]
 ) -> None:
-    for number in given:
+    for number in entries:
         key, time = keys[number], times[number]
         if absent[number]:
             held.pop(key, None)
         elif time is not None:
             before = held.get(key)
-            known = None if before is None or absent[before] else times[before]
-            if known is None or time > known:
+            held_time = None if before is None or absent[before] else times[before]
+            if held_time is None or time > held_time:
                 held[key] = number
 
 

@@ -1,7 +1,7 @@
-"""`nested_partial_update`: arrays of rows by `nested-key`; of the fields of a row the newest that is not null counts.
+"""`nested_partial_update`: arrays of rows by `nested-key`; each field of a row takes its newest value that is not null.
 
-Options as of `nested_update`, whose key is needed here. Source: Java `FieldNestedPartialUpdateAgg`, where the rows have
-no order.
+Options as for `nested_update`; the key is required here. Source: Java `FieldNestedPartialUpdateAgg`, where the rows
+have no order.
 """
 
 import numpy as np

@@ -2,7 +2,7 @@
 
 Options, each `fields.<column>.<name>`: `nested-key` (fields of the row); `nested-key-null-strategy` (`merge`, `ignore`
 or `error` for rows with a null in their key); `nested-sequence-field`: a row only replaces one whose sequence is not
-larger; `count-limit`: so many rows at most, with a key no new keys beyond. Null elements are left out. A retraction
+larger; `count-limit`: at most this many rows, with a key no new keys beyond. Null elements are left out. A retraction
 takes away every row that is equal to one of its own, or has its key. Source: Java `FieldNestedUpdateAgg`, where rows
 with a key have no order.
 """
@@ -24,7 +24,7 @@ _NO_LIMIT = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class NestedRows:
-    """The rows of an array column, told apart.
+    """The rows of an array column, with what identifies them.
 
     Attributes:
         codes: of each row: equal where the keys are, without a key where whole rows are.
@@ -63,7 +63,7 @@ def nested(inputs: Inputs, column: AggregatedColumn) -> pa.Array:
     ops = inputs.ops.tolist() if inputs.ops is not None else [Op.ADD] * len(inputs.order)
     valid, bounds = inputs.valid.tolist(), elements.offsets.tolist()
     merge = _Keyed(rows, limit(column)) if names_of(column, "nested-key") else _Plain(rows, limit(column))
-    found: list[list[int]] = []
+    lists: list[list[int]] = []
     for start, end in zip(inputs.starts.tolist(), inputs.ends.tolist(), strict=True):
         held: list[int] | None = None
         for record in range(start, end):
@@ -72,37 +72,37 @@ def nested(inputs: Inputs, column: AggregatedColumn) -> pa.Array:
             elif ops[record] == Op.BEHIND and held is not None:
                 # Put in front of a null, what is there comes as if it were new.
                 held = merge.add(None, held)
-        found.append(held or [])
-    return elements.chosen_lists(found)
+        lists.append(held or [])
+    return elements.chosen_lists(lists)
 
 
-def _step(merge: "_Keyed | _Plain", held: list[int] | None, given: list[int], op: int) -> list[int] | None:
+def _step(merge: "_Keyed | _Plain", held: list[int] | None, incoming: list[int], op: int) -> list[int] | None:
     if op == Op.SET:
-        return given
+        return incoming
     if op == Op.RETRACT:
-        return None if held is None else merge.retract(held, given)
+        return None if held is None else merge.retract(held, incoming)
     if op == Op.BEHIND:
-        return given if held is None else merge.add(given, held)
-    return merge.add(held, given)
+        return incoming if held is None else merge.add(incoming, held)
+    return merge.add(held, incoming)
 
 
 @dataclass(frozen=True, slots=True)
 class _Plain:
-    """Without a key rows are put behind each other."""
+    """Without a key rows are put after each other."""
 
     rows: NestedRows
     limit: int
 
-    def add(self, held: list[int] | None, given: list[int]) -> list[int]:
-        usable = [number for number in given if self.rows.usable[number]]
+    def add(self, held: list[int] | None, incoming: list[int]) -> list[int]:
+        usable = [number for number in incoming if self.rows.usable[number]]
         if held is None:
             return usable[: self.limit]
         if len(held) >= self.limit:
             return held
         return [number for number in held if self.rows.usable[number]] + usable[: self.limit - len(held)]
 
-    def retract(self, held: list[int], given: list[int]) -> list[int]:
-        taken = {self.rows.codes[number] for number in given if self.rows.usable[number]}
+    def retract(self, held: list[int], incoming: list[int]) -> list[int]:
+        taken = {self.rows.codes[number] for number in incoming if self.rows.usable[number]}
         return [number for number in held if self.rows.usable[number] and self.rows.codes[number] not in taken]
 
 
@@ -113,10 +113,10 @@ class _Keyed:
     rows: NestedRows
     limit: int
 
-    def add(self, held: list[int] | None, given: list[int]) -> list[int]:
+    def add(self, held: list[int] | None, incoming: list[int]) -> list[int]:
         places: dict[int, int] = {}
         self._put(places, held or [], _NO_LIMIT)
-        self._put(places, given, self.limit)
+        self._put(places, incoming, self.limit)
         return list(places.values())
 
     def _put(self, places: dict[int, int], numbers: list[int], most: int) -> None:
@@ -131,10 +131,10 @@ class _Keyed:
             elif rows.sequences is None or rows.sequences[number] >= rows.sequences[before]:
                 places[rows.codes[number]] = number
 
-    def retract(self, held: list[int], given: list[int]) -> list[int]:
+    def retract(self, held: list[int], incoming: list[int]) -> list[int]:
         rows = self.rows
         places = {rows.codes[number]: number for number in held if rows.usable[number]}
-        for number in given:
+        for number in incoming:
             if rows.usable[number]:
                 places.pop(rows.codes[number], None)
         return list(places.values())
@@ -149,12 +149,14 @@ def row_type(column: AggregatedColumn) -> DataType:
 def names_of(column: AggregatedColumn, option: str) -> tuple[str, ...]:
     """Fields of the row that an option names, trimmed. Raises: OptionError: there is none of that name."""
     text = column.option(option)
-    found = () if text is None else tuple(name.strip() for name in text.split(","))
-    known = [field.name for field in row_type(column).fields]
-    for name in found:
-        if name not in known:
-            raise OptionError(f"'{column.key(option)}' names '{name}'", column.where, f"Fields are {', '.join(known)}.")
-    return found
+    listed = () if text is None else tuple(name.strip() for name in text.split(","))
+    field_names = [field.name for field in row_type(column).fields]
+    for name in listed:
+        if name not in field_names:
+            raise OptionError(
+                f"'{column.key(option)}' names '{name}'", column.where, f"Fields are {', '.join(field_names)}."
+            )
+    return listed
 
 
 def null_strategy(column: AggregatedColumn) -> str:

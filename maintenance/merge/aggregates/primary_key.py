@@ -1,4 +1,4 @@
-"""`primary-key`: what the columns of the primary key have, whose values are all the same."""
+"""`primary-key`: the function of the primary key's columns, whose values are all equal."""
 
 import numpy as np
 

@@ -35,12 +35,12 @@ def product_values(inputs: Inputs, column: AggregatedColumn) -> pa.Array:
         return pa.nulls(count, inputs.column.type)
     present, segments = inputs.only(takes_part)
     if pa.types.is_decimal(inputs.column.type):
-        found = _decimals(present, column)
+        products = _decimals(present, column)
     elif pa.types.is_floating(inputs.column.type):
-        found = _floats(present)
+        products = _floats(present)
     else:
-        found = _integers(present, column)
-    return scatter(found, segments, count)
+        products = _integers(present, column)
+    return scatter(products, segments, count)
 
 
 def _floats(inputs: Inputs) -> pa.Array:
@@ -50,8 +50,8 @@ def _floats(inputs: Inputs) -> pa.Array:
     with np.errstate(all="ignore"):
         for rank, (members, positions) in enumerate(inputs.ranks()):
             if rank:
-                held, given = totals[members], numbers[positions]
-                totals[members] = np.where(retract[positions], held / given, held * given)
+                held, factors = totals[members], numbers[positions]
+                totals[members] = np.where(retract[positions], held / factors, held * factors)
     return pa.array(totals, inputs.column.type)
 
 
@@ -68,17 +68,17 @@ def _integers(inputs: Inputs, column: AggregatedColumn) -> pa.Array:
     totals = numbers[inputs.starts]
     for rank, (members, positions) in enumerate(inputs.ranks()):
         if rank:
-            held, given, divides = totals[members], numbers[positions], retract[positions]
-            if (divides & (given == 0)).any():
+            held, factors, divides = totals[members], numbers[positions], retract[positions]
+            if (divides & (factors == 0)).any():
                 raise DataError("product divides by zero", column.where, "Do not retract a zero.")
-            divisor = np.where(divides, given, 1)
-            if (divides & (held == _LEAST) & (given == -1)).any():
+            divisor = np.where(divides, factors, 1)
+            if (divides & (held == _LEAST) & (factors == -1)).any():
                 raise overflow("product", column.field.type, column.where)
             quotient = _truncated(held, divisor)
-            estimate = np.where(divides, quotient, held.astype(np.float64) * given)
+            estimate = np.where(divides, quotient, held.astype(np.float64) * factors)
             if (np.abs(estimate) >= 2.0**63).any():
-                _check_exactly(held, given, divides, column)
-            result = np.where(divides, quotient, held * given)
+                _check_exactly(held, factors, divides, column)
+            result = np.where(divides, quotient, held * factors)
             if ((result < low) | (result > high)).any():
                 raise overflow("product", column.field.type, column.where)
             totals[members] = result
@@ -92,10 +92,10 @@ def _truncated(held: np.ndarray, divisor: np.ndarray) -> np.ndarray:
     return np.asarray(quotient + ((rest != 0) & ((held < 0) != (divisor < 0))))
 
 
-def _check_exactly(held: np.ndarray, given: np.ndarray, divides: np.ndarray, column: AggregatedColumn) -> None:
+def _check_exactly(held: np.ndarray, factors: np.ndarray, divides: np.ndarray, column: AggregatedColumn) -> None:
     """Products that may not fit 64 bits, in Python's integers."""
-    near = np.flatnonzero(~divides & (np.abs(held.astype(np.float64) * given) >= 2.0**63 * 0.999))
-    for left, right in zip(held[near].tolist(), given[near].tolist(), strict=True):
+    near = np.flatnonzero(~divides & (np.abs(held.astype(np.float64) * factors) >= 2.0**63 * 0.999))
+    for left, right in zip(held[near].tolist(), factors[near].tolist(), strict=True):
         if not -(2**63) <= left * right < 2**63:
             raise overflow("product", column.field.type, column.where)
 
@@ -104,13 +104,13 @@ def _decimals(inputs: Inputs, column: AggregatedColumn) -> pa.Array:
     """In Python's decimals: Arrow has no multiplication that rounds and limits as Paimon's does."""
     retract = inputs.is_op(Op.RETRACT).tolist()
     values = inputs.values.to_pylist()
-    found: list[Decimal | None] = []
+    products: list[Decimal | None] = []
     for start, end in zip(inputs.starts.tolist(), inputs.ends.tolist(), strict=True):
         total: Decimal | None = None
         for position in range(start, end):
             total = _step(total, values[position], column.field.type, divides=retract[position], where=column.where)
-        found.append(total)
-    return pa.array(found, inputs.column.type)
+        products.append(total)
+    return pa.array(products, inputs.column.type)
 
 
 def _step(total: Decimal | None, value: Decimal, data_type: DataType, *, divides: bool, where: str) -> Decimal | None:

@@ -1,4 +1,4 @@
-"""`rbm32`: the union of 32-bit roaring bitmaps; a lone one is left as it is. Source: Java `FieldRoaringBitmap32Agg`."""
+"""`rbm32`: the union of 32-bit roaring bitmaps; a single one is not changed. Source: Java `FieldRoaringBitmap32Agg`."""
 
 import pyarrow as pa
 from pyroaring import BitMap

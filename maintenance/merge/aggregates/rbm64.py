@@ -1,4 +1,4 @@
-"""`rbm64`: the union of 64-bit roaring bitmaps; a lone one is left as it is. Source: Java `FieldRoaringBitmap64Agg`."""
+"""`rbm64`: the union of 64-bit roaring bitmaps; a single one is not changed. Source: Java `FieldRoaringBitmap64Agg`."""
 
 from collections.abc import Iterable, Sequence
 
@@ -49,13 +49,15 @@ def _containers(order: Iterable[int], bitmaps: Sequence[Bitmap64]) -> dict[int, 
     for bitmap in bitmaps:
         for high, part in bitmaps_of(bitmap).items():
             parts.setdefault(high, []).append(part)
-    found: dict[int, Container] = {}
+    containers: dict[int, Container] = {}
     for high, members in parts.items():
         union = BitMap.union(*members)
         union.run_optimize()
         for low, container in parse_portable(union.serialize()):
-            found[high << 16 | low] = container
-    return {key: united_kind(found[key], (b.containers[key] for b in bitmaps if key in b.containers)) for key in order}
+            containers[high << 16 | low] = container
+    return {
+        key: united_kind(containers[key], (b.containers[key] for b in bitmaps if key in b.containers)) for key in order
+    }
 
 
 RBM64 = Aggregate("rbm64", is_varbinary, "VARBINARY and BYTES", union64)

@@ -1,4 +1,4 @@
-"""`theta_sketch`: the union of theta sketches; a lone one is left as it is.
+"""`theta_sketch`: the union of theta sketches; a single one is not changed.
 
 Source: Java `FieldThetaSketchAgg`, Apache DataSketches: a union of 4096 nominal entries, stored compact and in order.
 """

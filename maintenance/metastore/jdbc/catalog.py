@@ -24,12 +24,11 @@ from maintenance.errors import (
 )
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.fs.file_io import FileIO
-from maintenance.fs.location import is_local
 from maintenance.metastore.database import LOCATION, Database
 from maintenance.metastore.global_tables import SYS
 from maintenance.metastore.identifier import Identifier
 from maintenance.metastore.jdbc.connections import connections_of
-from maintenance.metastore.jdbc.lock import JdbcLock, LockSettings
+from maintenance.metastore.jdbc.lock import JdbcLock, LockSettings, locks_tables
 from maintenance.metastore.jdbc.rows import Rows
 from maintenance.metastore.jdbc.server import Server
 from maintenance.metastore.jdbc.view_schema import parse_view, serialize_view
@@ -45,7 +44,6 @@ from maintenance.table.table import Table
 _EXISTS = "exists"
 _KINDS = ("table", "materialized-table", "object-table")
 _LONGEST_VALUE = 1000
-_HDFS = ("hdfs://", "viewfs://")
 
 
 @dataclass(frozen=True)
@@ -62,9 +60,7 @@ class JdbcCatalog(LocatedCatalog):
         Raises: OptionError: of `uri`; UnsupportedError: this database has no lock; InfrastructureError: it refuses.
         """
         server = Server.of(options)
-        locked = catalog_options.LOCK_ENABLED.of(options)
-        if locked is None:
-            locked = not is_local(warehouse) and not warehouse.startswith(_HDFS)
+        locked = locks_tables(options, warehouse)
         locks = LockSettings.of(options, server) if locked else None
         sync = catalog_options.SYNC_ALL_PROPERTIES.of(options)
         rows = Rows(server, catalog_options.CATALOG_KEY.of(options), sync)

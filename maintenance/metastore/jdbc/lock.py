@@ -14,6 +14,7 @@ from datetime import timedelta
 
 from maintenance.commit.lock import LockTimeoutError
 from maintenance.errors import AlreadyExistsError, CommitError, InfrastructureError, UnsupportedError
+from maintenance.fs.location import is_local
 from maintenance.metastore.identifier import Identifier
 from maintenance.metastore.jdbc.connections import Connections, connections_of
 from maintenance.metastore.jdbc.rows import LOCK_TABLE
@@ -22,11 +23,18 @@ from maintenance.options import catalog as catalog_options
 
 _LOG = logging.getLogger(__name__)
 _FIRST_SLEEP = 0.1
+_HDFS = ("hdfs://", "viewfs://")
 _AGE: Mapping[str, str] = {
     "sqlite": "strftime('%s', 'now') - strftime('%s', acquired_at)",
     "postgresql": "EXTRACT(EPOCH FROM AGE(NOW(), acquired_at))",
     "mysql": "TIMESTAMPDIFF(SECOND, acquired_at, NOW())",
 }
+
+
+def locks_tables(options: Mapping[str, str], warehouse: str) -> bool:
+    """Whether a catalog locks its tables: as its option says, else where storage cannot rename without a race."""
+    enabled = catalog_options.LOCK_ENABLED.of(options)
+    return not is_local(warehouse) and not warehouse.startswith(_HDFS) if enabled is None else enabled
 
 
 @dataclass(frozen=True, slots=True)

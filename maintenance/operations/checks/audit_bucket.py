@@ -93,12 +93,12 @@ def audit_bucket(task: AuditTask) -> BucketVerdict:
             renumbered = rows.set_column(place, SEQUENCE_NUMBER.name, pa.array(came))
             wrong, examples = min((wrong, examples), _merged_wrongly(task, renumbered, first_of_end), key=_count)
         return BucketVerdict(len(groups.starts), changes, wrong, examples, images=not broken)
-    examples = tuple(_wrong_key(rows, key, found.record, found.what) for found in broken[:EXAMPLES])
+    examples = tuple(_wrong_key(rows, key, row.record, row.what) for row in broken[:EXAMPLES])
     return BucketVerdict(len(groups.starts), changes, len(broken), examples, images=not broken)
 
 
-def _count(found: tuple[int, tuple[WrongKey, ...]]) -> int:
-    return found[0]
+def _count(verdict: tuple[int, tuple[WrongKey, ...]]) -> int:
+    return verdict[0]
 
 
 def _all_records(task: AuditTask) -> tuple[pa.Table, int]:
@@ -125,27 +125,27 @@ def _merged_wrongly(task: AuditTask, rows: pa.Table, first_of_end: int) -> tuple
     engine = MergeEngine.of(task.read.schema, task.read.options)
     key = engine.order.key
     names = [SEQUENCE_NUMBER.name, VALUE_KIND.name, *task.read.schema.field_names]
-    came, wanted = (part.select(names) for part in (rows.slice(0, first_of_end), rows.slice(first_of_end)))
+    came, merged = (part.select(names) for part in (rows.slice(0, first_of_end), rows.slice(first_of_end)))
     if came.num_rows:
         came = came.combine_chunks()
         came = engine.merge(came, group_by_key(came, engine.order))
     live = came.filter(pa.array(~is_retract(came.column(VALUE_KIND.name).to_numpy())))
-    both = pa.concat_tables([live, wanted]).combine_chunks()
+    both = pa.concat_tables([live, merged]).combine_chunks()
     if not both.num_rows:
         return 0, ()
     both = both.append_column(_AT, pa.array(np.arange(both.num_rows)))
     both = both.append_column(_SNAPSHOT, pa.array(np.zeros(both.num_rows, np.int64)))
     groups = group_by_key(both, RecordOrder(key, sequence_number=_AT))
     broken = broken_keys(both, groups, np.arange(both.num_rows) >= live.num_rows, task.compared)
-    return len(broken), tuple(_wrong_key(both, key, found.record, found.what) for found in broken[:EXAMPLES])
+    return len(broken), tuple(_wrong_key(both, key, wrong.record, wrong.what) for wrong in broken[:EXAMPLES])
 
 
-def _wrong_key(rows: pa.Table, key: Sequence[str], record: int, what: Break) -> WrongKey:
+def _wrong_key(rows: pa.Table, key: Sequence[str], record: int, kind: Break) -> WrongKey:
     snapshot_id = rows.column(_SNAPSHOT)[record].as_py()
     text = _key_text(rows, key, record)
     if not snapshot_id:
-        return WrongKey(text, what)
-    return WrongKey(text, what, RowKind(rows.column(VALUE_KIND.name)[record].as_py()).text, snapshot_id)
+        return WrongKey(text, kind)
+    return WrongKey(text, kind, RowKind(rows.column(VALUE_KIND.name)[record].as_py()).text, snapshot_id)
 
 
 def _key_text(rows: pa.Table, key: Sequence[str], record: int) -> str:

@@ -1,7 +1,7 @@
 """Prove that the changelog between two snapshots turns the rows of the one into those of the other, key by key.
 
-What counts as the rows of a snapshot is what its changelog was made of: all of them with producer `input`, what lies
-above level 0 with `lookup`, what lies at the highest level with `full-compaction`; the rest has no changelog yet. If
+What counts as the rows of a snapshot is what its changelog was made of: all of them with producer `input`, those
+above level 0 with `lookup`, those at the highest level with `full-compaction`; the rest has no changelog yet. If
 the proof fails, the first snapshot up to which it fails is searched by bisection. Source: data section 5.
 """
 
@@ -134,7 +134,7 @@ class _Audit:
             raise OptionError(f"an audit from {first} to {last}", table.identifier, "Swap the two snapshots.")
         if first == 0 and earliest > 1:
             raise NotFoundError(
-                "the first snapshot is gone", table.identifier, f"Start at {earliest}, the earliest there is."
+                "the first snapshot is gone", table.identifier, f"Start at {earliest}, the earliest one."
             )
         snapshots = tuple(table.snapshots.get(number) for number in range(first + 1, last + 1))
         return cls(spark, table, table.changelog_source(), table.snapshots.get(first) if first else None, snapshots)

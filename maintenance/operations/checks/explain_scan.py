@@ -47,6 +47,6 @@ class ScanExplanation:
 def explain_scan(table: Table, where: str | None = None) -> ScanExplanation:
     """Explain a batch read. `where`: a filter in Spark's SQL dialect. Raises: PredicateError."""
     travelled, snapshot = table.travelled()
-    asked = stored_predicate(table.predicate(where), travelled.schema, travelled.options)
-    verdicts = explain_plan(travelled.scan_source(), snapshot, asked)
+    predicate = stored_predicate(table.predicate(where), travelled.schema, travelled.options)
+    verdicts = explain_plan(travelled.scan_source(), snapshot, predicate)
     return ScanExplanation(table.identifier, None if snapshot is None else snapshot.id, where, verdicts)

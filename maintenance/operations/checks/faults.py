@@ -18,8 +18,8 @@ class FaultKind(StrEnum):
         DAMAGED: a file's bytes are not what its format says.
         MISMATCH: two files contradict each other: sizes, numbers of rows, deletion vectors of files that do not live.
         UNSUPPORTED: of a newer Paimon, or a feature this program lacks: it was not examined.
-        HINT: a hint lies; this project's readers find their way without it.
-        STRAY: a file that has no place where it lies.
+        HINT: a hint is wrong; this project's readers find their way without it.
+        STRAY: a file that does not belong where it is.
     """
 
     MISSING = "missing"
@@ -53,14 +53,14 @@ RESTORE = "Restore the file from a copy, or roll back to a snapshot or tag that 
 class Faults:
     """Collects faults; the same one is kept once."""
 
-    found: dict[Fault, None] = field(default_factory=dict)
+    recorded: dict[Fault, None] = field(default_factory=dict)
 
     def add(self, kind: FaultKind, path: str, detail: str, fix: str = RESTORE) -> None:
-        self.found[Fault(kind, path, detail, fix)] = None
+        self.recorded[Fault(kind, path, detail, fix)] = None
 
     def note(self, kind: FaultKind, path: str, detail: str, fix: str) -> None:
         """Add a finding that is harmless."""
-        self.found[Fault(kind, path, detail, fix, harmless=True)] = None
+        self.recorded[Fault(kind, path, detail, fix, harmless=True)] = None
 
     def attempt(self, path: str, needed_by: str, read: Callable[[], T], *, listed: bool = False) -> T | None:
         """What `read` gives; None if it fails, which is a fault of the file.

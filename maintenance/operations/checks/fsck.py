@@ -41,7 +41,7 @@ class FsckReport:
         faults: in the order they were found; `healthy` if there are none.
         notes: what is harmless: hints that readers pass over, what an expiry that did not end has left.
         states: snapshots, tags and changelogs that could be read, over all branches.
-        data_files: that lie where they should; `read_files`: of those, read to their last row.
+        data_files: in the right place; `read_files`: of those, read to their last row.
     """
 
     location: str
@@ -60,9 +60,9 @@ class FsckReport:
 
     def to_arrow(self) -> pa.Table:
         """The faults, then the notes, as a table: kind, object, detail, fix."""
-        found = (*self.faults, *self.notes)
+        faults = (*self.faults, *self.notes)
         return pa.Table.from_pylist(
-            [{"kind": f.kind.value, "object": f.object, "detail": f.detail, "fix": f.fix} for f in found], _SCHEMA
+            [{"kind": f.kind.value, "object": f.object, "detail": f.detail, "fix": f.fix} for f in faults], _SCHEMA
         )
 
 
@@ -74,7 +74,7 @@ def fsck(
     spark: "SparkSession | None" = None,
     progress: Callable[[str], None] | None = None,
 ) -> FsckReport:
-    """Examine the table at a location; never raises because of what lies there.
+    """Examine the table at a location; never raises because of what it finds there.
 
     Args:
         location: the table's root, such as `Table.location`.
@@ -92,7 +92,7 @@ def fsck(
         walk.examine(state)
     read = 0
     if deep:
-        tell(f"reading {len(walk.found)} data files")
+        tell(f"reading {len(walk.data_files)} data files")
         read = _read_all(file_io, walk, spark)
     findings = _lasting(file_io, root, faults)
     return FsckReport(
@@ -101,7 +101,7 @@ def fsck(
         states=len(records.states),
         manifests=walk.manifests_read,
         index_files=walk.index_files_read,
-        data_files=len(walk.found),
+        data_files=len(walk.data_files),
         read_files=read,
         seconds=time.monotonic() - started,
         notes=tuple(fault for fault in findings if fault.harmless),
@@ -112,18 +112,18 @@ def _lasting(file_io: FileIO, root: str, faults: Faults) -> list[Fault]:
     """The findings that still stand: not those of branches, hints and leftovers that are gone by now."""
     folders = {f"{root}/branch/{folder}/" for folder in file_io.list_folders(f"{root}/branch")}
     elsewhere = f"{root}/branch/"
-    found = [f for f in faults.found if not f.object.startswith(elsewhere) or f.object.startswith(tuple(folders))]
-    return [fault for fault in found if not fault.harmless or file_io.exists(fault.object)]
+    in_table = [f for f in faults.recorded if not f.object.startswith(elsewhere) or f.object.startswith(tuple(folders))]
+    return [fault for fault in in_table if not fault.harmless or file_io.exists(fault.object)]
 
 
 def _paths(root: str, records: SmallFiles, faults: Faults) -> TablePaths:
-    """Where files lie: by the newest schema there is, since none of this may change."""
+    """The paths of files by the newest schema; these options never change."""
     schemas = records.schemas.get(MAIN_BRANCH) or next((s for s in records.schemas.values() if s), {})
     if not schemas:
         return TablePaths(root)
     schema = schemas[max(schemas)]
-    found = faults.attempt(f"{root}/schema", "the table", lambda: TablePaths.of(root, schema, schema.options))
-    return found or TablePaths(root)
+    paths = faults.attempt(f"{root}/schema", "the table", lambda: TablePaths.of(root, schema, schema.options))
+    return paths or TablePaths(root)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ def _read_all(file_io: FileIO, walk: FileWalk, spark: "SparkSession | None") -> 
     payloads = []
     for schema, files in _by_schema(walk):
         for start in range(0, len(files), _FILES_OF_A_TASK):
-            part = tuple((found.path, found.entry.file) for found in files[start : start + _FILES_OF_A_TASK])
+            part = tuple((file.path, file.entry.file) for file in files[start : start + _FILES_OF_A_TASK])
             payloads.append(_Reading(file_io, schema, part))
     whole, failed = 0, dict[str, Fault]()
     for payload, outcome in zip(payloads, run_tasks(spark, _read_files, payloads), strict=True):
@@ -159,10 +159,10 @@ def _read_all(file_io: FileIO, walk: FileWalk, spark: "SparkSession | None") -> 
 
 def _by_schema(walk: FileWalk) -> list[tuple[TableSchema, list[FoundFile]]]:
     groups: dict[tuple[str, int], list[FoundFile]] = {}
-    for part in walk.found.values():
+    for part in walk.data_files.values():
         groups.setdefault((part.branch, part.entry.file.schema_id), []).append(part)
-    known = walk.records.schemas
-    return [(known[branch][i], files) for (branch, i), files in groups.items() if i in known.get(branch, {})]
+    schemas = walk.records.schemas
+    return [(schemas[branch][i], files) for (branch, i), files in groups.items() if i in schemas.get(branch, {})]
 
 
 def _read_files(reading: _Reading) -> list[Fault | None]:
@@ -181,4 +181,4 @@ def _read_file(file_io: FileIO, schema: TableSchema, path: str, file: DataFileMe
             pass
 
     faults.attempt(path, "its manifest", read)
-    return next(iter(faults.found), None)
+    return next(iter(faults.recorded), None)

@@ -29,7 +29,7 @@ _HASH_BYTES = 4
 
 @dataclass(frozen=True, slots=True)
 class FoundFile:
-    """A data file that lies where it should. `branch`: of a state that needs it, for its schema."""
+    """A data file in the right place. `branch`: of a state that needs it, for its schema."""
 
     entry: ManifestEntry
     branch: str
@@ -38,13 +38,13 @@ class FoundFile:
 
 @dataclass(slots=True)
 class FileWalk:
-    """Walks from states to files. `found`: data files by path; `manifests_read`, `index_files_read`: counts."""
+    """Walks from states to files. `data_files`: by path; `manifests_read`, `index_files_read`: counts."""
 
     file_io: FileIO
     paths: TablePaths
     records: SmallFiles
     faults: Faults
-    found: dict[str, FoundFile] = field(default_factory=dict)
+    data_files: dict[str, FoundFile] = field(default_factory=dict)
     _lists: dict[str, list[ManifestFileMeta] | None] = field(default_factory=dict)
     _entries: dict[str, list[ManifestEntry] | None] = field(default_factory=dict)
     _indexes: dict[str, list[IndexManifestEntry] | None] = field(default_factory=dict)
@@ -64,14 +64,14 @@ class FileWalk:
         """Look at everything that a state names. Faults of one that is gone by then do not count."""
         faults, self.faults = self.faults, Faults()
         self.faults.attempt(state.path, state.name, lambda: self._examine(state))
-        found, self.faults = self.faults, faults
-        if not found.found:
+        faults_of_state, self.faults = self.faults, faults
+        if not faults_of_state.recorded:
             return
         paths = replace(self.paths, branch=state.branch)
         if is_held(self.file_io, paths, state.snapshot.id, changes=state.is_changelog):
-            faults.found |= found.found
+            faults.recorded |= faults_of_state.recorded
         else:
-            self._forget(found)
+            self._forget(faults_of_state)
 
     def still_needed(self, paths: Collection[str]) -> set[str]:
         """Those of the data files that a state needs which is still there."""
@@ -90,10 +90,10 @@ class FileWalk:
 
     def _forget(self, faults: Faults) -> None:
         """Let the next state look itself at what was wrong."""
-        for known in (self._lists, self._entries, self._indexes):
-            for name in [name for name, found in known.items() if found is None]:
-                del known[name]
-        self._checked -= {fault.object for fault in faults.found}
+        for cache in (self._lists, self._entries, self._indexes):
+            for name in [name for name, content in cache.items() if content is None]:
+                del cache[name]
+        self._checked -= {fault.object for fault in faults.recorded}
 
     def _examine(self, state: State) -> None:
         snapshot = state.snapshot
@@ -137,9 +137,9 @@ class FileWalk:
         complete = base is not None and delta is not None
         entries: list[ManifestEntry] = []
         for manifest in (*(base or ()), *(delta or ())):
-            found = self._manifest(manifest, state)
-            complete &= found is not None
-            entries += found or ()
+            of_manifest = self._manifest(manifest, state)
+            complete &= of_manifest is not None
+            entries += of_manifest or ()
         return entries if complete else None
 
     def _manifest(self, manifest: ManifestFileMeta, state: State) -> list[ManifestEntry] | None:
@@ -172,10 +172,10 @@ class FileWalk:
             return
         self._checked.add(path)
         if self._is_there(path, state, entry.file.file_size):
-            self.found[path] = FoundFile(entry, state.branch, path)
+            self.data_files[path] = FoundFile(entry, state.branch, path)
         schema = replace(self.paths, branch=state.branch).schema(entry.file.schema_id)
-        known = entry.file.schema_id in self.records.schemas.get(state.branch, {})
-        if not known and not self.file_io.exists(schema):
+        has_schema = entry.file.schema_id in self.records.schemas.get(state.branch, {})
+        if not has_schema and not self.file_io.exists(schema):
             self.faults.add(FaultKind.MISSING, schema, f"needed by {path}", "Restore the schema file.")
         folder = path.rsplit("/", 1)[0]
         for name in entry.file.extra_files:
@@ -262,7 +262,7 @@ class FileWalk:
         content = self.file_io.read_bytes(path)
         different = len(set(memoryview(content[: len(content) // _HASH_BYTES * _HASH_BYTES]).cast("i")))
         if not len(content) == _HASH_BYTES * entry.row_count == _HASH_BYTES * different:
-            detail = f"{len(content)} bytes, {different} different hashes, where {entry.row_count} are due"
+            detail = f"{len(content)} bytes, {different} different hashes, expected {entry.row_count}"
             self.faults.add(FaultKind.MISMATCH, path, detail, RESTORE)
 
     def _check_vectors(
@@ -289,12 +289,12 @@ class FileWalk:
         if folder not in self._folders:
             listed = self.faults.attempt(folder, state.name, lambda: self.file_io.list_files(folder))
             self._folders[folder] = {status.name: status.size for status in listed or ()}
-        found = self._folders[folder].get(name)
-        if found is None:
+        actual_size = self._folders[folder].get(name)
+        if actual_size is None:
             self.faults.add(FaultKind.MISSING, path, f"needed by {state.name}")
-        elif size is not None and found != size:
-            self.faults.add(FaultKind.MISMATCH, path, f"it has {found} bytes, and {size} are due for {state.name}")
-        return found is not None
+        elif size is not None and actual_size != size:
+            self.faults.add(FaultKind.MISMATCH, path, f"it has {actual_size} bytes, {state.name} says {size}")
+        return actual_size is not None
 
 
 def in_order(states: Iterable[State]) -> list[State]:

@@ -17,7 +17,7 @@ from maintenance.operations.checks.faults import RESTORE, FaultKind, Faults
 _HARMLESS = "Nothing: readers list the folder, and the next commit or expiry writes the hint again."
 _MISLEADING = "Delete the hint: Paimon's own readers believe it, and find no such file."
 _HINTS = (LATEST, EARLIEST)
-_UNFINISHED = "Run the expiry again: it finishes what was begun."
+_UNFINISHED = "Run the expiry again: it finishes the work."
 _BELOW = f"{_UNFINISHED} If the EARLIEST hint is wrong, delete it."
 _NOT_OURS = "Delete it if no program needs it: Paimon's own readers may fail over it."
 
@@ -57,11 +57,11 @@ def examine_records(file_io: FileIO, root: str, faults: Faults) -> SmallFiles:
     for branch in names or [MAIN_BRANCH]:
         of_branch = _Branch(file_io, replace(paths, branch=branch), faults)
         where = of_branch.paths
-        found = faults.attempt(where.schema_folder(), "the table", of_branch.schemas) or {}
-        schemas[branch] = found
+        branch_schemas = faults.attempt(where.schema_folder(), "the table", of_branch.schemas) or {}
+        schemas[branch] = branch_schemas
         for folder, read in (
-            (where.snapshot_folder(), lambda b=of_branch, s=found: b.snapshots(s)),
-            (where.tag_folder(), lambda b=of_branch, s=found: b.tags(s)),
+            (where.snapshot_folder(), lambda b=of_branch, s=branch_schemas: b.snapshots(s)),
+            (where.tag_folder(), lambda b=of_branch, s=branch_schemas: b.tags(s)),
             (where.changelog_folder(), of_branch.changelogs),
         ):
             states += faults.attempt(folder, "the table", read) or []
@@ -81,17 +81,15 @@ class _Branch:
 
     def schemas(self) -> dict[int, TableSchema]:
         folder = self.paths.schema_folder()
-        found: dict[int, TableSchema] = {}
+        schemas: dict[int, TableSchema] = {}
         for number, path in self._numbered(folder, "schema-").items():
             schema = self.faults.attempt(path, f"the table{self._where}", self._schema_parser(path), listed=True)
             if schema is not None:
                 self._check_number(path, number, schema.id)
-                found[number] = schema
-        if not found:
-            self.faults.add(
-                FaultKind.MISSING, folder, "there is no schema that can be read", "Restore the schema files."
-            )
-        return found
+                schemas[number] = schema
+        if not schemas:
+            self.faults.add(FaultKind.MISSING, folder, "there is no readable schema", "Restore the schema files.")
+        return schemas
 
     def snapshots(self, schemas: Mapping[int, TableSchema]) -> list[State]:
         folder = self.paths.snapshot_folder()
@@ -101,14 +99,14 @@ class _Branch:
             self.faults.add(
                 FaultKind.MISSING,
                 f"{folder}/snapshot-{number}",
-                f"there are snapshots {min(files)} to {max(files)}{self._where}, and this is none of them",
+                f"there are snapshots {min(files)} to {max(files)}{self._where}, and this file is not one of them",
                 "Restore the file. Else expire up to it: readers of changes stop here.",
             )
         given_up = self._given_up(files)
         states = []
         for number, path in files.items():
             if number < given_up:
-                self.faults.note(FaultKind.STRAY, path, f"an expiry that did not end gave it up{self._where}", _BELOW)
+                self.faults.note(FaultKind.STRAY, path, f"an interrupted expiry gave it up{self._where}", _BELOW)
                 continue
             snapshot = self.faults.attempt(path, f"snapshot {number}{self._where}", self._parser(path), listed=True)
             if snapshot is not None:
@@ -135,7 +133,7 @@ class _Branch:
         for name in self.file_io.list_names(folder):
             path = f"{folder}/{name}"
             if name.startswith("retired-"):
-                self.faults.note(FaultKind.STRAY, path, "an expiry of tags did not end", _UNFINISHED)
+                self.faults.note(FaultKind.STRAY, path, "an expiry of tags was interrupted", _UNFINISHED)
             if not name.startswith("tag-"):
                 continue
             text = f"tag '{name.removeprefix('tag-')}'"
@@ -166,9 +164,11 @@ class _Branch:
 
     def consumers(self) -> None:
         folder = self.paths.consumer_folder()
-        found = self.faults.attempt(folder, "streaming readers", Consumers(self.file_io, self.paths).next_snapshots)
+        next_snapshots = self.faults.attempt(
+            folder, "streaming readers", Consumers(self.file_io, self.paths).next_snapshots
+        )
         latest = max(Snapshots(self.file_io, self.paths).list_ids(), default=0)
-        for name, following in (found or {}).items():
+        for name, following in (next_snapshots or {}).items():
             if following > latest + 1:
                 self.faults.add(
                     FaultKind.MISMATCH,
@@ -198,18 +198,18 @@ class _Branch:
 
     def _numbered(self, folder: str, prefix: str, besides: tuple[str, ...] = ()) -> dict[int, str]:
         """The files of a folder by the number in their names."""
-        found: dict[int, str] = {}
+        path_by_number: dict[int, str] = {}
         for name in self.file_io.list_names(folder):
             number = name.removeprefix(prefix)
             if name.startswith(prefix) and number.isdecimal():
-                found[int(number)] = f"{folder}/{name}"
+                path_by_number[int(number)] = f"{folder}/{name}"
             elif name not in besides:
-                self.faults.add(FaultKind.STRAY, f"{folder}/{name}", f"no name of {prefix}<number>", _NOT_OURS)
-        return dict(sorted(found.items()))
+                self.faults.add(FaultKind.STRAY, f"{folder}/{name}", f"the name is not {prefix}<number>", _NOT_OURS)
+        return dict(sorted(path_by_number.items()))
 
     def _check_number(self, path: str, number: int, id_: int) -> None:
         if number != id_:
-            self.faults.add(FaultKind.MISMATCH, path, f"the file says that it is number {id_}", RESTORE)
+            self.faults.add(FaultKind.MISMATCH, path, f"the file contains number {id_}", RESTORE)
 
     def _check_hints(self, prefix: str, numbers: list[int]) -> None:
         """Check the hints of a folder. `prefix`: path of its files without their `numbers`."""
@@ -223,10 +223,10 @@ class _Branch:
                 # It was written after the folder was listed.
                 continue
             if hint is None:
-                self.faults.note(FaultKind.HINT, path, "it holds no number", _HARMLESS)
+                self.faults.note(FaultKind.HINT, path, "it does not contain a number", _HARMLESS)
             elif hint not in numbers or (name == LATEST and [hint] != right):
-                wanted = right[0] if right else "none"
-                detail = f"it says {hint}, right is {wanted}"
+                expected = right[0] if right else "none"
+                detail = f"it says {hint}, correct is {expected}"
                 if name == LATEST and hint > max(numbers, default=0):
                     # Java takes a hint for the latest where no file follows it, and does not look whether it is there.
                     self.faults.add(FaultKind.HINT, path, detail, _MISLEADING)

@@ -49,7 +49,7 @@ class WayBack:
     latest_id: int
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """What it is and how to go back to it, in a sentence or two."""
         at = datetime.fromtimestamp(self.time_millis / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
         tags = f", tag {', '.join(repr(name) for name in self.tags)}" if self.tags else ""
@@ -76,11 +76,11 @@ def way_back(file_io: FileIO, location: str, error: PaimonError, *, branch: str 
     needed = table.needed_by(latest)
     if not table.broken.isdisjoint(needed):
         table = replace(table, broken=table.broken & needed)
-    found = next((state for state in table.candidates() if table.is_whole(state)), None)
-    if found is None:
+    newest_whole = next((state for state in table.candidates() if table.is_whole(state)), None)
+    if newest_whole is None:
         return None
-    tags = tuple(name for name, snapshot in table.tags.items() if snapshot.id == found.id)
-    return WayBack(found.id, tags, found.time_millis, max(latest, found.id))
+    tags = tuple(name for name, snapshot in table.tags.items() if snapshot.id == newest_whole.id)
+    return WayBack(newest_whole.id, tags, newest_whole.time_millis, max(latest, newest_whole.id))
 
 
 def _names_in(text: str) -> frozenset[str]:
@@ -100,8 +100,8 @@ class _Damaged:
     @cached_property
     def schemas(self) -> dict[int, TableSchema]:
         schemas = Schemas(self.file_io, replace(TablePaths(self.root), branch=self.branch).schema_folder())
-        found = {number: _quietly(partial(schemas.get, number)) for number in schemas.list_ids()}
-        return {number: schema for number, schema in found.items() if schema is not None}
+        readable = {number: _quietly(partial(schemas.get, number)) for number in schemas.list_ids()}
+        return {number: schema for number, schema in readable.items() if schema is not None}
 
     @cached_property
     def paths(self) -> TablePaths:
@@ -137,8 +137,8 @@ class _Damaged:
                 low = middle + 1
         recent = [self._snapshot(number) for number in reversed(ids[max(0, low - _EXAMINED) : low])]
         tagged = [snapshot for snapshot in self.tags.values() if snapshot.id not in ids]
-        found = [*filter(None, recent), *tagged[:_EXAMINED]]
-        yield from sorted(found, key=lambda snapshot: -snapshot.id)
+        snapshots = [*filter(None, recent), *tagged[:_EXAMINED]]
+        yield from sorted(snapshots, key=lambda snapshot: -snapshot.id)
 
     def is_whole(self, snapshot: Snapshot) -> bool:
         """Whether all that a state needs is there and none of it is broken."""
@@ -146,7 +146,7 @@ class _Damaged:
         walk = FileWalk(self.file_io, self.paths, SmallFiles({self.branch: self.schemas}, ()), faults)
         state = State(f"snapshot {snapshot.id}", self.branch, self.paths.snapshot(snapshot.id), snapshot)
         faults.attempt(state.path, state.name, lambda: walk.examine(state))
-        return snapshot.schema_id in self.schemas and not faults.found and not self._has_broken(snapshot)
+        return snapshot.schema_id in self.schemas and not faults.recorded and not self._has_broken(snapshot)
 
     def _needs_broken(self, snapshot_id: int) -> bool:
         """Whether a snapshot needs a broken file, or cannot be read at all."""
@@ -166,8 +166,8 @@ class _Damaged:
         return _quietly(lambda: set(_needed(Manifests(self.file_io, self.paths), snapshot)))
 
     def _snapshot(self, snapshot_id: int) -> Snapshot | None:
-        found = _quietly(lambda: self.snapshots.get(snapshot_id))
-        return found if found is not None and found.id == snapshot_id else None
+        snapshot = _quietly(lambda: self.snapshots.get(snapshot_id))
+        return snapshot if snapshot is not None and snapshot.id == snapshot_id else None
 
 
 def _needed(manifests: Manifests, snapshot: Snapshot) -> Iterator[str]:

@@ -25,7 +25,7 @@ Group = tuple[bytes, int]
 # Id of the snapshot, 0 where it has expired; then the creation time in milliseconds, else 0.
 Moment = tuple[int, int]
 
-MOVE_FIRST = "its newest rows came after rows that still wait for their bucket: those must be moved first"
+MOVE_FIRST = "its newest rows are newer than rows that wait for their bucket: those must be moved first"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def find_arrivals(table: Table, latest: Snapshot, entries: Sequence[ManifestEntr
     """
     waiting = {entry.file.file_name for entry in entries if entry.bucket == table_options.POSTPONE_BUCKET}
     partitions = {entry.partition for entry in entries}
-    wanted = EntrySelection(partitions.__contains__)
+    selection = EntrySelection(partitions.__contains__)
     commits: dict[str, int] = {}
     compacted: set[str] = set()
     for snapshot in table.snapshots.newest_first():
@@ -73,7 +73,7 @@ def find_arrivals(table: Table, latest: Snapshot, entries: Sequence[ManifestEntr
             break
         if snapshot.id > latest.id:
             continue
-        delta = _delta(table, snapshot, wanted)
+        delta = _delta(table, snapshot, selection)
         if delta is None:
             break
         # A file that is there before and after has another level or index.
@@ -86,10 +86,10 @@ def find_arrivals(table: Table, latest: Snapshot, entries: Sequence[ManifestEntr
     return Arrivals(commits, compacted, not table_options.SEQUENCE_AUTO_PADDING.of(table.options))
 
 
-def _delta(table: Table, snapshot: Snapshot, wanted: EntrySelection) -> list[ManifestEntry] | None:
+def _delta(table: Table, snapshot: Snapshot, selection: EntrySelection) -> list[ManifestEntry] | None:
     """What a snapshot changed; None if it has expired in the meantime."""
     try:
-        return list(table.manifests.entries_of(table.manifests.delta_manifests(snapshot), wanted))
+        return list(table.manifests.entries_of(table.manifests.delta_manifests(snapshot), selection))
     except (CorruptFileError, NotFoundError):
         if table.snapshots.find(snapshot.id) == snapshot:
             raise
@@ -102,7 +102,7 @@ def held_back(table: Table, snapshot: Snapshot, entries: Sequence[ManifestEntry]
     Their rows would be merged with older ones, and deletions dropped, before rows come that belong in between.
     """
     direct = [entry for entry in entries if came_directly(entry)]
-    # A table that is not postponed may have been, and rows of then may wait still.
+    # A table that is no longer postponed may still have waiting rows from before.
     if not direct or not (is_postponed(table.options) or table.schema.id > 0):
         return {}
     waiting = _waiting(table, snapshot, {entry.partition for entry in direct})
@@ -123,5 +123,7 @@ def _waiting(table: Table, snapshot: Snapshot, partitions: Collection[bytes]) ->
     def may_hold(manifest: ManifestFileMeta) -> bool:
         return manifest.min_bucket is None or manifest.min_bucket <= table_options.POSTPONE_BUCKET
 
-    wanted = EntrySelection(partitions.__contains__, test=lambda entry: entry.bucket == table_options.POSTPONE_BUCKET)
-    return table.manifests.live_entries(snapshot, wanted, may_hold)
+    selection = EntrySelection(
+        partitions.__contains__, test=lambda entry: entry.bucket == table_options.POSTPONE_BUCKET
+    )
+    return table.manifests.live_entries(snapshot, selection, may_hold)

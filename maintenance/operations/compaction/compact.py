@@ -76,7 +76,7 @@ def compact(
         progress: called with a line for each thing that happens.
     Raises: UnsupportedError: the table has an option that is not supported; OptionError, PredicateError: the scope does
         not fit the table, or another engine compacts it; NotFoundError: one of `partitions` does not exist; errors of
-        reading the metadata. What goes wrong in single groups stands in the report.
+        reading the metadata. Failures of single groups are in the report.
     """
     request = CompactRequest(
         full=full,
@@ -153,7 +153,7 @@ def _with_finding(table: Table, request: CompactRequest, report: CompactReport) 
 
 
 def _silent(_: str) -> None:
-    """Progress that nobody reads."""
+    """Progress that is discarded."""
 
 
 def compact_groups(
@@ -211,7 +211,7 @@ class _Compaction:
             if not lost:
                 break
             if attempt == request.max_retries:
-                self.work.progress(f"{len(lost)} groups were changed by another writer again: they are given up")
+                self.work.progress(f"{len(lost)} groups were changed by another writer again and are given up")
                 ledger.give_up(lost)
                 break
             self.work.give_way(plan.snapshot, lost, attempt)
@@ -221,13 +221,13 @@ class _Compaction:
         return first.snapshot
 
     def _note_done_by_others(self, plan: CompactionPlan, lost: Mapping[Group, str]) -> None:
-        left = {(unit.partition, unit.bucket) for unit in plan.units}
+        still_planned = {(unit.partition, unit.bucket) for unit in plan.units}
         for group in lost:
-            if group not in left:
+            if group not in still_planned:
                 self.work.ledger.idle(group, "another writer did the work")
 
     def _noted(self, plan: CompactionPlan) -> CompactionPlan:
-        """The plan without units that are not to be carried out; the ledger knows what is left alone."""
+        """The plan without units that are not to be carried out; the ledger records what is skipped."""
         if self.only is not None:
             plan = replace(plan, units=tuple(filter(self.only, plan.units)))
         ledger = self.work.ledger

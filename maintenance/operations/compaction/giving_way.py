@@ -8,6 +8,7 @@ import random
 from collections.abc import Collection
 
 from maintenance.commit.identity import is_ours
+from maintenance.errors import ExpiredError
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.operations.compaction.plan import Group
 from maintenance.table.table import Table
@@ -16,14 +17,21 @@ _LONGEST, _LONGEST_BESIDE_OTHERS = 5.0, 30.0
 
 
 def rival(table: Table, since: Snapshot | None, groups: Collection[Group]) -> str | None:
-    """The commit user of another engine that has changed one of these groups since a snapshot, None if none has."""
-    for snapshot in table.snapshots.newest_first():
-        if since is not None and snapshot.id <= since.id:
-            return None
-        if not is_ours(snapshot) and any(
-            (entry.partition, entry.bucket) in groups for entry in table.manifests.delta_entries(snapshot)
-        ):
-            return snapshot.commit_user
+    """The commit user of another engine that has changed one of these groups since a snapshot.
+
+    None if none has, as far as the snapshots that have not expired say.
+    """
+    try:
+        for snapshot in table.snapshots.newest_first():
+            if since is not None and snapshot.id <= since.id:
+                return None
+            if not is_ours(snapshot) and any(
+                (entry.partition, entry.bucket) in groups for entry in table.manifests.delta_entries(snapshot)
+            ):
+                return snapshot.commit_user
+    except ExpiredError:
+        # It was expired after it was listed, and with it all that were older.
+        return None
     return None
 
 

@@ -8,16 +8,22 @@ from maintenance.compaction.append import AppendCompaction, AppendCompactionTask
 from maintenance.compaction.plan import BucketCompaction
 from maintenance.compaction.rewrite import CompactionResult, CompactionTask, rewrite_bucket
 from maintenance.compaction.sorting import SortTask
-from maintenance.errors import ExpiredError
+from maintenance.errors import ExpiredError, PaimonError
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.metadata.index_manifest import IndexManifestEntry
 from maintenance.format.metadata.snapshot import Snapshot
-from maintenance.operations.compaction.interrupted import cleared_if_interrupted, new_stamp
+from maintenance.operations.compaction.interrupted import (
+    AFTER_TASKS,
+    WHILE_TASKS_END,
+    cleared_if_interrupted,
+    new_stamp,
+)
 from maintenance.operations.compaction.plan import CompactionPlan, Group, Unit
 from maintenance.operations.compaction.sort import sort_units
 from maintenance.operations.compaction.vectors import ChangedVectors, VectorsTask
 from maintenance.operations.compaction.work import CompactionWork, group_of
 from maintenance.options import table as table_options
+from maintenance.spark.application import is_connect
 from maintenance.spark.tasks import TaskError, run_tasks
 
 
@@ -75,7 +81,12 @@ class GroupRewrite:
         results = [result for _, result in finished]
         if index is None:
             return self.work.commit(results, [result.message for result in results], retried=retried)
-        changed = self._changed_vectors(index, finished)
+        try:
+            changed = self._changed_vectors(index, finished)
+        except PaimonError as error:
+            if not self.work.has_expired(self.plan.snapshot, error):
+                raise
+            return {(unit.partition, unit.bucket): str(error) for unit, _ in finished}
         for unit, result in finished:
             if group_of(result.message) in changed.refused:
                 self.work.ledger.fail_unit(unit, changed.refused[group_of(result.message)])
@@ -98,7 +109,9 @@ class GroupRewrite:
         stamp = new_stamp()
         tasks = self._tasks(units, stamp)
         places = {(unit.partition, unit.bucket) for unit in units}
-        with cleared_if_interrupted(self.work.table, places, stamp, tasks_end=self.work.spark is None):
+        spark = self.work.spark
+        quiet_looks = 0 if spark is None else WHILE_TASKS_END if is_connect(spark) else AFTER_TASKS
+        with cleared_if_interrupted(self.work.table, places, stamp, quiet_looks=quiet_looks):
             return self._outcomes(units, tasks)
 
     def _outcomes(
@@ -148,7 +161,7 @@ def _known_files(unit: Unit) -> Sequence[DataFileMeta]:
 
 
 def _batches(plan: CompactionPlan, groups: int | None) -> Iterator[list[Unit]]:
-    """The units of a plan in parts of so many groups; the units of a group stay together."""
+    """The units of a plan in parts of this many groups; the units of a group stay together."""
     by_group: dict[Group, list[Unit]] = {}
     for unit in plan.units:
         by_group.setdefault((unit.partition, unit.bucket), []).append(unit)

@@ -1,8 +1,9 @@
-"""What a rewrite leaves that was interrupted while its tasks wrote: files that nothing names and nobody knows of.
+"""Delete the files of a rewrite that was interrupted while its tasks wrote: no snapshot names them.
 
 The names of all files of one rewrite begin alike, with its stamp, so that they can be told from those of other writers
-and deleted. Spark kills the tasks of an interrupted job within seconds, not at once: the folders are looked through
-until nothing more comes.
+and deleted. A Spark of this process tells when the tasks of an interrupted job have ended; their Python workers are
+killed a moment later. A Connect server does not tell, and kills the workers within about four seconds. So the folders
+are looked through until nothing has come for longer than that.
 """
 
 import time
@@ -16,7 +17,8 @@ from maintenance.table.table import Table
 _STAMP_LENGTH = 18
 _PAUSE_SECONDS = 1.0
 _ROUNDS = 15
-_QUIET_ROUNDS = 4
+# How many looks in a row must find nothing.
+AFTER_TASKS, WHILE_TASKS_END = 2, 6
 
 Place = tuple[bytes, int]
 
@@ -27,18 +29,19 @@ def new_stamp() -> str:
 
 
 @contextmanager
-def cleared_if_interrupted(table: Table, places: Collection[Place], stamp: str, *, tasks_end: bool) -> Iterator[None]:
-    """Delete the files of a rewrite that does not come to its end. What its tasks report stays the caller's.
+def cleared_if_interrupted(table: Table, places: Collection[Place], stamp: str, *, quiet_looks: int) -> Iterator[None]:
+    """Delete the files of a rewrite that did not finish. Files that its tasks reported belong to the caller.
 
-    Args: `places`: partitions and buckets that it writes to; `tasks_end`: whether its tasks have ended when it does.
+    Args: `places`: partitions and buckets that it writes to; `quiet_looks`: how many in a row must find nothing; 0: its
+        tasks have ended when it does, so one look is enough.
     """
     try:
         yield
     except BaseException:
         quiet = 0
-        for _ in range(1 if tasks_end else _ROUNDS):
+        for _ in range(_ROUNDS):
             quiet = 0 if _clear(table, places, stamp) else quiet + 1
-            if tasks_end or quiet == _QUIET_ROUNDS:
+            if quiet >= quiet_looks:
                 break
             time.sleep(_PAUSE_SECONDS)
         raise
@@ -46,11 +49,11 @@ def cleared_if_interrupted(table: Table, places: Collection[Place], stamp: str, 
 
 def _clear(table: Table, places: Collection[Place], stamp: str) -> int:
     """Returns how many files there were."""
-    found = [
+    leftovers = [
         f"{folder}/{name}"
         for folder in sorted({table.paths.bucket_folder(*place) for place in places})
         for name in table.file_io.list_names(folder)
         if stamp in name
     ]
-    table.file_io.delete_quietly(found)
-    return len(found)
+    table.file_io.delete_quietly(leftovers)
+    return len(leftovers)

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 
 from maintenance.errors import NotFoundError
+from maintenance.metadata.expired import reads_again
 from maintenance.metadata.paths import matches_spec, partition_text_of
 from maintenance.options import table as table_options
 from maintenance.scan.pruning import Pruning
@@ -31,16 +32,18 @@ def check_partitions(table: Table, specs: Sequence[Spec]) -> None:
 
 def missing_partitions(table: Table, specs: Sequence[Spec]) -> list[Spec]:
     """Those of the specs that no partition of the newest snapshot fits."""
-    known = _known(table)
-    return [spec for spec in specs if not any(matches_spec(found, [spec]) for found in known)]
+    specs_of_table = _existing_specs(table)
+    return [spec for spec in specs if not any(matches_spec(existing, [spec]) for existing in specs_of_table)]
 
 
 def not_found(table: Table, missing: Sequence[Spec]) -> NotFoundError:
     """The error of specs that fit no partition. `missing`: one or more."""
     names = [partition_text_of(spec) for spec in missing]
     shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
-    found = f"partition {shown} does not exist" if len(names) == 1 else f"partitions {shown} do not exist"
-    return NotFoundError(found, f"table {table.identifier}", f"{_nearest(table, missing)}{_there_are(_known(table))}")
+    problem = f"partition {shown} does not exist" if len(names) == 1 else f"partitions {shown} do not exist"
+    return NotFoundError(
+        problem, f"table {table.identifier}", f"{_nearest(table, missing)}{_there_are(_existing_specs(table))}"
+    )
 
 
 def no_match(table: Table, where: str) -> str | None:
@@ -54,22 +57,23 @@ def no_match(table: Table, where: str) -> str | None:
         return None
     if any(pruning.keeps_partition(partition) for partition in _partitions(table)):
         return None
-    return f"no partition matches {where}. {_there_are(_known(table))}"
+    return f"no partition matches {where}. {_there_are(_existing_specs(table))}"
 
 
+@reads_again
 def _partitions(table: Table) -> list[bytes]:
     snapshot = table.latest_snapshot()
     entries = [] if snapshot is None else table.manifests.live_entries(snapshot)
     return list(dict.fromkeys(entry.partition for entry in entries))
 
 
-def _known(table: Table) -> list[dict[str, str]]:
-    found = [table.paths.spec_of(partition) for partition in _partitions(table)]
-    return sorted(found, key=lambda spec: tuple(spec.values()))
+def _existing_specs(table: Table) -> list[dict[str, str]]:
+    specs = [table.paths.spec_of(partition) for partition in _partitions(table)]
+    return sorted(specs, key=lambda spec: tuple(spec.values()))
 
 
-def _there_are(known: Sequence[Spec]) -> str:
-    names = [partition_text_of(spec) for spec in known]
+def _there_are(specs: Sequence[Spec]) -> str:
+    names = [partition_text_of(spec) for spec in specs]
     if not names:
         return "The table has no partitions yet."
     if len(names) == 1:
@@ -81,12 +85,15 @@ def _there_are(known: Sequence[Spec]) -> str:
 
 def _nearest(table: Table, missing: Sequence[Spec]) -> str:
     """The partition that was probably meant by the first spec."""
-    known, spec = _known(table), missing[0]
+    specs_of_table, spec = _existing_specs(table), missing[0]
     numbered = _with_day_numbers(table, spec)
-    if numbered != spec and any(matches_spec(found, [numbered]) for found in known):
+    if numbered != spec and any(matches_spec(existing, [numbered]) for existing in specs_of_table):
         key = table_options.PARTITION_LEGACY_NAME.key
         return f"Use {partition_text_of(numbered)}: option '{key}' = true names dates by their day numbers. "
-    names = {partition_text_of({name: found[name] for name in spec if name in found}): None for found in known}
+    names = {
+        partition_text_of({name: existing[name] for name in spec if name in existing}): None
+        for existing in specs_of_table
+    }
     close = difflib.get_close_matches(partition_text_of(spec), list(names), n=1)
     return f"The nearest one is {close[0]}. " if close else ""
 
@@ -95,11 +102,11 @@ def _with_day_numbers(table: Table, spec: Spec) -> dict[str, str]:
     """The spec with ISO dates as the numbers by which folders show them."""
     types = {field.name: field.type for field in table.schema.partition_fields}
     legacy = table_options.PARTITION_LEGACY_NAME.of(table.options)
-    found = dict(spec)
+    numbered = dict(spec)
     for name, text in spec.items():
         if legacy and name in types and types[name].root == "DATE":
             try:
-                found[name] = str((date.fromisoformat(text) - _EPOCH).days)
+                numbered[name] = str((date.fromisoformat(text) - _EPOCH).days)
             except ValueError:
                 continue
-    return found
+    return numbered

@@ -85,11 +85,11 @@ class CompactionScope:
         """The entries of these groups."""
         paths, specs, groups = table.paths, self.partitions, self.groups
         pruning = None if self.predicate is None else Pruning(table.schema, {}, self.predicate)
-        wanted = None if groups is None else {partition for partition, _ in groups}
+        partitions = None if groups is None else {partition for partition, _ in groups}
 
         @cache
         def covers(partition: bytes) -> bool:
-            if wanted is not None and partition not in wanted:
+            if partitions is not None and partition not in partitions:
                 return False
             if pruning is not None and not pruning.keeps_partition(partition):
                 return False
@@ -120,7 +120,7 @@ class CompactionScope:
 
 
 def _written_ago(millis: int, idle_time: timedelta) -> str:
-    return f"written to {max(0, millis) / 1000:.0f} s ago, and only what is idle for {idle_time} is asked for"
+    return f"written to {max(0, millis) / 1000:.0f} s ago, and only partitions idle for {idle_time} are compacted"
 
 
 def scope_of(
@@ -136,20 +136,20 @@ def scope_of(
 
     Raises: OptionError: it does not fit; PredicateError: `where` is not a filter of the table.
     """
-    known = table.schema.partition_keys
+    partition_keys = table.schema.partition_keys
     predicate = table.predicate(where)
     named = {name for spec in partitions or () for name in spec} | set(
         () if predicate is None else columns_of(predicate)
     )
-    if not named <= set(known):
+    if not named <= set(partition_keys):
         raise OptionError(
-            f"{', '.join(sorted(named - set(known)))} is not a partition column",
+            f"{', '.join(sorted(named - set(partition_keys)))} is not a partition column",
             f"compaction of {table.identifier}",
-            f"Partition columns are: {', '.join(known) or 'none'}.",
+            f"Partition columns are: {', '.join(partition_keys) or 'none'}.",
         )
     if partitions is not None and where is not None:
         raise OptionError(
-            "'partitions' and 'where' are both given", f"compaction of {table.identifier}", "Give one of them."
+            "'partitions' and 'where' are both set", f"compaction of {table.identifier}", "Give one of them."
         )
     return CompactionScope(full, partitions, None, predicate, idle_time, keeps_expiring)
 
@@ -173,13 +173,13 @@ def plan_compaction(table: Table, scope: CompactionScope, *, now_millis: int) ->
     for group, members in by_bucket(entries).items():
         if group[1] == table_options.POSTPONE_BUCKET or group in held:
             continue
-        found = (
+        picked = (
             _plan_bucket(table, group, members, deletions.get(group, {}), scope=scope, now_millis=now_millis)
             if table.is_primary_key_table
             else _plan_append(table, group, members, deletions.get(group, {}), full=scope.full)
         )
-        units.extend(found)
-        if not found:
+        units.extend(picked)
+        if not picked:
             idle[group] = len(members)
     return CompactionPlan(snapshot, tuple(units), idle, skipped)
 
@@ -189,9 +189,13 @@ def scoped_entries(
 ) -> tuple[list[ManifestEntry], dict[Group, str]]:
     """The live entries of a scope; and the groups in it that are left alone, with the reason."""
     entries = table.manifests.live_entries(snapshot, scope.selection(table))
-    left = scope.left_alone(table, entries, now_millis)
-    skipped = {(entry.partition, entry.bucket): left[entry.partition] for entry in entries if entry.partition in left}
-    return [entry for entry in entries if entry.partition not in left], skipped
+    left_alone = scope.left_alone(table, entries, now_millis)
+    skipped = {
+        (entry.partition, entry.bucket): left_alone[entry.partition]
+        for entry in entries
+        if entry.partition in left_alone
+    }
+    return [entry for entry in entries if entry.partition not in left_alone], skipped
 
 
 def _plan_bucket(

@@ -54,10 +54,12 @@ def plan_postponed(table: Table, scope: CompactionScope, *, now_millis: int) -> 
     if snapshot is None or not table.is_primary_key_table:  # only keys wait for their bucket
         return PostponedPlan(snapshot, ())
     entries = table.manifests.live_entries(snapshot, replace(scope, groups=None).selection(table))
-    left = scope.left_alone(table, entries, now_millis)
-    groups = by_bucket([entry for entry in entries if entry.partition not in left])
+    left_alone = scope.left_alone(table, entries, now_millis)
+    groups = by_bucket([entry for entry in entries if entry.partition not in left_alone])
     waiting = {
-        partition: found for (partition, bucket), found in groups.items() if bucket == table_options.POSTPONE_BUCKET
+        partition: entries_of_bucket
+        for (partition, bucket), entries_of_bucket in groups.items()
+        if bucket == table_options.POSTPONE_BUCKET
     }
     if not waiting:
         return PostponedPlan(snapshot, ())
@@ -65,7 +67,11 @@ def plan_postponed(table: Table, scope: CompactionScope, *, now_millis: int) -> 
     options = PostponeOptions.of(table.options)
     units: list[PostponeCompaction] = []
     for partition, files in waiting.items():
-        real = {bucket: found for (p, bucket), found in groups.items() if p == partition and bucket >= 0}
+        real = {
+            bucket: entries_of_bucket
+            for (p, bucket), entries_of_bucket in groups.items()
+            if p == partition and bucket >= 0
+        }
         units += _units(partition, files, real, arrivals, options)
     return PostponedPlan(snapshot, tuple(units))
 
@@ -79,8 +85,8 @@ def _units(
 ) -> list[PostponeCompaction]:
     files = [entry.file for entry in waiting]
     size = sum(file.file_size for file in files)
-    known = next((entry.total_buckets for entries in real.values() for entry in entries), None)
-    total = known or options.buckets_for(sum(file.row_count for file in files), size)
+    current_total = next((entry.total_buckets for entries in real.values() for entry in entries), None)
+    total = current_total or options.buckets_for(sum(file.row_count for file in files), size)
     ordered = in_order(files, arrivals.commits)
     direct = _direct(ordered, real, arrivals)
     newer = {file.file_name for each in direct for file in each.files}
@@ -93,7 +99,9 @@ def _units(
 def _highest(entries: Mapping[int, Sequence[ManifestEntry]]) -> dict[int, int]:
     """The largest sequence number in each bucket that has files."""
     return {
-        bucket: max(entry.file.max_sequence_number for entry in found) for bucket, found in entries.items() if found
+        bucket: max(entry.file.max_sequence_number for entry in of_bucket)
+        for bucket, of_bucket in entries.items()
+        if of_bucket
     }
 
 
@@ -156,7 +164,9 @@ def _distributed(work: CompactionWork, plan: PostponedPlan, *, retried: bool) ->
     for partition, parts in by_partition.items():
         written = _whole(work, parts, plan.snapshot)
         if written is None:
-            expired[partition, table_options.POSTPONE_BUCKET] = "what it read was replaced and expired meanwhile"
+            expired[partition, table_options.POSTPONE_BUCKET] = (
+                "the files that it read were replaced and expired meanwhile"
+            )
         elif written:
             rows = sum(file.row_count for file in parts[0][0].compaction.files)
             proof = together([part.proof for part in written])

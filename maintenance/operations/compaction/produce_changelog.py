@@ -1,7 +1,7 @@
 """Changelog production for write-only writers, with `changelog-producer` = `lookup` or `full-compaction`.
 
 Every change since the last run appears exactly once, in the COMPACT snapshot that merges it: with lookup the files of
-level 0 are compacted to some level above and compared with what was there; with full-compaction all that lies below the
+level 0 are compacted to some level above and compared with what was there; with full-compaction everything below the
 highest level is compacted into it and compared with it. What was compacted is no longer at level 0, or below the
 highest level, so a second run finds nothing to do; a crash before the commit leaves nothing behind that counts.
 Source: seed 003 (lookup, full-compaction), data section 5.

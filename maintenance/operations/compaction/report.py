@@ -33,7 +33,7 @@ SKIPPED = "skipped"
 _WORST_FIRST = (FAILED, SKIPPED, CONFLICT_RETRIED, COMMITTED, PLANNED, NOTHING_TO_DO)
 _DONE = (COMMITTED, CONFLICT_RETRIED)
 _MESSAGES_SHOWN = 5
-_PLAN_AGAIN = "Run it again when its writers are quiet: it plans what is left on the new state."
+_PLAN_AGAIN = "Run it again when its writers are quiet: it plans the rest on the new state."
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +123,8 @@ class Ledger:
     @property
     def groups(self) -> tuple[GroupResult, ...]:
         """What became of each group so far."""
-        found = [_together(units, together(self._proofs.get(group, ()))) for group, units in self._units.items()]
-        return tuple(sorted(found, key=lambda group: (group.partition, group.bucket)))
+        results = [_together(units, together(self._proofs.get(group, ()))) for group, units in self._units.items()]
+        return tuple(sorted(results, key=lambda group: (group.partition, group.bucket)))
 
     @property
     def changelog_rows(self) -> Mapping[str, int]:
@@ -165,8 +165,8 @@ class Ledger:
 
     def fail_files(self, group: Group, files: Sequence[DataFileMeta], errors: Sequence[PaimonError]) -> None:
         """The same for files of a group. `errors`: one or more."""
-        said = "; ".join(dict.fromkeys(map(str, errors)))
-        self._add(group, self._result(group, FAILED, message=said, error=worst_of(errors), **_chosen(files)))
+        message = "; ".join(dict.fromkeys(map(str, errors)))
+        self._add(group, self._result(group, FAILED, message=message, error=worst_of(errors), **_chosen(files)))
 
     def idle(self, group: Group, message: str = "", *, files: int = 0) -> None:
         """A group needs nothing."""
@@ -194,15 +194,15 @@ class Ledger:
     def give_up(self, lost: Mapping[Group, str]) -> None:
         """Groups that other writers kept changing."""
         for group, reason in lost.items():
-            found = f"{reason}; other writers kept winning"
-            self.fail([group], ConflictError(found, f"table {self._table.identifier}", _PLAN_AGAIN))
+            problem = f"{reason}; other writers kept winning"
+            self.fail([group], ConflictError(problem, f"table {self._table.identifier}", _PLAN_AGAIN))
 
     def report(self, base: Snapshot | None, before: TableShape, after: TableShape, *, dry_run: bool) -> CompactReport:
         """The report. `base`: the snapshot first planned on."""
         base_id = None if base is None else base.id
         # What was skipped was not looked at either.
         complete = not dry_run and all(group.outcome not in (FAILED, SKIPPED) for group in self.groups)
-        proofs = [proof for found in self._proofs.values() for proof in found]
+        proofs = [proof for of_group in self._proofs.values() for proof in of_group]
         return CompactReport(
             table=self._table.identifier,
             base_snapshot_id=base_id,
@@ -214,7 +214,7 @@ class Ledger:
             compacted_through=base_id if complete else None,
             dry_run=dry_run,
             seconds=time.monotonic() - self._started,
-            proof=together(proofs).told if proofs else {},
+            proof=together(proofs).summary if proofs else {},
             warnings=warnings_of(self._table),
         )
 
@@ -256,8 +256,8 @@ def _chosen(files: Sequence[DataFileMeta]) -> dict[str, int]:
 
 def _messages(units: Sequence[GroupResult], outcome: str) -> str:
     """What the units with that outcome say, each thing once; where only some units failed, how many of them."""
-    said = list(dict.fromkeys(unit.message for unit in units if unit.outcome == outcome and unit.message))
-    text = "; ".join(said[:_MESSAGES_SHOWN])
-    text += f"; and {len(said) - _MESSAGES_SHOWN} more" if len(said) > _MESSAGES_SHOWN else ""
+    messages = list(dict.fromkeys(unit.message for unit in units if unit.outcome == outcome and unit.message))
+    text = "; ".join(messages[:_MESSAGES_SHOWN])
+    text += f"; and {len(messages) - _MESSAGES_SHOWN} more" if len(messages) > _MESSAGES_SHOWN else ""
     failed = sum(unit.outcome == FAILED for unit in units)
     return f"{failed} of {len(units)} units failed: {text}" if 0 < failed < len(units) else text

@@ -63,19 +63,19 @@ def sorted_by(table: Table, strategy: str, columns: Sequence[str], scope: Compac
         return None
     if name not in ORDERS:
         raise OptionError(f"'{strategy}' is not an order", where, f"Use {NO_ORDER}, {', '.join(ORDERS)}.")
-    known = [column for column in table.schema.field_names if column not in table.schema.partition_keys]
-    wrong = [column for column in columns if column not in known]
+    sortable = [column for column in table.schema.field_names if column not in table.schema.partition_keys]
+    wrong = [column for column in columns if column not in sortable]
     if wrong or len(set(columns)) < max(len(columns), ORDERS[name].min_columns):
-        found = f"'{wrong[0]}' in 'order_by'" if wrong else f"'order_by' = {', '.join(columns) or 'nothing'}"
-        fix = f"Name {ORDERS[name].min_columns} or more different ones of {', '.join(known)}."
-        raise OptionError(found, where, fix)
+        problem = f"'{wrong[0]}' in 'order_by'" if wrong else f"'order_by' = {', '.join(columns) or 'nothing'}"
+        fix = f"Name {ORDERS[name].min_columns} or more different columns of {', '.join(sortable)}."
+        raise OptionError(problem, where, fix)
     nested = [column for column in columns if table.schema.field(column).type.is_nested]
     if nested:
         raise UnsupportedError(f"an order by column '{nested[0]}' of a nested type", where, "Use another column.")
     if scope.idle_time is not None:
         raise OptionError("'partition_idle_time' with an order", where, "Choose partitions by name or filter.")
     if table.is_primary_key_table or table_options.BUCKET.of(table.options) != -1:
-        raise UnsupportedError("a table with a primary key or buckets has an order of its own", where, "Leave it out.")
+        raise UnsupportedError("a table with a primary key or buckets already has an order", where, "Leave it out.")
     return SortedBy(name, tuple(columns), table_options.ZORDER_VAR_LENGTH_CONTRIBUTION.of(table.options))
 
 
@@ -119,7 +119,10 @@ def sort_units(
         for plan in together:
             written[id(plan)] = list(islice(exchanged, plan.ranges))
     progress(f"{ranges} ranges rewritten")
-    return [*unread, *(found for plan in plans for found in _outcomes(table, plan.task, written[id(plan)]))]
+    return [
+        *unread,
+        *(outcome_of_unit for plan in plans for outcome_of_unit in _outcomes(table, plan.task, written[id(plan)])),
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,22 +140,22 @@ class _Cut:
 def _outcomes(table: Table, task: SortTask, done: Sequence[WrittenRange | TaskError]) -> list[Rewritten]:
     """What became of one unit. `done`: all of its ranges."""
     unit = task.compaction
-    errors = [found for found in done if isinstance(found, TaskError)]
-    written = [found for found in done if not isinstance(found, TaskError)]
+    errors = [outcome for outcome in done if isinstance(outcome, TaskError)]
+    written = [outcome for outcome in done if not isinstance(outcome, TaskError)]
     if errors:
-        abort(table.commit_target(), [replacement(task, found.files) for found in written])
+        abort(table.commit_target(), [replacement(task, outcome.files) for outcome in written])
         return [(unit, errors[0])]
     try:
         check_ranges(task, written)
     except ProofError as error:
         return [(unit, TaskError(error))]
-    return [(unit, _result(task, found, first=place == 0)) for place, found in enumerate(written)]
+    return [(unit, _result(task, outcome, first=place == 0)) for place, outcome in enumerate(written)]
 
 
-def _result(task: SortTask, found: WrittenRange, *, first: bool) -> CompactionResult:
-    message = replacement(task, found.files, first=first)
+def _result(task: SortTask, written: WrittenRange, *, first: bool) -> CompactionResult:
+    message = replacement(task, written.files, first=first)
     rows = [sum(file.row_count for file in files) for files in (message.compact_before, message.compact_after)]
-    return CompactionResult(message, rows[0], rows[1], proof=found.proof or ProofResult())
+    return CompactionResult(message, rows[0], rows[1], proof=written.proof or ProofResult())
 
 
 def _exchanged(spark: "SparkSession | None", plans: Sequence[_Cut]) -> list[WrittenRange | TaskError]:
@@ -185,13 +188,13 @@ def _cut(
         SampleTask.of(task, _part_bytes(spark, task)) if number > 1 else []
         for task, number in zip(tasks, numbers, strict=True)
     ]
-    wanted = [part for parts in samples for part in parts]
-    keys = iter(run_tasks(spark, sample, wanted) if wanted else ())
+    sample_tasks = [part for parts in samples for part in parts]
+    keys = iter(run_tasks(spark, sample, sample_tasks) if sample_tasks else ())
     out: list[_Cut | tuple[AppendCompaction, TaskError]] = []
     for task, number, parts in zip(tasks, numbers, samples, strict=True):
-        found = list(islice(keys, len(parts)))
-        errors = [keys for keys in found if isinstance(keys, TaskError)]
-        sampled = [keys for keys in found if not isinstance(keys, TaskError)]
+        results = list(islice(keys, len(parts)))
+        errors = [keys for keys in results if isinstance(keys, TaskError)]
+        sampled = [keys for keys in results if not isinstance(keys, TaskError)]
         if errors:
             out.append((task.compaction, errors[0]))
         else:

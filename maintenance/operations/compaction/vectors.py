@@ -69,9 +69,9 @@ class VectorsTask:
                     self._prove(before, change, members)
                     messages += changed
                 except Findings as findings:
-                    what, (first, *others) = "the change of deletion vectors", changed
+                    subject, (first, *others) = "the change of deletion vectors", changed
                     refused[group] = refuse(
-                        context, first, findings, what=what, snapshot_id=self.snapshot_id, others=others
+                        context, first, findings, subject=subject, snapshot_id=self.snapshot_id, others=others
                     )
         except BaseException:
             abort(self.table.commit_target(), written)
@@ -85,11 +85,11 @@ class VectorsTask:
 
 
 def _deleted(results: Sequence[CompactionResult]) -> Mapping[str, BitMap]:
-    found: dict[str, BitMap] = {}
+    deleted: dict[str, BitMap] = {}
     for result in results:
         for name, rows in result.deleted.items():
-            found.setdefault(name, BitMap()).update(rows)
-    return found
+            deleted.setdefault(name, BitMap()).update(rows)
+    return deleted
 
 
 def _gone(results: Sequence[CompactionResult]) -> set[str]:

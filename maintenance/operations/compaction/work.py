@@ -16,6 +16,7 @@ from maintenance.operations.compaction.giving_way import rival, seconds_to_wait
 from maintenance.operations.compaction.plan import Group
 from maintenance.operations.compaction.report import COMMITTED, CONFLICT_RETRIED, Ledger
 from maintenance.operations.compaction.request import CheckedRequest
+from maintenance.operations.refs.trigger_tag_automatic_creation import tag_after_commit
 from maintenance.read.data_file import ReadContext
 from maintenance.table.table import Table, new_commit_user
 from maintenance.write.context import WriteContext
@@ -71,9 +72,10 @@ class CompactionWork:
         if committed.snapshot_id is not None:
             self.ledger.snapshot_ids.append(committed.snapshot_id)
             self.progress(f"snapshot {committed.snapshot_id} committed")
+            tag_after_commit(self.table, wrote_rows=False)
         if committed.snapshot_id is None and not committed.lost:
-            found = "work was planned, and there was nothing to commit after it"
-            unexpected = UnexpectedError(found, f"table {self.table.identifier}", "Report this.")
+            problem = "work was planned, and there was nothing to commit after it"
+            unexpected = UnexpectedError(problem, f"table {self.table.identifier}", "Report this.")
             self.ledger.fail(map(group_of, messages), unexpected)
             return {}
         for result in finished:
@@ -102,7 +104,7 @@ class CompactionWork:
             raise ConflictError(
                 f"there are files of schema {max(ids)}, and the table was opened with schema {self.table.schema.id}",
                 f"table {self.table.identifier}",
-                "Open the table again: rewriting them would bring them back to the old columns.",
+                "Open the table again: otherwise they would be rewritten with the old columns.",
             )
         schemas = {i: self.table.schema if i == self.table.schema.id else self.table.schemas.get(i) for i in ids}
         return ReadContext(self.table.file_io, schemas, write.row_fields, self.table.schema.partition_keys)

@@ -1,7 +1,7 @@
 """Compact several tables in one call: procedure `compact_database`.
 
-Tables are chosen by patterns over their names and compacted side by side, a limited number at a time. What goes
-wrong with one table does not block the others.
+Tables are chosen by patterns over their names and compacted side by side, a limited number at a time. A
+table that fails does not block the others.
 """
 
 import re
@@ -109,8 +109,8 @@ def compact_database(
             return preview(table, request, progress=say).report
         return carry_out(spark, table, request, progress=say)
 
-    found = _each(catalog, _chosen(catalog, choice), one, max_concurrent, opened, progress)
-    return CompactDatabaseReport(*found)
+    results = each_table(catalog, tables_of(catalog, choice), one, max_concurrent, opened, progress)
+    return CompactDatabaseReport(*results)
 
 
 def plan_compact_database(
@@ -128,7 +128,7 @@ def plan_compact_database(
     def one(table: Table, _: Progress) -> StoredPlan:
         return plan_compact(table, request)
 
-    plans, _, errors = _each(catalog, _chosen(catalog, choice), one, _PLANNERS, opened, None)
+    plans, _, errors = each_table(catalog, tables_of(catalog, choice), one, _PLANNERS, opened, None)
     failed = {name: str(error) for name, error in errors.items()}
     due = [plan for plan in plans.values() if plan.groups]
     groups = tuple(replace(group, name=f"{plan.table} {group.name}") for plan in due for group in plan.groups)
@@ -153,28 +153,28 @@ def apply_compact_database(
         another operation.
     """
     check_plan(plan, COMPACT_DATABASE, None)
-    plans = {found["table"]: StoredPlan.of_dict(found) for found in plan.arguments["plans"]}
+    plans = {table_plan["table"]: StoredPlan.of_dict(table_plan) for table_plan in plan.arguments["plans"]}
 
     def moved(table: Table, _: Progress) -> list[str]:
         mine = plans[table.identifier]
         return moved_groups(mine, plan_compact(table, CompactRequest.of_arguments(mine.arguments)).groups)
 
-    looked, skipped, failed = _each(catalog, list(plans), moved, _PLANNERS, opened, None)
+    looked, skipped, failed = each_table(catalog, list(plans), moved, _PLANNERS, opened, None)
     troubles = [f"{name} {text}" for name, texts in looked.items() for text in texts]
     refuse(plan, [*troubles, *(f"{name}: {text}" for name, text in {**skipped, **failed}.items())])
 
     def one(table: Table, say: Progress) -> CompactReport:
         return apply_compact(spark, table, plans[table.identifier], say)
 
-    return CompactDatabaseReport(*_each(catalog, list(plans), one, max_concurrent, opened, progress))
+    return CompactDatabaseReport(*each_table(catalog, list(plans), one, max_concurrent, opened, progress))
 
 
-def _chosen(catalog: Catalog, choice: TableChoice) -> list[str]:
+def tables_of(catalog: Catalog, choice: TableChoice) -> list[str]:
     names = [f"{database}.{name}" for database in catalog.list_databases() for name in catalog.list_tables(database)]
     return [name for name in names if choice.takes(name)]
 
 
-def _each(
+def each_table(
     catalog: Catalog,
     names: Sequence[str],
     work: Callable[[Table, Progress], Done],
@@ -191,7 +191,7 @@ def _each(
         try:
             table = catalog.get_table(identifier)
             if not isinstance(table, Table):
-                skipped[identifier] = "no table of files of its own"
+                skipped[identifier] = "it has no files of its own"
                 return
             table = table if opened is None else opened(table)
             done[identifier] = work(table, lambda line: None if progress is None else progress(f"{identifier}: {line}"))

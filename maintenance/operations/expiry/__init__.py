@@ -1,1 +1,1 @@
-"""What goes: snapshots, changelogs, tags and partitions past their retention, and how files are removed safely."""
+"""Expiry of snapshots, changelogs, tags and partitions, and how their files are removed safely."""

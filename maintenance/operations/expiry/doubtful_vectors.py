@@ -1,8 +1,8 @@
 """Index manifests that may hold each other's content: an expiry leaves them and their index files alone.
 
-Nothing that names an index manifest says its size or what is in it. But deleted rows stay deleted: the vector of a data
-file loses no row from one snapshot to the next while the file lives. Where one does, two index manifests were
-exchanged, or a writer has dropped vectors; then what seems to be that of an expired snapshot may be needed.
+A snapshot names its index manifest without its size or content. But deleted rows stay deleted: from one snapshot to the
+next, the vector of a live data file never loses rows. If one does, two index manifests were exchanged, or a writer has
+dropped vectors; then an index manifest that seems to belong to an expired snapshot may still be needed.
 """
 
 from collections.abc import Sequence
@@ -18,11 +18,11 @@ _File = tuple[bytes, int, str]
 
 def doubtful_index_manifests(pairs: Sequence[tuple[Snapshot, Snapshot]], manifests: Manifests) -> set[str]:
     """Names of index manifests of snapshots between which vectors lose rows. `pairs`: a snapshot and the next one."""
-    found: set[str] = set()
+    doubtful: set[str] = set()
     for before, after in pairs:
         if before.index_manifest != after.index_manifest and _loses_rows(before, after, manifests):
-            found.update(name for name in (before.index_manifest, after.index_manifest) if name is not None)
-    return found
+            doubtful.update(name for name in (before.index_manifest, after.index_manifest) if name is not None)
+    return doubtful
 
 
 def _loses_rows(before: Snapshot, after: Snapshot, manifests: Manifests) -> bool:

@@ -1,10 +1,10 @@
 """Expire long-lived changelogs and delete what only they used: procedure `expire_changelogs`.
 
-They are what snapshots leave where `changelog.num-retained.min`, `.max` or `changelog.time-retained` ask for more than
-the retention of snapshots does. Where these options were unset again, those that are stranded go by the retention of
-snapshots, the last one too. The EARLIEST hint moves first, so that readers no longer start at what is about to lose
-files; a run that dies is finished by the next one, which finds the same changelogs. Source: data section 5.1, Java
-`ExpireChangelogImpl`.
+Snapshots leave long-lived changelogs if `changelog.num-retained.min`, `.max` or `changelog.time-retained` are larger
+than the retention of snapshots. If these options are removed later, the remaining changelogs expire by the retention of
+snapshots, including the last one. The EARLIEST hint moves first, so that readers no longer start at changelogs that are
+about to lose files. A run that dies is finished by the next one, which finds the same changelogs. Source: data section
+5.1, Java `ExpireChangelogImpl`.
 """
 
 from collections.abc import Mapping
@@ -17,6 +17,7 @@ from maintenance.metadata.changelogs import Changelogs
 from maintenance.metadata.expired import again_if_expired
 from maintenance.metadata.hints import EARLIEST
 from maintenance.metadata.holders import holders_of, needed_by
+from maintenance.operations.bin.run import BinRun
 from maintenance.operations.expiry.removal import Leaving, RemovalPlan, plan_removals, remove
 from maintenance.operations.expiry.rules import ChangelogRetention, RetentionChoice, plan_changelogs
 from maintenance.options import table as table_options
@@ -54,24 +55,26 @@ def expire_changelogs(
     delete_all: bool = False,
     dry_run: bool = False,
     now: datetime | None = None,
+    into: BinRun | None = None,
 ) -> ExpireChangelogsReport:
     """Expire the long-lived changelogs of a table or branch.
 
     Args:
         retain_max, retain_min: in place of `changelog.num-retained.max` and `.min`, counted from the latest snapshot.
         older_than: in place of `changelog.time-retained`; a time without a zone is local.
-        max_deletes: expire at most so many.
+        max_deletes: expire at most this many.
         delete_all: expire all of them, whatever the other arguments, the options and consumers say.
         dry_run: report what would go, change nothing.
         now: None = the current time.
+        into: takes what is deleted, so that it can be restored; None = it is destroyed at once.
     Raises: CorruptFileError: a file that something else needs is missing or damaged; nothing is deleted then.
         OptionError; UnsupportedError.
     """
     table_options.check_writable(table.options, table.identifier)
     changelogs = table.changelogs
-    found = {changelog.id: changelog for changelog in changelogs.all()}
+    by_id = {changelog.id: changelog for changelog in changelogs.all()}
     latest = table.snapshots.latest_id()
-    if not found or latest is None:
+    if not by_id or latest is None:
         return ExpireChangelogsReport(table.identifier, dry_run=dry_run)
     retention = ChangelogRetention.of(
         table.options,
@@ -79,14 +82,14 @@ def expire_changelogs(
         datetime.now(UTC) if now is None else now,
         RetentionChoice(retain_max, retain_min, older_than),
     )
-    due = tuple(found)
+    due = tuple(by_id)
     if not delete_all:
-        due = plan_changelogs(list(found), latest, lambda number: found[number].time_millis, retention)
+        due = plan_changelogs(list(by_id), latest, lambda number: by_id[number].time_millis, retention)
         due = due if max_deletes is None else due[: max(0, max_deletes)]
-    plan = again_if_expired(lambda: _plan(table, found, due))
-    kept = [number for number in found if number not in due]
+    plan = again_if_expired(lambda: _plan(table, by_id, due))
+    kept = [number for number in by_id if number not in due]
     if due and not dry_run:
-        _carry_out(table, changelogs, plan, kept)
+        _carry_out(table, changelogs, plan, kept, into)
     deletions = [deletion for removal in plan.removals for deletion in removal.deletions]
     return ExpireChangelogsReport(
         table=table.identifier,
@@ -100,19 +103,21 @@ def expire_changelogs(
     )
 
 
-def _plan(table: Table, found: Mapping[int, Snapshot], due: tuple[int, ...]) -> RemovalPlan:
+def _plan(table: Table, by_id: Mapping[int, Snapshot], due: tuple[int, ...]) -> RemovalPlan:
     if not due:
         return RemovalPlan(())
     path = table.paths.changelog
-    leaving = [Leaving(f"changelog {number}", found[number], path(number), is_changelog=True) for number in due]
+    leaving = [Leaving(f"changelog {number}", by_id[number], path(number), is_changelog=True) for number in due]
     branches, manifests = Branches(table.file_io, table.paths), table.manifests
     holders = holders_of(branches, manifests, table.branch, without_changelogs=due)
     return plan_removals(leaving, needed_by(holders, manifests), manifests)
 
 
-def _carry_out(table: Table, changelogs: Changelogs, plan: RemovalPlan, kept: list[int]) -> None:
+def _carry_out(table: Table, changelogs: Changelogs, plan: RemovalPlan, kept: list[int], into: BinRun | None) -> None:
     if kept:
         changelogs.write_hint(EARLIEST, kept[0])
-    remove(table.file_io, plan.removals)
+    remove(table.file_io, plan.removals, into)
     if not kept:
         changelogs.delete_hints()
+    if into is not None:
+        into.close()

@@ -1,9 +1,9 @@
-"""Drop partitions whose time is over: procedure `expire_partitions`.
+"""Drop partitions past their retention: procedure `expire_partitions`.
 
-Partitions go in OVERWRITE snapshots that delete their files, `partition.expiration-batch-size` at a time; the files
-stay on storage until these snapshots are the oldest. Which partitions are due is asked again on the state that each
-snapshot replaces: with `update-time`, one that was written to meanwhile stays. What a run that died has dropped is
-dropped, the next run takes the rest. Source: metadata section 10.5, Java `PartitionExpire`.
+OVERWRITE snapshots drop `partition.expiration-batch-size` partitions each; the files stay on storage until these
+snapshots are the oldest. Each batch is checked again on the state that its snapshot replaces: with `update-time`, a
+partition that was written to meanwhile stays. If a run dies, the next run drops the remaining partitions. Source:
+metadata section 10.5, Java `PartitionExpire`.
 """
 
 import time
@@ -70,14 +70,14 @@ def expire_partitions(
     Raises: OptionError: the table has no partitions, or no time is given; a formatter or strategy that does not exist.
         CommitError: other writers kept publishing first; what was committed before stays. UnsupportedError.
     """
-    given = {
+    overrides = {
         table_options.PARTITION_TIMESTAMP_PATTERN.key: timestamp_pattern,
         table_options.PARTITION_TIMESTAMP_FORMATTER.key: timestamp_formatter,
         table_options.PARTITION_EXPIRATION_STRATEGY.key: expire_strategy,
         table_options.PARTITION_EXPIRATION_MAX_NUM.key: None if max_expires is None else str(max_expires),
         table_options.PARTITION_EXPIRATION_BATCH_SIZE.key: None if batch_size is None else str(batch_size),
     }
-    table = table.copy({key: value for key, value in given.items() if value is not None})
+    table = table.copy({key: value for key, value in overrides.items() if value is not None})
     table_options.check_writable(table.options, table.identifier)
     rules = rules_or_error(table, expiration_time)
     millis = int(local_time(now).replace(tzinfo=UTC).timestamp() * 1000)

@@ -24,6 +24,8 @@ from maintenance.metadata.branches import Branches
 from maintenance.metadata.expired import again_if_expired
 from maintenance.metadata.hints import EARLIEST
 from maintenance.metadata.holders import HolderCensus, counting_ids, holders_of, needed_by
+from maintenance.operations.bin.run import BinRun
+from maintenance.operations.expiry.empty_folders import clean_empty_folders
 from maintenance.operations.expiry.expire_changelogs import expire_changelogs
 from maintenance.operations.expiry.expiring_commits import record_commits
 from maintenance.operations.expiry.removal import Removal, batch_text, plan_removals, remove
@@ -76,6 +78,7 @@ def expire_snapshots(
     dry_run: bool = False,
     progress: Callable[[str], None] | None = None,
     now: datetime | None = None,
+    into: BinRun | None = None,
 ) -> ExpireSnapshotsReport:
     """Expire the snapshots of a table or branch.
 
@@ -83,10 +86,11 @@ def expire_snapshots(
         retain_max, retain_min: in place of `snapshot.num-retained.max` and `.min`.
         older_than: in place of `snapshot.time-retained`: the moment up to which a snapshot must have been replaced; a
             time without a zone is local.
-        max_deletes: expire at most so many; what a run that died left is finished all the same.
+        max_deletes: expire at most this many; what a run that died left is finished all the same.
         dry_run: report what would go, change nothing.
         progress: called with a line for each thing that happens.
         now: None = the current time.
+        into: takes what is deleted, so that it can be restored; None = it is destroyed at once.
     Raises: CorruptFileError: a file that a remaining snapshot, tag or branch needs is missing or damaged; nothing is
         deleted then. OptionError; UnsupportedError.
     """
@@ -100,8 +104,12 @@ def expire_snapshots(
         moment,
         RetentionChoice(retain_max, retain_min, older_than),
     )
-    report = _Expiry(table, retention, max_deletes, progress or (lambda _: None), idle).run(dry_run=dry_run)
-    changelogs = expire_changelogs(table, dry_run=dry_run, now=moment)
+    report = _Expiry(table, retention, max_deletes, progress or (lambda _: None), idle, into).run(dry_run=dry_run)
+    changelogs = expire_changelogs(table, dry_run=dry_run, now=moment, into=into)
+    if into is not None:
+        into.close()
+    if not dry_run:
+        clean_empty_folders(table, (*report.deleted_files, *changelogs.deleted_files))
     return replace(
         report,
         deleted_files=(*report.deleted_files, *changelogs.deleted_files),
@@ -140,6 +148,7 @@ class _Expiry:
     max_deletes: int | None
     progress: Callable[[str], None]
     idle: Sequence[str] = ()
+    into: BinRun | None = None
     notes: list[str] = field(default_factory=list)
     expired: list[int] = field(default_factory=list)
     done: list[Removal] = field(default_factory=list)
@@ -159,7 +168,7 @@ class _Expiry:
         )
 
     def _plan(self) -> _Plan:
-        """Plan what is left, again if another expiry or a removal of tags deletes what is being read."""
+        """Plan the rest; plan again if another expiry or a removal of tags deletes what is being read."""
         return again_if_expired(self._plan_once, _MAX_PLANS)
 
     def _plan_once(self) -> _Plan:
@@ -177,18 +186,18 @@ class _Expiry:
         gone = [snapshot_id for snapshot_id in self.expired if snapshot_id not in ids]
         limit = None if self.max_deletes is None else self.max_deletes - len(gone)
         chosen = plan_range(ids, time_of, self.retention, limit)
-        these_and_next = [found for found in map(find, (*chosen.expired, *chosen.kept[:1])) if found is not None]
+        these_and_next = list(snapshots.find_many([*chosen.expired, *chosen.kept[:1]]).values())
         pending = unfinished(branches, manifests)
         leaving = [*pending, *leaving_snapshots(snapshots, these_and_next)]
         if not leaving:
             return _Plan(chosen, (), (), census, tuple(self._below(chosen.kept)))
         first = chosen.kept[0] if chosen.kept else None
         keeps = table_options.keeps_changelogs(self.table.options)
-        becoming = [found for found in these_and_next if keeps and found.id in chosen.expired]
+        becoming = [s for s in these_and_next if keeps and s.id in chosen.expired]
         holders = holders_of(branches, manifests, self.table.branch, first_snapshot=first, to_changelogs=becoming)
         plan = plan_removals(leaving, needed_by(holders, manifests), manifests)
         at = len(pending)
-        gaps = _gaps([found.id for found in these_and_next])
+        gaps = _gaps([s.id for s in these_and_next])
         notes = (*unfinished_notes(pending), *gaps, *self._below(chosen.kept), *plan.notes)
         by_id = {str(snapshot.id): snapshot for snapshot in becoming}
         return _Plan(chosen, plan.removals[:at], plan.removals[at:], census, notes, by_id)
@@ -200,8 +209,8 @@ class _Expiry:
         if not below:
             return []
         path = f"{self.table.paths.snapshot_folder()}/{EARLIEST}"
-        found = f"snapshots {below[0]} to {below[-1]} lie below the EARLIEST hint {hint}, and nothing of them is gone"
-        return [f"{found}: they stay. If the hint is wrong, delete {path}: readers start there"]
+        problem = f"snapshots {below[0]} to {below[-1]} are below the EARLIEST hint {hint}, and all their files exist"
+        return [f"{problem}: they are kept. If the hint is wrong, delete {path}: readers start there"]
 
     def _carry_out(self, plan: _Plan) -> bool:
         """Delete, a batch at a time. False if tags or branches changed, so that the rest must be planned again."""
@@ -231,15 +240,15 @@ class _Expiry:
 
     def _record_commits(self, batch: Sequence[Removal]) -> None:
         """Before snapshots go: what is known of repeated commits must not go with them."""
-        found = (self.table.snapshots.find(int(removal.name)) for removal in batch if removal.name.isdecimal())
-        notes = record_commits(self.table, [snapshot for snapshot in found if snapshot is not None])
+        snapshots = self.table.snapshots.find_many([int(r.name) for r in batch if r.name.isdecimal()])
+        notes = record_commits(self.table, list(snapshots.values()))
         self.notes += [note for note in notes if note not in self.notes]
 
     def _remove(self, plan: _Plan, batch: Sequence[Removal]) -> bool:
         if self._census() != plan.census:
             return False
         self.progress(batch_text(batch))
-        remove(self.table.file_io, batch)
+        remove(self.table.file_io, batch, self.into)
         self.done += batch
         return True
 
@@ -267,7 +276,7 @@ class _Expiry:
 
 def _gaps(ids: Sequence[int]) -> list[str]:
     return [
-        f"snapshots {before + 1} to {after - 1} are missing; what only they used is not found here"
+        f"snapshots {before + 1} to {after - 1} are missing; files that only they used are not deleted"
         for before, after in pairwise(ids)
         if after != before + 1
     ]

@@ -1,7 +1,7 @@
-"""Delete tags whose time is over, and what only they used: procedure `expire_tags`.
+"""Delete tags past their retention, and what only they used: procedure `expire_tags`.
 
-A tag goes when its creation plus its life time lies in the past; `older_than` also takes those created before it, with
-or without a life time (then the file's time counts as creation). See `tag_removal` for how.
+A tag expires when its creation time plus its time to live has passed; `older_than` also takes those created before it,
+with or without a time to live (then the file's time counts as creation). See `tag_removal` for how.
 Source: metadata section 10.2, Java `TagTimeExpire`.
 """
 
@@ -12,7 +12,10 @@ from datetime import datetime
 
 from maintenance.format.metadata.tag import Tag
 from maintenance.metadata.zone import local_time
+from maintenance.operations.bin.run import BinRun
+from maintenance.operations.expiry.empty_folders import clean_empty_folders
 from maintenance.operations.expiry.tag_removal import plan_tag_removal, remove_tags
+from maintenance.operations.expiry.tag_reports import report_deleted
 from maintenance.options import table as table_options
 from maintenance.table.table import Table
 
@@ -43,6 +46,7 @@ def expire_tags(
     dry_run: bool = False,
     progress: Callable[[str], None] | None = None,
     now: datetime | None = None,
+    into: BinRun | None = None,
 ) -> ExpireTagsReport:
     """Expire the tags of a table or branch.
 
@@ -51,23 +55,35 @@ def expire_tags(
         dry_run: report what would go, change nothing.
         progress: called with a line for each thing that happens.
         now: None = the current time.
+        into: takes what is deleted, so that it can be restored; None = it is destroyed at once.
+    With `tag.time-expire-enabled` = `false` a tag's own time to live does not count, only `older_than` does.
     Raises: CorruptFileError: a file that a remaining snapshot, tag or branch needs is missing or damaged; no file of
         the table's data is deleted then. UnsupportedError.
     """
     table_options.check_writable(table.options, table.identifier)
     due = due_tags(table, local_time(now), None if older_than is None else local_time(older_than))
-    return removed(table, due, dry_run=dry_run, progress=progress)
+    return removed(table, due, dry_run=dry_run, progress=progress, into=into)
 
 
 def removed(
-    table: Table, due: Mapping[str, Tag], *, dry_run: bool, progress: Callable[[str], None] | None
+    table: Table,
+    due: Mapping[str, Tag],
+    *,
+    dry_run: bool,
+    progress: Callable[[str], None] | None,
+    into: BinRun | None = None,
 ) -> ExpireTagsReport:
-    """Remove tags, whatever made them due, and what only they used."""
+    """Remove tags, whatever made them due, and what only they used. `into`: as of `expire_tags`."""
     started = time.monotonic()
     plan = plan_tag_removal(table, due)
     deletions = plan.deletions
     if not dry_run:
-        deletions |= remove_tags(table, due, plan, progress or (lambda _: None)).deletions
+        deletions |= remove_tags(table, due, plan, progress or (lambda _: None), into).deletions
+        if into is not None:
+            into.close()
+        for name in due:
+            report_deleted(table, name)
+        clean_empty_folders(table, deletions)
     return ExpireTagsReport(
         table=table.identifier,
         expired=tuple(due),
@@ -85,15 +101,22 @@ def due_tags(table: Table, now: datetime, older_than: datetime | None) -> dict[s
     if older_than is not None:
         listed = table.file_io.list_files(table.paths.tag_folder())
         changed = {status.path: datetime.fromtimestamp(status.mtime_ms / 1000) for status in listed}
-    found = table.tags.all().items()
-    return {name: tag for name, tag in found if is_due(tag, now, older_than, changed.get(table.paths.tag(name)))}
+    tags = table.tags.all().items()
+    own_time = table_options.TAG_TIME_EXPIRE_ENABLED.of(table.options)
+
+    def due(name: str, tag: Tag) -> bool:
+        return is_due(tag, now, older_than, changed.get(table.paths.tag(name)), own_time=own_time)
+
+    return {name: tag for name, tag in tags if due(name, tag)}
 
 
-def is_due(tag: Tag, now: datetime, older_than: datetime | None, changed: datetime | None) -> bool:
-    """Whether a tag's time is over. `changed`: of its file."""
+def is_due(
+    tag: Tag, now: datetime, older_than: datetime | None, changed: datetime | None, *, own_time: bool = True
+) -> bool:
+    """Whether a tag's time is over. `changed`: of its file; `own_time`: its time to live counts."""
     retained = tag.time_retained
     created = tag.create_time if retained is not None and tag.create_time is not None else changed
     if created is None:
         return False
-    too_old = retained is not None and now - created > retained
+    too_old = own_time and retained is not None and now - created > retained
     return too_old or (older_than is not None and created < older_than)

@@ -71,7 +71,7 @@ class PartitionRules:
         return newest
 
     def due(self, entries: Sequence[ManifestEntry], now_millis: int) -> set[bytes]:
-        """Partitions whose time is over. `now_millis`: local wall clock as if UTC."""
+        """Partitions past their retention. `now_millis`: local wall clock as if UTC."""
         limit = now_millis - self.life // _MILLI
         return {partition for partition, time in self.times(entries).items() if time is not None and limit > time}
 
@@ -82,7 +82,7 @@ class PartitionRules:
         over = self.due(entries, now_millis)
         soon = self.due(entries, now_millis + self.check_interval // _MILLI)
         return {
-            partition: "it is past its time, and goes with the next expiry of partitions"
+            partition: "it is past its retention; the next expiry of partitions drops it"
             if partition in over
             else f"it is about to expire, within {self.check_interval}"
             for partition in soon
@@ -115,7 +115,7 @@ def _formatter(table: Table) -> TimePattern | None:
 def _filled(pattern: str, texts: Mapping[str, str]) -> str:
     """The pattern with values in place of their ``$column``, the longest name that fits."""
     names = sorted(texts, key=len, reverse=True)
-    return re.sub(r"\$(" + "|".join(map(re.escape, names)) + ")", lambda found: texts[found[1]], pattern)
+    return re.sub(r"\$(" + "|".join(map(re.escape, names)) + ")", lambda match: texts[match[1]], pattern)
 
 
 def _rounded_up(nanos: int | None) -> int | None:
@@ -129,5 +129,5 @@ def rules_or_error(table: Table, life: timedelta | None) -> PartitionRules:
         fix = "Set 'partition.expiration-time', or name a time."
         if not table.schema.partition_keys:
             fix = "Only partitions can expire."
-        raise OptionError("there is no time after which partitions expire", f"table {table.identifier}", fix)
+        raise OptionError("no retention of partitions is set", f"table {table.identifier}", fix)
     return rules

@@ -1,12 +1,13 @@
-"""Delete what snapshots and tags that go leave behind, so that dying anywhere loses and leaves nothing.
+"""Delete the files of expired snapshots and tags; a crash at any point loses nothing and leaves nothing behind.
 
-A removal is all that goes with one snapshot or tag, in stages: a file is deleted only after all that is found through
+A removal has all files of one snapshot or tag, in stages: a file is deleted only after everything that is found through
 it. Data, changelog, index and statistics files go first, then the manifests that name them, then the lists that name
-the manifests, at last the record: the snapshot's file, or the journal of a tag. Whatever is left when the process dies
-is therefore still named, and the same work planned again finds it; what is already gone is passed over. A file that
-several of them name goes with the last one.
+the manifests, and last the record: the snapshot's file, or the journal of a tag. So if the process dies, all remaining
+files are still named, and planning again finds them; files already deleted are skipped. A file that several snapshots
+name goes with the last one.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -24,12 +25,15 @@ from maintenance.metadata.completeness import check_vectors
 from maintenance.metadata.holders import Needed
 from maintenance.metadata.identity import BEGINNINGS, check_size
 from maintenance.metadata.manifests import Manifests, merge_scan
+from maintenance.operations.bin.run import BinRun, Going
 from maintenance.operations.expiry.doubtful_vectors import doubtful_index_manifests
 
 T = TypeVar("T")
 
 _THREADS = 8
 _CHUNK = 32
+# A listing tells of as many files as some requests for one each.
+_WORTH_A_LISTING = 4
 # Objects that one request of a store deletes.
 _CHUNK_OF_STORE = 1000
 
@@ -97,8 +101,8 @@ def plan_removals(leaving: Sequence[Leaving], needed: Needed, manifests: Manifes
     survey = _Survey(manifests, needed, frozenset(stored), doubtful_index_manifests(next_to, manifests), [])
     going: dict[str, tuple[int, _Going]] = {}
     with ThreadPoolExecutor(_THREADS) as pool:
-        for index, found in enumerate(pool.map(survey.of, leaving)):
-            going |= {file.path: (index, file) for file in found}
+        for index, files in enumerate(pool.map(survey.of, leaving)):
+            going |= {file.path: (index, file) for file in files}
     names = {_name(path) for path, (_, file) in going.items() if file.stage == Stage.FILES}
     used = needed.data_files(manifests, names)
     going = {path: item for path, item in going.items() if _name(path) not in used or item[1].stage != Stage.FILES}
@@ -108,8 +112,8 @@ def plan_removals(leaving: Sequence[Leaving], needed: Needed, manifests: Manifes
             _check_own(file, size, leaving[index], manifests.file_io)
             deletions[index].append(Deletion(file.path, size, file.stage))
     removals = [
-        Removal(part.name, tuple(sorted(found, key=lambda d: d.stage)))
-        for part, found in zip(leaving, deletions, strict=True)
+        Removal(part.name, tuple(sorted(files, key=lambda d: d.stage)))
+        for part, files in zip(leaving, deletions, strict=True)
     ]
     return RemovalPlan(tuple(removals), tuple(dict.fromkeys(survey.notes)))
 
@@ -212,7 +216,7 @@ class _Survey:
             return
         path = paths.manifest(snapshot.index_manifest)
         if snapshot.index_manifest in self.doubtful:
-            self.notes.append(f"{path} and the index files that it names stay: it may be that of another snapshot")
+            self.notes.append(f"{path} and the index files that it names stay: another snapshot may need it")
             return
         yield _Going(path, Stage.MANIFESTS)
         if snapshot.index_manifest in self.stored:
@@ -258,7 +262,7 @@ class _Survey:
         except (CorruptFileError, UnsupportedError) as error:
             if isinstance(error, CorruptFileError) and _is_some_file(self.manifests.file_io, path):
                 raise
-            self.notes.append(f"what it names stays: {error}")
+            self.notes.append(f"the files that it names stay: {error}")
             return []
 
     def _going(self, entries: Iterable[ManifestEntry]) -> Iterator[_Going]:
@@ -279,32 +283,60 @@ def _is_some_file(file_io: FileIO, path: str) -> bool:
 
 def _of_another(leaving: Leaving, error: CorruptFileError) -> CorruptFileError:
     return CorruptFileError(
-        f"{leaving.name} cannot be deleted, so nothing is: {error.found}; the file may be another's, which needs it",
+        f"{leaving.name} cannot be deleted, so nothing is: {error.found}; the file may be needed by another one",
         error.where,
         "Restore the file from a copy. If there is none, and nothing needs what it holds, delete it and run again.",
     )
 
 
-def sizes_of(file_io: FileIO, paths: Sequence[str]) -> list[int | None]:
-    """Bytes of each file, None for one that is missing."""
-    with ThreadPoolExecutor(_THREADS) as pool:
-        return list(pool.map(file_io.size, paths))
+def sizes_of(file_io: FileIO, paths: Sequence[str], threads: int = _THREADS) -> list[int | None]:
+    """Bytes of each file, None for one that is missing. On a store, folders with several of them are listed."""
+    if not paths or is_local(paths[0]):
+        with ThreadPoolExecutor(threads) as pool:
+            return list(pool.map(file_io.size, paths))
+    in_folder = Counter(_folder(path) for path in paths)
+    listed = [folder for folder, count in in_folder.items() if count >= _WORTH_A_LISTING]
+    alone = [path for path in paths if in_folder[_folder(path)] < _WORTH_A_LISTING]
+    with ThreadPoolExecutor(threads) as pool:
+        found = {status.path: status.size for files in pool.map(file_io.list_files, listed) for status in files}
+        sizes = dict(zip(alone, pool.map(file_io.size, alone), strict=True))
+    return [sizes[path] if path in sizes else found.get(path) for path in paths]
 
 
-def remove(file_io: FileIO, removals: Iterable[Removal]) -> None:
-    """Delete what a plan says, stage by stage; records one by one, in order.
+def remove(file_io: FileIO, removals: Iterable[Removal], into: BinRun | None = None) -> None:
+    """Delete what a plan says, stage by stage; records on a disk one by one, in order.
 
-    A record that is gone names nothing any more, so what it named must be gone for good before.
+    A record that is gone names nothing any more, so what it named must be deleted first.
+
+    Args: `into`: takes the files instead of destroying them; None = they are destroyed.
     """
     deletions = [deletion for removal in removals for deletion in removal.deletions]
     with ThreadPoolExecutor(_THREADS) as pool:
         for stage in (Stage.FILES, Stage.MANIFESTS, Stage.LISTS):
+            if into is not None:
+                into.take([_going(deletion) for deletion in deletions if deletion.stage == stage])
+                continue
             paths = [deletion.path for deletion in deletions if deletion.stage == stage]
             size = _CHUNK if not paths or is_local(paths[0]) else _CHUNK_OF_STORE
             list(pool.map(file_io.delete_unordered, (paths[i : i + size] for i in range(0, len(paths), size))))
     named = [deletion.path for deletion in deletions if deletion.stage != Stage.RECORD]
     file_io.flush_folders({path.rpartition("/")[0] for path in named})
-    file_io.delete_quietly(deletion.path for deletion in deletions if deletion.stage == Stage.RECORD)
+    if into is not None:
+        into.take([_going(deletion) for deletion in deletions if deletion.stage == Stage.RECORD], in_order=True)
+        return
+    records = [deletion.path for deletion in deletions if deletion.stage == Stage.RECORD]
+    if records and not is_local(records[0]):
+        file_io.delete_unordered(records)
+    else:
+        file_io.delete_quietly(records)
+
+
+def _going(deletion: Deletion) -> Going:
+    return Going(deletion.path, deletion.size, int(deletion.stage))
+
+
+def _folder(path: str) -> str:
+    return path.rpartition("/")[0]
 
 
 def _name(path: str) -> str:

@@ -57,14 +57,14 @@ class Retention:
         options: Mapping[str, str],
         consumers: Mapping[str, int],
         now: datetime,
-        given: RetentionChoice = RetentionChoice(),
+        choice: RetentionChoice = RetentionChoice(),
     ) -> "Retention":
         """The rules of a table's options, each replaced by what is given.
 
         Raises: OptionError: fewer than one snapshot would stay, or the maximum is below the minimum.
         """
         age = table_options.SNAPSHOT_TIME_RETAINED.of(options)
-        least, most, older_than = given.over(
+        least, most, older_than = choice.over(
             table_options.SNAPSHOT_NUM_RETAINED_MIN.of(options),
             table_options.SNAPSHOT_NUM_RETAINED_MAX.of(options),
             moment_before(now, age),
@@ -76,11 +76,11 @@ class Retention:
             raise OptionError(
                 f"at least {least} and at most {most} snapshots are to be retained",
                 "retain_min, retain_max",
-                "Keep at least 1, and at most no fewer than at least.",
+                "Keep at least 1, and set the maximum to the minimum or more.",
             )
         rule = f"snapshot.time-retained: younger than {age}"
-        if given.older_than is not None:
-            rule = f"not older than {given.older_than.isoformat(sep=' ')}"
+        if choice.older_than is not None:
+            rule = f"not older than {choice.older_than.isoformat(sep=' ')}"
         return cls(least, most, older_than, rule, dict(consumers))
 
     def consumer_of(self, snapshot_id: int) -> str | None:
@@ -112,14 +112,14 @@ class ChangelogRetention:
         options: Mapping[str, str],
         consumers: Mapping[str, int],
         now: datetime,
-        given: RetentionChoice = RetentionChoice(),
+        choice: RetentionChoice = RetentionChoice(),
     ) -> "ChangelogRetention":
         """The rules of a table's options, each replaced by what is given; unset ones are as those of snapshots.
 
         Raises: OptionError: the maximum is below the minimum.
         """
         age = _first(table_options.CHANGELOG_TIME_RETAINED, table_options.SNAPSHOT_TIME_RETAINED, options)
-        least, most, older_than = given.over(
+        least, most, older_than = choice.over(
             _first(table_options.CHANGELOG_NUM_RETAINED_MIN, table_options.SNAPSHOT_NUM_RETAINED_MIN, options),
             _first(table_options.CHANGELOG_NUM_RETAINED_MAX, table_options.SNAPSHOT_NUM_RETAINED_MAX, options),
             moment_before(now, age),
@@ -128,15 +128,15 @@ class ChangelogRetention:
             raise OptionError(
                 f"at least {least} and at most {most} changelogs are to be retained",
                 "retain_min, retain_max",
-                "Keep at most no fewer than at least.",
+                "Set the maximum to the minimum or more.",
             )
         keeps = table_options.keeps_changelogs(options)
         return cls(least, most, older_than, dict(consumers), newest_stays=keeps)
 
 
 def _first(own: Option[T | None], of_snapshots: Option[T], options: Mapping[str, str]) -> T:
-    found = own.of(options)
-    return of_snapshots.of(options) if found is None else found
+    value = own.of(options)
+    return of_snapshots.of(options) if value is None else value
 
 
 def plan_changelogs(
@@ -162,13 +162,18 @@ def plan_changelogs(
 
 @dataclass(frozen=True, slots=True)
 class ExpiryRange:
-    """The decision. `expired`, `kept`: all ids, ascending; `kept_by`: why, by id or range of ids such as ``3 to 9``;
-    `remaining`: how many of those kept are only kept by the limit on deletions."""
+    """The decision. `expired`, `kept`: all ids, ascending; `reasons`: why those kept stay, by id; `remaining`: how many
+    of them are only kept by the limit on deletions."""
 
     expired: tuple[int, ...]
     kept: tuple[int, ...]
-    kept_by: Mapping[str, str]
+    reasons: Mapping[int, str]
     remaining: int
+
+    @property
+    def kept_by(self) -> dict[str, str]:
+        """The reasons by id or range of ids such as ``3 to 9``."""
+        return _grouped(list(self.reasons.items()))
 
 
 def plan_range(
@@ -180,7 +185,7 @@ def plan_range(
     """Which snapshots go.
 
     Args: `ids`: those there are, ascending; `time_of`: commit time in milliseconds, None for one that vanished;
-        `max_deletes`: expire at most so many, None = all that may go.
+        `max_deletes`: expire at most this many, None = all that may go.
     """
     newest = max(len(ids) - retention.min_count, 0)
     held = next((i for i in range(newest) if retention.consumer_of(ids[i])), newest)
@@ -195,9 +200,8 @@ def plan_range(
             return "left for the next run: max_deletes"
         return retention.consumer_of(ids[i]) or retention.age_rule
 
-    return ExpiryRange(
-        tuple(ids[:end]), tuple(ids[end:]), _grouped([(ids[i], reason(i)) for i in range(end, len(ids))]), young - end
-    )
+    reasons = {ids[i]: reason(i) for i in range(end, len(ids))}
+    return ExpiryRange(tuple(ids[:end]), tuple(ids[end:]), reasons, young - end)
 
 
 def _is_young(time: int | None, retention: Retention) -> bool:

@@ -1,10 +1,11 @@
-"""Take tags away and delete what only they used, so that dying anywhere loses and leaves nothing.
+"""Delete tags and the files that only they used; a crash at any point loses nothing and leaves nothing behind.
 
-Java deletes the tag's file and then what it named, so that dying between leaves files that nothing names; the other
-order would leave a tag that cannot be read. Here the tag is first retired: no reader finds it any more, and its record
-names what is to go until that is gone (`unfinished`). If tags changed or snapshots expired since the plan was made, the
-rest is planned again: what both used would be left to nobody otherwise. What any snapshot, tag or branch needs stays;
-the changelog is the snapshots' own. Source: metadata section 10.2, Java `TagManager`, `TagDeletion`.
+Java deletes the tag's file and then the files that it named: a crash in between leaves files that nothing names. The
+other order would leave a tag that cannot be read. Here the tag is first retired: readers no longer find it, and its
+record names the files to delete until they are gone (`unfinished`). If tags changed or snapshots expired since the plan
+was made, the rest is planned again; otherwise files that both used would remain. Files that any snapshot, tag or branch
+needs stay; changelog files belong to the snapshots alone. Source: metadata section 10.2, Java `TagManager`,
+`TagDeletion`.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,7 +17,8 @@ from maintenance.format.metadata.tag import Tag
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.expired import again_if_expired
 from maintenance.metadata.holders import HolderCensus, holders_of, needed_by
-from maintenance.operations.expiry.removal import Leaving, Removal, batch_text, plan_removals, remove
+from maintenance.operations.bin.run import BinRun, Going
+from maintenance.operations.expiry.removal import Leaving, Removal, Stage, batch_text, plan_removals, remove
 from maintenance.operations.expiry.unfinished import unfinished, unfinished_notes
 from maintenance.table.table import Table
 
@@ -59,7 +61,7 @@ def _plan(table: Table, due: Mapping[str, Tag]) -> TagRemovalPlan:
 
 
 def take_back(table: Table, name: str, tag: Tag) -> None:
-    """Let nothing hold what a tag held that was given up: an expiry that saw it may have kept files for it alone.
+    """Release what a deleted tag held: an expiry that saw it may have kept files for it alone.
 
     If that fails now, the record is worked off by the next removal of tags or snapshots.
     """
@@ -69,18 +71,29 @@ def take_back(table: Table, name: str, tag: Tag) -> None:
 
 
 def remove_tags(
-    table: Table, due: Mapping[str, Tag], plan: TagRemovalPlan, progress: Callable[[str], None]
+    table: Table,
+    due: Mapping[str, Tag],
+    plan: TagRemovalPlan,
+    progress: Callable[[str], None],
+    into: BinRun | None = None,
 ) -> TagRemovalPlan:
-    """Retire the tags and delete what goes. Returns what was deleted: a new plan if the census has changed."""
+    """Retire the tags and delete what goes. Returns what was deleted: a new plan if the census has changed.
+
+    `into`: as of `remove`.
+    """
     branches = Branches(table.file_io, table.paths)
-    records = [record for record in (_retired(table, name) for name in due) if record is not None]
+    records = {record: name for record, name in ((_retired(table, name), name) for name in due) if record is not None}
     census = plan.census.without_tags(table.branch, due)
     for _ in range(_MAX_PLANS):
         if HolderCensus.of(branches) == census:
             if plan.removals:
                 progress(batch_text(plan.removals))
-            remove(table.file_io, plan.removals)
-            table.file_io.delete_quietly(records)
+            remove(table.file_io, plan.removals, into)
+            if into is None:
+                table.file_io.delete_quietly(records)
+            else:
+                tags = ((record, table.paths.tag(name)) for record, name in records.items())
+                into.take([Going(record, None, int(Stage.RECORD), path) for record, path in tags])
             return plan
         plan = plan_tag_removal(table, {})
         census = plan.census

@@ -1,9 +1,9 @@
-"""Work that an interrupted expiry left behind: it is part of the next one.
+"""Work that an interrupted expiry left behind: the next expiry finishes it.
 
-Snapshots below the EARLIEST hint of which something is gone were given up, and retired tags are not tags any more; both
-may have lost files already, so nothing can read them. Each expiry, of snapshots or of tags, finishes both kinds in all
-branches before it begins anything new: what one kind leaves is found only while the manifests that the other shares
-with it are there.
+Snapshots below the EARLIEST hint with missing files were given up, and retired tags are no longer tags; both may have
+lost files already, so they cannot be read. Each expiry, of snapshots or of tags, finishes both kinds in all branches
+before it begins anything new: the files of one kind can be found only while the manifests that it shares with the other
+kind exist.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,13 +19,13 @@ from maintenance.operations.expiry.removal import Leaving
 
 def unfinished(branches: Branches, manifests: Manifests) -> list[Leaving]:
     """What is left to do in all branches, of each branch in the order of the ids."""
-    found: list[Leaving] = []
+    pending: list[Leaving] = []
     for branch in branches.names():
         snapshots = branches.snapshots(branch)
-        found += leaving_snapshots(snapshots, list(_given_up(snapshots, manifests)))
+        pending += leaving_snapshots(snapshots, list(_given_up(snapshots, manifests)))
         for path, tag in branches.tags(branch).retired().items():
-            found.append(Leaving(f"tag of snapshot {tag.snapshot.id}", tag.snapshot, path))
-    return found
+            pending.append(Leaving(f"tag of snapshot {tag.snapshot.id}", tag.snapshot, path))
+    return pending
 
 
 def leaving_snapshots(snapshots: Snapshots, these_and_next: Sequence[Snapshot]) -> list[Leaving]:
@@ -38,8 +38,8 @@ def unfinished_notes(pending: Sequence[Leaving]) -> list[str]:
     """What is finished, in words."""
     ids = [int(part.name) for part in pending if part.following is not None]
     tags = [part.name for part in pending if part.following is None]
-    left = [f"snapshots {min(ids)} to {max(ids)}"] if ids else []
-    return [f"finished what an earlier run had left: {', '.join([*left, *tags])}"] if pending else []
+    snapshots = [f"snapshots {min(ids)} to {max(ids)}"] if ids else []
+    return [f"finished what an interrupted run had left behind: {', '.join([*snapshots, *tags])}"] if pending else []
 
 
 def _given_up(snapshots: Snapshots, manifests: Manifests) -> Iterator[Snapshot]:

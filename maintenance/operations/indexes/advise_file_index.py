@@ -1,8 +1,8 @@
 """Which file indexes would help a table's queries: candidates are built in memory over a sample and tried.
 
-For each column that the filters name and each kind of index that takes its type the index of some data files is built,
-and each filter asked. What counts is what an index leaves out beyond statistics: whole files first, then rows. Of each
-column the best candidate is proposed, if it leaves out anything; of equals the smaller one. Nothing is written.
+For each column of the filters and each kind of index that supports its type, the index of some data files is built and
+tested with each filter. What counts is what an index excludes beyond statistics: whole files first, then rows. For each
+column the best candidate is proposed, if it excludes anything; of equal ones the smaller. Nothing is written.
 """
 
 import re
@@ -80,11 +80,11 @@ class IndexAdvice:
 
     def __str__(self) -> str:
         lines = [f"{self.table}: {len(self.filters)} filters over {self.sampled_files} files"]
-        for found in self.candidates:
+        for candidate in self.candidates:
             lines.append(
-                f"{found.kind} of {found.column}: {found.files_pruned} of {found.files} files and "
-                f"{found.rows - found.rows_left} of {found.rows} rows left out, {found.index_bytes} bytes, "
-                f"built in {found.build_seconds:.3f} s"
+                f"{candidate.kind} of {candidate.column}: {candidate.files_pruned} of {candidate.files} files and "
+                f"{candidate.rows - candidate.rows_left} of {candidate.rows} rows left out, "
+                f"{candidate.index_bytes} bytes, built in {candidate.build_seconds:.3f} s"
             )
         settings = ", ".join(f"'{key}' = '{value}'" for key, value in self.options.items())
         lines.append(f"ALTER TABLE {self.table} SET ({settings})" if settings else "no index helps these filters")
@@ -95,7 +95,7 @@ class IndexAdvice:
 
 def filters_of_log(log: str) -> tuple[str, ...]:
     """The filters of a log of queries: what follows WHERE in each statement; lines without one are left out."""
-    return tuple(dict.fromkeys(found.strip() for found in _WHERE.findall(log) if found.strip()))
+    return tuple(dict.fromkeys(text.strip() for text in _WHERE.findall(log) if text.strip()))
 
 
 def advise_file_index(table: Table, filters: Sequence[str], *, sample_files: int = 8) -> IndexAdvice:
@@ -118,11 +118,11 @@ def advise_file_index(table: Table, filters: Sequence[str], *, sample_files: int
         for trial in trials:
             trial.try_file(data, kept)
     sampled = sum(entry.file.row_count for entry in sample)
-    found = sorted((trial.result(rows / max(1, sampled)) for trial in trials if trial.fits), key=_merit)
-    chosen = _chosen(found)
+    candidates = sorted((trial.result(rows / max(1, sampled)) for trial in trials if trial.fits), key=_merit)
+    chosen = _chosen(candidates)
     options = _options_of(chosen)
     return IndexAdvice(
-        table.identifier, tuple(filters), len(sample), sampled, tuple(found), options,
+        table.identifier, tuple(filters), len(sample), sampled, tuple(candidates), options,
         len(entries) if options else 0, sum(c.table_bytes for c in chosen), sum(c.table_seconds for c in chosen),
     )  # fmt: skip
 
@@ -196,24 +196,24 @@ class _Trial:
         seconds = time.perf_counter() - started
         names, fields = {self.index.name: (self.index.kind.name,)}, {self.index.field.name: self.index.field}
         indexes = FileIndexes(names, lambda column, kind: body, fields, data.num_rows, "the sample")
-        left = [found.rows for found in (select(p, indexes) for p in predicates)]
-        rows_left = sum(data.num_rows if rows is None else len(rows) for rows in left)
+        selected_rows = [selection.rows for selection in (select(p, indexes) for p in predicates)]
+        rows_left = sum(data.num_rows if rows is None else len(rows) for rows in selected_rows)
         was = self._result
         self._result = replace(
             was,
             index_bytes=was.index_bytes + len(body or b""),
             build_seconds=was.build_seconds + seconds,
-            files=was.files + len(left),
-            files_pruned=was.files_pruned + sum(rows is not None and not rows for rows in left),
-            rows=was.rows + data.num_rows * len(left),
+            files=was.files + len(selected_rows),
+            files_pruned=was.files_pruned + sum(rows is not None and not rows for rows in selected_rows),
+            rows=was.rows + data.num_rows * len(selected_rows),
             rows_left=was.rows_left + rows_left,
         )
 
     def result(self, scale: float) -> IndexCandidate:
         """What it did. `scale`: rows of the table for each of the sample."""
-        found = self._result
+        result = self._result
         return replace(
-            found, table_bytes=round(found.index_bytes * scale), table_seconds=found.build_seconds * scale
+            result, table_bytes=round(result.index_bytes * scale), table_seconds=result.build_seconds * scale
         )  # fmt: skip
 
 

@@ -1,16 +1,18 @@
-"""ANALYZE: count the rows of a table, and publish the statistics in an ANALYZE snapshot.
+"""ANALYZE: count the rows of a table and the values of columns, and publish the statistics in an ANALYZE snapshot.
 
 Planners read them from ``t$statistics``. The snapshot changes no data. Source: metadata section 10.8, Java
 `StatsFileHandler`, Spark's `PaimonAnalyzeTableColumnCommand`.
 """
 
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
 from maintenance.commit.publish import Changes, publish
 from maintenance.format.metadata.snapshot import CommitKind
 from maintenance.format.metadata.table_statistics import TableStatistics, serialize_statistics
+from maintenance.operations.indexes.column_statistics import chosen_fields, count_columns
 from maintenance.options import table as table_options
 from maintenance.table.table import Table, new_commit_user
 
@@ -29,21 +31,30 @@ class AnalyzeReport:
     bytes: int = 0
 
 
-def analyze_table(table: Table) -> AnalyzeReport:
-    """Count rows and the bytes of their files. Raises: CommitError; UnsupportedError; errors of reading the table."""
+def analyze_table(table: Table, *, columns: Sequence[str] | None = None, all_columns: bool = False) -> AnalyzeReport:
+    """Count rows and the bytes of their files, and what is in columns.
+
+    Args: `columns`: names; `all_columns`: all columns of simple types.
+    Raises: NotFoundError: no such column; CommitError; UnsupportedError: a column has no statistics; errors of reading
+        the table.
+    """
     table_options.check_writable(table.options, table.identifier)
     snapshot = table.latest_snapshot()
     if snapshot is None:
         return AnalyzeReport(table.identifier)
     seen = table.copy({table_options.SCAN_SNAPSHOT_ID.key: str(snapshot.id)})
-    plan, read = seen.plan(seen.schema.field_names[:1])
-    rows = sum(part.num_rows for split in plan.splits for part in read.tables(split))
+    names = columns if columns is not None and not all_columns else None if all_columns else []
+    fields = chosen_fields(seen.schema.fields, names, table.identifier)
+    plan, read = seen.plan([each.name for each in fields] or seen.schema.field_names[:1])
+    rows, found = count_columns(fields, (part for split in plan.splits for part in read.tables(split)))
     size = sum(entry.file.file_size for entry in table.manifests.live_entries(snapshot))
-    found = TableStatistics(snapshot.id, snapshot.schema_id, rows, size, {})
+    # The files hold records that merging drops: the size is that of the rows that remain.
+    merged = size * rows // snapshot.total_record_count if snapshot.total_record_count else size
+    statistics = TableStatistics(snapshot.id, snapshot.schema_id, rows, merged, found)
     target = table.commit_target()
     name = f"stat-{uuid.uuid4()}-0"
     path = table.paths.statistics_file(name)
-    target.file_io.write_bytes(path, serialize_statistics(found))
+    target.file_io.write_bytes(path, serialize_statistics(statistics))
     target.file_io.flush([path], table.location)
     identity = CommitIdentity(new_commit_user(table.options), properties={OPERATION_PROPERTY: "analyze_table"})
     changes = Changes(CommitKind.ANALYZE, (), statistics=name)

@@ -1,8 +1,8 @@
 """Give data files the file indexes that a table declares: what a task of `rewrite_file_index` does.
 
-An index that is there with the declared options stays, without a look at the data; what is missing, or was built with
-other options, or cannot be read, is built from the file's own columns, rows of deletion vectors included, so that
-positions stay those of the file. A file whose indexes are as declared is left alone.
+An existing index with the declared options stays, and the data is not read. An index that is missing, was built with
+other options, or cannot be read is built from the file's own columns, including deleted rows, so that positions stay
+those of the file. A file that has exactly the declared indexes is not changed.
 """
 
 import logging
@@ -116,15 +116,15 @@ def _bodies(task: IndexTask, entry: ManifestEntry) -> Bodies:
 def _declared(task: IndexTask, entry: ManifestEntry) -> list[ColumnIndex]:
     """The declared indexes over the file's own columns, which are found by field id: other names, other types."""
     own = {field.id: field for field in written_fields(entry.file, task.read.schemas[entry.file.schema_id])}
-    found = []
+    declared = []
     for index in column_indexes(task.write.options, task.write.schema.fields):
         field = own.get(index.field.id)
         if field is None or (index.key is not None and field.type.root != "MAP"):
             continue
         over_own = replace(index, field=field)
         if index.kind.supports(over_own.type):
-            found.append(over_own)
-    return found
+            declared.append(over_own)
+    return declared
 
 
 def _kept(old: Bodies, declared: Sequence[ColumnIndex]) -> Bodies:

@@ -1,7 +1,7 @@
 """Look for known values through the file indexes: no file that holds one may be left out, many others should be.
 
-Values are taken from rows of a few data files. For each the row itself must be among those that the file's index leaves
-over, and a scan for the value must read the file; how many other files the scan leaves out is counted.
+Values are taken from rows of a few data files. For each value the file's index must keep its row, and a scan for the
+value must read the file; the report counts how many other files the scan skips.
 """
 
 from collections.abc import Iterator, Sequence
@@ -50,8 +50,8 @@ class IndexProbe:
     @property
     def skipped_share(self) -> float:
         """Files that indexes left out, of those that statistics did not."""
-        asked = self.files - self.skipped_by_stats
-        return self.skipped_by_index / asked if asked else 0.0
+        tested = self.files - self.skipped_by_stats
+        return self.skipped_by_index / tested if tested else 0.0
 
 
 def probe_file_index(table: Table, *, files: int = _FILES) -> IndexProbe:
@@ -125,4 +125,4 @@ def _holds(source: ScanSource, entry: ManifestEntry, condition: Predicate, row: 
     """Whether the file's index leaves over a row that satisfies the condition."""
     schemas = source.schemas([entry.file.schema_id])
     pruning = Pruning(source.schema, {**schemas, source.schema.id: source.schema}, condition)
-    return all(found.rows is None or row in found.rows for _, found in selections(source, pruning, [entry]))
+    return all(selection.rows is None or row in selection.rows for _, selection in selections(source, pruning, [entry]))

@@ -1,11 +1,11 @@
 """Procedure `rewrite_file_index`: give existing data files the file indexes that the table's options declare.
 
-Data files are not rewritten: columns are read raw where an index is missing, and the file's entry is replaced by one
-with the new indexes in a COMPACT snapshot, some hundred files at a time, so that a run that is stopped has done part of
-the work and the next one does the rest. Columns are found by field id, so a renamed column keeps its index. When no
-index changes nothing is committed. Unlike Java 2.0, an index that is declared no longer goes also where its column has
-another one, and the place that is not used any more (embedded bytes or file beside) is cleared, since readers prefer
-the embedded bytes. At the end known values are looked for, see `probe_file_index`.
+Data files are not rewritten: columns are read where an index is missing, and a COMPACT snapshot replaces the file's
+entry by one with the new indexes. Files are committed in batches, so a stopped run has done part of the work and the
+next one does the rest. Columns are found by field id, so a renamed column keeps its index. If no index changes, nothing
+is committed. Unlike Java 2.0, an index that is no longer declared is dropped even if its column has another one, and
+the place that is no longer used (embedded bytes or separate file) is cleared, since readers prefer the embedded bytes.
+At the end known values are looked up, see `probe_file_index`.
 Source: data section 9.8, Java `RewriteFileIndexProcedure`.
 """
 
@@ -25,6 +25,7 @@ from maintenance.operations.compaction.partition_choice import no_match
 from maintenance.operations.compaction.work import Progress
 from maintenance.operations.indexes.index_files import IndexResult, IndexTask, index_files, stale_entries
 from maintenance.operations.indexes.probe_file_index import IndexProbe, probe_file_index
+from maintenance.operations.refs.trigger_tag_automatic_creation import tag_after_commit
 from maintenance.options import table as table_options
 from maintenance.predicate.tree import Predicate, columns_of
 from maintenance.read.data_file import ReadContext
@@ -131,8 +132,8 @@ def files_to_index(
     table_options.check_writable(table.options, table.identifier)
     snapshot, entries = _entries(table, _Scope(_over_partitions(table, where), rebuild))
     tasks = _tasks(table, entries, rebuild=rebuild, dry_run=True)
-    found = [entry for outcome in run_tasks(spark, stale_entries, tasks) for entry in _done(table, outcome)]
-    return None if snapshot is None else snapshot.id, found
+    stale = [entry for outcome in run_tasks(spark, stale_entries, tasks) for entry in _done(table, outcome)]
+    return None if snapshot is None else snapshot.id, stale
 
 
 def _over_partitions(table: Table, where: str | None) -> Predicate | None:
@@ -212,6 +213,7 @@ def _committed(
     report = replace(report, written_files=report.written_files - len(lost), conflicts=report.conflicts + len(lost))
     if committed.snapshot_id is not None:
         say(f"snapshot {committed.snapshot_id} committed")
+        tag_after_commit(table, wrote_rows=False)
         report = replace(report, snapshot_ids=(*report.snapshot_ids, committed.snapshot_id))
     return report, len(lost)
 

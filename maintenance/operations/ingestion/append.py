@@ -1,4 +1,4 @@
-"""Rows of an Arrow table into a table, in this process: appended, or in the place of what is there."""
+"""Write rows of an Arrow table in this process: append them, or overwrite existing rows."""
 
 from collections.abc import Sequence
 
@@ -57,7 +57,7 @@ def overwrite(
 
     Args: `data`, `commit_user`, `commit_identifier`: as of `append`; `overwrite`: what is replaced.
     Returns: the new snapshot ids, none if there was nothing to do.
-    Raises: as `append`; DataError also: rows lie outside the partitions replaced.
+    Raises: as `append`; DataError also: rows are outside the partitions replaced.
     """
     table_options.check_writable(table.options, table.identifier)
     identity = _identity(table, commit_user, commit_identifier)

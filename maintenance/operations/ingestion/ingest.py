@@ -6,7 +6,7 @@ committed is not written again, so a replay after a crash is safe. Source: seed 
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,7 @@ from maintenance.operations.ingestion.inline import (
     overwrite_rows,
 )
 from maintenance.options import table as table_options
+from maintenance.spark.application import application_property
 from maintenance.spark.frame_write import FrameWrite
 from maintenance.spark.tasks import TaskError
 from maintenance.spark.write import write_frame
@@ -71,6 +72,7 @@ def ingest(
     row_kind_column: str | None = None,
     watermark: int | None = None,
     overwrite: Overwrite | None = None,
+    properties: Mapping[str, str] | None = None,
     progress: Progress = lambda _: None,
 ) -> IngestReport:
     """Write a batch of rows and commit it; then compact the buckets that got rows, unless the table is `write-only`.
@@ -84,13 +86,16 @@ def ingest(
         row_kind_column: a column of ``+I``, ``-U``, ``+U``, ``-D`` that is not stored; None = all ``+I``.
         watermark: milliseconds, recorded in the snapshot.
         overwrite: what the rows replace, `INSERT OVERWRITE`; None = nothing, they are added.
+        properties: of the snapshot, beside this project's own.
         progress: called with a line for each thing that the compaction does.
     Raises: DataError: rows do not fit; nothing is committed and no file stays. CommitError, ConflictError: the
             table's number of buckets was changed, UnsupportedError.
     """
     started = time.monotonic()
     table_options.check_writable(table.options, table.identifier)
-    identity = numbered(commit_user, commit_identifier, watermark)
+    identity = numbered(
+        commit_user, commit_identifier, watermark, {**application_property(spark), **(properties or {})}
+    )
     target = table.commit_target()
     if already_committed(target, identity):
         late = finish_replayed(spark, table, identity, progress)

@@ -40,7 +40,7 @@ class LandingReport:
 
     @classmethod
     def of(cls, table: Table, landed: int, reports: Sequence[IngestReport], seconds: float) -> Self:
-        """The reports of all batches as one. `landed`: batches that lie in the folder; `seconds`: of the whole run."""
+        """The reports of all batches as one. `landed`: batches in the folder; `seconds`: of the whole run."""
         repeated = sum(report.already_committed for report in reports)
         return cls(
             table=table.identifier,

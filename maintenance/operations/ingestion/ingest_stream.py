@@ -6,7 +6,7 @@ sink = Sink("/lake/_checkpoints/copy", row_kind_column="rowkind")
 ingest_stream(spark, changes, lambda: catalog.get_table("shop.copy"), sink).awaitTermination()
 ```
 
-What makes it exactly once is with `spark.stream_sink`.
+How it is exactly once is described in `stream_sink`.
 """
 
 from collections.abc import Callable

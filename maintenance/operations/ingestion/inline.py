@@ -1,16 +1,16 @@
-"""What writers of a table that is not `write-only` do beside writing: they compact the buckets that got rows.
+"""Writers of a table that is not `write-only` compact the buckets that got rows.
 
-Rows are committed first, in a snapshot of their own. Then the buckets that got them are judged by the rules of
-dedicated compaction, and what these pick is merged and committed as a COMPACT snapshot of the same user and identifier.
-Nothing that goes wrong there undoes the rows: it becomes a warning, and the next write judges the bucket again. A
-bucket that another compaction changed meanwhile is planned again.
+Rows are committed first, in a snapshot of their own. Then the rules of dedicated compaction are applied to the
+buckets that got them, and what these pick is merged and committed as a COMPACT snapshot of the same user and
+identifier. If that fails, the rows stay committed: the failure becomes a warning, and the next write checks the bucket
+again. A bucket that another compaction changed meanwhile is planned again.
 
-With `full-compaction.delta-commits` = n a write on its own compacts its buckets fully. Of a pipeline that numbers its
-commits every n-th one does, for all buckets that it has written to since; with `changelog-producer` = full-compaction
-every one, if n is not given.
+With `full-compaction.delta-commits` = n a write without a commit identifier compacts its buckets fully. In a pipeline
+that numbers its commits every n-th commit does, for all buckets that it has written to since; with `changelog-producer`
+= full-compaction and no n, every commit does.
 
-Back-pressure: a bucket whose runs and the new ones are more than `num-sorted-run.stop-trigger` is compacted before the
-new rows are committed, and the writer waits for that.
+Back-pressure: if the existing and new runs of a bucket exceed `num-sorted-run.stop-trigger`, the bucket is compacted
+before the new rows are committed, and the writer waits for that.
 
 Not compacted are tables without buckets and those with postponed buckets, as in Paimon. Source: Java `MergeTreeWriter`,
 `BucketedAppendCompactManager`, Spark's `DataWrite`, Flink's `GlobalFullCompactionSinkWrite`.
@@ -26,11 +26,13 @@ from maintenance.bucket.postpone import is_postponed
 from maintenance.commit.commit import append_or_abort
 from maintenance.commit.identity import CommitIdentity
 from maintenance.commit.overwrite import Overwrite, overwrite_or_abort
-from maintenance.errors import ConflictError
+from maintenance.errors import ConflictError, ExpiredError
 from maintenance.format.metadata.snapshot import BATCH_IDENTIFIER, CommitKind
+from maintenance.metadata.expired import unless_expired
 from maintenance.operations.compaction.compact import compact_groups
 from maintenance.operations.compaction.plan import CompactionScope, Group
 from maintenance.operations.compaction.report import FAILED, Ledger
+from maintenance.operations.refs.trigger_tag_automatic_creation import tag_after_commit
 from maintenance.options import table as table_options
 from maintenance.spark.tasks import runner
 from maintenance.table.table import Table
@@ -117,7 +119,7 @@ def append_rows(
     """Write and commit rows, and compact their buckets.
 
     Rows are written again when another writer gave keys their places meanwhile, or partitions the number of their
-    buckets.
+    buckets; or when what tells the places of keys has expired before it was read.
 
     Args: `spark`: its tasks compact, None = threads of this process; `write`: writes the rows on the state it is given;
         `progress`: gets a line for each thing that the compaction does.
@@ -128,7 +130,12 @@ def append_rows(
     run = in_threads if spark is None else runner(spark)
     for attempt in range(1, _ATTEMPTS + 1):
         state = table.write_state(identity.user)
-        messages = write(state)
+        try:
+            messages = _on_state(table, state, write)
+        except ExpiredError:
+            if attempt == _ATTEMPTS:
+                raise
+            continue
         if inline:
             work.make_room(state, messages, identity)
         try:
@@ -137,11 +144,23 @@ def append_rows(
         except ConflictError:
             if attempt == _ATTEMPTS or not (state.gives_places or is_postponed(table.options)):
                 raise
+    if snapshot_ids:
+        tag_after_commit(table, wrote_rows=True)
     first = work.done
     if inline:
         work.compact(_groups(messages), identity)
     later = work.done.snapshot_ids[len(first.snapshot_ids) :]
     return Written((*first.snapshot_ids, *snapshot_ids, *later), messages, work.done)
+
+
+def _on_state(
+    table: Table, state: WriteState, write: Callable[[WriteState], Sequence[CommitMessage]]
+) -> Sequence[CommitMessage]:
+    """Write on a state. Raises: ExpiredError: its snapshot was expired, and what tells the places of keys with it."""
+    if state.snapshot is None or not state.gives_places:
+        return write(state)
+    with unless_expired(table.file_io, table.paths, state.snapshot.id):
+        return write(state)
 
 
 def commit_rows_of(
@@ -158,6 +177,8 @@ def commit_rows_of(
         work.make_room(state, messages, identity)
     first = work.done.snapshot_ids
     snapshot_ids, messages = append_or_abort(table.commit_target(), messages, identity, state=state)
+    if snapshot_ids:
+        tag_after_commit(table, wrote_rows=True)
     if inline:
         work.compact(_groups(messages), identity)
     return Written((*first, *snapshot_ids, *work.done.snapshot_ids[len(first) :]), messages, work.done)
@@ -177,6 +198,8 @@ def overwrite_rows(
     As the overwrite itself, the compaction makes no changelog.
     """
     snapshot_ids = overwrite_or_abort(table.commit_target(), messages, identity, overwrite)
+    if snapshot_ids:
+        tag_after_commit(table, wrote_rows=True)
     if not compacts_inline(table) or not snapshot_ids:
         return Written(snapshot_ids, messages, InlineCompaction())
     work = _Inline(spark, table, progress)
@@ -233,10 +256,10 @@ class _Inline:
         )
         # What the writer commits under its identifier must be the rows, or a replay would leave them out.
         before = identity.identifier - (identity.identifier != BATCH_IDENTIFIER)
-        found = self._attempt(
+        compaction = self._attempt(
             CompactionScope(groups=groups, inline=True), replace(identity, identifier=before, watermark=None)
         )
-        self.done = self.done.plus(replace(found, before_commit=found.buckets))
+        self.done = self.done.plus(replace(compaction, before_commit=compaction.buckets))
 
     def compact(self, groups: frozenset[Group], identity: CommitIdentity, *, silent: bool = False) -> None:
         """Compact buckets that got rows as far as they need it. Never fails."""
@@ -251,16 +274,16 @@ class _Inline:
         self.done = self.done.plus(self._attempt(scope, identity))
 
     def _written_since(self, identity: CommitIdentity, commits: int) -> frozenset[Group]:
-        """Buckets that the latest so many commits of a pipeline wrote to, as far as their snapshots are there."""
-        found: set[Group] = set()
+        """Buckets that the latest `commits` commits of a pipeline wrote to, as far as their snapshots exist."""
+        groups: set[Group] = set()
         for snapshot in self.table.snapshots.newest_first():
             if snapshot.commit_user != identity.user:
                 continue
             if snapshot.commit_identifier <= identity.identifier - commits:
                 break
             if snapshot.commit_kind == CommitKind.APPEND:
-                found |= {(entry.partition, entry.bucket) for entry in self.table.manifests.delta_entries(snapshot)}
-        return frozenset(found)
+                groups |= {(entry.partition, entry.bucket) for entry in self.table.manifests.delta_entries(snapshot)}
+        return frozenset(groups)
 
     def _attempt(self, scope: CompactionScope, identity: CommitIdentity) -> InlineCompaction:
         started = time.monotonic()
@@ -268,13 +291,15 @@ class _Inline:
             ledger = compact_groups(
                 self.spark, self.table, scope, identity, max_retries=_RETRIES, progress=self.progress
             )
-            found = _report(ledger)
+            compaction = _report(ledger)
         except Exception as error:  # noqa: BLE001 - the rows are safe, and whoever wrote them must learn of that
-            found = InlineCompaction(warning=f"{type(error).__name__}: {error}")
-        if found.warning:
-            _LOG.warning("table %s: the rows are written, their compaction failed: %s", self.table.identifier, found)
-            self.progress(f"the compaction after the write failed, the next write tries again: {found.warning}")
-        return replace(found, seconds=time.monotonic() - started)
+            compaction = InlineCompaction(warning=f"{type(error).__name__}: {error}")
+        if compaction.warning:
+            _LOG.warning(
+                "table %s: the rows are written, their compaction failed: %s", self.table.identifier, compaction
+            )
+            self.progress(f"the compaction after the write failed, the next write tries again: {compaction.warning}")
+        return replace(compaction, seconds=time.monotonic() - started)
 
 
 def _commits_between_full(options: Mapping[str, str], identity: CommitIdentity) -> int:
@@ -283,10 +308,10 @@ def _commits_between_full(options: Mapping[str, str], identity: CommitIdentity) 
     A pipeline of a table whose changelog comes from full compactions has one with every commit, unless the option says
     otherwise. Source: Java `StoreSinkWrite`, Spark's `DataWrite`.
     """
-    given = max(0, table_options.FULL_COMPACTION_DELTA_COMMITS.of(options) or 0)
+    commits = max(0, table_options.FULL_COMPACTION_DELTA_COMMITS.of(options) or 0)
     if identity.identifier == BATCH_IDENTIFIER or table_options.CHANGELOG_PRODUCER.of(options) != "full-compaction":
-        return given
-    return max(1, given)
+        return commits
+    return max(1, commits)
 
 
 def _report(ledger: Ledger) -> InlineCompaction:

@@ -1,7 +1,7 @@
-"""The micro-batches that lie in a table's landing folder, and which of them are still to be committed.
+"""The micro-batches in a table's landing folder, and which of them are still to be committed.
 
-The truth about what has been ingested is the table: the newest snapshot of the feed's commit user, or its commit record
-once that has expired. Nothing else is written down, so a run that died in the middle needs no repair.
+The table itself says what has been ingested: the newest snapshot of the feed's commit user, or its commit record once
+that has expired. Nothing else is stored, so a run that died in the middle needs no repair.
 """
 
 import re
@@ -101,7 +101,7 @@ def committed_identifier(table: Table, commit_user: str) -> int | None:
     if table.snapshots.earliest_id() in (None, 1):
         return None
     raise NotFoundError(
-        f"no snapshot and no record of '{commit_user}' is left, so it is unknown which batches are in the table",
+        f"there is no snapshot and no commit record of '{commit_user}', so it is unknown which batches the table has",
         table.identifier,
         "Set `committed` to the number of the last batch that is in the table.",
     )

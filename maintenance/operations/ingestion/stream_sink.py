@@ -1,11 +1,11 @@
 """Write a stream into a table, each micro-batch exactly once.
 
-A pipeline is its checkpoint: there lies, beside Spark's files, the commit user under which all its batches are
-committed, and Spark's batch number is the commit's identifier. Killed anywhere and started again with its checkpoint,
+The checkpoint identifies the pipeline: next to Spark's files it holds the commit user of all its batches, and Spark's
+batch number is the commit's identifier. Killed anywhere and started again with its checkpoint,
 Spark repeats the last batch or goes on with the next; a batch that is in the table already is left out. A checkpoint
 that is deleted is a new pipeline with a new user, so that its batches are not taken for those of the old one.
 
-Whether a batch is in the table, the snapshots tell, and the commit records once they have expired. If neither knows the
+The snapshots say whether a batch is in the table, and the commit records once they have expired. If neither knows the
 pipeline although snapshots have expired, the first batch is refused rather than written twice; `resume_after` then says
 up to which batch the table has them. Source: seed 000 (two-phase commit), Java `PaimonSink`, `filterCommitted`.
 """
@@ -20,7 +20,7 @@ from maintenance.commit.replays import last_committed
 from maintenance.errors import CommitError, DataError
 from maintenance.fs.file_io import FileIO
 from maintenance.options import table as table_options
-from maintenance.spark.tasks import ended_with_caller
+from maintenance.spark.cancellation import ended_with_caller
 from maintenance.table.table import Table, new_commit_user
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def check_known(table: Table, batch: MicroBatch, resume_after: int | None) -> bo
     raise CommitError(
         f"batch {batch.number} may be in the table already: the pipeline's snapshots have expired",
         f"table {table.identifier}, commit user {batch.commit_user}",
-        "Look which was its last batch, and set resume_after; keep snapshots longer than a pipeline may be down.",
+        "Look up its last batch and set resume_after; keep snapshots longer than a pipeline may be down.",
     )
 
 

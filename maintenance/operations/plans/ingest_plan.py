@@ -48,8 +48,8 @@ def apply_ingest(
 ) -> LandingReport:
     """Commit the files of a plan and no others. `session`, `progress`: as of `ingest_landed`.
 
-    Raises: OutdatedPlanError: they are not what comes next any more, or other files lie under their names; files that
-        landed behind them do not matter. OptionError: it is not a plan of this table's ingestion.
+    Raises: OutdatedPlanError: they are no longer the next ones, or other files have their names; files that
+        landed after them do not matter. OptionError: it is not a plan of this table's ingestion.
     """
     check_plan(plan, INGEST, table)
     if not plan.groups:
@@ -63,7 +63,7 @@ def apply_ingest(
 
 def _moved(planned: PlannedGroup, now: PlannedGroup | None) -> str:
     if now is None:
-        return "no more to be committed"
+        return "no longer to be committed"
     if now.files != planned.files:
         return f"{now.name} comes in its place"
     return f"was {planned.bytes} bytes with {planned.reason}, is {now.bytes} bytes with {now.reason}"

@@ -1,6 +1,7 @@
 """Stored plans of the smaller steps: changelog production, file indexes, tags, the expiry of tags and partitions.
 
-As in `stored_plan`, to apply one is to plan again and compare; if something moved, the error names it, nothing is done.
+As in `stored_plan`, applying one means planning again and comparing; if something changed, the error names it and
+nothing is done.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from maintenance.errors import NotFoundError, OutdatedPlanError
 from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.metadata.paths import partition_text_of
+from maintenance.operations.bin.run import BinRun
 from maintenance.operations.compaction.produce_changelog import changelog_request
 from maintenance.operations.compaction.report import CompactReport
 from maintenance.operations.compaction.request import CompactRequest
@@ -90,7 +92,7 @@ def apply_file_index(
     report = rewrite_file_index(spark, table, where=where, rebuild=rebuild, only=only, progress=progress)
     if report.conflicts:
         raise OutdatedPlanError(
-            f"another writer replaced {report.conflicts} of the plan's files while they were indexed",
+            f"another writer replaced {report.conflicts} of the plan's files during indexing",
             f"plan {plan.id} of {plan.table}",
             "The others have their indexes. Launch a dry run for a new plan.",
         )
@@ -128,8 +130,8 @@ def apply_tag(table: Table, plan: StoredPlan) -> TagReport | None:
     if not plan.groups:
         return None
     name, snapshot_id, seconds = (plan.arguments[key] for key in ("name", "snapshot_id", "seconds_retained"))
-    known = table.tags.find(name)
-    moved = [] if known is None else [f"tag '{name}' exists and holds snapshot {known.snapshot.id}"]
+    existing = table.tags.find(name)
+    moved = [] if existing is None else [f"tag '{name}' exists and holds snapshot {existing.snapshot.id}"]
     try:
         snapshot_to_tag(table, snapshot_id)
     except NotFoundError:
@@ -148,16 +150,21 @@ def plan_expire_tags(table: Table, *, older_than: datetime | None = None) -> Sto
     return StoredPlan(EXPIRE_TAGS, table.identifier, latest, now.timestamp(), _victims(report), chosen)
 
 
-def apply_expire_tags(table: Table, plan: StoredPlan, progress: Progress | None = None) -> ExpireTagsReport:
-    """Delete the plan's tags and files and nothing else. Raises: OutdatedPlanError: something else would go now."""
+def apply_expire_tags(
+    table: Table, plan: StoredPlan, progress: Progress | None = None, into: BinRun | None = None
+) -> ExpireTagsReport:
+    """Delete the plan's tags and files and nothing else. `into`: as of `expire_tags`.
+
+    Raises: OutdatedPlanError: something else would go now.
+    """
     check_plan(plan, EXPIRE_TAGS, table)
     text = plan.arguments["older_than"]
-    given: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "older_than": None if text is None else datetime.fromisoformat(text),
         "now": datetime.fromtimestamp(plan.made_at, UTC),
     }
-    refuse(plan, moved_victims(plan, _victims(expire_tags(table, **given, dry_run=True))))
-    return expire_tags(table, **given, progress=progress)
+    refuse(plan, moved_victims(plan, _victims(expire_tags(table, **arguments, dry_run=True))))
+    return expire_tags(table, **arguments, progress=progress, into=into)
 
 
 def plan_expire_partitions(

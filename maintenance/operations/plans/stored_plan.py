@@ -1,9 +1,9 @@
-"""Plans that are looked at first and carried out later: exactly as they stand, or not at all.
+"""Plans that are reviewed first and applied later: exactly as they are, or not at all.
 
-A plan names everything that would be rewritten or deleted. It is stored under its id, a digest of what it says, in the
-folder `_maintenance/plans` of the warehouse, where every process finds it. To apply it is to plan again and compare: if
-what the plan names has moved, nothing is done, and the error says what moved. What happened elsewhere in the table
-since (other partitions, later snapshots) does not matter.
+A plan names everything that would be rewritten or deleted. It is stored under its id, a digest of its content, in the
+folder `_maintenance/plans` of the warehouse, where every process finds it. Applying it means planning again and
+comparing: if files of the plan have changed, nothing is done, and the error says which. Other changes of the table
+(other partitions, later snapshots) do not matter.
 """
 
 import hashlib
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from maintenance.errors import CorruptFileError, NotFoundError, OptionError, OutdatedPlanError
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.paths import partition_text_of
+from maintenance.operations.bin.run import BinRun
 from maintenance.operations.compaction.compact import carry_out, preview
 from maintenance.operations.compaction.plan import CompactionPlan, Unit
 from maintenance.operations.compaction.report import CompactReport
@@ -99,10 +100,10 @@ class StoredPlan:
         return self.id
 
     @classmethod
-    def of_dict(cls, found: Mapping[str, Any]) -> "StoredPlan":
+    def of_dict(cls, stored: Mapping[str, Any]) -> "StoredPlan":
         """A plan out of the fields that it was written as. Raises: ValueError, TypeError, KeyError: they are others."""
-        groups = tuple(PlannedGroup(**{**g, "files": tuple(g["files"])}) for g in found["groups"])
-        return cls(**{**found, "groups": groups, "warnings": tuple(found.get("warnings", ()))})
+        groups = tuple(PlannedGroup(**{**g, "files": tuple(g["files"])}) for g in stored["groups"])
+        return cls(**{**stored, "groups": groups, "warnings": tuple(stored.get("warnings", ()))})
 
     @classmethod
     def load(cls, file_io: FileIO, warehouse: str, plan_id: str) -> "StoredPlan":
@@ -184,28 +185,30 @@ def plan_expire_snapshots(table: Table, **arguments: Any) -> StoredPlan:
     return StoredPlan("expire_snapshots", table.identifier, report.latest, now.timestamp(), _victims(report), kept)
 
 
-def apply_expire_snapshots(table: Table, plan: StoredPlan, progress: Progress | None = None) -> ExpireSnapshotsReport:
-    """Expire the plan's snapshots and delete its files and nothing else.
+def apply_expire_snapshots(
+    table: Table, plan: StoredPlan, progress: Progress | None = None, into: BinRun | None = None
+) -> ExpireSnapshotsReport:
+    """Expire the plan's snapshots and delete its files and nothing else. `into`: as of `expire_snapshots`.
 
     Raises: OutdatedPlanError: another set of files would go now, for example because a tag has been created since.
     """
     check_plan(plan, "expire_snapshots", table)
-    given = dict(plan.arguments)
-    if given.get("older_than"):
-        given["older_than"] = datetime.fromisoformat(given["older_than"])
+    arguments = dict(plan.arguments)
+    if arguments.get("older_than"):
+        arguments["older_than"] = datetime.fromisoformat(arguments["older_than"])
     snapshots = [group for group in plan.groups if group.name.startswith("snapshot ")]
     # Snapshots expire oldest first, so as many as the plan has are the same ones, whatever was committed since.
-    given["max_deletes"] = len(snapshots)
+    arguments["max_deletes"] = len(snapshots)
     moment = datetime.fromtimestamp(plan.made_at, UTC)
-    refuse(plan, moved_victims(plan, _victims(expire_snapshots(table, **given, dry_run=True, now=moment))))
-    return expire_snapshots(table, **given, now=moment, progress=progress)
+    refuse(plan, moved_victims(plan, _victims(expire_snapshots(table, **arguments, dry_run=True, now=moment))))
+    return expire_snapshots(table, **arguments, now=moment, progress=progress, into=into)
 
 
 def _victims(report: ExpireSnapshotsReport) -> tuple[PlannedGroup, ...]:
-    snapshots = [PlannedGroup(f"snapshot {found}", (), 0, reason="expires") for found in report.expired]
+    snapshots = [PlannedGroup(f"snapshot {number}", (), 0, reason="expires") for number in report.expired]
     files = PlannedGroup("files", tuple(sorted(report.deleted_files)), report.deleted_bytes, reason="only they use")
     others = [PlannedGroup(f"consumer {name}", (), 0, reason="idle") for name in report.consumers]
-    others += [PlannedGroup(f"changelog {found}", (), 0, reason="expires") for found in report.changelogs]
+    others += [PlannedGroup(f"changelog {number}", (), 0, reason="expires") for number in report.changelogs]
     return (*snapshots, *others, *((files,) if files.files else ()))
 
 
@@ -249,7 +252,10 @@ def moved_groups(plan: StoredPlan, now: Sequence[PlannedGroup]) -> list[str]:
 def moved_victims(plan: StoredPlan, now: Sequence[PlannedGroup]) -> list[str]:
     """As `moved_groups`, of what would be deleted: nothing else may go, either."""
     planned = {group.name for group in plan.groups}
-    return [*moved_groups(plan, now), *(f"{group.name} would go, too" for group in now if group.name not in planned)]
+    return [
+        *moved_groups(plan, now),
+        *(f"{group.name} would be deleted, too" for group in now if group.name not in planned),
+    ]
 
 
 def _difference(planned: PlannedGroup, now: Sequence[str]) -> str:
@@ -263,7 +269,7 @@ def refuse(plan: StoredPlan, moved: Sequence[str]) -> None:
     """Raises: OutdatedPlanError: something has moved."""
     if moved:
         raise OutdatedPlanError(
-            f"the table has moved: {'; '.join(moved)}",
+            f"the table has changed: {'; '.join(moved)}",
             f"plan {plan.id} of snapshot {plan.base_snapshot_id} of {plan.table}",
             "Nothing was changed. Launch a dry run for a new plan.",
         )

@@ -1,4 +1,4 @@
-"""End streaming readers by their names: procedure `clear_consumers`."""
+"""Remove consumers whose names match a pattern: procedure `clear_consumers`."""
 
 import re
 
@@ -15,9 +15,9 @@ def clear_consumers(
         nothing.
     Raises: OptionError: a text is not a regular expression. Source: data section 10.1, Java `ClearConsumersProcedure`.
     """
-    wanted, kept = _pattern(table, including), None if excluding is None else _pattern(table, excluding)
+    included, kept = _pattern(table, including), None if excluding is None else _pattern(table, excluding)
     chosen = tuple(
-        name for name in table.consumers.names() if wanted.fullmatch(name) and not (kept and kept.fullmatch(name))
+        name for name in table.consumers.names() if included.fullmatch(name) and not (kept and kept.fullmatch(name))
     )
     if not dry_run:
         table.consumers.remove(chosen)

@@ -1,12 +1,13 @@
 """Start a branch: procedure `create_branch`. Source: metadata section 10.7, Java `FileSystemBranchManager`.
 
 A branch is a folder of its own for schemas, snapshots and tags; manifests and data stay where they are and are shared.
-It is made beside its place and then renamed, so that on a local disk it is there whole or not at all. An object store
-renames file by file: what a creation that died has left there is to be deleted as a branch.
+It is created under another name and then renamed, so that on a local disk it exists completely or not at all. An object
+store renames file by file: what an interrupted creation left there can be deleted as a branch.
 """
 
 import uuid
 from dataclasses import dataclass
+from datetime import timedelta
 
 from maintenance.errors import AlreadyExistsError, NotFoundError, OptionError
 from maintenance.format.metadata.schema import serialize_schema
@@ -15,8 +16,14 @@ from maintenance.format.metadata.tag import Tag, serialize_tag
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.paths import MAIN_BRANCH, branch_root
 from maintenance.names import check_new_name
+from maintenance.operations.expiry.tag_removal import take_back
+from maintenance.operations.refs.create_tag import create_tag
 from maintenance.operations.refs.delete_branch import remove_branch
+from maintenance.operations.refs.expired_changes import without_expired_changes
 from maintenance.table.table import Table
+
+_GUARD_PREFIX = "branching-"
+_GUARDED = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +36,22 @@ class BranchReport:
     created: bool
 
 
-def create_branch(table: Table, branch: str, *, tag: str | None = None, ignore_if_exists: bool = False) -> BranchReport:
+def create_branch(
+    table: Table,
+    branch: str,
+    *,
+    tag: str | None = None,
+    snapshot_id: int | None = None,
+    ignore_if_exists: bool = False,
+) -> BranchReport:
     """Create a branch of a table, or of the branch that the handle is of.
 
     Args:
         tag: start with the snapshot that this tag holds, and with the tag; None = with the schemas alone, no rows.
+        snapshot_id: start with this snapshot instead.
         ignore_if_exists: leave a branch of that name as it is instead of raising.
-    Raises: OptionError: the name cannot be used; AlreadyExistsError; NotFoundError: no such tag.
+    Raises: OptionError: the name cannot be used, or a tag and a snapshot are given; AlreadyExistsError; NotFoundError:
+        no such tag or snapshot.
     """
     if branch != MAIN_BRANCH and branch in Branches(table.file_io, table.paths).names():
         if ignore_if_exists:
@@ -44,14 +60,49 @@ def create_branch(table: Table, branch: str, *, tag: str | None = None, ignore_i
             )
         raise AlreadyExistsError(f"branch '{branch}' exists", table.identifier, "Choose another name.")
     check_branch_name(branch, table.identifier)
+    if snapshot_id is not None:
+        if tag is not None:
+            raise OptionError("a branch starts once", table.identifier, "Name a tag or a snapshot, not both.")
+        return _from_snapshot(table, branch, snapshot_id)
     held = None if tag is None else table.tags.get(tag)
-    folder = f"{table.location}/branch/.{uuid.uuid4()}.tmp"
-    _fill(table, folder, tag, held)
-    table.file_io.rename_folder(folder, branch_root(table.location, branch))
+    snapshot_id = None if held is None else held.snapshot.id
+    if table.record.create_branch(branch, tag):
+        return BranchReport(table.identifier, branch, snapshot_id, created=True)
+    _publish(table, branch, tag, held)
     if tag is not None and held is not None and table.tags.find(tag) != held:
         remove_branch(table, branch)
         raise NotFoundError(f"tag '{tag}' was deleted meanwhile", table.identifier, "Use another tag.")
-    return BranchReport(table.identifier, branch, None if held is None else held.snapshot.id, created=True)
+    return BranchReport(table.identifier, branch, snapshot_id, created=True)
+
+
+def _from_snapshot(table: Table, branch: str, snapshot_id: int) -> BranchReport:
+    """Create a branch while a tag holds its snapshot: otherwise an expiry may take its files meanwhile."""
+    guard = f"{_GUARD_PREFIX}{uuid.uuid4()}"
+    create_tag(table, guard, snapshot_id=snapshot_id, time_retained=_GUARDED)
+    held = table.tags.get(guard)
+    try:
+        if not table.record.create_branch(branch, guard):
+            _publish(table, branch, None, Tag(held.snapshot))
+    except BaseException:
+        table.tags.remove(guard)
+        take_back(table, guard, held)
+        raise
+    table.tags.remove(guard)
+    return BranchReport(table.identifier, branch, snapshot_id, created=True)
+
+
+def _publish(table: Table, branch: str, name: str | None, tag: Tag | None) -> None:
+    """Write a branch under another name, then rename it."""
+    folder = f"{table.location}/branch/.{uuid.uuid4()}.tmp"
+    written = _fill(table, folder, name, tag)
+    root = branch_root(table.location, branch)
+    table.file_io.rename_folder(folder, root)
+    if tag is None:
+        return
+    # Only now does an expiry see that the branch needs the changelog; it may have gone before.
+    first = serialize_snapshot(without_expired_changes(table, tag.snapshot))
+    if first != written[_snapshot_file(tag)]:
+        table.file_io.overwrite(f"{root}/{_snapshot_file(tag)}", first)
 
 
 def check_branch_name(branch: str, table: str) -> None:
@@ -63,13 +114,18 @@ def check_branch_name(branch: str, table: str) -> None:
         )
 
 
-def _fill(table: Table, folder: str, name: str | None, tag: Tag | None) -> None:
-    """Write the files of a branch. On an error nothing of them stays."""
+def _snapshot_file(tag: Tag) -> str:
+    return f"snapshot/snapshot-{tag.snapshot.id}"
+
+
+def _fill(table: Table, folder: str, name: str | None, tag: Tag | None) -> dict[str, bytes]:
+    """Write the files of a branch, and return them by path. On an error nothing of them stays."""
     try:
         contents = _contents(table, name, tag)
         for path, data in contents.items():
             table.file_io.write_bytes(f"{folder}/{path}", data)
         table.file_io.flush([f"{folder}/{path}" for path in contents], folder)
+        return contents
     except BaseException:
         if table.file_io.folder_exists(folder):
             table.file_io.delete_folder(folder)
@@ -82,8 +138,9 @@ def _contents(table: Table, name: str | None, tag: Tag | None) -> dict[str, byte
     ids = [schema_id for schema_id in table.schemas.list_ids() if schema_id <= last]
     files = {f"schema/schema-{schema_id}": serialize_schema(table.schemas.get(schema_id)) for schema_id in ids}
     if tag is not None:
-        files[f"tag/tag-{name}"] = serialize_tag(tag)
-        files[f"snapshot/snapshot-{tag.snapshot.id}"] = serialize_snapshot(tag.snapshot)
-        known = table.commit_records.known_at(tag.snapshot.id)
-        files |= {f"commit-records/{record.name}": record.serialize() for record in known}
+        if name is not None:
+            files[f"tag/tag-{name}"] = serialize_tag(tag)
+        files[_snapshot_file(tag)] = serialize_snapshot(without_expired_changes(table, tag.snapshot))
+        records = table.commit_records.known_at(tag.snapshot.id)
+        files |= {f"commit-records/{record.name}": record.serialize() for record in records}
     return files

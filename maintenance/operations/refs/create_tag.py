@@ -3,13 +3,19 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from maintenance.errors import AlreadyExistsError, NotFoundError
+from maintenance.errors import AlreadyExistsError, NotFoundError, OptionError
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.format.metadata.tag import Tag
 from maintenance.metadata.zone import local_time
 from maintenance.names import TEMPORARY_BYTES, check_new_name
 from maintenance.operations.expiry.tag_removal import take_back
-from maintenance.operations.refs.snapshot_choice import counted_or_tagged, counted_snapshot
+from maintenance.operations.expiry.tag_reports import report_created
+from maintenance.operations.refs.snapshot_choice import (
+    counted_or_tagged,
+    counted_snapshot,
+    first_at_time,
+    first_at_watermark,
+)
 from maintenance.options import table as table_options
 from maintenance.table.table import Table
 
@@ -29,6 +35,8 @@ def create_tag(
     name: str,
     *,
     snapshot_id: int | None = None,
+    timestamp_millis: int | None = None,
+    watermark: int | None = None,
     time_retained: timedelta | None = None,
     ignore_if_exists: bool = False,
     now: datetime | None = None,
@@ -37,16 +45,26 @@ def create_tag(
 
     Args:
         snapshot_id: what to tag, None = the latest; an expired one if another tag still holds it.
+        timestamp_millis: instead, the first snapshot committed at that time or after, milliseconds since 1970 UTC.
+        watermark: instead, the first snapshot whose watermark is that or later.
         time_retained: how long the tag lives, None = option `tag.default-time-retained`, and for ever without that.
         ignore_if_exists: leave a tag of that name as it is, whatever it holds, instead of raising.
         now: creation time, None = the current; stored in local time.
-    Raises: AlreadyExistsError; NotFoundError: no such snapshot; OptionError: the name cannot be used; UnsupportedError.
+    Raises: AlreadyExistsError; NotFoundError: no such snapshot; OptionError: the name cannot be used, or more than
+        one snapshot is asked for; UnsupportedError.
     """
     table_options.check_writable(table.options, table.identifier)
-    known = table.tags.find(name)
-    if known is None:
+    if sum(part is not None for part in (snapshot_id, timestamp_millis, watermark)) > 1:
+        raise OptionError("a tag holds one snapshot", table.identifier, "Name it by its id, its time or its watermark.")
+    existing = table.tags.find(name)
+    if existing is None:
         check_tag_name(name, table.identifier)
-        snapshot = snapshot_to_tag(table, snapshot_id)
+        if timestamp_millis is not None:
+            snapshot = first_at_time(table, timestamp_millis)
+        elif watermark is not None:
+            snapshot = first_at_watermark(table, watermark)
+        else:
+            snapshot = snapshot_to_tag(table, snapshot_id)
         default = table_options.TAG_DEFAULT_TIME_RETAINED.of(table.options)
         retained = default if time_retained is None else time_retained
         # Without a life time the file is exactly the snapshot's: old readers know no more.
@@ -54,12 +72,12 @@ def create_tag(
         tag = Tag(snapshot, created, retained)
         if table.tags.publish(name, tag):
             return kept(table, name, tag)
-        known = table.tags.get(name)
+        existing = table.tags.get(name)
     if not ignore_if_exists:
         raise AlreadyExistsError(
-            f"tag '{name}' exists and holds snapshot {known.snapshot.id}", table.identifier, "Choose another name."
+            f"tag '{name}' exists and holds snapshot {existing.snapshot.id}", table.identifier, "Choose another name."
         )
-    return TagReport(table.identifier, name, known.snapshot.id, created=False)
+    return TagReport(table.identifier, name, existing.snapshot.id, created=False)
 
 
 def check_tag_name(name: str, table: str) -> None:
@@ -74,9 +92,9 @@ def snapshot_to_tag(table: Table, snapshot_id: int | None) -> Snapshot:
         if latest is None:
             raise NotFoundError("there is no snapshot yet", table.identifier, "Write to the table first.")
         return latest
-    found = counted_or_tagged(table, snapshot_id)
-    if found is not None:
-        return found
+    snapshot = counted_or_tagged(table, snapshot_id)
+    if snapshot is not None:
+        return snapshot
     raise NotFoundError(
         f"snapshot {snapshot_id} does not exist",
         table.identifier,
@@ -101,4 +119,5 @@ def kept(table: Table, name: str, tag: Tag) -> TagReport:
         table.tags.remove(name)
         take_back(table, name, tag)
         raise expired_meanwhile(table, tag.snapshot)
+    report_created(table, name)
     return TagReport(table.identifier, name, tag.snapshot.id, created=True)

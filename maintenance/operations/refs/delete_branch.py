@@ -1,8 +1,8 @@
 """Delete a branch: procedure `delete_branch`. Source: metadata section 10.7, Java `FileSystemBranchManager`.
 
 First every snapshot, tag, changelog and schema of the table is read: a file of the branch may hold what belongs to
-another branch. Then the branch's folder goes; the files that only it used belong to nobody then, as with Paimon, and
-stay until orphan files are removed.
+another branch. Then the branch's folder is deleted. As in Paimon, files that only the branch used
+become orphans and stay until orphan files are removed.
 """
 
 import uuid
@@ -29,7 +29,8 @@ def delete_branch(table: Table, branch: str) -> None:
         if option.of(main.options) == branch:
             raise OptionError(f"branch '{branch}' is the table's '{option.key}'", main.identifier, "Unset the option.")
     check_own_files(Branches(table.file_io, table.paths))
-    remove_branch(table, branch)
+    if not table.record.delete_branch(branch):
+        remove_branch(table, branch)
 
 
 def check_branch_exists(table: Table, branch: str) -> None:

@@ -1,12 +1,12 @@
 """Make a branch the table: procedure `fast_forward`. Source: metadata section 10.7, Java `FileSystemBranchManager`.
 
 Main's snapshots, schemas and tags from the branch's first snapshot on are replaced by the branch's. Java deletes them
-and copies the branch's, so that a process that dies between leaves a table without its newest states. Here main always
-has a latest snapshot that is whole: newer ones than the branch has go first, newest first; then the branch's newest is
-put in the place of main's, which is the change; then the others follow. The same call finishes the work.
+and then copies the branch's, so a crash in between leaves a table without its newest states. Here main always has a
+complete latest snapshot: snapshots newer than the branch's are deleted first, newest first; then the branch's newest
+replaces main's, which is the actual change; then the others follow. After a crash the same call finishes the work.
 
-Schemas come before the snapshots that need them and go after those that used them. Where main and the branch have
-different schemas of one id, a reader in between may see old rows under the new one.
+Schemas are copied before the snapshots that need them and deleted after those that used them. If main and the branch
+have different schemas with one id, a reader in between may see old rows under the new schema.
 """
 
 from collections.abc import Sequence
@@ -41,10 +41,11 @@ def fast_forward(table: Table, branch: str) -> FastForwardReport:
 
     Raises: NotFoundError: no such branch, or it has no snapshot; OptionError: it is main; CorruptFileError: a file of
         the branch's newest state is missing or damaged, or a snapshot, schema or tag of main or the branch cannot be
-        read: nothing has changed then.
+        read: nothing has changed then; UnsupportedError: the catalog forbids it.
     """
     if branch == MAIN_BRANCH:
         raise OptionError("main cannot be fast-forwarded to itself", table.identifier, "Name another branch.")
+    table.record.check_may_move("a fast-forward", table.identifier)
     check_branch_exists(table, branch)
     main, other = table.on_branch(MAIN_BRANCH), table.on_branch(branch)
     table_options.check_writable(main.options, main.identifier)
@@ -60,10 +61,10 @@ def fast_forward(table: Table, branch: str) -> FastForwardReport:
     for read, ids in ((main.snapshots.find, main.snapshots.list_ids()), (main.schemas.get, main.schemas.list_ids())):
         for number in ids:
             read(number)
-    known = other.commit_records.known_at(history[-1].id)
+    records = other.commit_records.known_at(history[-1].id)
     _take_schemas(main, schemas, history[0].schema_id)
     main.commit_records.forget_after(history[0].id - 1)
-    for record in known:
+    for record in records:
         main.commit_records.add(record, flushed=True)
     _take_snapshots(main, history)
     for name in (name for name, tag in ours.items() if tag.snapshot.id >= history[0].id and name not in theirs):
@@ -82,15 +83,15 @@ def _counting(table: Table) -> list[int]:
 
 
 def _take_schemas(main: Table, schemas: Sequence[TableSchema], first: int) -> None:
-    known = set(main.schemas.list_ids())
+    ids_of_main = set(main.schemas.list_ids())
     for schema in schemas:
-        if schema.id not in known or (schema.id >= first and main.schemas.get(schema.id) != schema):
+        if schema.id not in ids_of_main or (schema.id >= first and main.schemas.get(schema.id) != schema):
             main.file_io.overwrite(main.paths.schema(schema.id), serialize_schema(schema))
 
 
 def _drop_schemas(main: Table, schemas: Sequence[TableSchema], first: int) -> None:
-    known = {schema.id for schema in schemas}
-    gone = [i for i in main.schemas.list_ids() if i >= first and i not in known]
+    ids_of_branch = {schema.id for schema in schemas}
+    gone = [i for i in main.schemas.list_ids() if i >= first and i not in ids_of_branch]
     main.file_io.delete_quietly(main.paths.schema(i) for i in reversed(gone))
 
 
@@ -107,8 +108,10 @@ def _take_snapshots(main: Table, history: list[Snapshot]) -> None:
     # From main's newest on upwards, then downwards: the latest that there is at each moment is whole.
     _put(main, [snapshot for snapshot in history if snapshot.id > newest])
     _put(main, [snapshot for snapshot in reversed(history) if snapshot.id <= newest])
-    known = {snapshot.id for snapshot in history}
-    file_io.delete_quietly(snapshots.paths.snapshot(i) for i in snapshots.list_ids() if i >= first and i not in known)
+    ids_of_branch = {snapshot.id for snapshot in history}
+    file_io.delete_quietly(
+        snapshots.paths.snapshot(i) for i in snapshots.list_ids() if i >= first and i not in ids_of_branch
+    )
     if earliest is None or earliest > first:
         snapshots.write_hint(EARLIEST, first)
 

@@ -1,7 +1,7 @@
-"""Tags of periods that have ended: the table as it was then, also when the period is long over.
+"""Tags of past periods: the table as it was at the end of the period, even if that was long ago.
 
-The state at a moment is the last snapshot committed then or before. One that has expired may still be held by a tag;
-it is used only if the snapshot after it is known, too, since a later one of that period may be gone otherwise.
+The state at a moment is the last snapshot committed by then. If it has expired, a tag may still hold it; it is used
+only if the snapshot after it is known, too, since otherwise a later snapshot of the period may have expired.
 """
 
 from dataclasses import dataclass
@@ -26,9 +26,9 @@ def tag_period(table: Table, period: Period, *, time_retained: timedelta | None 
 
     Returns: None if the table had no snapshot yet. Raises: NotFoundError: that state has expired; as `create_tag`.
     """
-    known = table.tags.find(period.name)
-    if known is not None:
-        return TagReport(table.identifier, period.name, known.snapshot.id, created=False)
+    existing = table.tags.find(period.name)
+    if existing is not None:
+        return TagReport(table.identifier, period.name, existing.snapshot.id, created=False)
     snapshot = state_at(table, period.end)
     if snapshot is None:
         return None
@@ -38,21 +38,21 @@ def tag_period(table: Table, period: Period, *, time_retained: timedelta | None 
 def state_at(table: Table, moment: datetime) -> Snapshot | None:
     """The last snapshot at that moment or before; None if the table had none yet. Raises: NotFoundError: it expired."""
     millis = int(moment.timestamp() * 1000)
-    found = table.history().at_or_before(millis)
+    counted = table.history().at_or_before(millis)
     earliest = table.snapshots.earliest_id()
-    if found is not None or earliest is None:
-        return found
-    known = {snapshot.id: snapshot for snapshot in (tag.snapshot for tag in table.tags.all().values())}
-    known[earliest] = table.snapshots.get(earliest)
-    before = [snapshot for snapshot in known.values() if snapshot.time_millis <= millis]
-    if not before and min(known) == 1:
+    if counted is not None or earliest is None:
+        return counted
+    by_id = {snapshot.id: snapshot for snapshot in (tag.snapshot for tag in table.tags.all().values())}
+    by_id[earliest] = table.snapshots.get(earliest)
+    before = [snapshot for snapshot in by_id.values() if snapshot.time_millis <= millis]
+    if not before and min(by_id) == 1:
         return None
     newest = max(before, key=lambda snapshot: snapshot.id, default=None)
-    if newest is not None and newest.id + 1 in known:
+    if newest is not None and newest.id + 1 in by_id:
         return newest
-    left = f"the earliest left is {earliest} of {_time(known[earliest])}"
+    remaining = f"the earliest remaining one is {earliest} of {_time(by_id[earliest])}"
     raise NotFoundError(
-        f"the snapshot of {moment.isoformat()} has expired, {left}",
+        f"the snapshot of {moment.isoformat()} has expired, {remaining}",
         table.identifier,
         f"Tag a later period, or keep snapshots for longer. There are tags: {table.history().tag_names()}.",
     )

@@ -2,6 +2,7 @@
 
 from maintenance.errors import AlreadyExistsError, NotFoundError
 from maintenance.operations.expiry.tag_removal import take_back
+from maintenance.operations.expiry.tag_reports import report_created, report_deleted
 from maintenance.operations.refs.create_tag import check_tag_name
 from maintenance.options import table as table_options
 from maintenance.table.table import Table
@@ -24,4 +25,6 @@ def rename_tag(table: Table, tag: str, target_tag: str) -> None:
         table.tags.remove(target_tag)
         take_back(table, target_tag, held)
         raise NotFoundError(f"tag '{tag}' was deleted meanwhile", table.identifier, "Use another tag.")
+    report_created(table, target_tag)
     table.tags.remove(tag)
+    report_deleted(table, tag)

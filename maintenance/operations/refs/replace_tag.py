@@ -1,7 +1,7 @@
-"""Let a tag hold another snapshot: procedure `replace_tag`.
+"""Point a tag to another snapshot: procedure `replace_tag`.
 
-What the tag held is given up only when it is certain that the new snapshot stays: it may be expiring at that moment. So
-a second tag holds it first. If the process dies, the second tag expires by itself after an hour.
+The old snapshot is released only when it is certain that the new one stays: it may be expiring at that moment. So a
+second tag holds the new snapshot first. If the process dies, the second tag expires by itself after an hour.
 Source: metadata section 10.2, Java `TagManager`.
 """
 

@@ -1,4 +1,4 @@
-"""Let a streaming reader go on elsewhere, or end it: procedure `reset_consumer`."""
+"""Move a streaming reader to another snapshot, or remove it: procedure `reset_consumer`."""
 
 from maintenance.errors import CorruptFileError, NotFoundError
 from maintenance.table.table import Table
@@ -25,10 +25,10 @@ def reset_consumer(table: Table, consumer: str, next_snapshot: int | None = None
         table.consumers.remove([consumer])
         return before
     earliest, latest = table.snapshots.earliest_id() or 1, table.snapshots.latest_id() or 0
-    known = next_snapshot in table.changelogs.list_ids()
-    if not known and not earliest <= next_snapshot <= latest + 1:
+    is_changelog = next_snapshot in table.changelogs.list_ids()
+    if not is_changelog and not earliest <= next_snapshot <= latest + 1:
         raise NotFoundError(
-            f"snapshot {next_snapshot} is not there to be read next",
+            f"snapshot {next_snapshot} does not exist",
             table.identifier,
             f"Use {earliest} to {latest + 1}.",
         )

@@ -1,10 +1,11 @@
-"""Go back to an earlier state: procedures `rollback`, `rollback_to_timestamp`. Source: metadata section 10.3, Java
+"""Go back to an earlier state: procedures `rollback`, `rollback_to_timestamp`,
+`rollback_to_watermark`. Source: metadata section 10.3, Java
 `RollbackHelper`.
 
-First all that the state to stay needs must be there. The snapshots after it go, newest first, so that a process that
-dies leaves an earlier state of the table, never a part of one; the same call finishes the work. Then long-lived
-changelogs and tags of later snapshots go. As with Paimon no data and no manifest is deleted, and schemas stay: what
-only the lost snapshots used belongs to nobody then.
+First it checks that all files of the target state exist. Then later snapshots are deleted, newest first, so that after
+a crash the table is in an earlier complete state, and the same call finishes the work. Then long-lived changelogs and
+tags of later snapshots are deleted. As in Paimon, no data files, manifests or schemas are deleted: files that only the
+lost snapshots used become orphans.
 
 Of an expired snapshot that a tag holds the file is written first. It counts as the earliest once the others are gone.
 """
@@ -19,6 +20,7 @@ from maintenance.metadata.completeness import check_complete
 from maintenance.metadata.hints import EARLIEST, LATEST
 from maintenance.metadata.identity import unexpected
 from maintenance.metadata.own_files import check_own_files
+from maintenance.operations.refs.expired_changes import without_expired_changes
 from maintenance.operations.refs.snapshot_choice import counted_or_tagged
 from maintenance.options import table as table_options
 from maintenance.table.table import Table
@@ -26,41 +28,61 @@ from maintenance.table.table import Table
 
 @dataclass(frozen=True, slots=True)
 class RollbackReport:
-    """What a rollback did. `previous`, `current`: ids of the latest snapshot; `tags`: those that went."""
+    """What a rollback did, or would do.
+
+    `previous`, `current`: ids of the latest snapshot; `tags`: those that went; `snapshots`: ids of those that went.
+    """
 
     table: str
     previous: int
     current: int
     tags: tuple[str, ...]
+    snapshots: tuple[int, ...] = ()
+    dry_run: bool = False
 
 
 def rollback_to(
-    table: Table, *, snapshot_id: int | None = None, tag: str | None = None, timestamp_millis: int | None = None
+    table: Table,
+    *,
+    snapshot_id: int | None = None,
+    tag: str | None = None,
+    timestamp_millis: int | None = None,
+    watermark: int | None = None,
+    dry_run: bool = False,
 ) -> RollbackReport:
-    """Roll a table or branch back.
+    """Roll a table or branch back. `dry_run`: only check whether that is possible, and report what would go.
 
     Args: exactly one of `snapshot_id`: also of an expired snapshot that a tag holds; `tag`: its name;
-        `timestamp_millis`: the last snapshot at that time or before, milliseconds since 1970-01-01 UTC.
+        `timestamp_millis`: the last snapshot at that time or before, milliseconds since 1970-01-01 UTC; `watermark`:
+        the last snapshot whose watermark is that or earlier.
     Raises: OptionError: not exactly one is given; NotFoundError: no such snapshot; CorruptFileError: a file that the
         snapshot needs is missing or damaged, or a file that is to go holds another's content: nothing has changed then;
-        ConflictError: another writer committed meanwhile: run again.
+        ConflictError: another writer committed meanwhile: run again; UnsupportedError: the catalog forbids it.
     """
-    if sum(part is not None for part in (snapshot_id, tag, timestamp_millis)) != 1:
-        raise OptionError("a rollback to no state or to several", table.identifier, "Name a snapshot, tag or time.")
+    table.record.check_may_move("a rollback", table.identifier)
+    if sum(part is not None for part in (snapshot_id, tag, timestamp_millis, watermark)) != 1:
+        raise OptionError(
+            "a rollback needs exactly one target", table.identifier, "Name one snapshot, tag, time or watermark."
+        )
     table_options.check_writable(table.options, table.identifier)
     if tag is not None:
         target = table.tags.get(tag).snapshot
     elif timestamp_millis is not None:
         target = table.history().at_time(timestamp_millis)
+    elif watermark is not None:
+        target = table.history().before_watermark(watermark)
     else:
         target = _by_id(table, snapshot_id or 0)
     previous = table.snapshots.latest_id()
     if previous is None:
-        raise NotFoundError("there is no snapshot to go back from", table.identifier, "Write to the table first.")
+        raise NotFoundError("the table has no snapshot", table.identifier, "Write to the table first.")
     # Before anything goes: a tag that cannot be read must end this while the table is still whole.
     gone = tuple(name for name, held in table.tags.all().items() if held.snapshot.id > target.id)
     check_complete(table.manifests, target)
     _check_replaced(table, target)
+    later = tuple(number for number in table.snapshots.list_ids() if number > target.id)
+    if dry_run:
+        return RollbackReport(table.identifier, previous, target.id, gone, later, dry_run=True)
     truncate_history(table, target)
     for name in gone:
         table.tags.remove(name)
@@ -71,13 +93,13 @@ def rollback_to(
         raise ConflictError(
             f"another writer committed snapshot {latest} meanwhile", table.identifier, "Stop the writers and run again."
         )
-    return RollbackReport(table.identifier, previous, target.id, gone)
+    return RollbackReport(table.identifier, previous, target.id, gone, later)
 
 
 def _by_id(table: Table, snapshot_id: int) -> Snapshot:
-    found = counted_or_tagged(table, snapshot_id)
-    if found is not None:
-        return found
+    snapshot = counted_or_tagged(table, snapshot_id)
+    if snapshot is not None:
+        return snapshot
     earliest = table.snapshots.earliest_id()
     raise NotFoundError(
         f"snapshot {snapshot_id} does not exist and no tag holds it",
@@ -104,7 +126,7 @@ def truncate_history(table: Table, last: Snapshot) -> None:
     snapshots, file_io = table.snapshots, table.file_io
     earliest = snapshots.earliest_id()
     if not snapshots.exists(last.id):
-        file_io.publish(snapshots.paths.snapshot(last.id), serialize_snapshot(last))
+        file_io.publish(snapshots.paths.snapshot(last.id), serialize_snapshot(without_expired_changes(table, last)))
     check_hint(snapshots.write_hint(LATEST, last.id), snapshots.paths.snapshot_folder())
     table.commit_records.forget_after(last.id)
     for snapshot_id in reversed(snapshots.list_ids()):

@@ -1,5 +1,9 @@
-"""The snapshot that a user names by its id: one that counts, or one that a tag holds."""
+"""The snapshot that a user names by id, time or watermark: one that counts, or one that a tag holds."""
 
+from collections.abc import Callable
+from contextlib import suppress
+
+from maintenance.errors import NotFoundError
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.table.table import Table
 
@@ -17,3 +21,43 @@ def counted_or_tagged(table: Table, snapshot_id: int) -> Snapshot | None:
         return counted
     held = (tag.snapshot for tag in table.tags.all().values())
     return next((snapshot for snapshot in held if snapshot.id == snapshot_id), None)
+
+
+def first_at_time(table: Table, millis: int) -> Snapshot:
+    """The first snapshot committed at that time or after, also an expired one that a tag holds.
+
+    Source: Java `CreateTagFromTimestampProcedure`. Raises: NotFoundError.
+    """
+    found = _or_tagged(table, table.history().at_or_after(millis), lambda snapshot: snapshot.time_millis, millis)
+    if found is None:
+        problem = f"no snapshot was committed at {millis} or later"
+        raise NotFoundError(problem, table.identifier, "Use an earlier time, in milliseconds since 1970 UTC.")
+    return found
+
+
+def first_at_watermark(table: Table, watermark: int) -> Snapshot:
+    """The first snapshot whose watermark reaches this one, also an expired one that a tag holds.
+
+    Source: Java `CreateTagFromWatermarkProcedure`. Raises: NotFoundError.
+    """
+    counted: Snapshot | None = None
+    with suppress(NotFoundError):
+        counted = table.history().at_watermark(watermark)
+    found = _or_tagged(table, counted, lambda snapshot: snapshot.watermark, watermark)
+    if found is None:
+        problem = f"no snapshot has a watermark of {watermark} or later"
+        raise NotFoundError(problem, table.identifier, "Use an earlier watermark.")
+    return found
+
+
+def _or_tagged(
+    table: Table, counted: Snapshot | None, mark: Callable[[Snapshot], int | None], wanted: int
+) -> Snapshot | None:
+    """The first tagged snapshot that reaches the mark if it is before the one that counts, else that one."""
+    tagged = sorted((tag.snapshot for tag in table.tags.all().values()), key=lambda snapshot: snapshot.id)
+    for snapshot in tagged:
+        reached = mark(snapshot)
+        if reached is not None and reached >= wanted:
+            other = None if counted is None else mark(counted)
+            return snapshot if other is None or reached < other else counted
+    return counted

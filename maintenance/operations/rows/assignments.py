@@ -46,17 +46,19 @@ def resolved(table: Table, assignments: Mapping[str, object], *, in_process: boo
     where = f"table {table.identifier}"
     if not assignments:
         raise DataError("there is no assignment", where, "Name a column and its new value.")
-    found: dict[str, Assigned] = {}
+    by_column: dict[str, Assigned] = {}
     for name, value in assignments.items():
         field = _field(table, name)
         if field.name in table.schema.primary_keys:
             raise UnsupportedError(
-                f"'{field.name}' is of the primary key, which cannot be updated", where, "Delete the row and insert it."
+                f"'{field.name}' belongs to the primary key, which cannot be updated",
+                where,
+                "Delete the row and insert it.",
             )
-        if field.name in found:
+        if field.name in by_column:
             raise DataError(f"'{field.name}' is assigned twice", where, "Assign a column once.")
-        found[field.name] = _assigned(table, field, value, in_process=in_process)
-    return found
+        by_column[field.name] = _assigned(table, field, value, in_process=in_process)
+    return by_column
 
 
 def _field(table: Table, name: str) -> DataField:

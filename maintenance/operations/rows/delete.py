@@ -1,8 +1,8 @@
 """DELETE FROM: delete the rows for which a condition is true.
 
-Whole partitions go by metadata alone. Rows of a table without a primary key are marked in deletion vectors, or their
-files are rewritten without them; to a table with one, deletions are written as records where it takes them, and its
-files are treated in the same way where it does not.
+Whole partitions are dropped by metadata alone. Without a primary key, rows are marked in deletion vectors, or their
+files are rewritten without them. With a primary key, deletions are written as records if the merge engine accepts them;
+otherwise files are treated as without a key.
 Source: data section 10.2, Java `DeleteFromPaimonTableCommand`.
 """
 

@@ -1,7 +1,7 @@
-"""Drop partitions that are named, with all their rows: procedure `drop_partition`, `ALTER TABLE … DROP PARTITION`.
+"""Drop partitions by name, with all their rows: procedure `drop_partition`, `ALTER TABLE … DROP PARTITION`.
 
-One OVERWRITE snapshot deletes their files, which stay on storage until their snapshots expire. What is in them is read
-from the newest snapshot at each attempt, so rows that another writer adds meanwhile go too. Source: metadata section
+One OVERWRITE snapshot deletes their files, which stay on storage until their snapshots expire. Each attempt reads their
+files from the newest snapshot, so rows that another writer adds meanwhile are dropped, too. Source: metadata section
 9.5, Java `BatchTableCommit.truncatePartitions`.
 """
 

@@ -2,8 +2,8 @@
 
 Merge engine first-row refuses deletions, partial-update and aggregation refuse them or take them for retractions unless
 an option says otherwise, and `ignore-delete` drops them. There rows are deleted as in tables without a key: marked in
-deletion vectors, or their files rewritten without them. That is right only where a row lies in one file: what a
-compaction has yet to merge would bring it back, or parts of it. So the files concerned must be compacted.
+deletion vectors, or their files rewritten without them. That is right only if a row is in one file: an
+older version that a compaction has yet to merge would bring it back, or parts of it. So the files must be compacted.
 
 Files are rewritten on their level with the sequence numbers that the records have; Paimon writes the rest of their
 rows as new records on level 0, which reads the same. Source: Java `DeleteFromPaimonTableCommand`,
@@ -64,7 +64,7 @@ def check_compacted(state: TargetState, predicate: Predicate | None) -> None:
         raise UnsupportedError(
             f"rows to delete have records that are not merged yet (merge engine {engine}{ignored})",
             f"table {state.table.identifier}",
-            "Compact it fully, then delete: such a table has its rows deleted in its files alone.",
+            "Compact it fully, then delete: in such a table rows can only be deleted in files.",
         )
 
 

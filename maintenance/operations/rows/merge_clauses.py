@@ -59,29 +59,31 @@ def _with_values(table: Table, on: str, clause: Clause, source: Sequence[str]) -
     if clause.action == "delete":
         return clause
     where, keys = f"table {table.identifier}", table.schema.primary_keys
-    given = clause.values
-    if given is None:
+    value_texts = clause.values
+    if value_texts is None:
         if clause.when == "not_matched_by_source":
             raise DataError("values of rows that no row of the source matches", where, "Name columns and new values.")
-        given = _of_source(table, source)
+        value_texts = _of_source(table, source)
         if clause.action == "update" and keys:
             if not set(keys) <= {key for key, other in equal_columns(on) if key == other}:
                 raise UnsupportedError(
-                    "all columns are updated, the primary key too, and the condition does not say that it stays",
+                    "all columns are updated, including the primary key, and the condition does not keep the key",
                     where,
                     f"Match by {' AND '.join(f't.{key} = s.{key}' for key in keys)}, or name the columns.",
                 )
-            given = {name: text for name, text in given.items() if name not in keys}
+            value_texts = {name: text for name, text in value_texts.items() if name not in keys}
     values: dict[str, str] = {}
-    for name, text in given.items():
-        found = [field for field in table.schema.field_names if field.lower() == name.lower()]
-        if len(found) != 1 or found[0] in values:
+    for name, text in value_texts.items():
+        matches = [field for field in table.schema.field_names if field.lower() == name.lower()]
+        if len(matches) != 1 or matches[0] in values:
             fix = f"Columns are {', '.join(table.schema.field_names)}; name each once."
             raise DataError(f"column '{name}' cannot be assigned", where, fix)
-        values[found[0]] = text
+        values[matches[0]] = text
     wrong = [name for name in values if name in keys]
     if clause.action == "update" and wrong:
-        raise UnsupportedError(f"'{wrong[0]}' is of the primary key, which cannot be updated", where, "Leave it out.")
+        raise UnsupportedError(
+            f"'{wrong[0]}' belongs to the primary key, which cannot be updated", where, "Leave it out."
+        )
     return Clause(clause.when, clause.action, values, clause.condition)
 
 
@@ -110,14 +112,14 @@ def equal_columns(on: str) -> list[tuple[str, str]]:
 def only_equal_columns(on: str) -> list[tuple[str, str]]:
     """As `equal_columns`. Raises: PredicateError: the condition says more than that."""
     pairs = [_pair(part) for part in _parts(on)]
-    found = [pair for pair in pairs if pair is not None]
-    if len(found) < len(pairs):
+    equalities = [pair for pair in pairs if pair is not None]
+    if len(equalities) < len(pairs):
         raise PredicateError(
-            "the condition of a merge is more than equal columns",
+            "the condition of a merge has more than equal columns",
             f"condition {on!r}",
             "Without a Spark session it is `t.a = s.b`, joined by AND.",
         )
-    return found
+    return equalities
 
 
 def _parts(on: str) -> list[exp.Expr]:

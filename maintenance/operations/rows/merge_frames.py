@@ -1,4 +1,4 @@
-"""MERGE INTO on Spark: a join of the table and the source, and for each row of it what becomes of it."""
+"""MERGE INTO on Spark: join the table and the source, and decide for each joined row what to do."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ from maintenance.operations.rows.merge_clauses import SOURCE, TARGET, Clause, qu
 from maintenance.operations.rows.record_changes import DELETED, INSERTED, KIND, UPDATED
 from maintenance.operations.rows.row_changes import Positions, positions_of_frame
 from maintenance.read.positioned import FILE, POSITION
-from maintenance.spark.tasks import ended_with_caller
+from maintenance.spark.cancellation import ended_with_caller
 from maintenance.spark.types import spark_type
 from maintenance.table.table import Table
 
@@ -25,7 +25,7 @@ _KINDS = {"update": UPDATED, "delete": DELETED, "insert": INSERTED}
 class MergedFrame:
     """Rows that change, with their new values.
 
-    Attributes: `frame`: `KIND`, the table's columns, and where the old rows lie; `counts`: rows by action.
+    Attributes: `frame`: `KIND`, the table's columns, and the locations of the old rows; `counts`: rows by action.
     """
 
     frame: "DataFrame"
@@ -33,7 +33,7 @@ class MergedFrame:
     counts: dict[str, int]
 
     def positions(self) -> Positions:
-        """Where the rows lie that are deleted or updated."""
+        """Locations of the deleted and updated rows."""
         return positions_of_frame(self.frame.where(f"{KIND} <> '{INSERTED}'"))
 
     def written(self) -> "DataFrame":
@@ -49,7 +49,7 @@ class MergedFrame:
 def merge(
     table: Table, target: "DataFrame", source: "DataFrame", on: str, clauses: Sequence[Clause]
 ) -> Iterator[MergedFrame]:
-    """The changes. `target`: rows of the table, of one without a primary key with where they lie.
+    """The changes. `target`: rows of the table, without a primary key with their locations.
 
     Raises: DataError: several rows of the source change one row of the table.
     """
@@ -69,10 +69,10 @@ def merge(
             # Deleting a row twice is not a contradiction.
             if [c.action for c in clauses if c.when == "matched"] != ["delete"]:
                 _check_once(table, frame, [f"_paimon_key_{n}" for n in range(len(keys))])
-            found = {row[0]: row[1] for row in frame.groupBy(KIND).count().collect()}
-            counts = {"update": found.get(UPDATED, 0), "insert": found.get(INSERTED, 0)}
+            by_kind = {row[0]: row[1] for row in frame.groupBy(KIND).count().collect()}
+            counts = {"update": by_kind.get(UPDATED, 0), "insert": by_kind.get(INSERTED, 0)}
             deleted = frame.where(f"{KIND} = '{DELETED}'").select(*(f"_paimon_key_{n}" for n in range(len(keys))))
-            counts["delete"] = deleted.distinct().count() if found.get(DELETED) else 0
+            counts["delete"] = deleted.distinct().count() if by_kind.get(DELETED) else 0
         yield MergedFrame(frame, tuple(table.schema.field_names), counts)
     finally:
         frame.unpersist()
@@ -81,11 +81,11 @@ def merge(
 def _joined(target: "DataFrame", source: "DataFrame", on: str, clauses: Sequence[Clause]) -> "DataFrame":
     from pyspark.sql import functions
 
-    wanted = {clause.when for clause in clauses}
+    cases = {clause.when for clause in clauses}
     how = "full_outer"
-    if "not_matched_by_source" not in wanted:
-        how = "right_outer" if "not_matched" in wanted else "inner"
-    elif "not_matched" not in wanted:
+    if "not_matched_by_source" not in cases:
+        how = "right_outer" if "not_matched" in cases else "inner"
+    elif "not_matched" not in cases:
         how = "left_outer"
     one, other = (
         frame.withColumn(name, functions.lit(True)).alias(alias)
@@ -99,11 +99,15 @@ def _clause_of(clauses: Sequence[Clause]) -> "Column":
     from pyspark.sql import functions
 
     there = functions.col(_IN_TARGET).isNotNull()
-    given = functions.col(_IN_SOURCE).isNotNull()
-    of = {"matched": there & given, "not_matched": ~there & given, "not_matched_by_source": there & ~given}
+    in_source = functions.col(_IN_SOURCE).isNotNull()
+    conditions = {
+        "matched": there & in_source,
+        "not_matched": ~there & in_source,
+        "not_matched_by_source": there & ~in_source,
+    }
     chosen: Any = None
     for number, clause in enumerate(clauses):
-        fits = of[clause.when]
+        fits = conditions[clause.when]
         if clause.condition is not None:
             fits = fits & functions.expr(clause.condition)
         chosen = (functions if chosen is None else chosen).when(fits, functions.lit(number))
@@ -130,9 +134,9 @@ def _new_value(table: Table, name: str, clauses: Sequence[Clause]) -> "Column":
     old = functions.col(f"{TARGET}.{quoted(name)}")
     values = []
     for clause in clauses:
-        given = (clause.values or {}).get(name)
+        value_text = (clause.values or {}).get(name)
         absent = functions.lit(None) if clause.action == "insert" else old
-        values.append((absent if given is None else functions.expr(given)).cast(data_type))
+        values.append((absent if value_text is None else functions.expr(value_text)).cast(data_type))
     return _of_clause(values)
 
 

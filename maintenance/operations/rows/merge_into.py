@@ -1,8 +1,8 @@
-"""MERGE INTO: bring the rows of a source into a table: update, delete and insert in one commit.
+"""MERGE INTO: update, delete and insert rows by a source, in one commit.
 
-The rows of both sides are joined, and the first clause that fits says what becomes of a row. The result is applied as
-UPDATE and DELETE apply theirs: by deletion vectors or rewritten files, and new files, of a table without a primary key;
-as records of one with. Source: data section 10.2, Java `MergeIntoPaimonTable`.
+The rows of both sides are joined, and the first matching clause decides what happens to a row. The result is applied as
+in UPDATE and DELETE: without a primary key by deletion vectors or rewritten files, and new files; with one as records.
+Source: data section 10.2, Java `MergeIntoPaimonTable`.
 """
 
 import time
@@ -52,17 +52,17 @@ def merge_into(
     """
     check_target(table)
     names = source.column_names if isinstance(source, pa.Table) else source.columns
-    known = checked(table, on, clauses, names)
+    checked_clauses = checked(table, on, clauses, names)
     if spark is None and not isinstance(source, pa.Table):
         raise DataError("a DataFrame without its session", f"table {table.identifier}", "Give the session too.")
     if spark is not None and isinstance(source, pa.Table):
         source = spark.createDataFrame(source)
     if table.is_primary_key_table:
         check_updates(table, "MERGE INTO")
-        if any(clause.action == "delete" for clause in known):
+        if any(clause.action == "delete" for clause in checked_clauses):
             check_deletes(table)
-        return _by_records(spark, table, source, on, known)
-    return repeated(lambda: _attempt(spark, table, source, on, known))
+        return _by_records(spark, table, source, on, checked_clauses)
+    return repeated(lambda: _attempt(spark, table, source, on, checked_clauses))
 
 
 def _by_records(

@@ -40,15 +40,15 @@ class MergedRows:
     @property
     def counts(self) -> dict[str, int]:
         """Rows by action."""
-        found: dict[str, int] = {}
+        counts: dict[str, int] = {}
         for part in self.parts:
             rows = part.new if part.new is not None else part.old
             assert rows is not None
-            found[part.clause.action] = found.get(part.clause.action, 0) + rows.num_rows
-        return found
+            counts[part.clause.action] = counts.get(part.clause.action, 0) + rows.num_rows
+        return counts
 
     def positions(self) -> Positions:
-        """Where the rows lie that are deleted or updated."""
+        """Locations of the deleted and updated rows."""
         return gathered([part.old for part in self.parts if part.old is not None and part.old.num_rows])
 
     def written(self) -> pa.Table:
@@ -58,13 +58,13 @@ class MergedRows:
     def records(self) -> pa.Table:
         """All changes as records."""
         kinds = {"update": UPDATED, "delete": DELETED, "insert": INSERTED}
-        found = [self._empty().append_column(KIND, pa.array([], pa.string()))]
+        tables = [self._empty().append_column(KIND, pa.array([], pa.string()))]
         for part in self.parts:
             rows = part.new if part.new is not None else part.old
             assert rows is not None
             rows = rows.select(list(self.table.schema.field_names))
-            found.append(rows.append_column(KIND, pa.repeat(pa.scalar(kinds[part.clause.action]), rows.num_rows)))
-        return pa.concat_tables(found)
+            tables.append(rows.append_column(KIND, pa.repeat(pa.scalar(kinds[part.clause.action]), rows.num_rows)))
+        return pa.concat_tables(tables)
 
     def _empty(self) -> pa.Table:
         fields = self.table.schema.fields
@@ -72,7 +72,7 @@ class MergedRows:
 
 
 def merge(table: Table, target: pa.Table, source: pa.Table, on: str, clauses: Sequence[Clause]) -> MergedRows:
-    """The changes. `target`: rows of the table, of one without a primary key with where they lie.
+    """The changes. `target`: rows of the table, without a primary key with their locations.
 
     Raises: PredicateError: only Spark understands a condition or value; DataError: several rows of the source change
         one row of the table.
@@ -100,8 +100,8 @@ def merge(table: Table, target: pa.Table, source: pa.Table, on: str, clauses: Se
                     f"table {table.identifier}",
                     "Make the source have one row for each that matches.",
                 )
-            old, given = target.take(pa.array(ours)), source.take(pa.array(theirs))
-            parts.append(_Part(clause, old, _new(table, clause, old, given)))
+            old, new = target.take(pa.array(ours)), source.take(pa.array(theirs))
+            parts.append(_Part(clause, old, _new(table, clause, old, new)))
         elif when == "not_matched":
             rest = np.setdiff1d(np.arange(source.num_rows), theirs)
             parts.append(_Part(clause, None, _new(table, clause, None, source.take(pa.array(rest)))))
@@ -134,8 +134,8 @@ def _pairs(
     return ours[order], theirs[order]
 
 
-def _new(table: Table, clause: Clause, old: pa.Table | None, given: pa.Table | None) -> pa.Table:
-    sides = {TARGET: old, SOURCE: given}
+def _new(table: Table, clause: Clause, old: pa.Table | None, source: pa.Table | None) -> pa.Table:
+    sides = {TARGET: old, SOURCE: source}
     rows = next(side.num_rows for side in sides.values() if side is not None)
     columns = []
     for field in table.schema.fields:
@@ -160,16 +160,16 @@ def _value(
         raise PredicateError(str(error), f"value {text!r} of column '{field.name}'", "Use SQL.") from None
     if not isinstance(node, exp.Column):
         return pa.repeat(literal_value(field, text), rows)
-    found = [side for alias, side in sides.items() if side is not None and node.table in ("", alias)]
-    found = [side for side in found if node.name.lower() in map(str.lower, side.column_names)]
-    if len(found) != 1:
+    candidates = [side for alias, side in sides.items() if side is not None and node.table in ("", alias)]
+    candidates = [side for side in candidates if node.name.lower() in map(str.lower, side.column_names)]
+    if len(candidates) != 1:
         raise PredicateError(
-            f"column '{text}' is {'ambiguous' if found else 'unknown'}",
+            f"column '{text}' is {'ambiguous' if candidates else 'unknown'}",
             f"value of column '{field.name}'",
             "Name a column as t.<name> or s.<name>.",
         )
     try:
-        return _column(found[0], node.name).cast(kind)
+        return _column(candidates[0], node.name).cast(kind)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise DataError(
             f"'{text}' does not fit column '{field.name}', which is {field.type}: {error}",
@@ -179,10 +179,10 @@ def _value(
 
 
 def _column(rows: pa.Table, name: str) -> pa.ChunkedArray:
-    found = [column for column in rows.column_names if column.lower() == name.lower()]
-    if len(found) != 1:
+    matches = [column for column in rows.column_names if column.lower() == name.lower()]
+    if len(matches) != 1:
         raise DataError(f"the source has no column '{name}'", "a merge", f"It has {', '.join(rows.column_names)}.")
-    return rows.column(found[0])
+    return rows.column(matches[0])
 
 
 def _field(table: Table, name: str) -> DataField:

@@ -1,6 +1,6 @@
 """Deletions and updates of tables with a primary key: records that are written like any others.
 
-Whether a table takes them is up to its merge engine, and checked before anything is written.
+Whether a table accepts them depends on its merge engine, and is checked before anything is written.
 Source: data section 10.2, Java `PrimaryKeyTableUtils.validatePKUpsertDeletable`, `RowLevelOp`.
 """
 
@@ -67,7 +67,7 @@ def check_updates(table: Table, operation: str) -> None:
     engine = table_options.MERGE_ENGINE.of(table.options)
     if engine not in ("deduplicate", "partial-update"):
         raise _refused(
-            table, f"merge engine {engine} cannot support {operation}", "Only deduplicate and partial-update can."
+            table, f"merge engine {engine} does not support {operation}", "Only deduplicate and partial-update can."
         )
 
 
@@ -84,8 +84,8 @@ def check_moves(table: Table, names: Iterable[str]) -> None:
         )
 
 
-def _refused(table: Table, found: str, fix: str = "Use DELETE, which deletes in files.") -> UnsupportedError:
-    return UnsupportedError(found, f"table {table.identifier}", fix)
+def _refused(table: Table, problem: str, fix: str = "Use DELETE, which deletes in files.") -> UnsupportedError:
+    return UnsupportedError(problem, f"table {table.identifier}", fix)
 
 
 def write_records(

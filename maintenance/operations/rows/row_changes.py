@@ -1,9 +1,9 @@
-"""What deleting, updating and merging rows of tables without a primary key have in common.
+"""The shared part of deleting, updating and merging rows of tables without a primary key.
 
-Rows to delete are found with the data file that they lie in and their number in it. With deletion vectors these numbers
+Rows to delete are identified by their data file and their position in it. With deletion vectors these numbers
 are added to the vectors of the files; without, the files are rewritten without these rows. New versions of rows are
-appended, and one OVERWRITE snapshot publishes both. When another writer deletes rows of the same files or replaces them
-meanwhile, all is planned again on the new state. Source: data sections 7.4 and 10.2.
+appended, and one OVERWRITE snapshot publishes both. If another writer deletes rows of the same files or replaces the
+files meanwhile, everything is planned again on the new state. Source: data sections 7.4 and 10.2.
 """
 
 import pickle
@@ -25,6 +25,7 @@ from maintenance.format.metadata.deletion_vector import DeletionVector
 from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.operations.compaction.partition_choice import no_match
+from maintenance.operations.refs.trigger_tag_automatic_creation import tag_after_commit
 from maintenance.options import table as table_options
 from maintenance.predicate.sql import parse
 from maintenance.predicate.tree import Predicate
@@ -35,8 +36,9 @@ from maintenance.read.split_read import SplitRead
 from maintenance.scan.plan import plan_scan
 from maintenance.scan.split import Split
 from maintenance.scan.target import FullState
+from maintenance.spark.cancellation import ended_with_caller
 from maintenance.spark.frame_write import FrameWrite
-from maintenance.spark.tasks import all_done, ended_with_caller, in_task, run_tasks
+from maintenance.spark.tasks import all_done, in_task, run_tasks
 from maintenance.spark.write import write_frame
 from maintenance.table.planning import branches_of
 from maintenance.table.rows import splits_to_spark
@@ -121,22 +123,22 @@ class TargetState:
             raise ConflictError(
                 f"there are files of schema {max(plan.schemas)}, and the table was opened with {table.schema.id}",
                 f"table {table.identifier}",
-                "Open the table again: changing its rows would bring them back to the old columns.",
+                "Open the table again: otherwise its rows would be written with the old columns.",
             )
         names = {file.file_name for split in splits for file in split.files}
         entries = [] if snapshot is None or not names else table.manifests.live_entries(snapshot)
         return cls(table, snapshot, read, splits, {e.file.file_name: e for e in entries if e.file.file_name in names})
 
     def frame(self, spark: "SparkSession") -> "DataFrame":
-        """The rows with where they lie, as a DataFrame."""
+        """The rows with their locations, as a DataFrame."""
         return splits_to_spark(spark, self.splits, PositionedRead(self.read))
 
     def rows(self) -> pa.Table:
-        """The rows with where they lie."""
+        """The rows with their locations."""
         read = PositionedRead(self.read)
-        found = [rows for split in self.splits for rows in read.tables(split)]
-        if found:
-            return pa.concat_tables(found)
+        tables = [rows for split in self.splits for rows in read.tables(split)]
+        if tables:
+            return pa.concat_tables(tables)
         fields = [*self.read.columns, FILE, POSITION]
         return ReadContext(self.read.file_io, {}, tuple(fields), ()).arrow_schema.empty_table()
 
@@ -148,12 +150,12 @@ class _Search:
 
 
 def find_positions(spark: "SparkSession | None", state: TargetState) -> Positions:
-    """Where the rows lie that the filter of the state selects."""
+    """Locations of the rows that the filter of the state selects."""
     searches = [_Search(PositionedRead(replace(state.read, columns=())), split) for split in state.splits]
-    found: dict[str, BitMap] = {}
+    positions: dict[str, BitMap] = {}
     for part in all_done(run_tasks(spark, _search, searches), state.table.identifier):
-        found |= part
-    return found
+        positions |= part
+    return positions
 
 
 def _search(search: _Search) -> dict[str, BitMap]:
@@ -162,23 +164,23 @@ def _search(search: _Search) -> dict[str, BitMap]:
 
 def gathered(tables: Iterable[pa.Table]) -> dict[str, BitMap]:
     """Row numbers by file. `tables`: with the columns of `FILE` and `POSITION`."""
-    found: dict[str, BitMap] = {}
+    by_file: dict[str, BitMap] = {}
     for rows in tables:
         names = rows.column(FILE.name).combine_chunks().dictionary_encode()
         names = names.chunk(0) if isinstance(names, pa.ChunkedArray) else names
         indices, positions = names.indices.to_numpy(), rows.column(POSITION.name).to_numpy()
         for number, name in enumerate(names.dictionary.to_pylist()):
-            found.setdefault(name, BitMap()).update(positions[indices == number])
-    return found
+            by_file.setdefault(name, BitMap()).update(positions[indices == number])
+    return by_file
 
 
 def positions_of_frame(frame: "DataFrame") -> Positions:
-    """Where the rows of a DataFrame lie. `frame`: with the columns of `FILE` and `POSITION`."""
+    """Locations of the rows of a DataFrame. `frame`: with the columns of `FILE` and `POSITION`."""
 
     @in_task
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        found = gathered(pa.Table.from_batches([batch]) for batch in batches if batch.num_rows)
-        data = [pickle.dumps(item) for item in found.items()]
+        by_file = gathered(pa.Table.from_batches([batch]) for batch in batches if batch.num_rows)
+        data = [pickle.dumps(item) for item in by_file.items()]
         yield pa.RecordBatch.from_arrays([pa.array(data, pa.binary())], names=["found"])
 
     union: dict[str, BitMap] = {}
@@ -255,7 +257,9 @@ def commit_changed(table: Table, messages: Sequence[CommitMessage], operation: s
     if all(message.is_empty for message in messages):
         return ()
     identity = CommitIdentity(new_commit_user(table.options), properties={OPERATION_PROPERTY: operation})
-    return (commit_rows(table.commit_target(), messages, identity),)
+    snapshot_id = commit_rows(table.commit_target(), messages, identity)
+    tag_after_commit(table, wrote_rows=True)
+    return (snapshot_id,)
 
 
 def repeated(attempt: Callable[[], RowChangeReport]) -> RowChangeReport:
@@ -286,7 +290,7 @@ def check_target(table: Table) -> None:
     target = table.target()[1]
     if not isinstance(target, FullState) or target.travelled:
         raise OptionError(
-            "options of this table's handle name an earlier state", table.identifier, "Open the table without them."
+            "the options of this table handle select an earlier state", table.identifier, "Open the table without them."
         )
     if branches_of(table) is not None:
         raise UnsupportedError(
@@ -294,6 +298,16 @@ def check_target(table: Table) -> None:
             table.identifier,
             "Change the rows of each branch, as table$branch_<name>.",
         )
+
+
+def count_rows(spark: "SparkSession | None", table: Table, where: str) -> int:
+    """How many rows a change with this condition would concern now. Arguments as of `delete`; changes nothing."""
+    predicate = filter_of(where, table, spark=spark is not None)
+    if spark is None:
+        return int(table.to_arrow(where=where).num_rows)
+    rows = table.to_spark(spark, where=where if predicate is not None else None)
+    with ended_with_caller(spark):
+        return int(rows.where(where).count())
 
 
 def filter_of(where: str, table: Table, *, spark: bool) -> Predicate | None:

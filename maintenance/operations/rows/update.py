@@ -1,7 +1,7 @@
-"""UPDATE: give columns of the rows for which a condition is true new values.
+"""UPDATE: set columns of the rows for which a condition is true.
 
-Rows of a table without a primary key are deleted where they lie, and their new versions appended; to a table with one,
-new versions are written as records. Source: data section 10.2, Java `UpdatePaimonTableCommand`.
+Without a primary key, rows are deleted in their files and the new versions are appended; with one, the new versions are
+written as records. Source: data section 10.2, Java `UpdatePaimonTableCommand`.
 """
 
 import time
@@ -98,10 +98,10 @@ def _attempt(
     where, predicate = condition
     state = TargetState.of(table, predicate, table.schema.fields)
     if spark is None:
-        found = state.rows()
-        positions: Positions = gathered([found])
-        rows = assigned(found.drop_columns([FILE.name, POSITION.name]), values, table)
-        return applied(None, state, positions, rows, replace(report, updated_rows=found.num_rows))
+        matching = state.rows()
+        positions: Positions = gathered([matching])
+        rows = assigned(matching.drop_columns([FILE.name, POSITION.name]), values, table)
+        return applied(None, state, positions, rows, replace(report, updated_rows=matching.num_rows))
     frame = state.frame(spark)
     if where is not None and predicate is None:
         frame = frame.where(where)
@@ -136,7 +136,7 @@ def applied(
         written = sum(file.row_count for message in appended for file in message.new_files)
         if written != due:
             raise DataError(
-                f"{due} rows were to be written and {written} came",
+                f"expected {due} rows to write, found {written}",
                 f"table {table.identifier}",
                 "Use conditions and values that are the same each time they are evaluated.",
             )

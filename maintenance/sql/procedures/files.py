@@ -11,13 +11,16 @@ from maintenance.operations import (
     expire_partitions,
     expire_snapshots,
     fsck,
+    mark_partition_done,
     produce_changelog,
+    rescale,
     rewrite_file_index,
 )
 from maintenance.operations.compaction.report import CompactReport
 from maintenance.operations.databases.compact_database import TableChoice
 from maintenance.sql.procedures.procedure import (
     DRY_RUN,
+    INTO_BIN,
     TABLE,
     Call,
     Parameter,
@@ -54,13 +57,13 @@ def _compact(call: Call) -> Result:
         full=call.get("compact_strategy", "full") == "full",
         order_strategy=call.get("order_strategy", "none"),
         order_by=call.get("order_by", ()),
-        **call.given("partitions", "where", "partition_idle_time", "dry_run"),
+        **call.passed("partitions", "where", "partition_idle_time", "dry_run"),
     )
     check_groups(report)
-    return _told(call, report)
+    return _summary(call, report)
 
 
-def _told(call: Call, report: CompactReport) -> Result:
+def _summary(call: Call, report: CompactReport) -> Result:
     """The result of a compaction; after a dry run, what would be compacted."""
     groups = [group for group in report.groups if group.outcome not in ("nothing_to_do", "skipped")]
     if not report.dry_run:
@@ -88,7 +91,7 @@ def _compact_database(call: Call) -> Result:
         choice,
         full=call.get("compact_strategy") == "full",
         opened=(lambda table: table.copy(table_options)) if table_options else None,
-        **call.given("partition_idle_time", "dry_run"),
+        **call.passed("partition_idle_time", "dry_run"),
     )
     if report.errors:
         raise worst_of(report.errors.values())
@@ -102,16 +105,16 @@ def _counted(name: str, count: int) -> Result:
 
 
 def _expire_snapshots(call: Call) -> Result:
-    given = call.given("retain_max", "retain_min", "older_than", "max_deletes", "dry_run")
-    report = expire_snapshots(call.table(), **given)
+    arguments = call.passed("retain_max", "retain_min", "older_than", "max_deletes", "dry_run")
+    report = expire_snapshots(call.table(), into=call.into("expire_snapshots"), **arguments)
     return Result(
         pa.table({"deleted_snapshots_count": pa.array([len(report.expired)], pa.int32())}), not report.expired
     )
 
 
 def _expire_changelogs(call: Call) -> Result:
-    given = call.given("retain_max", "retain_min", "older_than", "max_deletes", "delete_all", "dry_run")
-    report = expire_changelogs(call.table(), **given)
+    arguments = call.passed("retain_max", "retain_min", "older_than", "max_deletes", "delete_all", "dry_run")
+    report = expire_changelogs(call.table(), **arguments)
     return Result(
         pa.table({"deleted_changelogs_count": pa.array([len(report.expired)], pa.int32())}), not report.expired
     )
@@ -120,7 +123,7 @@ def _expire_changelogs(call: Call) -> Result:
 def _expire_partitions(call: Call) -> Result:
     report = expire_partitions(
         call.table(),
-        **call.given(
+        **call.passed(
             "expiration_time", "timestamp_formatter", "timestamp_pattern", "expire_strategy", "max_expires", "dry_run"
         ),
     )
@@ -135,19 +138,33 @@ def _rewrite_file_index(call: Call) -> Result:
             "(" + " AND ".join(f"`{key}` = '{value}'" for key, value in spec.items()) + ")"
             for spec in call.get("partitions")
         )
-    report = rewrite_file_index(call.session.spark, call.table(), where=where, **call.given("dry_run"))
+    report = rewrite_file_index(call.session.spark, call.table(), where=where, **call.passed("dry_run"))
     return call.done(nothing_to_do=not report.written_files)
 
 
 def _drop_partition(call: Call) -> Result:
-    report = drop_partitions(call.table(), call.get("partitions"), **call.given("dry_run"))
+    report = drop_partitions(call.table(), call.get("partitions"), **call.passed("dry_run"))
     return call.done(nothing_to_do=not report.dropped)
 
 
+def _mark_partition_done(call: Call) -> Result:
+    mark_partition_done(call.table(), call.get("partitions"))
+    return call.done()
+
+
+def _rescale(call: Call) -> Result:
+    report = rescale(call.session.spark, call.table(), **call.passed("bucket_num", "partitions", "dry_run"))
+    if not report.dry_run:
+        return call.done(nothing_to_do=report.snapshot_id is None)
+    return Result(
+        pa.table({"buckets": [report.buckets], "files": [report.files], "bytes": [report.bytes]}), not report.files
+    )
+
+
 def _produce_changelog(call: Call) -> Result:
-    report = produce_changelog(call.session.spark, call.table(), **call.given("partitions", "where", "dry_run"))
+    report = produce_changelog(call.session.spark, call.table(), **call.passed("partitions", "where", "dry_run"))
     check_groups(report)
-    return _told(call, report)
+    return _summary(call, report)
 
 
 def _fsck(call: Call) -> Result:
@@ -205,7 +222,7 @@ PROCEDURES = (
         _compact_database,
         spark=("including_databases", "including_tables", "excluding_tables", "options"),
     ),
-    Procedure("expire_snapshots", (TABLE, *_RETAIN, _OPTIONS, DRY_RUN), _expire_snapshots),
+    Procedure("expire_snapshots", (TABLE, *_RETAIN, _OPTIONS, DRY_RUN, INTO_BIN), _expire_snapshots),
     Procedure("expire_changelogs", (TABLE, *_RETAIN, Parameter("delete_all", truth), DRY_RUN), _expire_changelogs),
     Procedure(
         "expire_partitions",
@@ -225,6 +242,17 @@ PROCEDURES = (
         "rewrite_file_index", (TABLE, _PARTITIONS, _WHERE, DRY_RUN), _rewrite_file_index, spark=("table", "where")
     ),
     Procedure("drop_partition", (TABLE, Parameter("partitions", specs, required=True), DRY_RUN), _drop_partition),
+    Procedure("mark_partition_done", (TABLE, Parameter("partitions", specs, required=True)), _mark_partition_done),
+    Procedure(
+        "rescale",
+        (
+            TABLE,
+            Parameter("bucket_num", number),
+            Parameter("partitions", specs, others=("partition",)),
+            DRY_RUN,
+        ),
+        _rescale,
+    ),
     Procedure("produce_changelog", (TABLE, _PARTITIONS, _WHERE, DRY_RUN), _produce_changelog),
     Procedure("refresh_object_table", (TABLE,), _refresh_object_table),
     Procedure("fsck", (TABLE, Parameter("deep", truth)), _fsck),

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from maintenance.errors import PaimonError, SqlError
+from maintenance.operations.bin.run import BinRun
 from maintenance.options.option import duration
 from maintenance.sql.result import Result
 
@@ -57,13 +58,13 @@ def names(value: Value) -> tuple[str, ...]:
 def specs(value: Value) -> tuple[Mapping[str, str], ...]:
     """Partitions: ``a=1,b=2;a=2,b=3``, or a list of such texts."""
     parts = [one for part in (value if isinstance(value, list) else [value]) for one in text(part).split(";")]
-    found = []
+    read = []
     for part in parts:
         pairs = [pair.partition("=") for pair in part.split(",")]
         if not all(sign for _, sign, _ in pairs):
             raise ValueError("partitions are written as a=1,b=2;a=2,b=3")
-        found.append({key.strip(): shown.strip().strip("'\"") for key, _, shown in pairs})
-    return tuple(found)
+        read.append({key.strip(): shown.strip().strip("'\"") for key, _, shown in pairs})
+    return tuple(read)
 
 
 def options(value: Value) -> dict[str, str]:
@@ -86,6 +87,7 @@ class Parameter:
 
 TABLE = Parameter("table", text, required=True, others=("identifier",))
 DRY_RUN = Parameter("dry_run", truth)
+INTO_BIN = Parameter("into_bin", truth)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,14 +100,20 @@ class Call:
     def get(self, name: str, default: Any = None) -> Any:
         return self.values.get(name, default)
 
-    def given(self, *wanted: str) -> dict[str, Any]:
-        """Those of these arguments that are given."""
-        return {name: self.values[name] for name in wanted if name in self.values}
+    def passed(self, *names: str) -> dict[str, Any]:
+        """The named arguments that the call sets."""
+        return {name: self.values[name] for name in names if name in self.values}
 
     def table(self) -> "Table":
         """The table, with the options of the call."""
-        found = self.session.table(tuple(self.values["table"].split(".")))
-        return found.copy(self.values["options"]) if self.values.get("options") else found
+        table = self.session.table(tuple(self.values["table"].split(".")))
+        return table.copy(self.values["options"]) if self.values.get("options") else table
+
+    def into(self, operation: str) -> BinRun | None:
+        """The run of the bin that takes what the call deletes, if it asks for one."""
+        if not self.values.get(INTO_BIN.name) or self.values.get("dry_run"):
+            return None
+        return BinRun.begin(self.table(), self.session.current().warehouse, operation)
 
     def done(self, *, nothing_to_do: bool = False) -> Result:
         """What a procedure returns that has nothing to tell."""

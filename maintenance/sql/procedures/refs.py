@@ -10,14 +10,17 @@ from maintenance.operations import (
     delete_tag,
     expire_tags,
     fast_forward,
+    merge_branch,
     rename_branch,
     rename_tag,
     replace_tag,
     reset_consumer,
     rollback_to,
+    trigger_tag_automatic_creation,
 )
 from maintenance.sql.procedures.procedure import (
     DRY_RUN,
+    INTO_BIN,
     TABLE,
     Call,
     Parameter,
@@ -38,12 +41,32 @@ _BRANCH = Parameter("branch", text, required=True, others=("branch_name",))
 
 
 def _create_tag(call: Call) -> Result:
-    create_tag(call.table(), call.get("tag"), **call.given("snapshot_id", "time_retained"))
+    create_tag(call.table(), call.get("tag"), **call.passed("snapshot_id", "time_retained"))
     return call.done()
 
 
+def _create_tag_from(call: Call) -> Result:
+    goal = call.passed("watermark")
+    if "timestamp" in call.values:
+        goal = {"timestamp_millis": call.get("timestamp")}
+    table = call.table()
+    report = create_tag(table, call.get("tag"), **goal, **call.passed("time_retained"))
+    snapshot = table.tags.get(report.name).snapshot
+    return Result(
+        pa.table(
+            {
+                "tagName": pa.array([report.name], pa.string()),
+                "snapshot": pa.array([snapshot.id], pa.int64()),
+                "commit_time": pa.array([snapshot.time_millis], pa.int64()),
+                # Text, and "null" where there is none: so do Paimon's procedures.
+                "watermark": pa.array(["null" if snapshot.watermark is None else str(snapshot.watermark)], pa.string()),
+            }
+        )
+    )
+
+
 def _replace_tag(call: Call) -> Result:
-    replace_tag(call.table(), call.get("tag"), **call.given("snapshot_id", "time_retained"))
+    replace_tag(call.table(), call.get("tag"), **call.passed("snapshot_id", "time_retained"))
     return call.done()
 
 
@@ -53,17 +76,29 @@ def _rename_tag(call: Call) -> Result:
 
 
 def _delete_tag(call: Call) -> Result:
-    delete_tag(call.table(), *call.get("tag"), **call.given("dry_run"))
+    delete_tag(call.table(), *call.get("tag"), into=call.into("delete_tag"), **call.passed("dry_run"))
     return call.done()
 
 
 def _expire_tags(call: Call) -> Result:
-    report = expire_tags(call.table(), **call.given("older_than", "dry_run"))
+    report = expire_tags(call.table(), into=call.into("expire_tags"), **call.passed("older_than", "dry_run"))
     return Result.of_texts(("expired_tags",), [(name,) for name in report.expired])
 
 
+def _trigger_tags(call: Call) -> Result:
+    report = trigger_tag_automatic_creation(call.table(), **call.passed("dry_run"))
+    if not report.dry_run:
+        return call.done(nothing_to_do=not (report.created or report.deleted or report.expired))
+    rows = [
+        *((name, "created") for name in report.created),
+        *((name, "beyond tag.num-retained-max") for name in report.deleted),
+        *((name, "expired") for name in report.expired),
+    ]
+    return Result.of_texts(("tag", "change"), rows)
+
+
 def _create_branch(call: Call) -> Result:
-    create_branch(call.table(), call.get("branch"), **call.given("tag", "ignore_if_exists"))
+    create_branch(call.table(), call.get("branch"), **call.passed("tag", "snapshot_id", "ignore_if_exists"))
     return call.done()
 
 
@@ -86,7 +121,7 @@ def _fast_forward(call: Call) -> Result:
 def _rollback(call: Call) -> Result:
     """The version is the id of a snapshot, or the name of a tag."""
     version = call.get("version")
-    goal = call.given("snapshot_id", "tag")
+    goal = call.passed("snapshot_id", "tag")
     if version is not None:
         goal = {"snapshot_id": int(version)} if version.isdecimal() else {"tag": version}
     return _rolled_back(call, **goal)
@@ -94,7 +129,7 @@ def _rollback(call: Call) -> Result:
 
 def _rollback_to(call: Call) -> Result:
     """Flink gives a tag or a snapshot in the second place."""
-    goal = call.given("snapshot_id")
+    goal = call.passed("snapshot_id")
     tag = call.get("tag")
     if tag is not None:
         goal = {"snapshot_id": tag} if isinstance(tag, int) else {"tag": tag}
@@ -103,6 +138,18 @@ def _rollback_to(call: Call) -> Result:
 
 def _rollback_to_timestamp(call: Call) -> Result:
     return _rolled_back(call, timestamp_millis=call.get("timestamp"))
+
+
+def _rollback_to_watermark(call: Call) -> Result:
+    return _rolled_back(call, watermark=call.get("watermark"))
+
+
+def _merge_branch(call: Call) -> Result:
+    target = {"target_branch": call.get("target_branch")} if call.get("target_branch") else {}
+    report = merge_branch(call.table(), call.get("source_branch"), **target, **call.passed("dry_run"))
+    if not report.dry_run:
+        return call.done(nothing_to_do=not report.files)
+    return Result(pa.table({"files": [report.files], "rows": [report.rows]}), nothing_to_do=not report.files)
 
 
 def _rolled_back(call: Call, **goal: object) -> Result:
@@ -129,7 +176,7 @@ def _clear_consumers(call: Call) -> Result:
         call.table(),
         including=call.get("including_consumers") or ".*",
         excluding=call.get("excluding_consumers"),
-        **call.given("dry_run"),
+        **call.passed("dry_run"),
     )
     return call.done()
 
@@ -140,6 +187,16 @@ def _tag_or_id(value: object) -> object:
 
 PROCEDURES = (
     Procedure("create_tag", (TABLE, _TAG, _SNAPSHOT, _RETAINED), _create_tag),
+    Procedure(
+        "create_tag_from_timestamp",
+        (TABLE, _TAG, Parameter("timestamp", number, required=True), _RETAINED),
+        _create_tag_from,
+    ),
+    Procedure(
+        "create_tag_from_watermark",
+        (TABLE, _TAG, Parameter("watermark", number, required=True), _RETAINED),
+        _create_tag_from,
+    ),
     Procedure("replace_tag", (TABLE, _TAG, _SNAPSHOT, _RETAINED), _replace_tag),
     Procedure(
         "rename_tag",
@@ -148,13 +205,20 @@ PROCEDURES = (
     ),
     Procedure(
         "delete_tag",
-        (TABLE, Parameter("tag", names, required=True, others=("tag_name", "tags")), DRY_RUN),
+        (TABLE, Parameter("tag", names, required=True, others=("tag_name", "tags")), DRY_RUN, INTO_BIN),
         _delete_tag,
     ),
-    Procedure("expire_tags", (TABLE, Parameter("older_than", moment), DRY_RUN), _expire_tags),
+    Procedure("expire_tags", (TABLE, Parameter("older_than", moment), DRY_RUN, INTO_BIN), _expire_tags),
+    Procedure("trigger_tag_automatic_creation", (TABLE, DRY_RUN), _trigger_tags),
     Procedure(
         "create_branch",
-        (TABLE, _BRANCH, Parameter("tag", text), Parameter("ignore_if_exists", truth, others=("ignoreIfExists",))),
+        (
+            TABLE,
+            _BRANCH,
+            Parameter("tag", text),
+            Parameter("ignore_if_exists", truth, others=("ignoreIfExists",)),
+            _SNAPSHOT,
+        ),
         _create_branch,
     ),
     Procedure(
@@ -166,6 +230,16 @@ PROCEDURES = (
         "rename_branch",
         (TABLE, Parameter("from_branch", text, required=True), Parameter("to_branch", text, required=True)),
         _rename_branch,
+    ),
+    Procedure(
+        "merge_branch",
+        (
+            TABLE,
+            Parameter("source_branch", text, required=True),
+            Parameter("target_branch", text),
+            DRY_RUN,
+        ),
+        _merge_branch,
     ),
     Procedure("fast_forward", (TABLE, _BRANCH), _fast_forward),
     Procedure(
@@ -180,6 +254,7 @@ PROCEDURES = (
     ),
     Procedure("rollback_to", (TABLE, Parameter("tag", _tag_or_id), _SNAPSHOT), _rollback_to),
     Procedure("rollback_to_timestamp", (TABLE, Parameter("timestamp", number, required=True)), _rollback_to_timestamp),
+    Procedure("rollback_to_watermark", (TABLE, Parameter("watermark", number, required=True)), _rollback_to_watermark),
     Procedure(
         "reset_consumer",
         (

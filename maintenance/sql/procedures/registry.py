@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
-from maintenance.sql.procedures import files, refs
+from maintenance.sql.procedures import files, orphans, refs, repairs, retention, views
 from maintenance.sql.procedures.procedure import Procedure
 
-PROCEDURES: Mapping[str, Procedure] = {procedure.name: procedure for procedure in (*refs.PROCEDURES, *files.PROCEDURES)}
+_FAMILIES = (refs, files, orphans, repairs, retention, views)
+PROCEDURES: Mapping[str, Procedure] = {each.name: each for family in _FAMILIES for each in family.PROCEDURES}

@@ -34,12 +34,12 @@ class RelationDataset(ds.Dataset):  # type: ignore[misc]
 
     def scanner(self, columns: Sequence[str] | None = None, filter: Any = None, **_: Any) -> ds.Scanner:  # noqa: A002
         """A scanner of these columns. `filter`: Arrow's expression over any columns that the query names."""
-        wanted = self._schema.names if columns is None else list(columns)
+        names = self._schema.names if columns is None else list(columns)
         needed = [
-            name for name in self._schema.names if name in wanted or name.lower() in self._relation.mentioned
+            name for name in self._schema.names if name in names or name.lower() in self._relation.mentioned
         ] or self._schema.names[:1]
         schema = pa.schema([self._schema.field(name) for name in needed])
-        return ds.Scanner.from_batches(self._batches(needed, schema), schema=schema, columns=wanted, filter=filter)
+        return ds.Scanner.from_batches(self._batches(needed, schema), schema=schema, columns=names, filter=filter)
 
     def _batches(self, columns: list[str], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         try:
@@ -54,13 +54,13 @@ class RelationDataset(ds.Dataset):  # type: ignore[misc]
         if self._relation.limit is None:
             yield from _ahead(plan.splits, read)
             return
-        left = self._relation.limit
+        remaining = self._relation.limit
         for split in plan.splits:
             for rows in read.tables(split):
-                if left <= 0:
+                if remaining <= 0:
                     return
-                yield rows.slice(0, left)
-                left -= rows.num_rows
+                yield rows.slice(0, remaining)
+                remaining -= rows.num_rows
 
 
 def _ahead(splits: Sequence[AnySplit], read: ReadsSplits) -> Iterator[pa.Table]:

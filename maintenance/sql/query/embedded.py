@@ -19,8 +19,8 @@ from maintenance.types.data_type import DataField
 _WIDE = {"HUGEINT": "BIGINT", "UHUGEINT": "BIGINT", "UBIGINT": "BIGINT", "UINTEGER": "BIGINT"}
 
 
-def run_embedded(resolved: Resolved, given: Sequence[DataField] | None = None) -> pa.Table:
-    """The rows of a query. `given`: see `run_query`."""
+def run_embedded(resolved: Resolved, fields: Sequence[DataField] | None = None) -> pa.Table:
+    """The rows of a query. `fields`: see `run_query`."""
     connection = duckdb.connect()
     datasets: dict[str, RelationDataset] = {}
     try:
@@ -30,9 +30,9 @@ def run_embedded(resolved: Resolved, given: Sequence[DataField] | None = None) -
             if isinstance(rows, RelationDataset):
                 datasets[relation.name] = rows
             connection.register(relation.name, rows)
-        for name, known in resolved.bound.items():
-            connection.register(name, known)
-        return _fetched(connection, translated(resolved), given)
+        for name, bound_rows in resolved.bound.items():
+            connection.register(name, bound_rows)
+        return _fetched(connection, translated(resolved), fields)
     except duckdb.Error as error:
         for dataset in datasets.values():
             if isinstance(dataset.failure, PaimonError):
@@ -47,7 +47,7 @@ def translated(resolved: Resolved) -> str:
     try:
         return resolved.tree.sql("duckdb", comments=False)
     except SqlglotError as error:
-        raise SqlError(str(error), "query", "Write it in other words.") from error
+        raise SqlError(str(error), "query", "Rewrite the query.") from error
 
 
 def _rows(relation: Relation) -> "RelationDataset | pa.Table":
@@ -57,30 +57,30 @@ def _rows(relation: Relation) -> "RelationDataset | pa.Table":
     return view.to_arrow()
 
 
-def _fetched(connection: duckdb.DuckDBPyConnection, query: str, given: Sequence[DataField] | None) -> pa.Table:
-    found = connection.sql(query)
-    if found is None:
+def _fetched(connection: duckdb.DuckDBPyConnection, query: str, fields: Sequence[DataField] | None) -> pa.Table:
+    relation = connection.sql(query)
+    if relation is None:
         return pa.table({})
-    types = [str(kind) for kind in found.types]
-    wanted = [_WIDE.get(kind, kind) for kind in types]
-    outputs = found.columns
-    if given is not None:
-        check_assignable(types, given)
-        wanted = [duck_type(field.type) for field in given]
-        outputs = [field.name for field in given]
-    if wanted != types:
+    types = [str(kind) for kind in relation.types]
+    target_types = [_WIDE.get(kind, kind) for kind in types]
+    outputs = relation.columns
+    if fields is not None:
+        check_assignable(types, fields)
+        target_types = [duck_type(field.type) for field in fields]
+        outputs = [field.name for field in fields]
+    if target_types != types:
         names = [f"column_{number}" for number in range(len(types))]
-        listed = ", ".join(f"CAST({name} AS {kind})" for name, kind in zip(names, wanted, strict=True))
-        found = connection.sql(f"SELECT {listed} FROM ({query}) AS q({', '.join(names)})")
-    return found.to_arrow_table().rename_columns(outputs)
+        listed = ", ".join(f"CAST({name} AS {kind})" for name, kind in zip(names, target_types, strict=True))
+        relation = connection.sql(f"SELECT {listed} FROM ({query}) AS q({', '.join(names)})")
+    return relation.to_arrow_table().rename_columns(outputs)
 
 
-def check_assignable(types: Sequence[str], given: Sequence[DataField]) -> None:
+def check_assignable(types: Sequence[str], fields: Sequence[DataField]) -> None:
     """Raises: SqlError: another number of columns, or texts where other values belong and the other way round."""
-    if len(types) != len(given):
-        names = ", ".join(field.name for field in given)
-        raise SqlError(f"{len(types)} columns are given where {len(given)} are needed", "query", f"Give {names}.")
-    for kind, field in zip(types, given, strict=True):
+    if len(types) != len(fields):
+        names = ", ".join(field.name for field in fields)
+        raise SqlError(f"{len(types)} columns are given where {len(fields)} are needed", "query", f"Give {names}.")
+    for kind, field in zip(types, fields, strict=True):
         if kind != '"NULL"' and (kind == "VARCHAR") != field.type.is_string and _is_plain(kind):
             raise SqlError(
                 f"column '{field.name}' is {field.type}, and the query gives {kind}", "query", "Cast it in the query."
@@ -101,8 +101,10 @@ def _explained(error: duckdb.Error, resolved: Resolved) -> SqlError:
         name = str(node.this) if isinstance(node, exp.Anonymous) else name
         if name and f'"{name}"' in message and "start" in identifier.meta:
             start, end = identifier.meta["start"], identifier.meta["end"]
-            found, fix = (_column_missing(name, resolved.relations)) if isinstance(node, exp.Column) else (message, "")
-            return resolved.source.error(start, end - start + 1, found, fix)
+            problem, fix = (
+                (_column_missing(name, resolved.relations)) if isinstance(node, exp.Column) else (message, "")
+            )
+            return resolved.source.error(start, end - start + 1, problem, fix)
     unknown = {node.name.lower() for node in resolved.tree.find_all(exp.Anonymous)} & set(message.lower().split())
     for token in resolved.source.tokens(words=True):
         if token.text.lower() in unknown:

@@ -16,31 +16,31 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-def run_on_spark(spark: "SparkSession", resolved: Resolved, given: Sequence[DataField] | None = None) -> pa.Table:
-    """The rows of a query. `given`: see `run_query`."""
+def run_on_spark(spark: "SparkSession", resolved: Resolved, fields: Sequence[DataField] | None = None) -> pa.Table:
+    """The rows of a query. `fields`: see `run_query`."""
     from pyspark.errors import PySparkException
 
     try:
         frame = frame_of(spark, resolved)
-        rows: pa.Table = (frame if given is None else _cast(frame, given)).toArrow()
+        rows: pa.Table = (frame if fields is None else _cast(frame, fields)).toArrow()
     except PySparkException as error:
         message = str(error).strip().splitlines()[0]
         raise SqlError(message, "query on Spark", "") from error
     return rows
 
 
-def _cast(frame: "DataFrame", given: Sequence[DataField]) -> "DataFrame":
+def _cast(frame: "DataFrame", fields: Sequence[DataField]) -> "DataFrame":
     from pyspark.sql import functions
 
-    if len(frame.columns) != len(given):
-        names = ", ".join(field.name for field in given)
-        found = f"{len(frame.columns)} columns are given where {len(given)} are needed"
-        raise SqlError(found, "query", f"Give {names}.")
-    numbered = frame.toDF(*(f"column_{number}" for number in range(len(given))))
+    if len(frame.columns) != len(fields):
+        names = ", ".join(field.name for field in fields)
+        problem = f"{len(frame.columns)} columns are given where {len(fields)} are needed"
+        raise SqlError(problem, "query", f"Give {names}.")
+    numbered = frame.toDF(*(f"column_{number}" for number in range(len(fields))))
     return numbered.select(
         *(
             functions.col(f"column_{number}").cast(spark_type(field.type, f"column {field.name}")).alias(field.name)
-            for number, field in enumerate(given)
+            for number, field in enumerate(fields)
         )
     )
 

@@ -8,6 +8,7 @@ from sqlglot import exp
 from maintenance.metastore.global_tables import GlobalView
 from maintenance.predicate.sql import parse
 from maintenance.predicate.tree import Predicate
+from maintenance.table.format_table import FormatTable
 from maintenance.table.object_table import ObjectTable
 from maintenance.table.system.audit_log import AuditLogView
 from maintenance.table.system.row_tracking import RowTrackingView
@@ -15,7 +16,7 @@ from maintenance.table.system.view import AnyView
 from maintenance.table.table import Table
 from maintenance.types.data_type import DataField
 
-Readable = AnyView | GlobalView | ObjectTable
+Readable = AnyView | GlobalView | ObjectTable | FormatTable
 PlannedTable = Table | AuditLogView | RowTrackingView
 """What has data for rows, read split by split; other tables have metadata."""
 

@@ -10,6 +10,7 @@ from sqlglot import exp
 from maintenance.errors import NotFoundError, SqlError
 from maintenance.metastore.view import View
 from maintenance.sql.cursor import Source, statements_of
+from maintenance.sql.names import TableName
 from maintenance.sql.place import unknown
 from maintenance.sql.query.relations import Relation, own_alias
 from maintenance.sql.query.table_functions import take_function
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from maintenance.sql.session import Session
 
 _DEEPEST = 20
+_CASTABLE = ("TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL", "STRING", "DATE", "BOOLEAN")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +79,12 @@ def _relation(session: "Session", node: exp.Table, path: tuple[str, ...], source
         if start is None or "$" in node.name or options:
             raise
         catalog_name = session.table_name(path)
-        found, fix = error.found, error.fix
+        problem, fix = error.found, error.fix
         catalog = session.catalog_of(catalog_name.catalog)
         if catalog_name.database in catalog.list_databases():
-            found, fix = unknown("table", catalog_name.identifier, catalog.list_tables(catalog_name.database))
+            problem, fix = unknown("table", catalog_name.identifier, catalog.list_tables(catalog_name.database))
             fix = unknown("table", catalog_name.table, catalog.list_tables(catalog_name.database))[1]
-        raise source.error(start, last.meta["end"] - start + 1, found, fix) from error
+        raise source.error(start, last.meta["end"] - start + 1, problem, fix, kind=NotFoundError) from error
     except SqlError as error:
         if start is None or error.line is not None:
             raise
@@ -109,9 +111,34 @@ def _expand(session: "Session", node: exp.Table, view: View, state: tuple[Source
     inner = Source(view.query_for(session.dialect), source.dialect)
     columns = [exp.to_identifier(field.name, quoted=True) for field in view.columns()]
     named = exp.TableAlias(this=exp.to_identifier(own_alias(node), quoted=True), columns=columns)
-    subquery = exp.Subquery(this=statements_of(inner)[0].query(), alias=named)
+    query = statements_of(inner)[0].query()
+    _cast_computed(query, view)
+    _place(query, session.table_name(tuple(part.name for part in node.parts)))
+    subquery = exp.Subquery(this=query, alias=named)
     _tables(session, subquery, inner, relations, depth + 1)
     node.replace(subquery)
+
+
+def _cast_computed(query: exp.Expr, view: View) -> None:
+    """What a view computes has the types that it declares, whatever its query gives by now."""
+    fields = view.columns()
+    if not isinstance(query, exp.Select) or len(query.expressions) != len(fields) or query.find(exp.Star):
+        return
+    for output, column in zip(query.expressions, fields, strict=True):
+        plain = output.unalias()
+        if column.type.root in _CASTABLE and not isinstance(plain, exp.Column):
+            kind = str(column.type.as_nullable())
+            output.replace(exp.alias_(exp.cast(plain.copy(), kind), column.name, quoted=True))
+
+
+def _place(query: exp.Expr, view: TableName) -> None:
+    """Names of a view's text that are not whole are names beside the view. Source: Java `PaimonViewResolver`."""
+    for node in list(query.find_all(exp.Table)):
+        if not isinstance(node.this, exp.Identifier) or node.catalog or is_of_with(node):
+            continue
+        if not node.db:
+            node.set("db", exp.to_identifier(view.database, quoted=True))
+        node.set("catalog", exp.to_identifier(view.catalog, quoted=True))
 
 
 def is_of_with(node: exp.Table) -> bool:

@@ -106,8 +106,8 @@ def _in_files(session: "Session", table: Table, change: RowChange) -> RowChangeR
 
 
 def _counted(report: RowChangeReport, rows: pa.Table) -> RowChangeReport:
-    found = {row["values"]: row["counts"] for row in rows.column(KIND).value_counts().to_pylist()}
-    return report.counted({action: found.get(kind, 0) for action, kind in _KINDS.items()})
+    rows_by_kind = {row["values"]: row["counts"] for row in rows.column(KIND).value_counts().to_pylist()}
+    return report.counted({action: rows_by_kind.get(kind, 0) for action, kind in _KINDS.items()})
 
 
 def _changed(session: "Session", table: Table, old: pa.Table, change: RowChange) -> pa.Table:
@@ -125,9 +125,9 @@ def _changed(session: "Session", table: Table, old: pa.Table, change: RowChange)
 def _once(table: Table, rows: pa.Table, change: RowChange) -> pa.Table:
     """The rows, one that is deleted several times once. Raises: DataError: a row changes in several ways."""
     numbers = rows.column(_ROW).to_numpy()
-    known = rows.column(_ROW).is_valid().to_numpy()
-    _, first = np.unique(numbers[known], return_index=True)
-    if len(first) == int(known.sum()):
+    is_matched = rows.column(_ROW).is_valid().to_numpy()
+    _, first = np.unique(numbers[is_matched], return_index=True)
+    if len(first) == int(is_matched.sum()):
         return rows
     if [clause.action for clause in change.clauses if clause.when == "matched"] != ["delete"]:
         raise DataError(
@@ -135,8 +135,8 @@ def _once(table: Table, rows: pa.Table, change: RowChange) -> pa.Table:
             f"table {table.identifier}",
             "Make the source have one row for each that matches.",
         )
-    places = np.flatnonzero(known)[first]
-    return rows.take(pa.array(np.sort(np.concatenate([places, np.flatnonzero(~known)]))))
+    places = np.flatnonzero(is_matched)[first]
+    return rows.take(pa.array(np.sort(np.concatenate([places, np.flatnonzero(~is_matched)]))))
 
 
 def _query(table: Table, change: RowChange) -> exp.Expr:
@@ -150,12 +150,12 @@ def _query(table: Table, change: RowChange) -> exp.Expr:
     if change.using is not None:
         whens = {clause.when for clause in change.clauses}
         side = _JOINS["not_matched" in whens, "not_matched_by_source" in whens]
-        given = exp.select(exp.Star(), exp.alias_(exp.true(), _IN_SOURCE)).from_(change.using.copy())
-        joined = exp.Subquery(this=given, alias=_alias(change.using.alias_or_name))
+        source = exp.select(exp.Star(), exp.alias_(exp.true(), _IN_SOURCE)).from_(change.using.copy())
+        joined = exp.Subquery(this=source, alias=_alias(change.using.alias_or_name))
         condition = change.on.copy() if change.on is not None else exp.true()
         query = query.join(joined, on=condition, join_type="" if side == "inner" else side)
-    found: exp.Expr = query.where(exp.or_(*(fit.copy() for fit in fits)))
-    return found
+    filtered: exp.Expr = query.where(exp.or_(*(fit.copy() for fit in fits)))
+    return filtered
 
 
 def _alias(name: str) -> exp.TableAlias:
@@ -170,9 +170,9 @@ def _fits(change: RowChange, clause: RowClause) -> exp.Expr:
     parts: list[exp.Expr] = []
     if change.using is not None:
         there = exp.Not(this=exp.Is(this=_column(_ROW, change.alias), expression=exp.null()))
-        given = exp.Not(this=exp.Is(this=_column(_IN_SOURCE, change.using.alias_or_name), expression=exp.null()))
+        in_source = exp.Not(this=exp.Is(this=_column(_IN_SOURCE, change.using.alias_or_name), expression=exp.null()))
         parts.append(exp.Not(this=there) if clause.when == "not_matched" else there)
-        parts.append(exp.Not(this=given) if clause.when == "not_matched_by_source" else given)
+        parts.append(exp.Not(this=in_source) if clause.when == "not_matched_by_source" else in_source)
     if clause.condition is not None:
         parts.append(exp.paren(clause.condition.copy()))
     return exp.and_(*parts) if parts else exp.true()

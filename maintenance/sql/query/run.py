@@ -20,11 +20,11 @@ def run_query(
     session: "Session",
     tree: exp.Expr,
     cursor_or_source: Cursor | Source,
-    given: Sequence[DataField] | None = None,
+    fields: Sequence[DataField] | None = None,
 ) -> pa.Table:
     """The rows of a query.
 
-    Args: `given`: columns of a table that the rows are for, by position; they get their names and types.
+    Args: `fields`: columns of a table that the rows are for, by position; they get their names and types.
     Raises: SqlError; errors of reading the tables.
     """
     source = cursor_or_source.source if isinstance(cursor_or_source, Cursor) else cursor_or_source
@@ -33,10 +33,10 @@ def run_query(
     if session.spark is None:
         from maintenance.sql.query.embedded import run_embedded
 
-        return run_embedded(resolved, given)
+        return run_embedded(resolved, fields)
     from maintenance.sql.query.on_spark import run_on_spark
 
-    return run_on_spark(session.spark, resolved, given)
+    return run_on_spark(session.spark, resolved, fields)
 
 
 def prepared(

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from maintenance.sql.dialects import Flink, PaimonSpark
+from maintenance.sql.query.decimals import cast_decimals
 from maintenance.sql.query.relations import fields_of_view
 from maintenance.sql.query.resolve import Resolved
 from maintenance.types.data_type import DataType
@@ -28,6 +29,7 @@ def shaped(resolved: Resolved, *, embedded: bool) -> None:
     if is_flink and embedded:
         _unnest_rows(resolved.tree, types)
     if embedded:
+        cast_decimals(resolved.tree, types, is_flink=is_flink)
         _averages(resolved.tree, types, is_flink=is_flink)
         _casts(resolved.tree, types)
         _dates(resolved.tree, types)
@@ -35,13 +37,13 @@ def shaped(resolved: Resolved, *, embedded: bool) -> None:
 
 def _column_types(resolved: Resolved) -> dict[str, DataType]:
     """The types of columns by name; a name that several tables give different types is left out."""
-    found: dict[str, DataType | None] = {}
+    types: dict[str, DataType | None] = {}
     for relation in resolved.relations.values():
         for field in fields_of_view(relation.opened()):
-            known = found.setdefault(field.name, field.type)
-            if known is not None and known.as_nullable() != field.type.as_nullable():
-                found[field.name] = None
-    return {name: data_type for name, data_type in found.items() if data_type is not None}
+            first_type = types.setdefault(field.name, field.type)
+            if first_type is not None and first_type.as_nullable() != field.type.as_nullable():
+                types[field.name] = None
+    return {name: data_type for name, data_type in types.items() if data_type is not None}
 
 
 def _name_outputs(tree: exp.Expr, *, is_flink: bool) -> None:
@@ -160,8 +162,8 @@ def _averages(tree: exp.Expr, types: Mapping[str, DataType], *, is_flink: bool) 
             continue
         if kind.root == "DECIMAL":
             precision, scale = kind.precision or 10, kind.scale or 0
-            wanted = (38, max(6, scale)) if is_flink else (min(38, precision + 4), min(38, scale + 4))
-            average.replace(exp.cast(average.copy(), f"DECIMAL({wanted[0]}, {wanted[1]})"))
+            target = (38, max(6, scale)) if is_flink else (min(38, precision + 4), min(38, scale + 4))
+            average.replace(exp.cast(average.copy(), f"DECIMAL({target[0]}, {target[1]})"))
         elif is_flink and kind.root in _INTEGERS:
             average.replace(exp.cast(exp.Anonymous(this="trunc", expressions=[average.copy()]), "BIGINT"))
 
@@ -195,7 +197,7 @@ def _is_integer(node: exp.Expr, types: Mapping[str, DataType]) -> bool:
 
 
 def _is_fraction(node: exp.Expr, types: Mapping[str, DataType]) -> bool:
-    """Whether an expression is surely a number with digits behind the point."""
+    """Whether an expression is surely a number with digits after the decimal point."""
     node = node.unnest()
     if isinstance(node, exp.Neg):
         return _is_fraction(node.this, types)

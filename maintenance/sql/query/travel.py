@@ -13,12 +13,12 @@ _FIX = "Write a number, a tag's name, or a time such as TIMESTAMP '2024-02-29 12
 
 def options_of(node: exp.Table, source: Source) -> dict[str, str]:
     """The dynamic options of a table's node, which lose their place in the tree. Raises: SqlError."""
-    found = hint_options(node.meta.get(OPTIONS), source)
+    options = hint_options(node.meta.get(OPTIONS), source)
     version = node.args.get("version")
     if version is not None:
-        found |= _travel(version, source)
+        options |= _travel(version, source)
         node.set("version", None)
-    return found
+    return options
 
 
 def hint_options(text: str | None, source: Source) -> dict[str, str]:
@@ -59,8 +59,8 @@ def _constant(value: exp.Expr) -> exp.Expr:
     return simpler
 
 
-def _wrong(node: exp.Expr, source: Source, found: str) -> SqlError:
+def _wrong(node: exp.Expr, source: Source, problem: str) -> SqlError:
     first = next((part for part in node.find_all(exp.Identifier) if "start" in part.meta), None)
     if first is None:
-        return SqlError(found, "time travel", _FIX)
-    return source.error(first.meta["start"], len(first.name), found, _FIX)
+        return SqlError(problem, "time travel", _FIX)
+    return source.error(first.meta["start"], len(first.name), problem, _FIX)

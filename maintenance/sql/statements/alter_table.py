@@ -124,7 +124,7 @@ def _set(cursor: Cursor) -> list[SchemaChange]:
 def _list(cursor: Cursor) -> list[tuple[tuple[str, ...], Column, UpdateColumnPosition | None]]:
     """Columns, in brackets or one alone, each with where it goes."""
     bracket = cursor.take("(")
-    found = []
+    columns = []
     while True:
         start = cursor.index
         path = cursor.path("the name of a column")
@@ -134,14 +134,14 @@ def _list(cursor: Cursor) -> list[tuple[tuple[str, ...], Column, UpdateColumnPos
         else:
             column = read_type(cursor, path[-1])
         position = read_position(cursor)
-        found.append((path, column, None if position is None else UpdateColumnPosition(column.name, position)))
+        columns.append((path, column, None if position is None else UpdateColumnPosition(column.name, position)))
         if not bracket or not cursor.take(","):
             break
         if cursor.peek(")"):
             break
     if bracket:
         cursor.expect(")")
-    return found
+    return columns
 
 
 def _add(cursor: Cursor) -> list[SchemaChange]:
@@ -177,11 +177,11 @@ def _drop(cursor: Cursor) -> list[SchemaChange]:
     cursor.if_exists()
     if not cursor.take("("):
         return [DropColumn(cursor.path("the name of a column"))]
-    found: list[SchemaChange] = [DropColumn(cursor.path("the name of a column"))]
+    changes: list[SchemaChange] = [DropColumn(cursor.path("the name of a column"))]
     while cursor.take(","):
-        found.append(DropColumn(cursor.path("the name of a column")))
+        changes.append(DropColumn(cursor.path("the name of a column")))
     cursor.expect(")")
-    return found
+    return changes
 
 
 def _rename(cursor: Cursor) -> SchemaChange:

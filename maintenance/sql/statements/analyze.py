@@ -15,10 +15,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Analyze:
+    """`columns`: to count, None = all; empty for none."""
+
     path: tuple[str, ...]
+    columns: tuple[str, ...] | None = ()
 
     def run(self, session: "Session") -> Result:
-        analyze_table(session.table(self.path))
+        analyze_table(session.table(self.path), columns=self.columns, all_columns=self.columns is None)
         return Result()
 
 
@@ -29,8 +32,15 @@ def _analyze(cursor: Cursor) -> Analyze:
             "statistics of single partitions are not supported", "Leave PARTITION out.", token=cursor.token
         )
     cursor.expect("COMPUTE", "STATISTICS")
-    if cursor.peek("FOR"):
-        raise cursor.error("statistics of columns are not supported", "Leave FOR … out.", token=cursor.token)
+    if cursor.take("FOR"):
+        if cursor.take("ALL"):
+            cursor.expect("COLUMNS")
+            return Analyze(path, None)
+        cursor.expect("COLUMNS")
+        names = [cursor.name("the name of a column")]
+        while cursor.take(","):
+            names.append(cursor.name("the name of a column"))
+        return Analyze(path, tuple(names))
     cursor.take("NOSCAN")
     return Analyze(path)
 

@@ -43,7 +43,7 @@ class CallProcedure:
                                     token=token)  # fmt: skip
         procedure = PROCEDURES[name]
         ordered = procedure.ordered(session.dialect)
-        known = {spelt.lower(): p for p in ordered for spelt in (p.name, *p.others)}
+        by_name = {spelt.lower(): p for p in ordered for spelt in (p.name, *p.others)}
         values: dict[str, Any] = {}
         for number, argument in enumerate(self.arguments):
             if argument.name is None and number >= len(ordered):
@@ -52,11 +52,11 @@ class CallProcedure:
                     f"They are: {', '.join(p.name for p in ordered)}.",
                     token=argument.token,
                 )
-            if argument.name is not None and argument.name.lower() not in known:
+            if argument.name is not None and argument.name.lower() not in by_name:
                 raise self.cursor.error(
                     *unknown("argument", argument.name, [p.name for p in ordered]), token=argument.token
                 )
-            parameter = ordered[number] if argument.name is None else known[argument.name.lower()]
+            parameter = ordered[number] if argument.name is None else by_name[argument.name.lower()]
             if parameter.name in values:
                 raise self.cursor.error(f"argument '{parameter.name}' is given twice", token=argument.token)
             if argument.value not in (None, ""):

@@ -81,7 +81,7 @@ class CreateDatabase:
 
     def run(self, session: "Session") -> Result:
         catalog, name = session.database_name(self.path)
-        session.catalog_of(catalog).create_database(name, self.if_not_exists, self.options or None)
+        session.catalog_of(catalog).create_database(name, self.if_not_exists, session.owned(self.options))
         return Result()
 
 
@@ -100,9 +100,9 @@ class DropDatabase:
         return Result()
 
 
-def _missing(name: str, known: list[str]) -> tuple[str, str, str]:
-    found, fix = unknown("database", name, known)
-    return found, "catalog", fix
+def _missing(name: str, databases: list[str]) -> tuple[str, str, str]:
+    problem, fix = unknown("database", name, databases)
+    return problem, "catalog", fix
 
 
 def _create_catalog(cursor: Cursor) -> CreateCatalog:

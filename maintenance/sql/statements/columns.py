@@ -47,7 +47,7 @@ def read_type(cursor: Cursor, name: str) -> Column:
         elif cursor.take("DEFAULT"):
             column = replace(column, default=default_text(cursor))
         elif cursor.take("METADATA"):
-            raise cursor.error(f"column '{name}' is a metadata column, which Paimon has not", "Leave it out.")
+            raise cursor.error(f"column '{name}' is a metadata column, which Paimon does not support", "Leave it out.")
         elif not cursor.take("NULL"):
             return column
 

@@ -54,7 +54,8 @@ class CreateTable:
             fields = [DataField(0, f.name, data_type_of_arrow(f.type)) for f in rows.schema]
         schema = self._schema(session, fields)
         schema = replace(
-            schema, options=_stored(schema.options, f"{catalog.warehouse}/{name.database}.db/{name.table}")
+            schema,
+            options=session.owned(_stored(schema.options, f"{catalog.warehouse}/{name.database}.db/{name.table}")),
         )
         if exists and self.replaces:
             catalog.drop_table(name.identifier)
@@ -87,12 +88,12 @@ def _stored(options: Mapping[str, str], location: str) -> dict[str, str]:
     `connector` is what Flink asks for outside of Paimon's catalogs; a path that is the table's own place says nothing.
     Tables over objects were given their folder by another key in early releases.
     """
-    found = {key: value for key, value in options.items() if key != "connector"}
-    if "object-location" in found:
-        found["path"] = found.pop("object-location")
-    if "path" in found and _plain(found["path"]) == _plain(location):
-        del found["path"]
-    return found
+    stored = {key: value for key, value in options.items() if key != "connector"}
+    if "object-location" in stored:
+        stored["path"] = stored.pop("object-location")
+    if "path" in stored and _plain(stored["path"]) == _plain(location):
+        del stored["path"]
+    return stored
 
 
 def _plain(path: str) -> str:
@@ -107,7 +108,7 @@ def _create(cursor: Cursor, *, replaces: bool = False) -> CreateTable:
         _elements(cursor, definition)
     query = _clauses(cursor, definition)
     if not definition.columns and query is None and definition.like is None and "type" not in definition.options:
-        raise cursor.error("the table has no columns", "Write them in brackets behind its name.")
+        raise cursor.error("the table has no columns", "Write them in brackets after its name.")
     return CreateTable(path, definition, if_not_exists, query, cursor, replaces)
 
 
@@ -162,7 +163,7 @@ def _clause(cursor: Cursor, definition: _Definition) -> None:
     elif cursor.take("LIKE"):
         definition.like = cursor.path("the name of a table")
         if cursor.peek("("):
-            raise cursor.error("options of LIKE are not supported", "Leave the brackets out: all is taken over.")
+            raise cursor.error("options of LIKE are not supported", "Leave the brackets out: everything is copied.")
     else:
         raise cursor.unexpected("COMMENT", "PARTITIONED BY", "WITH", "LIKE", "AS")
 

@@ -1,20 +1,27 @@
 """DESCRIBE and SHOW CREATE TABLE."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from maintenance.metastore.database import OWNER
+from maintenance.metastore.view import View
 from maintenance.sql.cursor import Cursor
 from maintenance.sql.query.relations import fields_of_view
 from maintenance.sql.result import Result
 from maintenance.sql.statements.statement import Parse
+from maintenance.table.object_table import ObjectTable
 from maintenance.table.table import Table
 from maintenance.types.data_type import DataField, DataType
 
 if TYPE_CHECKING:
     from maintenance.sql.session import Session
+
+
+_PLAIN_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +30,12 @@ class Describe:
 
     path: tuple[str, ...]
     is_spark: bool
+    extended: bool = False
 
     def run(self, session: "Session") -> Result:
+        sql_view = None if "$" in self.path[-1] or session.is_table(self.path) else session.sql_view(self.path)
+        if sql_view is not None and self.is_spark:
+            return Result.of_texts(("col_name", "data_type", "comment"), self._of_view(session, sql_view))
         view = session.view(self.path)
         fields = fields_of_view(view)
         keys = view.schema.primary_keys if isinstance(view, Table) else ()
@@ -46,19 +57,43 @@ class Describe:
             )
         )
 
+    def _of_view(self, session: "Session", view: View) -> list[tuple[str | None, ...]]:
+        """As Paimon's extension of Spark shows a view: with Paimon's types."""
+        columns = view.columns()
+        rows: list[tuple[str | None, ...]] = [(f.name, str(f.type), f.description) for f in columns]
+        if self.extended:
+            name = session.table_name(self.path)
+            properties = ", ".join(f"{key}={value}" for key, value in view.options.items())
+            rows += [
+                ("", "", ""),
+                ("# Detailed View Information", "", ""),
+                ("Name", f"{name.database}.{name.table}", ""),
+                ("Comment", view.comment or "", ""),
+                ("View Text", view.query_for("spark"), ""),
+                ("View Query Output Columns", f"[{', '.join(f.name for f in columns)}]", ""),
+                ("View Properties", f"[{properties}]", ""),
+            ]
+        return rows
+
 
 @dataclass(frozen=True, slots=True)
 class ShowCreateTable:
-    """A statement that creates the same table."""
+    """A statement that creates the same table, or in Spark the same view."""
 
     path: tuple[str, ...]
     is_spark: bool
 
     def run(self, session: "Session") -> Result:
-        table = session.table(self.path)
         name = session.table_name(self.path)
+        view = session.sql_view(self.path) if self.is_spark and not session.is_table(self.path) else None
+        if view is not None:
+            return Result.of_texts(("createtab_stmt",), [(spark_statement(f"{name.database}.{name.table}", view),)])
         parts = (name.catalog, name.database, name.table)
-        text = (_spark_statement if self.is_spark else _flink_statement)(table, ".".join(map(quoted, parts)))
+        text = (
+            _spark_statement(_creatable(session, self.path), ".".join(map(_quoted_if_needed, parts)))
+            if self.is_spark
+            else _flink_statement(session.table(self.path), ".".join(map(quoted, parts)))
+        )
         return Result.of_texts(("createtab_stmt" if self.is_spark else "result",), [(text,)])
 
 
@@ -75,8 +110,26 @@ class ShowOptions:
         return Result.of_texts(("key", "value"), rows)
 
 
+def spark_statement(name: str, view: View) -> str:
+    """The statement that creates a view, as Paimon's extension of Spark words it."""
+    columns = [
+        f.name if f.description is None else f"{f.name} COMMENT {_text(f.description, is_spark=True)}"
+        for f in view.columns()
+    ]
+    clauses = [f"CREATE VIEW {name} (\n  " + ",\n  ".join(columns) + ")"]
+    if view.comment is not None:
+        clauses.append(f"COMMENT {_text(view.comment, is_spark=True)}")
+    if view.options:
+        clauses.append(f"TBLPROPERTIES (\n{_options(view.options, is_spark=True)})")
+    return "\n".join([*clauses, "AS", view.query_for("spark"), ""])
+
+
 def quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
+
+
+def _quoted_if_needed(name: str) -> str:
+    return name if _PLAIN_NAME.fullmatch(name) else quoted(name)
 
 
 def _text(text: str, *, is_spark: bool) -> str:
@@ -97,26 +150,35 @@ def _flink_statement(table: Table, name: str) -> str:
     return "\n".join(clauses)
 
 
-def _spark_statement(table: Table, name: str) -> str:
+def _creatable(session: "Session", path: tuple[str, ...]) -> Table | ObjectTable:
+    """A table that a statement of Spark's can create. Raises: NotFoundError, SqlError."""
+    view = session.view(path)
+    return view if isinstance(view, ObjectTable) else session.table(path)
+
+
+def _spark_statement(table: Table | ObjectTable, name: str) -> str:
+    """As Spark words it, with the properties in their order."""
     schema = table.schema
     lines = [_column(f, spark_text(f.type), is_spark=True) for f in schema.fields]
-    clauses = [f"CREATE TABLE {name} (", "  " + ",\n  ".join(lines), ")", "USING paimon"]
+    clauses = [f"CREATE TABLE {name} (\n  " + ",\n  ".join(lines) + ")"]
+    clauses += ["USING paimon"] * isinstance(table, Table)
     clauses += _partitions(schema.partition_keys)
     if schema.comment:
         clauses.append(f"COMMENT {_text(schema.comment, is_spark=True)}")
-    options = dict(schema.options)
+    options = {key: value for key, value in schema.options.items() if key != OWNER}
     if schema.primary_keys:
         options["primary-key"] = ",".join(schema.primary_keys)
     if options:
-        clauses.append(f"TBLPROPERTIES (\n{_options(options, is_spark=True)}\n)")
-    return "\n".join(clauses)
+        clauses.append(f"TBLPROPERTIES (\n{_options(dict(sorted(options.items())), is_spark=True)})")
+    return "\n".join([*clauses, ""])
 
 
 def _column(field: DataField, type_text: str, *, is_spark: bool) -> str:
     nullable = " NOT NULL" if is_spark and not field.type.nullable else ""
     default = "" if field.default_value is None else f" DEFAULT {_text(field.default_value, is_spark=is_spark)}"
     comment = "" if field.description is None else f" COMMENT {_text(field.description, is_spark=is_spark)}"
-    return f"{quoted(field.name)} {type_text}{nullable}{default}{comment}"
+    name = _quoted_if_needed(field.name) if is_spark else quoted(field.name)
+    return f"{name} {type_text}{nullable}{default}{comment}"
 
 
 def _partitions(keys: Sequence[str]) -> list[str]:
@@ -149,8 +211,8 @@ def spark_text(data_type: DataType) -> str:
 
 def _describe(cursor: Cursor) -> Describe:
     cursor.take("TABLE")
-    cursor.take_one_of("EXTENDED", "FORMATTED")
-    return Describe(cursor.path("the name of a table"), cursor.is_spark)
+    extended = bool(cursor.take_one_of("EXTENDED", "FORMATTED"))
+    return Describe(cursor.path("the name of a table"), cursor.is_spark, extended)
 
 
 def _show_options(cursor: Cursor) -> ShowOptions:

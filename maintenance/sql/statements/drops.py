@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from maintenance.catalog import CatalogTable
-from maintenance.errors import SqlError
+from maintenance.errors import NotFoundError, SqlError
 from maintenance.sql.cursor import Cursor
 from maintenance.sql.partitions import folder_spec
 from maintenance.sql.place import unknown
@@ -32,7 +32,7 @@ class DropTable:
             if self.if_exists:
                 return Result()
             token = next(t for t in reversed(self.cursor.words) if t.text == name.table)
-            raise self.cursor.error(*unknown("table", name.table, tables), token=token)
+            raise self.cursor.error(*unknown("table", name.table, tables), token=token, kind=NotFoundError)
         if "$" in name.table:
             raise SqlError(f"'{name.table}' is not a table of its own", "session", "Name the table itself.")
         catalog.drop_table(name.identifier, self.if_exists)
@@ -54,15 +54,15 @@ class Truncate:
 def read_spec(cursor: Cursor) -> dict[str, str]:
     """A partition: ``(a = 1, b = 'x')``."""
     cursor.expect("(")
-    found: dict[str, str] = {}
+    spec: dict[str, str] = {}
     while True:
         name = cursor.name("the name of a partition column")
         cursor.expect("=")
-        found[name] = partition_value(cursor)
+        spec[name] = partition_value(cursor)
         if not cursor.take(","):
             break
     cursor.expect(")")
-    return found
+    return spec
 
 
 def _drop(cursor: Cursor) -> DropTable:

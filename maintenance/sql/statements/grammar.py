@@ -64,7 +64,7 @@ def parse(cursor: Cursor) -> Statement:
             token=following[0],
         )
     raise cursor.error(
-        f"'{token.text}' starts no statement",
+        f"no statement starts with '{token.text}'",
         f"Statements start with {', '.join(starts)}.{suggestion(token.text.upper(), starts)}",
         token=token,
     )

@@ -42,8 +42,8 @@ class Insert:
         assert isinstance(table, CatalogTable)
         fixed = {name: value for name, value in self.partition.items() if value is not None}
         fields = table.schema.fields
-        given = self._given(fields, fixed)
-        rows = run_query(session, self.query, self.cursor, given)
+        targets = self._targets(fields, fixed)
+        rows = run_query(session, self.query, self.cursor, targets)
         rows = self._filled(rows, fields, fixed)
         if self.overwrites:
             table.overwrite_arrow(
@@ -60,20 +60,20 @@ class Insert:
             return None
         return session.settings.get("spark.sql.sources.partitionOverwriteMode", "static").lower() == "dynamic"
 
-    def _given(self, fields: Sequence[DataField], fixed: Mapping[str, str]) -> list[DataField]:
+    def _targets(self, fields: Sequence[DataField], fixed: Mapping[str, str]) -> list[DataField]:
         """The columns that the rows give, in order. Raises: SqlError: one of them does not exist."""
-        known = {field.name: field for field in fields}
+        by_name = {field.name: field for field in fields}
         for name in (*(self.columns or ()), *self.partition):
-            if name not in known:
-                fix = f"The columns are: {', '.join(known)}.{suggestion(name, known)}"
+            if name not in by_name:
+                fix = f"The columns are: {', '.join(by_name)}.{suggestion(name, by_name)}"
                 raise self._at(name, f"column '{name}' does not exist", fix)
         if self.columns is not None:
-            return [known[name] for name in self.columns]
+            return [by_name[name] for name in self.columns]
         return [field for field in fields if field.name not in fixed]
 
-    def _at(self, name: str, found: str, fix: str) -> SqlError:
+    def _at(self, name: str, problem: str, fix: str) -> SqlError:
         token = next((token for token in self.cursor.words if token.text == name), None)
-        return self.cursor.error(found, fix, token=token)
+        return self.cursor.error(problem, fix, token=token)
 
     @staticmethod
     def _filled(rows: pa.Table, fields: Sequence[DataField], fixed: Mapping[str, str]) -> pa.Table:
@@ -108,14 +108,14 @@ def _is_query(cursor: Cursor) -> bool:
 def _partition(cursor: Cursor) -> dict[str, str | None]:
     """``(a = 1, b)``."""
     cursor.expect("(")
-    found: dict[str, str | None] = {}
+    spec: dict[str, str | None] = {}
     while True:
         name = cursor.name("the name of a partition column")
-        found[name] = partition_value(cursor) if cursor.take("=") else None
+        spec[name] = partition_value(cursor) if cursor.take("=") else None
         if not cursor.take(","):
             break
     cursor.expect(")")
-    return found
+    return spec
 
 
 def partition_value(cursor: Cursor) -> str:

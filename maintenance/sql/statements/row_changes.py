@@ -132,11 +132,11 @@ def _is_filter(where: str, table: Table) -> bool:
 
 def check_columns(cursor: Cursor, table: Table, names: Mapping[str, object]) -> None:
     """Raises: SqlError: one of the assigned columns does not exist."""
-    known = table.schema.field_names
+    columns = table.schema.field_names
     for name in names:
-        if name.lower() not in map(str.lower, known):
+        if name.lower() not in map(str.lower, columns):
             token = next((token for token in cursor.words if token.text == name), None)
-            fix = f"The columns are: {', '.join(known)}.{suggestion(name, known)}"
+            fix = f"The columns are: {', '.join(columns)}.{suggestion(name, columns)}"
             raise cursor.error(f"column '{name}' does not exist", fix, token=token)
 
 
@@ -155,11 +155,11 @@ def _clause(cursor: Cursor, when: exp.When, table: Table, using_name: str) -> Ro
     if isinstance(then, exp.Insert):
         if isinstance(then.this, exp.Star):
             return RowClause(kind, "insert", None, condition)  # type: ignore[arg-type]
-        given = then.expression.expressions
+        new_values = then.expression.expressions
         columns = [part.name for part in then.this.expressions] if then.this else list(table.schema.field_names)
-        if len(columns) != len(given):
-            raise cursor.error(f"{len(given)} values are given for {len(columns)} columns", "Give one for each.")
-        inserted = dict(zip(columns, given, strict=True))
+        if len(columns) != len(new_values):
+            raise cursor.error(f"{len(new_values)} values are given for {len(columns)} columns", "Give one for each.")
+        inserted = dict(zip(columns, new_values, strict=True))
         check_columns(cursor, table, inserted)
         return RowClause(kind, "insert", inserted, condition)  # type: ignore[arg-type]
     return RowClause(kind, "delete", None, condition)  # type: ignore[arg-type]

@@ -21,6 +21,7 @@ _HEADS: Mapping[Kind, str] = {
     "TABLES": "table name",
     "VIEWS": "view name",
 }
+_SPARK_HEADS: Mapping[Kind, str] = {"TABLES": "tableName", "VIEWS": "viewName"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +35,18 @@ class Show:
 
     def run(self, session: "Session") -> Result:
         names = [name for name in self._names(session) if self.like is None or matches(self.like, name)]
-        if self.kind == "TABLES" and self.is_spark:
+        if self.is_spark and self.kind in _SPARK_HEADS:
             database = self.path[-1] if self.path else session.current_database
-            rows = [(database, name) for name in names]
-            return Result.of_texts(("namespace", "tableName"), rows)
+            temporary = [self.kind == "VIEWS" and session.is_temporary_view((*(self.path or ()), n)) for n in names]
+            return Result(
+                pa.table(
+                    {
+                        "namespace": pa.array([database] * len(names), pa.string()),
+                        _SPARK_HEADS[self.kind]: pa.array(names, pa.string()),
+                        "isTemporary": pa.array(temporary, pa.bool_()),
+                    }
+                )
+            )
         return Result.of_texts((_HEADS[self.kind],), [(name,) for name in names])
 
     def _names(self, session: "Session") -> list[str]:
@@ -54,8 +63,8 @@ class Show:
 
 def matches(pattern: str, name: str) -> bool:
     """Whether a name fits a pattern of SHOW."""
-    found: bool = pc.match_like(pa.scalar(name), pattern.replace("*", "%")).as_py()
-    return found
+    is_match: bool = pc.match_like(pa.scalar(name), pattern.replace("*", "%")).as_py()
+    return is_match
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,8 +75,8 @@ class DeleteTag:
 
     def run(self, session: "Session") -> Result:
         table = session.table(self.path)
-        known = table.tags.names()
-        going = [name for name in self.names if name in known or not self.if_exists]
+        existing = table.tags.names()
+        going = [name for name in self.names if name in existing or not self.if_exists]
         if going:
             delete_tag(table, *going)
         return Result()

@@ -11,9 +11,10 @@ from maintenance.metastore.view import View
 from maintenance.sql.cursor import Cursor
 from maintenance.sql.place import unknown
 from maintenance.sql.query.qualified import qualified_text
+from maintenance.sql.query.relations import fields_of_view
 from maintenance.sql.query.run import run_query
 from maintenance.sql.result import Result
-from maintenance.sql.statements.describe import quoted
+from maintenance.sql.statements.describe import quoted, spark_statement
 from maintenance.sql.statements.statement import Parse
 from maintenance.types.arrow import data_type_of_arrow
 from maintenance.types.data_type import DataField
@@ -40,7 +41,7 @@ class CreateView:
     def run(self, session: "Session") -> Result:
         name = session.table_name(self.path)
         fields = self._fields(session)  # names that do not exist are refused here
-        text = qualified_text(session, self.query, self.cursor.source, self.span)
+        text = self._text(session)
         view = View(fields, text, {session.dialect: text}, self.comment, self.options)
         if not self.temporary:
             catalog = session.catalog_of(name.catalog)
@@ -55,6 +56,13 @@ class CreateView:
         session.views[name] = view
         return Result()
 
+    def _text(self, session: "Session") -> str:
+        """What is stored: in Spark the text as it was written, else with the whole name of every table."""
+        source = self.cursor.source
+        if self.cursor.is_spark and not self.temporary:
+            return source.text[self.span[0] : self.span[1] + 1]
+        return qualified_text(session, self.query, source, self.span)
+
     def _fields(self, session: "Session") -> list[DataField]:
         empty = exp.select("*").from_(exp.Subquery(this=self.query.copy(), alias=exp.TableAlias(
             this=exp.to_identifier("view_query")))).limit(0)  # fmt: skip
@@ -66,10 +74,43 @@ class CreateView:
                 f"The query gives {', '.join(schema.names)}.",
                 token=next(t for t in self.cursor.words if t.text == names[0]),
             )
+        origins = origins_of(session, self.query)
+        if len(origins) != len(names):
+            origins = [None] * len(names)
         return [
-            DataField(number, name, data_type_of_arrow(column.type), self.columns.get(name))
-            for number, (name, column) in enumerate(zip(names, schema, strict=True))
+            DataField(
+                number,
+                name,
+                data_type_of_arrow(column.type) if origin is None else origin.type,
+                self.columns.get(name) or (origin.description if origin is not None else None),
+            )
+            for number, (name, column, origin) in enumerate(zip(names, schema, origins, strict=True))
         ]
+
+
+def origins_of(session: "Session", query: exp.Expr) -> list[DataField | None]:
+    """The columns that those of a query are, unchanged, so that they keep type and comment; None for those it computes.
+
+    Of a query over one table or view alone: a join may bring nulls.
+    """
+    from_ = query.args.get("from_") or query.args.get("from")
+    if not isinstance(query, exp.Select) or from_ is None or query.args.get("joins") or query.args.get("with_"):
+        return []
+    table = from_.this
+    if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
+        return []
+    path = tuple(part.name for part in table.parts)
+    view = None if session.is_table(path) else session.sql_view(path)
+    fields = fields_of_view(session.view(path)) if view is None else view.columns()
+    by_name = {field.name.lower(): field for field in fields}
+    origins: list[DataField | None] = []
+    for projection in query.expressions:
+        if isinstance(projection, exp.Star):
+            origins += fields
+            continue
+        column = projection.unalias()
+        origins.append(by_name.get(column.name.lower()) if isinstance(column, exp.Column) else None)
+    return origins
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +131,9 @@ class DropView:
             except NotFoundError:
                 pass
         if not self.if_exists:
-            known = session.view_names(name.catalog, name.database)
+            views = session.view_names(name.catalog, name.database)
             token = next(t for t in reversed(self.cursor.words) if t.text == name.table)
-            raise self.cursor.error(*unknown("view", name.table, known), token=token)
+            raise self.cursor.error(*unknown("view", name.table, views), token=token, kind=NotFoundError)
         return Result()
 
 
@@ -116,8 +157,10 @@ class ShowCreateView:
         name = session.table_name(self.path)
         view = session.sql_view(self.path)
         if view is None:
-            known = session.view_names(name.catalog, name.database)
-            raise SqlError(*_where(*unknown("view", name.table, known)))
+            views = session.view_names(name.catalog, name.database)
+            raise SqlError(*_where(*unknown("view", name.table, views)))
+        if session.dialect == "spark":
+            return Result.of_texts(("createtab_stmt",), [(spark_statement(f"{name.database}.{name.table}", view),)])
         columns = ", ".join(map(quoted, (field.name for field in view.columns())))
         full = ".".join(map(quoted, (name.catalog, name.database, name.table)))
         comment = "" if view.comment is None else " COMMENT '" + view.comment.replace("'", "''") + "'"
@@ -125,8 +168,8 @@ class ShowCreateView:
         return Result.of_texts(("result",), [(text,)])
 
 
-def _where(found: str, fix: str) -> tuple[str, str, str]:
-    return found, "catalog", fix
+def _where(problem: str, fix: str) -> tuple[str, str, str]:
+    return problem, "catalog", fix
 
 
 def _create(cursor: Cursor, *, replaces: bool = False, temporary: bool = False) -> CreateView:
@@ -156,6 +199,9 @@ def _drop(cursor: Cursor, *, temporary: bool = False) -> DropView:
 
 
 def _alter(cursor: Cursor) -> RenameView:
+    if cursor.is_spark:
+        fix = "Call sys.alter_view_dialect, or use CREATE OR REPLACE VIEW or Flink's dialect."
+        raise cursor.error("Spark cannot alter views of Paimon's catalogs", fix)
     path = cursor.path("the name of a view")
     cursor.expect("RENAME", "TO")
     return RenameView(path, cursor.path("the new name"))

@@ -20,7 +20,7 @@ from maintenance.options.table import TABLE_READ_SEQUENCE_NUMBER_ENABLED
 from maintenance.predicate.tree import Predicate, restrict
 from maintenance.scan.plan import ScanPlan
 from maintenance.scan.target import RecordChanges
-from maintenance.table.system.planned import PlannedView, ViewRead, wanted_columns
+from maintenance.table.system.planned import PlannedView, ViewRead, selected_columns
 from maintenance.table.table import Table
 from maintenance.types.data_type import DataField, DataType
 from maintenance.types.row_kind import RowKind, texts_of_kinds
@@ -108,14 +108,14 @@ class AuditLogView(PlannedView):
         self, columns: Sequence[str] | None = None, predicate: Predicate | None = None
     ) -> tuple[ScanPlan, ViewRead]:
         """Splits of a read, and how to read them. Raises: PredicateError: a column does not exist."""
-        wanted, needed = wanted_columns(self, columns, predicate)
+        selected, needed = selected_columns(self, columns, predicate)
         system = (SEQUENCE_NUMBER, VALUE_KIND) if SEQUENCE_NUMBER.name in needed else (VALUE_KIND,)
         data = [name for name in needed if name not in (ROW_KIND.name, SEQUENCE_NUMBER.name)]
         table, target = self.table.target()
         pushed = None if predicate is None else restrict(predicate, table.schema.field_names)
         plan, read = self.table.plan(data, pushed, system=system, keep_retractions=True)
         if self.name == AUDIT_LOG:
-            return plan, ViewRead(read, wanted, predicate, with_kinds)
+            return plan, ViewRead(read, selected, predicate, with_kinds)
         # Only records of changes can be pairs; a merged state has one record for each key.
         paired = isinstance(target, RecordChanges)
-        return plan, ViewRead(read, wanted, predicate, as_pairs if paired else as_arrays, whole=paired)
+        return plan, ViewRead(read, selected, predicate, as_pairs if paired else as_arrays, whole=paired)

@@ -63,10 +63,12 @@ def _partition_rows(table: Table) -> list[tuple[object, ...]]:
 def _deleted_rows(table: Table) -> dict[bytes, int | None]:
     """Rows that deletion vectors delete in each partition that has some; None where an old file does not say."""
     _, snapshot = table.travelled()
-    found: dict[bytes, list[int | None]] = {}
+    cardinalities: dict[bytes, list[int | None]] = {}
     for entry in [] if snapshot is None else table.manifests.read_index(snapshot):
-        found.setdefault(entry.partition, []).extend(range_.cardinality for range_ in entry.dv_ranges or ())
-    return {partition: None if None in counts else sum(filter(None, counts)) for partition, counts in found.items()}
+        cardinalities.setdefault(entry.partition, []).extend(range_.cardinality for range_ in entry.dv_ranges or ())
+    return {
+        partition: None if None in counts else sum(filter(None, counts)) for partition, counts in cardinalities.items()
+    }
 
 
 _COUNTS = [("record_count", pa.int64()), ("file_size_in_bytes", pa.int64()), ("file_count", pa.int64())]

@@ -66,14 +66,14 @@ def _statistics(file: DataFileMeta, written: TableSchema, fields: Sequence[DataF
     if file.value_stats_cols is None and is_empty(file.value_stats):
         return named({}), named({}), named({})
     own = {field.id: field for field in written_fields(file, written)}
-    known = dict(zip(_covered(file, written), stats_values(file.value_stats, _covered(file, written)), strict=True))
+    by_column = dict(zip(_covered(file, written), stats_values(file.value_stats, _covered(file, written)), strict=True))
     rows: dict[str, tuple[Value, Value, int | None]] = {}
     for field in fields:
         source = own.get(field.id)
         if source is None:
             rows[field.name] = (None, None, file.row_count)
         else:
-            low, high, nulls = known.get(source, (None, None, None))
+            low, high, nulls = by_column.get(source, (None, None, None))
             rows[field.name] = (_evolved(low, source, field), _evolved(high, source, field), nulls)
     by_name = {field.name: field for field in fields}
     return (

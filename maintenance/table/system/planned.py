@@ -42,12 +42,12 @@ class ViewRead:
     whole: bool = False
 
     def tables(self, split: AnySplit) -> Iterator[pa.Table]:
-        """Rows of the split with the wanted columns."""
-        found = self.read.tables(split)
+        """Rows of the split with the requested columns."""
+        tables = self.read.tables(split)
         if self.whole:
-            parts = list(found)
-            found = iter([pa.concat_tables(parts)] if parts else [])
-        for rows in found:
+            parts = list(tables)
+            tables = iter([pa.concat_tables(parts)] if parts else [])
+        for rows in tables:
             shaped = self.shape(rows)
             kept = shaped if self.predicate is None else shaped.filter(mask(self.predicate, shaped))
             if kept.num_rows:
@@ -91,16 +91,16 @@ class PlannedView(SystemTableHandle):
         return splits_to_spark(spark, plan.splits, read)
 
 
-def wanted_columns(
+def selected_columns(
     view: PlannedView, columns: Sequence[str] | None, predicate: Predicate | None
 ) -> tuple[tuple[DataField, ...], list[str]]:
     """The columns wanted, in order, and the names of all that are needed. Raises: PredicateError."""
     by_name = {column.name: column for column in view.fields}
-    wanted = list(by_name) if columns is None else list(columns)
-    for name in wanted:
+    selected = list(by_name) if columns is None else list(columns)
+    for name in selected:
         check_column(name, by_name, view.identifier)
     filtered = frozenset[str]() if predicate is None else columns_of(predicate)
-    return tuple(by_name[name] for name in wanted), [name for name in by_name if name in {*wanted, *filtered}]
+    return tuple(by_name[name] for name in selected), [name for name in by_name if name in {*selected, *filtered}]
 
 
 def _predicate_of(view: PlannedView, where: str | None) -> Predicate | None:
@@ -115,10 +115,10 @@ def _all_rows(view: PlannedView, columns: Sequence[str] | None, where: str | Non
         # Arrow forgets the number of rows when it puts tables without columns together.
         return _all_rows(view, [view.fields[0].name], where).select([])
     plan, read = view.plan(columns, _predicate_of(view, where))
-    found = read_splits(plan.splits, replace(read, read=replace(read.read, memory=WHOLE_TABLE_MEMORY)))
+    tables = read_splits(plan.splits, replace(read, read=replace(read.read, memory=WHOLE_TABLE_MEMORY)))
     schema = pa.schema([(column.name, arrow_type(column.type, f"column {column.name}")) for column in read.columns])
     return (
-        pa.concat_tables([schema.empty_table(), *found], promote_options="permissive")
-        if found
+        pa.concat_tables([schema.empty_table(), *tables], promote_options="permissive")
+        if tables
         else schema.empty_table()
     )

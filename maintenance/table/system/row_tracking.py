@@ -11,7 +11,7 @@ from maintenance.format.rows.system_fields import ROW_ID, SEQUENCE_NUMBER
 from maintenance.options.table import ROW_TRACKING_ENABLED
 from maintenance.predicate.tree import Predicate, restrict
 from maintenance.scan.plan import ScanPlan
-from maintenance.table.system.planned import PlannedView, ViewRead, wanted_columns
+from maintenance.table.system.planned import PlannedView, ViewRead, selected_columns
 from maintenance.table.table import Table
 from maintenance.types.data_type import DataField
 
@@ -48,8 +48,8 @@ class RowTrackingView(PlannedView):
         self, columns: Sequence[str] | None = None, predicate: Predicate | None = None
     ) -> tuple[ScanPlan, ViewRead]:
         """Splits of a read, and how to read them. Raises: PredicateError: a column does not exist."""
-        wanted, needed = wanted_columns(self, columns, predicate)
+        selected, needed = selected_columns(self, columns, predicate)
         table, _ = self.table.target()
         pushed = None if predicate is None else restrict(predicate, table.schema.field_names)
         plan, read = self.table.plan(needed, pushed)
-        return plan, ViewRead(read, wanted, predicate, as_they_are)
+        return plan, ViewRead(read, selected, predicate, as_they_are)

@@ -12,7 +12,7 @@ from maintenance.types.data_type import json_of_field
 
 
 def _schemas(table: Table) -> list[tuple[object, ...]]:
-    found = (table.schemas.get(schema_id) for schema_id in table.schemas.list_ids())
+    schemas = (table.schemas.get(schema_id) for schema_id in table.schemas.list_ids())
     return [
         (
             schema.id,
@@ -23,7 +23,7 @@ def _schemas(table: Table) -> list[tuple[object, ...]]:
             schema.comment,
             local_millis(schema.time_millis),
         )
-        for schema in found
+        for schema in schemas
     ]
 
 

@@ -8,7 +8,7 @@ from maintenance.table.table import Table
 
 
 def _rows(table: Table) -> list[tuple[object, ...]]:
-    found = (table.snapshots.find(snapshot_id) for snapshot_id in table.snapshots.list_ids())
+    snapshots = (table.snapshots.find(snapshot_id) for snapshot_id in table.snapshots.list_ids())
     return [
         (
             s.id,
@@ -27,7 +27,7 @@ def _rows(table: Table) -> list[tuple[object, ...]]:
             s.next_row_id,
             s.operation,
         )
-        for s in found
+        for s in snapshots
         if s is not None
     ]
 

@@ -14,13 +14,13 @@ def _rows(table: Table) -> list[tuple[object, ...]]:
         return []
     path = table.paths.statistics_file(snapshot.statistics)
     try:
-        found = parse_statistics(table.file_io.read_settled(path), path)
+        statistics = parse_statistics(table.file_io.read_settled(path), path)
     except FileNotFoundError as error:
         raise CorruptFileError(
             "the statistics that a snapshot names are missing", path, "Run ANALYZE again."
         ) from error
-    counts = (found.merged_record_count, found.merged_record_size)
-    return [(found.snapshot_id, found.schema_id, *counts, found.columns_json())]
+    counts = (statistics.merged_record_count, statistics.merged_record_size)
+    return [(statistics.snapshot_id, statistics.schema_id, *counts, statistics.columns_json())]
 
 
 STATISTICS = SystemTable(

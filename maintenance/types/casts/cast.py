@@ -76,10 +76,10 @@ def cast(column: pa.ChunkedArray, source: DataType, target: DataType, zone: str 
     """
     if source.as_nullable() == target.as_nullable():
         return column
-    wanted = arrow_type(target)
-    # A rule computes on the array itself, so that what lies before an offset must go.
+    kind = arrow_type(target)
+    # A rule computes on the array itself, so values before an offset must be dropped.
     chunks = [_cast_array(chunk, source, target, zone) for chunk in column.chunks]
-    return pa.chunked_array(chunks, wanted)
+    return pa.chunked_array(chunks, kind)
 
 
 def _cast_array(array: pa.Array, source: DataType, target: DataType, zone: str) -> pa.Array:
@@ -110,9 +110,9 @@ def _is_same(source: DataType, target: DataType) -> bool:
 def _evolved_row(array: pa.Array, source: DataType, target: DataType, zone: str) -> pa.Array:
     own = {field.id: i for i, field in enumerate(source.fields)}
     columns = [_evolved_field(array, source, own.get(field.id), field, zone) for field in target.fields]
-    wanted = arrow_type(target)
+    kind = arrow_type(target)
     mask = array.is_null() if array.null_count else None
-    return pa.StructArray.from_arrays(columns, fields=list(wanted), mask=mask)
+    return pa.StructArray.from_arrays(columns, fields=list(kind), mask=mask)
 
 
 def _evolved_field(array: pa.Array, source: DataType, position: int | None, field: DataField, zone: str) -> pa.Array:

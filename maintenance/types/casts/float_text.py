@@ -1,8 +1,9 @@
 """Floats as Java prints them: ``1.0``, ``1.0E10``, ``NaN``.
 
-From 10^-3 up to 10^7 plainly, else with an exponent; at least one digit behind the point. The digits are the fewest
-that tell the number from its neighbours, but for integers beyond the mantissa: of those Java up to 18 prints the digits
-of the integer itself, as far as the mantissa carries them, which may be one more. Java since 19 leaves that one out.
+From 10^-3 up to 10^7 plainly, else with an exponent; at least one digit after the decimal point. The digits are the
+fewest that tell the number from its neighbours, but for integers beyond the mantissa: of those Java up to 18 prints the
+digits of the integer itself, as far as the mantissa carries them, which may be one more. Java since 19 leaves that one
+out.
 Source: Java `Double.toString`, JDK-4511638.
 """
 
@@ -41,8 +42,8 @@ def _without_tiny(plain: pa.Array, array: pa.Array, size: pa.Array) -> pa.Array:
     numbers = pa.array([k * least for k in range(1, _TINY_COUNT)], array.type)
     shortest = [str(text) for text in numbers.cast(pa.string()).to_pylist()]
     two = [f"{k * least:.1e}" if "." not in text else text for k, text in enumerate(shortest, 1)]
-    found = pc.take(pa.array(two), pc.index_in(size, numbers))
-    signed = pc.if_else(pc.less(array, 0.0), pc.binary_join_element_wise("-", found, ""), found)
+    texts = pc.take(pa.array(two), pc.index_in(size, numbers))
+    signed = pc.if_else(pc.less(array, 0.0), pc.binary_join_element_wise("-", texts, ""), texts)
     return pc.if_else(tiny, signed, plain)
 
 

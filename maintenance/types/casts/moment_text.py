@@ -167,16 +167,16 @@ def text_to_timestamp(array: pa.Array, source: DataType, target: DataType, zone:
 
 
 def _at_unit(seconds: np.ndarray, nanos: np.ndarray, like: pa.Array, target: DataType) -> pa.Array:
-    wanted, precision = arrow_type(target), target.precision or 0
-    per = _PER_SECOND[wanted.unit]
+    kind, precision = arrow_type(target), target.precision or 0
+    per = _PER_SECOND[kind.unit]
     kept = nanos // 10 ** (9 - precision) * 10 ** (9 - precision)
-    if wanted.unit == "ns":
+    if kind.unit == "ns":
         outside = (seconds < -(2**63) // per + 1) | (seconds > 2**63 // per - 1)
         if (outside & _true(like.is_valid())).any():
             raise UnsupportedError(
                 f"{target} before 1677-09-21 or after 2262-04-11", "cast", "Leave the column out of the read."
             )
-    return array_of(seconds * per + kept // (10**9 // per), pa.int64(), like).cast(pa.timestamp(wanted.unit))
+    return array_of(seconds * per + kept // (10**9 // per), pa.int64(), like).cast(pa.timestamp(kind.unit))
 
 
 def _nanos(parts: pa.Array) -> np.ndarray:

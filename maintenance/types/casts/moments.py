@@ -31,22 +31,22 @@ def at_precision(array: pa.Array, target: DataType, *, cut: bool) -> pa.Array:
 
     Up to milliseconds digits are cut toward 1970, finer ones toward the past. Source: `DateTimeUtils.truncate`.
     """
-    wanted, precision = arrow_type(target), target.precision or 0
+    kind, precision = arrow_type(target), target.precision or 0
     if not cut:
         return _in_finer_unit(array, target)
     values = values_of(array)
-    to, of = _DIGITS[wanted.unit], _DIGITS[array.type.unit]
-    values = values // 10 ** (of - to) if of > to else values * 10 ** (to - of)
+    to, digits = _DIGITS[kind.unit], _DIGITS[array.type.unit]
+    values = values // 10 ** (digits - to) if digits > to else values * 10 ** (to - digits)
     step = 10 ** (to - precision)
     sign = np.sign(values) if precision <= 3 else 1
     values = sign * (sign * values // step * step)
-    return array_of(values, pa.int64(), array).cast(wanted)
+    return array_of(values, pa.int64(), array).cast(kind)
 
 
 def _in_finer_unit(array: pa.Array, target: DataType) -> pa.Array:
-    wanted = arrow_type(target)
+    kind = arrow_type(target)
     try:
-        return array.cast(pa.timestamp(wanted.unit, array.type.tz))
+        return array.cast(pa.timestamp(kind.unit, array.type.tz))
     except pa.ArrowInvalid as error:
         raise UnsupportedError(
             f"a timestamp is out of the range that {target} has here: {error}",
@@ -66,8 +66,8 @@ def timestamp_to_integer(array: pa.Array, source: DataType, target: DataType, zo
     """Seconds since 1970, the fraction cut off toward it; INT wraps."""
     millis = _millis(array)
     seconds = np.sign(millis) * (np.abs(millis) // 1000)
-    wanted = arrow_type(target)
-    return array_of(seconds.astype(wanted.to_pandas_dtype()), wanted, array)
+    kind = arrow_type(target)
+    return array_of(seconds.astype(kind.to_pandas_dtype()), kind, array)
 
 
 def integer_to_timestamp(array: pa.Array, source: DataType, target: DataType, zone: str) -> pa.Array:

@@ -30,14 +30,14 @@ def array_of_text(text: str | None, data_type: DataType, zone: str) -> pa.Array:
 
     Raises: DataError: no value of the type; UnsupportedError: no text is one of the type.
     """
-    wanted = arrow_type(data_type)
+    kind = arrow_type(data_type)
     if text is None:
-        return pa.nulls(1, wanted)
+        return pa.nulls(1, kind)
     if data_type.root not in _FORMS:
         return _atom(text, data_type, zone)
     form, stripped = _FORMS[data_type.root].fullmatch(text.strip()), text.strip()
     if data_type.root == "MAP" and stripped.upper() == "NULL":
-        return pa.nulls(1, wanted)
+        return pa.nulls(1, kind)
     if form is None:
         raise DataError(f"'{text}' is not a value of type {data_type}", "cast", "Write it as [a, b] or {a, b}.")
     content = (form[1] if form[1] is not None else form[2]).strip()
@@ -45,14 +45,14 @@ def array_of_text(text: str | None, data_type: DataType, zone: str) -> pa.Array:
         elements = _joined(
             [_part(part, element_of(data_type), zone) for part in _split(content)], element_of(data_type)
         )
-        return pa.ListArray.from_arrays(pa.array([0, len(elements)], pa.int32()), elements, type=wanted)
+        return pa.ListArray.from_arrays(pa.array([0, len(elements)], pa.int32()), elements, type=kind)
     if data_type.root == "MAP":
         return _map(content, form[1] is None, data_type, zone)
     parts = list(_split(content)) or ["null"] * len(data_type.fields)
     if len(parts) != len(data_type.fields):
         raise DataError(f"'{text}' has {len(parts)} parts", "cast", f"{data_type} has {len(data_type.fields)}.")
     columns = [_part(part, field.type, zone) for part, field in zip(parts, data_type.fields, strict=True)]
-    return pa.StructArray.from_arrays(columns, fields=list(wanted))
+    return pa.StructArray.from_arrays(columns, fields=list(kind))
 
 
 def _map(content: str, is_call: bool, data_type: DataType, zone: str) -> pa.Array:
@@ -60,8 +60,8 @@ def _map(content: str, is_call: bool, data_type: DataType, zone: str) -> pa.Arra
     if is_call:
         pairs = list(zip(entries[::2], entries[1::2], strict=len(entries) % 2 == 0))
     else:
-        found = [_ENTRY.fullmatch(entry) for entry in entries]
-        pairs = [(entry[1], entry[2]) for entry in found if entry is not None]
+        matches = [_ENTRY.fullmatch(entry) for entry in entries]
+        pairs = [(entry[1], entry[2]) for entry in matches if entry is not None]
     if len(pairs) != (len(entries) // 2 if is_call else len(entries)) or (is_call and len(entries) % 2):
         raise DataError(f"'{content}' is not a list of entries", "cast", "Write entries as k -> v.")
     latest = dict(pairs)

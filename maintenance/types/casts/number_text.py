@@ -38,11 +38,11 @@ def to_integer(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
     negative = pc.equal(pc.struct_field(parts, 0), "-")
     wide = pc.if_else(negative, pc.binary_join_element_wise("-", digits, ""), digits).cast(pa.decimal128(38, 0))
     wide = pc.if_else(array.is_valid(), wide, pa.scalar(None, wide.type))
-    wanted = arrow_type(target)
-    most = decimal.Decimal(2 ** (wanted.bit_width - 1))
+    kind = arrow_type(target)
+    most = decimal.Decimal(2 ** (kind.bit_width - 1))
     low, high = pa.scalar(-most, wide.type), pa.scalar(most - 1, wide.type)
     refuse(array, pc.or_(pc.less(wide, low), pc.greater(wide, high)), target)
-    return wide.cast(wanted)
+    return wide.cast(kind)
 
 
 def to_float(array: pa.Array, source: DataType, target: DataType) -> pa.Array:

@@ -21,8 +21,8 @@ _WIDE = 76
 
 def to_number(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
     """Integers, floats and booleans as integers or floats. Source: Java `NumericPrimitiveCastRule`."""
-    wanted = arrow_type(target)
-    return array_of(_converted(values_of(array), wanted.to_pandas_dtype()), wanted, array)
+    kind = arrow_type(target)
+    return array_of(_converted(values_of(array), kind.to_pandas_dtype()), kind, array)
 
 
 def _converted(values: np.ndarray, dtype: type[np.generic]) -> np.ndarray:
@@ -76,8 +76,8 @@ def fitted(array: pa.Array, target: DataType) -> pa.Array:
 def decimal_to_integer(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
     """Decimals as integers: the fraction is cut off, the lower bits are kept. Source: `BigDecimal.longValue`."""
     whole = pc.trunc(array).cast(pa.decimal128(38, 0)) if source.scale else unscaled(array)
-    wanted = arrow_type(target)
-    return array_of(low_words(whole).astype(wanted.to_pandas_dtype()), wanted, array)
+    kind = arrow_type(target)
+    return array_of(low_words(whole).astype(kind.to_pandas_dtype()), kind, array)
 
 
 def decimal_to_float(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
@@ -86,5 +86,5 @@ def decimal_to_float(array: pa.Array, source: DataType, target: DataType) -> pa.
         doubles = low_words(array).astype(np.float64) / 10.0 ** (source.scale or 0)
     else:
         doubles = values_of(array.cast(pa.string()).cast(pa.float64()))
-    wanted = arrow_type(target)
-    return array_of(_converted(doubles, wanted.to_pandas_dtype()), wanted, array)
+    kind = arrow_type(target)
+    return array_of(_converted(doubles, kind.to_pandas_dtype()), kind, array)

@@ -34,10 +34,10 @@ def instants_of(wall: pa.Array, zone: str) -> pa.Array:
     if zone == UTC:
         return wall.cast(in_utc)
     near, moved = _before_2038(wall)
-    found = pc.assume_timezone(near, zone, ambiguous="earliest", nonexistent="earliest")
-    shown = pc.local_timestamp(found)
+    instants = pc.assume_timezone(near, zone, ambiguous="earliest", nonexistent="earliest")
+    shown = pc.local_timestamp(instants)
     # For a skipped time `found` is the last moment before the gap: its offset is the one Java goes on with.
-    offset = pc.subtract(shown.cast(pa.int64()), found.cast(pa.int64()))
+    offset = pc.subtract(shown.cast(pa.int64()), instants.cast(pa.int64()))
     return _moved(pc.subtract(near.cast(pa.int64()), offset).cast(in_utc), moved)
 
 
@@ -66,11 +66,11 @@ def _moved(moments: pa.Array, moved: np.ndarray | None) -> pa.Array:
 
 def _years_by_weekday() -> np.ndarray:
     """Shape (4, 7): for a first month (1 or 3) and its first day's weekday a year in which they meet."""
-    found = np.zeros((4, 7), np.int64)
+    years = np.zeros((4, 7), np.int64)
     for month in (1, 3):
         first = days_of_civil(_YEARS, np.full_like(_YEARS, month), np.ones_like(_YEARS))
-        found[month, first % 7] = _YEARS
-    return found
+        years[month, first % 7] = _YEARS
+    return years
 
 
 _YEARS_BY_WEEKDAY = _years_by_weekday()

@@ -16,14 +16,14 @@ from maintenance.sql.procedures.registry import PROCEDURES
 
 @pytest.fixture
 def warehouse(tmp_path: Path) -> str:
-    session = Session({"warehouse": str(tmp_path)})
+    session = Session({"warehouse": str(tmp_path)}, dialect="flink")
     session.sql("CREATE TABLE t (a INT PRIMARY KEY NOT ENFORCED, b STRING) WITH ('bucket' = '1')")
     session.sql("INSERT INTO t VALUES (1, 'x'), (2, 'y')")
     return str(tmp_path)
 
 
 def test_every_procedure_has_a_command_or_is_one_of_sql_alone() -> None:
-    assert set(PROCEDURES) - set(SUMMARIES) == {"refresh_object_table", "rollback_to"}
+    assert set(PROCEDURES) - set(SUMMARIES) == {"alter_view_dialect", "refresh_object_table", "rollback_to"}
     assert set(SUMMARIES) <= set(PROCEDURES)
 
 
@@ -40,11 +40,14 @@ def test_a_script_prints_each_result(warehouse: str, tmp_path: Path, capsys: pyt
 
 
 def test_tables_and_show(warehouse: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["--warehouse", warehouse, "tables"]) == 0
-    assert run(["--warehouse", warehouse, "show", "default.t"]) == 0
-    out = capsys.readouterr().out
-    assert "table name" in out
-    assert "PRIMARY KEY (`a`) NOT ENFORCED" in out
+    for dialect, header, key in (
+        ("spark", "tableName", "'primary-key' = 'a'"),
+        ("flink", "table name", "PRIMARY KEY (`a`) NOT ENFORCED"),
+    ):
+        assert run(["--warehouse", warehouse, "--dialect", dialect, "tables"]) == 0
+        assert header in capsys.readouterr().out
+        assert run(["--warehouse", warehouse, "--dialect", dialect, "show", "default.t"]) == 0
+        assert key in capsys.readouterr().out
 
 
 def test_what_is_wrong_is_refused_with_its_place(warehouse: str, capsys: pytest.CaptureFixture[str]) -> None:

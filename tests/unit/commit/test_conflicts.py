@@ -36,7 +36,7 @@ def test_a_file_that_changed_its_level_or_index_is_another_one() -> None:
 
 def test_a_file_that_is_added_twice() -> None:
     found = conflict([add("a")], [add("a")])
-    assert found == ("a file that this commit adds is already there", {HERE})
+    assert found == ("a file that this commit adds already exists", {HERE})
     assert conflict([], [add("a"), add("a")]) is not None
 
 

@@ -119,8 +119,8 @@ def _one_key_of_each_bucket(table: Table) -> list[int]:
 
 def test_the_order_of_several_writers_of_one_commit_stays(tmp_path: Path) -> None:
     table = create_table(tmp_path, FIELDS)
-    writer = PaimonWriter(table, {}, overwrite=False)
-    rival = PaimonWriter(table, {}, overwrite=False)
+    writer = PaimonWriter(table, {}, {}, overwrite=False)
+    rival = PaimonWriter(table, {}, {}, overwrite=False)
     tasks = [writer.written(iter(arrow([("+I", 1, lane, lane)]).to_batches()), lane) for lane in (0, 1, 2)]
     rival.commit([rival.written(iter(arrow(THEIRS).to_batches()), 5)])
     writer.commit([*tasks])

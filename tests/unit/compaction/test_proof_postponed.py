@@ -214,7 +214,7 @@ def test_a_wrong_level_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     table = waiting(tmp_path)
     right = RollingFileWriter.close
     monkeypatch.setattr(RollingFileWriter, "close", lambda self: tuple(replace(file, level=1) for file in right(self)))
-    assert any("come to level 0" in wrong for wrong in refused(table)["wrong"])
+    assert any("must be on level 0" in wrong for wrong in refused(table)["wrong"])
 
 
 def test_a_bucket_that_is_not_committed_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

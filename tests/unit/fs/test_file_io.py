@@ -17,8 +17,23 @@ from maintenance.fs.file_io import FileIO
 SETTINGS = {"fs.auto_mkdir": "true", "warehouse": "x"}
 
 
-@pytest.fixture(params=["path", "file-uri", "memory", "local"])
+_WITH_SERVERS = [pytest.param(name, marks=pytest.mark.slow) for name in ("azure", "gcs", "hdfs")]
+
+
+@pytest.fixture(params=["path", "file-uri", "memory", "local", "s3", *_WITH_SERVERS])
 def root(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "s3":
+        bucket: str = request.getfixturevalue("s3").new_bucket()
+        return f"s3://{bucket}/root"
+    if request.param == "azure":
+        azure = request.getfixturevalue("azure")
+        warehouse: str = azure.options(azure.new_container())["warehouse"]
+        return warehouse.replace("/wh", "/root")
+    if request.param == "gcs":
+        return f"gs://{request.getfixturevalue('gcs').new_bucket()}/root"
+    if request.param == "hdfs":
+        hdfs = request.getfixturevalue("hdfs")
+        return f"hdfs://{hdfs.rpc}/{hdfs.new_folder()}/root"
     roots = {
         "path": str(tmp_path),
         "file-uri": f"file:{tmp_path}",
@@ -29,8 +44,11 @@ def root(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def io() -> FileIO:
-    return FileIO.of(SETTINGS)
+def io(request: pytest.FixtureRequest) -> FileIO:
+    root = str(request.getfixturevalue("root")) if "root" in request.fixturenames else ""
+    servers = {"s3": "s3", "abfs": "azure", "gs": "gcs", "hdfs": "hdfs"}
+    server = servers.get(root.partition("://")[0])
+    return FileIO.of(SETTINGS if server is None else {**SETTINGS, **request.getfixturevalue(server).options("x")})
 
 
 def test_files(io: FileIO, root: str) -> None:
@@ -132,6 +150,41 @@ def test_a_file_that_is_just_being_written_is_read_again(tmp_path: Path) -> None
     assert FileIO().read_settled(str(path), attempts=2, wait_seconds=0.001) == b""
     path.write_bytes(b'{"a": 1}\n')
     assert FileIO().read_settled(str(path)) == b'{"a": 1}\n'
+
+
+def test_parts_and_versions(io: FileIO, root: str) -> None:
+    path = f"{root}/file"
+    io.write_bytes(path, b"0123456789")
+    assert io.read_part(path, 4, 3) == (b"456", 10)
+    assert io.read_part(path, 8, 30) == (b"89", 10)
+    assert io.read_part(path, 10, 3) == (b"", 10)
+    assert io.read_many([path, path]) == [b"0123456789"] * 2
+    data, version = io.read_if_changed(path, None)
+    assert data == b"0123456789"
+    assert io.read_if_changed(path, version)[0] in (None, data if version is None else None)
+    io.overwrite(path, b"another")
+    assert io.read_if_changed(path, version)[0] == b"another"
+    for missing in (io.read_many, lambda paths: io.read_if_changed(paths[0], None)):
+        with pytest.raises(FileNotFoundError):
+            missing([f"{root}/missing", path])
+
+
+def test_many_deletions(io: FileIO, root: str) -> None:
+    names = [f"{root}/f/{n} +%" for n in range(5)]
+    for name in names:
+        io.write_bytes(name, b"x")
+    io.delete_unordered([names[0], f"{root}/f/missing", *names[1:4]])
+    assert io.list_names(f"{root}/f") == ["4 +%"]
+
+
+def test_trees(io: FileIO, root: str) -> None:
+    for name in ("f/b", "f/.hidden", "f/sub/c"):
+        io.write_bytes(f"{root}/{name}", b"xy")
+    assert [(file.path, file.size) for file in io.list_tree(f"{root}/f")] == [(".hidden", 2), ("b", 2), ("sub/c", 2)]
+    pages = [file for page in io.tree_pages(f"{root}/f") for file in page]
+    assert sorted((file.path, file.size) for file in pages) == [(".hidden", 2), ("b", 2), ("sub/c", 2)]
+    assert list(io.tree_pages(f"{root}/none")) == []
+    assert io.list_tree(f"{root}/none") == []
 
 
 def test_settings_travel(io: FileIO) -> None:

@@ -1,6 +1,5 @@
 """A warehouse on S3, through a server of this process."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -8,20 +7,9 @@ import pytest
 from maintenance.catalog import Catalog, CatalogTable, Schema, open_catalog
 from maintenance.errors import StorageAccessError, StorageError
 from maintenance.fs.file_io import FileIO
-from tests.servers import s3 as s3_server
+from tests.servers.relay import Relay
 from tests.servers.s3 import S3
 from tests.tables import KEYED, keyed, state
-
-pytest.importorskip("s3fs", reason="s3fs is not installed: run scripts/install test.")
-pytest.importorskip("moto", reason="moto is not installed: run scripts/install test.")
-
-
-@pytest.fixture(scope="module")
-def s3() -> Iterator[S3]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-        with s3_server.running() as server:
-            yield server
 
 
 @pytest.fixture
@@ -54,7 +42,7 @@ def test_first_steps_in_an_empty_bucket(catalog: Catalog) -> None:
 def test_what_others_write_is_seen_at_once(s3: S3) -> None:
     """Two that list a folder before the other writes to it see the other's files."""
     path = f"s3://{s3.new_bucket()}/wh/f"
-    one, other = (FileIO.of({**s3.options("x"), "fs.max_concurrency": n}) for n in ("9", "10"))
+    one, other = (FileIO.of({**s3.options("x"), "fs.max_retries": n}) for n in ("9", "10"))
     one.write_bytes(f"{path}/a", b"1")
     assert (one.list_names(path), other.list_names(path)) == (["a"], ["a"])
     other.write_bytes(f"{path}/b", b"2")
@@ -71,18 +59,66 @@ def test_publishing_is_conditional(s3: S3) -> None:
     assert file_io.publish(path, b"first")
 
 
-def test_many_files_are_deleted_in_few_requests(s3: S3, caplog: pytest.LogCaptureFixture) -> None:
+def test_many_files_are_deleted_in_few_requests(s3: S3, relay: Relay) -> None:
     folder, file_io = f"s3://{s3.new_bucket()}/wh", FileIO.of(s3.options("x"))
     names = [f"{folder}/f{n}" for n in range(30)]
     for name in names:
         file_io.write_bytes(name, b"1")
-    with caplog.at_level("INFO", logger="werkzeug"):
-        caplog.clear()
-        file_io.delete_unordered([*names, f"{folder}/missing"])
-    assert len(caplog.records) == 1
+    relay.reset()
+    file_io.delete_unordered([*names, f"{folder}/missing"])
+    assert relay.counts == {"BULK_DELETE": 1}
     assert file_io.list_names(folder) == []
     file_io.delete_unordered(names)
     file_io.delete_quietly(names[:2])
+
+
+def test_listings_have_pages(s3: S3, relay: Relay, monkeypatch: pytest.MonkeyPatch) -> None:
+    bucket, file_io = s3.new_bucket(), FileIO.of(s3.options("x"))
+    client = s3.client()
+    monkeypatch.setenv("MOTO_S3_DEFAULT_MAX_KEYS", "5")
+    for n in range(12):
+        client.put_object(Bucket=bucket, Key=f"wh/f/{n:04}", Body=b"")
+    relay.reset()
+    assert len(file_io.list_names(f"s3://{bucket}/wh/f")) == 12
+    assert relay.counts == {"LIST": 3}
+    file_io.delete_folder(f"s3://{bucket}/wh/f")
+    assert relay.counts == {"LIST": 7, "BULK_DELETE": 1}
+    assert not file_io.folder_exists(f"s3://{bucket}/wh/f")
+
+
+def test_folders_of_other_programs(s3: S3) -> None:
+    """Hadoop's stores leave an empty object whose key ends with a slash."""
+    bucket, client = s3.new_bucket(), s3.client()
+    for key in ("wh/db.db/", "wh/db.db/t 1/", "wh/other.db/"):
+        client.put_object(Bucket=bucket, Key=key, Body=b"")
+    catalog = open_catalog(s3.options(bucket))
+    assert (catalog.list_databases(), catalog.list_tables("db")) == (["db", "other"], [])
+    assert FileIO.of(s3.options(bucket)).list_files(f"s3://{bucket}/wh/db.db") == []
+    catalog.drop_database("db", cascade=True)
+    assert catalog.list_databases() == ["other"]
+    assert [item["Key"] for item in client.list_objects_v2(Bucket=bucket)["Contents"]] == ["wh/other.db/"]
+
+
+@pytest.mark.parametrize("size", [0, 1, 5 << 20, 20 << 20])
+def test_files_of_all_sizes(s3: S3, relay: Relay, size: int) -> None:
+    path, file_io = f"s3://{s3.new_bucket()}/wh/f", FileIO.of(s3.options("x"))
+    content = bytes(range(256)) * (size // 256) + b"x" * (size % 256)
+    with file_io.open_output(path) as sink:
+        for start in range(0, size, 3 << 20):
+            sink.write(content[start : start + (3 << 20)])
+        assert sink.tell() == size
+    for known in (size, None, size + 7):
+        relay.reset()
+        with file_io.open_input(path, known) as source:
+            assert source.size() == size
+            for start in (size - 8, size // 2, 0):
+                source.seek(max(0, start))
+                assert source.read(100) == content[max(0, start) : max(0, start) + 100]
+            source.seek(min(1, size))
+            assert source.read() == content[1:]
+        assert relay.counts["HEAD"] <= (size == 0)
+    assert file_io.read_part(path, 3, 2 * size) == (content[3:], size)
+    assert file_io.read_part(path, size + 1, 5) == (b"", size)
 
 
 def test_a_missing_bucket_is_not_an_empty_warehouse(s3: S3) -> None:
@@ -94,7 +130,7 @@ def test_a_missing_bucket_is_not_an_empty_warehouse(s3: S3) -> None:
 
 def test_a_server_that_is_not_there(tmp_path: Path) -> None:
     del tmp_path
-    retries = {"fs.config_kwargs": '{"retries": {"max_attempts": 0}, "connect_timeout": 1}'}
+    retries = {"fs.max_retries": "1"}
     options = {"warehouse": "s3://lake/wh", "s3.endpoint": "http://127.0.0.1:1", **retries}
     catalog = open_catalog({**options, "s3.access-key": "k", "s3.secret-key": "dont-show-me"})
     with pytest.raises(StorageError, match="s3://lake/wh") as caught:

@@ -1,12 +1,14 @@
 """Commit records: what stays, what a rollback undoes, damage, and the limit."""
 
 import logging
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from maintenance.fs.file_io import FileIO
 from maintenance.metadata import commit_records
 from maintenance.metadata.commit_records import CommitRecord, CommitRecords, superseded
 from maintenance.operations.refs.rollback_to import rollback_to
@@ -50,6 +52,25 @@ def test_a_writer_leaves_few_records(tmp_path: Path) -> None:
         write(table, "other", number)
     assert len(names(table)) <= 2 * 9
     assert table.commit_records.last("feed").identifier == 29  # type: ignore[union-attr]
+
+
+class _DeletedMeanwhile(FileIO):
+    """The local disk, where another process deletes a file right before it is flushed."""
+
+    def flush(self, paths: Iterable[str], root: str) -> None:
+        listed = list(paths)
+        for path in listed:
+            Path(path).unlink()
+        super().flush(listed, root)
+
+
+def test_a_record_that_another_process_deletes_is_written_again(tmp_path: Path) -> None:
+    table = small_table(tmp_path)
+    write(table, "feed", 1)
+    record = table.commit_records.last("feed")
+    assert record is not None
+    CommitRecords(_DeletedMeanwhile(table.file_io.settings), table.paths).add(record, flushed=True)
+    assert table.commit_records.last("feed") == record
 
 
 def test_a_record_that_is_damaged_is_passed_over(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -3,12 +3,15 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from maintenance.errors import CorruptFileError, ErrorClass, ExpiredError, MissingFileError, NotFoundError
 from maintenance.metadata.expired import again_if_expired, is_held
 from maintenance.operations.checks.fsck import fsck
 from maintenance.operations.compaction.compact import compact
+from maintenance.operations.compaction.giving_way import rival
+from maintenance.operations.compaction.partition_choice import check_partitions
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.operations.refs.create_tag import create_tag
 from maintenance.operations.refs.delete_tag import delete_tag
@@ -16,8 +19,10 @@ from maintenance.table.shape import table_shape
 from maintenance.table.stream import TableStream
 from maintenance.table.system.view import system_table
 from maintenance.table.table import Table
+from tests.foreign_commits import foreign_write
 from tests.interference import interfered_with
 from tests.small_tables import put, rows, small_table
+from tests.tables import create_table, keyed
 
 # What is looked at last of a state: its lists, a manifest, a data file.
 LOOKED_AT = {"list": r"/manifest-list-", "manifest": r"/manifest-[0-9a-f-]{36}-\d+$", "data": r"/bucket-"}
@@ -228,6 +233,56 @@ def test_a_compaction_whose_files_expire(table: Table) -> None:
     report = compact(None, interfered_with(table, LOOKED_AT["data"], replaced_and_expired(table)), full=True)
     assert [group.outcome for group in report.groups] == ["nothing_to_do"]
     assert rows(table) == [*NEW, (7, "g")]
+
+
+def test_a_compaction_whose_vectors_expire(tmp_path: Path) -> None:
+    """They are read once more at its end: by then another writer has replaced them with the files that they are of."""
+    table = small_table(tmp_path, {"deletion-vectors.enabled": "true"}, primary_key=False)
+    put(table, {1: "a", 2: "b"})
+    table.delete("k = 2")
+    put(table, {3: "c"})
+    others = [lambda: (compact(None, table, full=True), expire_snapshots(table, retain_min=1, retain_max=1))]
+
+    def race(line: str) -> None:
+        if "groups rewritten" in line and others:
+            others.pop()()
+
+    report = compact(None, table, full=True, progress=race)
+    assert [group.outcome for group in report.groups] == ["conflict_retried"]
+    assert not others
+    assert rows(table) == [(1, "a"), (3, "c")]
+
+
+def test_the_partitions_of_a_compaction_are_read_again(tmp_path: Path) -> None:
+    schema = (("day", "STRING NOT NULL"), ("id", "INT"))
+    table = create_table(tmp_path, schema, partition_keys=("day",))
+    for number in range(2):
+        table.write_arrow(pa.table({"day": ["a"], "id": pa.array([number], pa.int32())}))
+
+    def act() -> None:
+        compact(None, table, full=True)
+        expire_snapshots(table, retain_min=1, retain_max=1)
+
+    reading = interfered_with(table, LOOKED_AT["list"], act)
+    assert check_partitions(reading, [{"day": "a"}]) is None
+    assert reading.file_io.planned == []
+
+
+def test_who_changed_a_bucket_is_unknown_once_it_expired(tmp_path: Path) -> None:
+    table = create_table(tmp_path)
+    table.write_arrow(keyed({1: "a"}))
+    first = table.latest_snapshot()
+    foreign_write(table, keyed({2: "a"}), "flink")
+    place = (table.manifests.live_entries(table.latest_snapshot())[0].partition, 0)
+    assert rival(table, first, {place}) == "flink"
+
+    def act() -> None:
+        compact(None, table, full=True)
+        expire_snapshots(table, retain_min=1, retain_max=1)
+
+    reading = interfered_with(table, LOOKED_AT["list"], act)
+    assert rival(reading, first, {place}) is None
+    assert reading.file_io.planned == []
 
 
 def test_rows_that_are_changed_while_their_snapshot_expires(tmp_path: Path) -> None:

@@ -170,7 +170,7 @@ def test_system_tables_have_no_life_of_their_own(with_table: Catalog) -> None:
 
 
 def test_scan_options_of_a_table_must_not_contradict_each_other(with_table: Catalog) -> None:
-    with pytest.raises(OptionError, match="needs more"):
+    with pytest.raises(OptionError, match="needs another option"):
         with_table.create_table("db.u", Schema(KEYED, ["id"], options={"bucket": "1", "scan.mode": "from-timestamp"}))
     with_table.alter_table("db.t", [SetOption("scan.snapshot-id", "1")])
     with pytest.raises(OptionError, match="both set"):

@@ -88,7 +88,7 @@ def test_what_a_first_schema_is_like(tmp_path: Path) -> None:
     ("options", "error", "message"),
     [
         ({}, OptionError, "'warehouse' is not set"),
-        ({"warehouse": "/x", "metastore": "hive"}, UnsupportedError, "'metastore' = 'hive'"),
+        ({"warehouse": "/x", "metastore": "hive"}, OptionError, "'uri' is not set"),
         ({"warehouse": "/x", "metastore": "nonsense"}, OptionError, "nonsense"),
         ({"warehouse": "/x", "lock.enabled": "true"}, UnsupportedError, r"lock\.enabled"),
         ({"warehouse": "/x", "case-sensitiv": "false"}, OptionError, "Did you mean 'case-sensitive'"),

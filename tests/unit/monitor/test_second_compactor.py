@@ -79,7 +79,7 @@ def test_a_compaction_job_of_another_engine_is_told_where_deletions_are_at_stake
     foreign_compaction(table)
     found = check(table)
     assert (found.passed, found.severe) == (False, True)
-    assert "another engine compacts the table beside us: 'flink', last in snapshot 2" in found.summary
+    assert "another engine compacts the table as well: 'flink', last in snapshot 2" in found.summary
     plain = create_table(tmp_path, name="db.plain")
     foreign_write(plain, keyed({1: "a"}))
     foreign_compaction(plain)
@@ -92,7 +92,7 @@ NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 def commit(number: int, minutes_ago: float, *, ours: bool, kind: CommitKind, bucket: int = 0) -> Commit:
     millis = int((NOW - timedelta(minutes=minutes_ago)).timestamp() * 1000)
     writer = "operation compact" if ours else "flink"
-    return Commit(number, writer, number, kind, millis, frozenset({("-", bucket)}), 1, 1, ours)
+    return Commit(number, writer, number, kind, millis, frozenset({("whole table", bucket)}), 1, 1, ours)
 
 
 def ours(number: int, minutes_ago: float) -> Commit:

@@ -43,7 +43,7 @@ def test_a_gap_a_wrong_count_and_a_commit_made_twice(tmp_path: Path) -> None:
     found = snapshot_chain_intact(table)
     assert not found.passed
     assert "snapshots 2 and 4 are both commit 1 of 'etl'" in found.summary
-    assert "snapshot 4 counts 9 records, 3 and its change make 4" in found.summary
+    assert "snapshot 4 counts 9 records, but 3 and its delta make 4" in found.summary
     Path(table.paths.snapshot(3)).unlink()
     assert "snapshots 3 to 3 are missing" in snapshot_chain_intact(table).summary
     table.snapshots.write_hint("LATEST", 7)

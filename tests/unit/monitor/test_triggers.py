@@ -107,7 +107,7 @@ def test_a_changelog_that_lags(tmp_path: Path, producer: str) -> None:
     found = need(table, changelog_lag=3)
     assert found.due is (producer != "none")
     if found.due:
-        assert (found.full, found.reason) == (False, "3 commits are in no changelog, the trigger is 3")
+        assert (found.full, found.reason) == (False, "3 commits are not in a changelog yet, the trigger is 3")
         produce_changelog(None, table)
         assert not need(table, changelog_lag=1).due
 

@@ -40,6 +40,17 @@ def test_two_writers_by_turns_in_a_bucket_are_named(tmp_path: Path) -> None:
     assert no_bucket_overlap(append, census(("a", APPEND, 0), ("b", APPEND, 0), ("a", APPEND, 0))).passed
 
 
+def test_the_run_or_application_of_a_commit_is_named(tmp_path: Path) -> None:
+    commits = (
+        commit(1, "etl"),
+        replace(commit(2, "loader"), application="app-20260131-0001"),
+        replace(commit(3, "etl"), run="5f2a"),
+    )
+    found = no_bucket_overlap(create_table(tmp_path), Census(commits))
+    assert "'etl' (snapshots 1 and 3, run 5f2a)" in found.summary
+    assert "'loader' (snapshot 2, Spark application app-20260131-0001)" in found.summary
+
+
 def test_what_drops_partitions_is_no_second_writer(tmp_path: Path) -> None:
     dropped = replace(commit(2, "operation expire_partitions", CommitKind.OVERWRITE), added_files=0, deleted_files=3)
     commits = (commit(1, "flink"), dropped, commit(3, "flink"))
@@ -105,7 +116,7 @@ def test_the_census_of_a_table(tmp_path: Path) -> None:
     compact(None, table, full=True)
     found = take_census(table)
     assert [(c.writer, c.kind) for c in found.commits] == [("etl", APPEND)] * 3 + [("operation compact", COMPACT)]
-    assert found.commits[0].places == {("-", 0)}
+    assert found.commits[0].places == {("whole table", 0)}
     assert [c.snapshot_id for c in take_census(table, after=2).commits] == [3, 4]
     assert [c.snapshot_id for c in take_census(table, limit=1).commits] == [4]
     assert [judgement.passed for judgement in judge_writers(table, found)] == [True] * 3

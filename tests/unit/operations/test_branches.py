@@ -7,6 +7,7 @@ import pytest
 from maintenance.catalog import Schema, SetOption, open_catalog
 from maintenance.errors import AlreadyExistsError, NotFoundError, OptionError
 from maintenance.metadata.branches import Branches
+from maintenance.operations import compact, delete, delete_tag, fsck
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.operations.refs.create_branch import create_branch
 from maintenance.operations.refs.create_tag import create_tag
@@ -15,7 +16,7 @@ from maintenance.operations.refs.fast_forward import fast_forward
 from maintenance.operations.refs.rename_branch import rename_branch
 from maintenance.operations.refs.rollback_to import rollback_to
 from maintenance.table.table import Table
-from tests.small_tables import put, rows, rows_at, small_table, table_in
+from tests.small_tables import put, rows, rows_at, rows_of_tag, small_table, table_in
 
 
 @pytest.fixture
@@ -54,6 +55,40 @@ def test_a_branch_from_nothing(table: Table) -> None:
     branch = table.on_branch("b")
     assert rows(branch) == []
     assert put(branch, {1: "first"}) == 1
+
+
+def test_a_branch_from_a_snapshot(table: Table) -> None:
+    report = create_branch(table, "b", snapshot_id=2)
+    assert (report.snapshot_id, report.created) == (2, True)
+    assert files_of(table, "b") == {"schema/schema-0", "snapshot/snapshot-2"}
+    branch = table.on_branch("b")
+    expire_snapshots(table, retain_min=1, retain_max=1)
+    assert rows(branch) == [(1, "1"), (2, "2")]
+    assert table.tags.names() == ["one"]
+    with pytest.raises(NotFoundError, match="snapshot 2 does not exist"):
+        create_branch(table, "c", snapshot_id=2)
+    with pytest.raises(OptionError, match="starts once"):
+        create_branch(table, "c", snapshot_id=3, tag="one")
+    assert (set(names(table)), table.tags.names()) == ({"b", "main"}, ["one"])
+
+
+def test_every_step_on_a_branch(table: Table) -> None:
+    create_branch(table, "b", tag="one")
+    branch = table.on_branch("b")
+    for i in range(4):
+        put(branch, {1: f"b{i}", 10 + i: "b"})
+    whole = rows(branch)
+    assert compact(None, branch, full=True).snapshot_ids == (6,)
+    create_tag(branch, "kept", snapshot_id=3)
+    assert expire_snapshots(branch, retain_min=1, retain_max=1).expired == (1, 2, 3, 4, 5)
+    assert (rows(branch), branch.snapshots.list_ids(), branch.tags.names()) == (whole, [6], ["kept", "one"])
+    assert rows_of_tag(branch, "kept") == [(1, "b1"), (10, "b"), (11, "b")]
+    delete_tag(branch, "kept")
+    assert rows(table) == [(1, "1"), (2, "2"), (3, "3")]
+    assert fsck(table.file_io, table.location, deep=True).healthy
+    delete(None, branch, "k = 1")
+    assert rollback_to(branch, snapshot_id=6).current == 6
+    assert rows(branch) == whole
 
 
 def test_a_branch_of_an_expired_snapshot_and_its_schemas(tmp_path: Path, table: Table) -> None:

@@ -52,7 +52,7 @@ def test_a_scope_that_does_not_fit(tmp_path: Path) -> None:
         compact(None, table, where="id = 1")
     with pytest.raises(OptionError, match="month is not a partition column"):
         compact(None, table, partitions=[{"month": "1"}])
-    with pytest.raises(OptionError, match="both given"):
+    with pytest.raises(OptionError, match="both set"):
         compact(None, table, where="day = 1", partitions=[{"day": "1"}])
     assert len(table.snapshots.list_ids()) == 2
 

@@ -14,7 +14,7 @@ from maintenance.operations.refs.replace_tag import replace_tag
 from maintenance.operations.refs.rollback_to import rollback_to
 from maintenance.table.table import Table
 from tests.models.reachable import unreachable_files
-from tests.small_tables import put, rows, rows_of_tag, set_commit_time, small_table
+from tests.small_tables import put, rows, rows_of_tag, set_commit_time, set_watermark, small_table
 
 NOW = datetime(2024, 5, 14, 10)
 
@@ -45,6 +45,14 @@ def test_back_to_a_snapshot(table: Table, how: dict[str, object]) -> None:
     assert table.tags.names() == ["one", "two"]
     assert put(table, {9: "new"}) == 3
     assert rows(table) == [*at(2), (9, "new")]
+
+
+def test_back_to_a_watermark(table: Table) -> None:
+    for number, mark in ((1, 10), (2, None), (3, 30)):
+        set_watermark(table, number, mark)
+    with pytest.raises(NotFoundError, match="watermark of 9 or earlier"):
+        rollback_to(table, watermark=9)
+    assert rollback_to(table, watermark=29).current == 1
 
 
 def test_back_to_where_it_is(table: Table) -> None:
@@ -83,7 +91,7 @@ def test_what_cannot_be_gone_back_to(tmp_path: Path, table: Table) -> None:
     with pytest.raises(NotFoundError, match="no snapshot at or before 5"):
         rollback_to(table, timestamp_millis=5)
     for wrong in ({}, {"tag": "one", "snapshot_id": 1}):
-        with pytest.raises(OptionError, match="to no state or to several"):
+        with pytest.raises(OptionError, match="needs exactly one target"):
             rollback_to(table, **wrong)  # type: ignore[arg-type]
     assert rows(table) == at(4)
 

@@ -38,8 +38,6 @@ CHANGING = {
     "changelog-file.format": "text",
     "batch-scan-mode": "compacted-full",
     "write.sequence-number-init-mode": "snapshot",
-    "tag.automatic-creation": "process-time",
-    "tag.time-expire-enabled": "false",
     "snapshot.ignore-empty-commit": "false",
     "changelog.num-retained.min": "3",
     "changelog.num-retained.max": "9",

@@ -25,7 +25,7 @@ def test_a_folder_named_by_the_other_rule_is_said_with_the_option(table: Table) 
     folder = Path(table.location) / f"day={NUMBER}"
     folder.rename(folder.with_name(f"day={DAY}"))
     with pytest.raises(
-        MissingFileError, match=rf"'partition.legacy-name' = 'true' puts it, but at .*day={DAY}"
+        MissingFileError, match=rf"'partition.legacy-name' = 'true' expects it, but at .*day={DAY}"
     ) as raised:
         table.to_arrow()
     assert "'partition.legacy-name' = 'false'" in raised.value.fix

@@ -39,6 +39,9 @@ class Remembered:
     snapshots: Sequence[Snapshot]
     tags: dict[str, Snapshot]
 
+    def latest(self) -> Snapshot | None:
+        return self.snapshots[-1] if self.snapshots else None
+
     def latest_id(self) -> int | None:
         return self.snapshots[-1].id if self.snapshots else None
 

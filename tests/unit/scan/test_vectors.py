@@ -83,7 +83,7 @@ def test_damage_is_refused_and_nothing_is_changed(damaged: tuple[Table, str], wa
     with pytest.raises(CorruptFileError) as caught:
         WAYS[way](table)
     told = str(caught.value)
-    assert f"names data file {victim}, which is not part of the table any more" in told
+    assert f"names data file {victim}, which is no longer part of the table" in told
     assert "day=1 bucket 0 of snapshot 7, index file " in told
     assert "since snapshot 6 by commit user 'flink'" in told
     assert "Roll back to snapshot 5" in told
@@ -119,7 +119,7 @@ def test_an_origin_that_has_expired_is_not_guessed_at(damaged: tuple[Table, str]
         Path(table.paths.snapshot(snapshot_id)).unlink()
     with pytest.raises(CorruptFileError, match="since snapshot 6 or before") as caught:
         table.to_arrow()
-    assert "Roll back to a tag from before" in str(caught.value)
+    assert "Roll back to an earlier tag" in str(caught.value)
 
 
 def test_a_vector_of_a_file_that_batch_reads_hide_is_no_damage(tmp_path: Path) -> None:

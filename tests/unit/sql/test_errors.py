@@ -10,7 +10,7 @@ from maintenance.sql import Session, SqlError
 
 @pytest.fixture
 def session(tmp_path: Path) -> Session:
-    session = Session({"warehouse": str(tmp_path)})
+    session = Session({"warehouse": str(tmp_path)}, dialect="flink")
     session.sql("CREATE TABLE trips (id INT PRIMARY KEY NOT ENFORCED, city STRING)")
     return session
 

@@ -53,6 +53,24 @@ def test_a_query(tmp_path: Path, dialect: str, text: str, expected: list[tuple[A
 
 
 @pytest.mark.parametrize(
+    ("expression", "of_flink", "of_spark"),
+    [
+        ("n * 2", (20, 2), (12, 2)),
+        ("n + a", (13, 2), (13, 2)),
+        ("n * n * n * n", (38, 6), (38, 6)),
+        ("SUM(n)", (38, 2), (20, 2)),
+    ],
+)
+def test_decimals_have_the_types_of_their_dialect(
+    tmp_path: Path, expression: str, of_flink: tuple[int, int], of_spark: tuple[int, int]
+) -> None:
+    for dialect, digits in (("flink", of_flink), ("spark", of_spark)):
+        session = open_session(tmp_path / dialect, dialect)
+        (found,) = session.sql(f"SELECT {expression} AS x FROM t").to_arrow().schema.types
+        assert (found.precision, found.scale) == digits, dialect
+
+
+@pytest.mark.parametrize(
     ("dialect", "names"), [("flink", ["EXPR$0", "EXPR$1", "a"]), ("spark", ["count(1)", "sum(a)", "a"])]
 )
 def test_the_names_of_outputs(tmp_path: Path, dialect: str, names: list[str]) -> None:

@@ -15,7 +15,7 @@ TABLES = [(KEYED, ""), (APPEND, ""), (APPEND, "WITH ('deletion-vectors.enabled' 
 @pytest.fixture(params=TABLES, ids=["keyed", "append", "vectors"])
 def session(tmp_path: Path, request: pytest.FixtureRequest) -> Session:
     columns, options = request.param
-    session = Session({"warehouse": str(tmp_path)})
+    session = Session({"warehouse": str(tmp_path)}, dialect="flink")
     session.sql(f"CREATE TABLE t ({columns}) {options}")
     session.sql("INSERT INTO t VALUES (1, 10, 'a'), (2, 20, 'b'), (3, 30, 'c'), (4, CAST(NULL AS INT), 'd')")
     session.sql("CREATE TABLE s (k INT, v INT)")
@@ -84,7 +84,7 @@ def test_all_columns_of_the_source(session: Session) -> None:
 
 
 def test_the_primary_key_is_not_updated(tmp_path: Path) -> None:
-    session = Session({"warehouse": str(tmp_path)})
+    session = Session({"warehouse": str(tmp_path)}, dialect="flink")
     session.sql(f"CREATE TABLE t ({KEYED})")
     with pytest.raises(SqlError, match="primary key"):
         session.sql("UPDATE t SET k = k + 1")

@@ -9,7 +9,7 @@ from maintenance.sql import Session, SqlError
 
 @pytest.fixture
 def session(tmp_path: Path) -> Session:
-    session = Session({"warehouse": str(tmp_path)})
+    session = Session({"warehouse": str(tmp_path)}, dialect="flink")
     session.sql("CREATE TABLE t (a INT, b STRING)")
     session.sql("INSERT INTO t VALUES (1, 'x'), (2, 'y')")
     return session

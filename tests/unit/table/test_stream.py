@@ -199,9 +199,9 @@ def test_a_gap_stops_the_stream(tmp_path: Path) -> None:
     table = filled(tmp_path)
     expire_snapshots(table, retain_max=1, retain_min=1)
     assert TableStream(table.copy({"scan.snapshot-id": "1"})).start() == StreamPosition(5)
-    with pytest.raises(NotFoundError, match="snapshot 3, which the stream reads next, is not there"):
+    with pytest.raises(NotFoundError, match="snapshot 3, the next one of the stream, does not exist"):
         follow(table, StreamPosition(3))
-    with pytest.raises(NotFoundError, match="the table is another"):
+    with pytest.raises(NotFoundError, match="this is another table"):
         follow(table, StreamPosition(7))
 
 

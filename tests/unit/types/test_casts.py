@@ -182,7 +182,7 @@ def test_defaults() -> None:
     assert default_value("99", parse_type("DECIMAL(1, 0)"), "UTC").as_py() is None
     with pytest.raises(SchemaError, match="not a value of type INT"):
         default_value("x", parse_type("INT"), "UTC")
-    with pytest.raises(SchemaError, match="one quote"):
+    with pytest.raises(SchemaError, match="a single quote"):
         default_value("'", STRING, "UTC")
 
 

@@ -12,7 +12,8 @@ from maintenance.format.metadata.hash_index import parse_hash_index, serialize_h
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.table.table import Table
-from tests.tables import create_table, get_table, keyed, live, state
+from tests.interference import interfered_with
+from tests.tables import create_table, data_files, files_on_disk, get_table, keyed, live, state
 
 OPTIONS = {"bucket": "-1", "dynamic-bucket.target-row-num": "3"}
 
@@ -96,3 +97,29 @@ def test_expiry_takes_replaced_index_files_along(tmp_path: Path) -> None:
         table.write_arrow(keyed({i: "a"}))
     expire_snapshots(table.copy({"snapshot.time-retained": "0 s"}), retain_min=1, retain_max=1)
     assert len(list((Path(table.location) / "index").iterdir())) == len(table.hash_files() or {}) == 2
+
+
+def test_an_index_that_expires_before_it_is_read(tmp_path: Path) -> None:
+    """The rows are written again on the newest state: others have given new keys their buckets."""
+    table = create_table(tmp_path, options=OPTIONS)
+    table.write_arrow(keyed({1: "a"}))
+
+    def others() -> None:
+        for key in (2, 3, 4):
+            table.write_arrow(keyed({key: "others"}))
+        expire_snapshots(table.copy({"snapshot.time-retained": "0 s"}), retain_min=1, retain_max=1)
+
+    interfered_with(table, "/index/index-", others).write_arrow(keyed({4: "b", 5: "b"}))
+    assert state(table) == {1: "a", 2: "others", 3: "others", 4: "b", 5: "b"}
+    assert indexed(table) == {0: 3, 1: 2}
+    assert files_on_disk(table) == data_files(table)
+
+
+def test_an_index_that_is_lost_is_damage(tmp_path: Path) -> None:
+    table = create_table(tmp_path, options=OPTIONS)
+    table.write_arrow(keyed({1: "a"}))
+    for entry in (table.hash_files() or {}).values():
+        Path(table.paths.index_file(entry)).unlink()
+    with pytest.raises(CorruptFileError, match="HASH index file is missing"):
+        table.write_arrow(keyed({2: "b"}))
+    assert files_on_disk(table) == data_files(table)

@@ -92,7 +92,7 @@ def test_which_steps_apply_follows_from_the_options(tmp_path: Path) -> None:
 
 MISTAKES = {
     "unknown key": ("    primary_keys: [id]", "    primary_key: [id]", 8, "primary_key"),
-    "repeated key": ("      bucket: 4", "      bucket: 4\n      bucket: 8", 12, "'bucket' stands here a second time"),
+    "repeated key": ("      bucket: 4", "      bucket: 4\n      bucket: 8", 12, "'bucket' is set here a second time"),
     "type": ("      day: DATE", "      day: DATUM", 7, "DATUM"),
     "identifier": ("  - identifier: db.t", "  - identifier: t", 4, "identifier"),
     "key without column": ("[id]", "[idd]", 4, "'idd' is not among the columns"),
@@ -100,7 +100,7 @@ MISTAKES = {
     "duration": ("    landing:", "    tag:\n      time_retained: 3 fortnights\n    landing:", 13, "time_retained"),
     "zone": ("tables:", "expiry:\n  time_zone: Europe/Atlantis\ntables:", 4, "Europe/Atlantis"),
     "not yaml": ("    primary_keys: [id]", "    primary_keys: [id", 9, "not YAML"),
-    "twice": ("tables:", "tables:\n  - identifier: db.t", 3, "described twice"),
+    "twice": ("tables:", "tables:\n  - identifier: db.t", 3, "two entries"),
 }
 
 
@@ -178,7 +178,7 @@ def test_a_byte_order_mark_is_passed_over(tmp_path: Path) -> None:
             12,
             "Did you mean 'max_age'? Known keys: max_age,",
         ),
-        ("    landing:", "    xyz: 1\n    landing:", 12, "unknown key 'xyz'. Known keys: alerts, checks,"),
+        ("    landing:", "    xyz: 1\n    landing:", 12, "unknown key 'xyz'. Known keys: alerts, bin, checks,"),
     ],
 )
 def test_an_unknown_key_names_the_nearest_and_all_there_are(

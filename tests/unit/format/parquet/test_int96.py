@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from maintenance.errors import UnsupportedError
 from maintenance.format.data_format import natural
-from maintenance.format.parquet.int96 import unpacked
+from maintenance.format.parquet import reader
+from maintenance.format.parquet.int96 import unpacked, without_int96
 from maintenance.format.parquet.reader import open_reader
 from maintenance.format.parquet.thrift import values_of
 from maintenance.format.parquet.writer import ParquetOptions, open_writer
@@ -136,3 +137,18 @@ def test_numbers_and_texts_of_a_struct_are_found() -> None:
         (4, 1): (300, b"\xd8"),
         (25, 3): (7, b"\x0e"),
     }
+    wanted = {path: value for path, _, value in values_of(data, {4: {}, 25: {3: {}}, 26: {}})}
+    assert wanted == {(4, 0): 1, (4, 1): 300, (25, 3): 7}
+    assert [path for path, _, _ in values_of(data, {25: {3: {}}})] == [(25, 3)]
+
+
+def test_files_are_opened_as_they_are_where_no_such_column_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    sink = pa.BufferOutputStream()
+    moments = pa.array([0], pa.timestamp("ns"))
+    rows = pa.table({"a": [1], "t": moments, "t.u": [1], "s": pa.array([{"x": moments[0]}])})
+    pq.write_table(rows, sink, use_deprecated_int96_timestamps=True)
+    asked: list[object] = []
+    monkeypatch.setattr(reader, "without_int96", lambda source: asked.append(source) or without_int96(source))
+    for columns, count in ((["a", "t.u"], 0), ([], 0), (["t"], 1), (["s"], 2), (None, 3)):
+        open_reader(pa.BufferReader(sink.getvalue()), "memory", columns=columns)
+        assert len(asked) == count, columns

@@ -20,10 +20,17 @@ from tests.tables import KEYED, files_on_disk, keyed
 LOCKS = "paimon_distributed_locks"
 
 
-@pytest.fixture
-def catalog(tmp_path: Path) -> Catalog:
-    options = {"metastore": "jdbc", "uri": f"jdbc:sqlite:{tmp_path}/catalog.db", "warehouse": f"{tmp_path}/warehouse"}
-    waits = {"lock.enabled": "true", "lock-acquire-timeout": "1 s", "lock-check-max-sleep": "100 ms"}
+@pytest.fixture(params=["sqlite", "postgresql"])
+def catalog(request: pytest.FixtureRequest, tmp_path: Path) -> Catalog:
+    options = {"metastore": "jdbc", "uri": f"jdbc:sqlite:{tmp_path}/catalog.db"}
+    if request.param == "postgresql":
+        options = request.getfixturevalue("postgresql").new_database()
+    waits = {
+        "warehouse": f"{tmp_path}/warehouse",
+        "lock.enabled": "true",
+        "lock-acquire-timeout": "1 s",
+        "lock-check-max-sleep": "100 ms",
+    }
     found = open_catalog({**options, **waits})
     found.create_database("db")
     found.create_table("db.t", Schema(KEYED, ["id"], options={"bucket": "1", "commit.max-retries": "0"}))
@@ -50,7 +57,9 @@ def rows(catalog: Catalog) -> list[tuple[object, ...]]:
 def hold(catalog: Catalog, age: int, seconds: int, name: str = "jdbc.db.t") -> None:
     """Another's lock. `age`: seconds since it was taken; `seconds`: how long it counts."""
     assert isinstance(catalog, JdbcCatalog)
-    sql = f"INSERT INTO {LOCKS} VALUES (?, datetime('now', ?), ?)"
+    on_sqlite = catalog.rows.server.protocol == "sqlite"
+    since = "datetime('now', ?)" if on_sqlite else "localtimestamp + CAST(? AS INTERVAL)"
+    sql = f"INSERT INTO {LOCKS} VALUES (?, {since}, ?)"
     connections_of(catalog.rows.server).change(sql, name, f"-{age} seconds", seconds)
 
 

@@ -94,17 +94,17 @@ def test_a_gap_between_snapshots(table: Table) -> None:
     assert only(examined(table)) == (
         FaultKind.MISSING,
         "snapshot-2",
-        "there are snapshots 1 to 3, and this is none of them",
+        "there are snapshots 1 to 3, and this file is not one of them",
     )
 
 
 @pytest.mark.parametrize(
     ("hint", "text", "detail"),
     [
-        ("LATEST", "2", "it says 2, right is 3"),
-        ("LATEST", "", "it holds no number"),
-        ("EARLIEST", "x", "it holds no number"),
-        ("EARLIEST", "99", "it says 99, right is 1"),
+        ("LATEST", "2", "it says 2, correct is 3"),
+        ("LATEST", "", "it does not contain a number"),
+        ("EARLIEST", "x", "it does not contain a number"),
+        ("EARLIEST", "99", "it says 99, correct is 1"),
     ],
 )
 def test_hints(table: Table, hint: str, text: str, detail: str) -> None:
@@ -117,7 +117,7 @@ def test_hints(table: Table, hint: str, text: str, detail: str) -> None:
 def test_a_hint_that_misleads_java(table: Table) -> None:
     """Java believes that snapshot 17 is the latest, and fails."""
     folder(table, "snapshot/LATEST").write_text("17")
-    assert only(examined(table)) == (FaultKind.HINT, "LATEST", "it says 17, right is 3")
+    assert only(examined(table)) == (FaultKind.HINT, "LATEST", "it says 17, correct is 3")
     assert not examined(table).healthy
 
 
@@ -125,7 +125,7 @@ def test_snapshots_that_an_expiry_gave_up(table: Table) -> None:
     folder(table, "snapshot/EARLIEST").write_text("2")
     kind, name, detail = noted(examined(table))
     assert (kind, name) == (FaultKind.STRAY, "snapshot-1")
-    assert "did not end" in detail
+    assert "interrupted" in detail
 
 
 def test_a_removal_of_tags_that_did_not_end(table: Table) -> None:
@@ -133,7 +133,7 @@ def test_a_removal_of_tags_that_did_not_end(table: Table) -> None:
     kind, name, detail = noted(examined(table))
     assert kind == FaultKind.STRAY
     assert name.startswith("retired-")
-    assert "did not end" in detail
+    assert "interrupted" in detail
 
 
 def test_names_that_are_no_snapshots(table: Table) -> None:
@@ -144,7 +144,7 @@ def test_names_that_are_no_snapshots(table: Table) -> None:
 def test_a_snapshot_under_another_number(table: Table) -> None:
     folder(table, "snapshot/snapshot-4").write_bytes(folder(table, "snapshot/snapshot-3").read_bytes())
     folder(table, "snapshot/LATEST").write_text("4")
-    assert only(examined(table)) == (FaultKind.MISMATCH, "snapshot-4", "the file says that it is number 3")
+    assert only(examined(table)) == (FaultKind.MISMATCH, "snapshot-4", "the file contains number 3")
 
 
 def changed(path: Path, **values: object) -> None:
@@ -254,7 +254,7 @@ def test_any_error_becomes_a_fault(error: Exception, kind: FaultKind) -> None:
     faults = Faults()
     assert faults.attempt("p", "q", raising(error)) is None
     assert faults.attempt("p", "q", raising(error)) is None
-    (fault,) = faults.found
+    (fault,) = faults.recorded
     assert (fault.kind, fault.object) == (kind, "p")
     assert "q" in fault.detail
     assert faults.attempt("p", "q", lambda: 7) == 7

@@ -58,7 +58,7 @@ def test_the_last_snapshot_without_the_file(
     way = found(table, error_of(table_in(tmp_path)))
     assert way is not None
     assert (way.snapshot_id, way.latest_id, way.tags) == (expected, 6, ())
-    assert f"rollback_to(table, snapshot_id={expected})" in way.told
+    assert f"rollback_to(table, snapshot_id={expected})" in way.summary
     rollback_to(table_in(tmp_path), snapshot_id=way.snapshot_id)
     assert rows(table_in(tmp_path)) == [(key, "v") for key in range(4)]
 
@@ -79,7 +79,7 @@ def test_a_tag_of_an_expired_snapshot(table: Table, tmp_path: Path) -> None:
     way = found(table, error_of(table_in(tmp_path)))
     assert way is not None
     assert (way.snapshot_id, way.tags) == (3, ("newer",))
-    assert "tag 'newer'" in way.told
+    assert "tag 'newer'" in way.summary
     rollback_to(table_in(tmp_path), snapshot_id=way.snapshot_id)
     assert rows(table_in(tmp_path)) == [(key, "v") for key in range(3)]
 
@@ -110,4 +110,4 @@ def test_a_broken_file_of_the_past_needs_no_way_back(table: Table) -> None:
     way = found(table, error)
     assert way is not None
     assert way.snapshot_id == 6
-    assert "the table itself can be used" in way.told
+    assert "the table itself can be used" in way.summary

@@ -138,7 +138,7 @@ def test_tables_without_a_time_or_without_partitions(tmp_path: Path) -> None:
 
 
 def now_texts() -> tuple[str, str, str]:
-    """Days of a table whose partitions live for 7 days: past its time, due within the hour, young."""
+    """Days of a table whose partitions live for 7 days: past its retention, due within the hour, young."""
     now = datetime.now()
     soon, young = now - timedelta(days=7) + timedelta(minutes=30), now - timedelta(days=1)
     return tuple(f"{day:%Y-%m-%d %H:%M:%S}" for day in (now - timedelta(days=8), soon, young))  # type: ignore[return-value]
@@ -153,7 +153,7 @@ def test_compaction_leaves_alone_what_is_about_to_go(tmp_path: Path, bucket: str
         report = compact(None, table, full=True, dry_run=dry_run)
         skipped = {group.partition: group.message for group in report.groups if group.outcome == "skipped"}
         assert skipped.keys() == {f"day={past}", f"day={soon}"}
-        assert "past its time" in skipped[f"day={past}"]
+        assert "past its retention" in skipped[f"day={past}"]
         assert "about to expire" in skipped[f"day={soon}"]
     assert {group.partition for group in report.groups if group.outcome == "committed"} == {f"day={young}"}
     # A change of the interval moves the margin; the option in its Paimon meaning switches the rule off.

@@ -153,7 +153,7 @@ def test_a_run_that_died_is_finished(tmp_path: Path) -> None:
     assert table.snapshots.list_ids() == [11, 12]
     assert set(report.deleted_files) == set(plan.deleted_files) - set(data[::2])
     assert report.expired == ()
-    assert report.notes == ("finished what an earlier run had left: snapshots 1 to 10",)
+    assert report.notes == ("finished what an interrupted run had left behind: snapshots 1 to 10",)
     assert unreachable_files(table) == set()
 
 
@@ -293,7 +293,7 @@ def test_statistics_and_index_files_go_with_their_last_snapshot(tmp_path: Path) 
 
 def test_refuses_what_it_does_not_do(tmp_path: Path) -> None:
     table = filled(tmp_path, commits=2)
-    with pytest.raises(UnsupportedError, match=r"snapshot\.clean-empty-directories"):
-        expire_snapshots(table.copy({"snapshot.clean-empty-directories": "true"}))
+    with pytest.raises(UnsupportedError, match=r"tag\.callbacks"):
+        expire_snapshots(table.copy({"tag.callbacks": "com.Example"}))
     with pytest.raises(OptionError):
         expire_snapshots(table, retain_min=3, retain_max=2)

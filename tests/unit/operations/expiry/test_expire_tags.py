@@ -103,7 +103,7 @@ def test_a_tag_that_died_while_going_is_no_tag_and_its_files_go_next_time(tmp_pa
         assert unreachable_files(table) != set()
         report = finish(table)
         assert record in report.deleted_files
-        assert report.notes == ("finished what an earlier run had left: tag of snapshot 3",)
+        assert report.notes == ("finished what an interrupted run had left behind: tag of snapshot 3",)
         assert unreachable_files(table) == set()
 
 
@@ -111,7 +111,7 @@ def test_stops_before_deleting_if_something_needed_is_damaged(tmp_path: Path) ->
     table = tagged(tmp_path, {1: HOUR, 3: None})
     Path(table.paths.manifest(table.tags.get("t3").snapshot.base_manifest_list)).unlink()
     before = files_on_disk(table)
-    with pytest.raises(CorruptFileError, match="tag 't3' cannot be read whole"):
+    with pytest.raises(CorruptFileError, match="tag 't3' cannot be read completely"):
         expire_tags(table, now=NOW + 2 * HOUR)
     assert files_on_disk(table) == before
 

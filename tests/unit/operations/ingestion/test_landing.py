@@ -67,7 +67,7 @@ def test_a_lost_history_is_an_error_and_no_beginning(table: Table) -> None:
     commit(table, "someone", 9)
     expire_all_but_one(table)
     table.file_io.delete_folder(table.paths.commit_record_folder())
-    with pytest.raises(NotFoundError, match="no snapshot and no record of 'feed' is left") as caught:
+    with pytest.raises(NotFoundError, match="there is no snapshot and no commit record of 'feed'") as caught:
         committed_identifier(table, "feed")
     assert "committed" in caught.value.fix
 

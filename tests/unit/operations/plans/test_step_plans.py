@@ -162,7 +162,7 @@ def test_tags_expire_exactly_as_planned(tmp_path: Path) -> None:
     plan = plan_expire_tags(table)
     assert [group.name for group in plan.groups if group.name != "files"] == ["tag t1", "tag t2"]
     create_tag(table, "t0", snapshot_id=1, time_retained=timedelta(hours=1), now=LONG_AGO)
-    with pytest.raises(ConflictError, match="tag t0 would go, too"):
+    with pytest.raises(ConflictError, match="tag t0 would be deleted, too"):
         apply_expire_tags(table, plan)
     assert table.tags.names() == ["t0", "t1", "t2"]
     again = plan_expire_tags(table)

@@ -9,7 +9,7 @@ from maintenance.errors import AlreadyExistsError, NotFoundError, OptionError
 from maintenance.format.metadata.snapshot import serialize_snapshot
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.operations.refs.create_tag import create_tag
-from tests.small_tables import put, rows_of_tag, small_table
+from tests.small_tables import put, rows_of_tag, set_commit_time, set_watermark, small_table
 
 NOW = datetime(2024, 5, 14, 10, 20)
 
@@ -72,6 +72,28 @@ def test_a_snapshot_that_an_expiry_gave_up_is_not_tagged(tmp_path: Path) -> None
 def test_nothing_to_tag(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match="no snapshot yet"):
         create_tag(small_table(tmp_path), "x")
+
+
+def test_by_time_and_by_watermark(tmp_path: Path) -> None:
+    table = small_table(tmp_path)
+    for number, (millis, mark) in enumerate([(1000, None), (2000, 50), (3000, 70), (4000, None)], start=1):
+        put(table, {1: str(number)})
+        set_commit_time(table, number, millis)
+        set_watermark(table, number, mark)
+    assert create_tag(table, "a", timestamp_millis=2000).snapshot_id == 2
+    assert create_tag(table, "b", timestamp_millis=2001).snapshot_id == 3
+    assert create_tag(table, "c", timestamp_millis=0).snapshot_id == 1
+    assert create_tag(table, "d", watermark=50).snapshot_id == 2
+    assert create_tag(table, "e", watermark=51).snapshot_id == 3
+    with pytest.raises(NotFoundError, match="no snapshot was committed at 4001 or later"):
+        create_tag(table, "x", timestamp_millis=4001)
+    with pytest.raises(NotFoundError, match="watermark of 71 or later"):
+        create_tag(table, "x", watermark=71)
+    with pytest.raises(OptionError, match="holds one snapshot"):
+        create_tag(table, "x", watermark=1, snapshot_id=1)
+    expire_snapshots(table, retain_min=1, retain_max=1)
+    assert create_tag(table, "f", timestamp_millis=1500).snapshot_id == 2
+    assert create_tag(table, "g", watermark=60).snapshot_id == 3
 
 
 @pytest.mark.parametrize("name", ["", "  ", "a/b", "/", "../../x", "a\0b", "a:b", "x" * 220, "\ud800"])

@@ -52,7 +52,7 @@ def test_what_has_expired_is_refused_unless_a_tag_proves_it(table: Table) -> Non
     assert table.snapshots.earliest_id() == 4
     assert state(table, 60) == 3, "a tag holds it, and snapshot 4 came after"
     for hours in (24, 48.5):
-        with pytest.raises(NotFoundError, match="has expired, the earliest left is 4"):
+        with pytest.raises(NotFoundError, match="has expired, the earliest remaining one is 4"):
             state(table, hours)
     expire_snapshots(table, retain_max=1, retain_min=1)
     with pytest.raises(NotFoundError, match="has expired"):

@@ -1,0 +1,211 @@
+"""All tables on one page: which one needs somebody, and where there is something to be won.
+
+A sensor makes it from what it has read, the job `fleet_summary` from what it reads itself.
+"""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import astuple, dataclass, fields
+from datetime import UTC, datetime
+from typing import Any, Self
+from zoneinfo import ZoneInfo
+
+import dagster as dg
+
+from assets import keys
+from assets.checks.due import is_watched, location_of
+from assets.checks.judgements import check_result
+from assets.checks.judging import Sight, see
+from assets.pages.table_page import due_of, text_table, what_is_kept
+from assets.pages.units import size_text
+from assets.project.config import Project, TableConfig
+from assets.resources.catalog import PaimonCatalog
+from assets.warehouse.configuration import check_spec, configuration
+from maintenance.monitor.readable import READABLE
+from maintenance.operations.expiry.kept_snapshots import KeptSnapshots
+
+ALL_HEALTHY = "all_tables_healthy"
+UNREADABLE, UNHEALTHY, DUE = "cannot be read", "unhealthy", "compaction due"
+ABSENT, HEALTHY = "not created yet", "healthy"
+_ORDER = (UNREADABLE, UNHEALTHY, DUE, ABSENT, HEALTHY)
+_ILL = (UNREADABLE, UNHEALTHY)
+_READERS = 8
+_SHOWN = 200
+_WON_SHOWN = 20
+_LINKED = 10
+_PROBLEM_LENGTH = 300
+
+
+@dataclass(frozen=True, slots=True)
+class FleetRow:
+    """A table on the page.
+
+    Attributes:
+        old_bytes: of data files that only old snapshots and tags need.
+        due_snapshots: that the next expiry takes.
+    """
+
+    table: str
+    state: str
+    files: int = 0
+    bytes: int = 0
+    old_bytes: int = 0
+    due_snapshots: int = 0
+    sorted_runs: int = 0
+    snapshots: int = 0
+    problems: str = ""
+
+    @classmethod
+    def of(cls, identifier: str, sight: Sight, kept: KeptSnapshots | None) -> Self:
+        """The row of a table that was looked at."""
+        failed = [judgement for judgement in sight.judgements if not judgement.passed]
+        if not sight.judgements:
+            return cls(identifier, ABSENT)
+        shape, broken = sight.shape, next((judgement for judgement in failed if judgement.check == READABLE), None)
+        if broken is not None or shape is None:
+            return cls(identifier, UNREADABLE, problems=(broken.summary if broken else "")[:_PROBLEM_LENGTH])
+        due = due_of(sight.judgements)
+        held = () if kept is None else (kept.by_snapshots, kept.by_tags)
+        return cls(
+            identifier,
+            UNHEALTHY if failed else DUE if due else HEALTHY,
+            shape.files,
+            shape.bytes,
+            sum(part.bytes for part in held if part is not None),
+            0 if kept is None else kept.due,
+            shape.sorted_runs_max,
+            shape.snapshots,
+            (", ".join(judgement.check for judgement in failed) or due)[:_PROBLEM_LENGTH],
+        )
+
+    @classmethod
+    def parse(cls, values: Sequence[Any]) -> Self:
+        """The row that `serialize` gave, maybe in another version of the project."""
+        return cls(*values[: len(fields(cls))])
+
+    def serialize(self) -> list[Any]:
+        """The row as JSON can hold it, in little space."""
+        return list(astuple(self))
+
+    @property
+    def rank(self) -> tuple[int, int, str]:
+        """The most urgent first; of equally urgent ones that where the most can be won."""
+        return _ORDER.index(self.state), -self.old_bytes, self.table
+
+
+@dataclass(frozen=True, slots=True)
+class FleetPage:
+    """The page over `rows`, in any order."""
+
+    rows: Sequence[FleetRow]
+
+    @property
+    def ill(self) -> list[str]:
+        return sorted(row.table for row in self.rows if row.state in _ILL)
+
+    @property
+    def summary(self) -> str:
+        if self.ill:
+            return f"{len(self.ill)} of {len(self.rows)} tables are unhealthy: {', '.join(self.ill)}"
+        return "All tables are healthy."
+
+    def metadata(self) -> dict[str, Any]:
+        """The page: links to the tables that need somebody, the tables by rank, and where most can be won."""
+        ranked = sorted(self.rows, key=lambda row: row.rank)
+        page: dict[str, Any] = {"urgent": dg.MetadataValue.md(_urgent(ranked))}
+        if ranked:
+            page["fleet"] = text_table([_cells(row) for row in ranked[:_SHOWN]])
+        winning = sorted((row for row in ranked if row.old_bytes or row.due_snapshots), key=lambda row: -row.old_bytes)
+        if winning:
+            page["to be won"] = text_table([_won(row) for row in winning[:_WON_SHOWN]])
+        return {
+            **page,
+            "tables": len(ranked),
+            "unhealthy tables": len(self.ill),
+            "files": sum(row.files for row in ranked),
+            "bytes": sum(row.bytes for row in ranked),
+            "bytes that only old states need": sum(row.old_bytes for row in ranked),
+        }
+
+    def events(self) -> list[dg.AssetMaterialization | dg.AssetCheckEvaluation]:
+        """The page and its check as events that need no run."""
+        return [
+            dg.AssetMaterialization(keys.FLEET, description=self.summary, metadata=self.metadata()),
+            dg.AssetCheckEvaluation(
+                asset_key=keys.FLEET, check_name=ALL_HEALTHY, passed=not self.ill, description=self.summary
+            ),
+        ]
+
+
+def _urgent(ranked: Sequence[FleetRow]) -> str:
+    urgent = [row for row in ranked if row.state in (*_ILL, DUE)]
+    if not urgent:
+        return "**Nothing is urgent:** every table is healthy, and nothing is due."
+    links = [f"[{row.table}](/assets/{row.table.replace('.', '/')}) {row.state}" for row in urgent[:_LINKED]]
+    more = f" and {len(urgent) - _LINKED} more" if len(urgent) > _LINKED else ""
+    return f"**{len(urgent)} of {len(ranked)} tables need somebody:** {', '.join(links)}{more}."
+
+
+def _cells(row: FleetRow) -> dict[str, str]:
+    is_readable = row.state not in (UNREADABLE, ABSENT)
+    return {
+        "table": row.table,
+        "state": row.state,
+        "problems": row.problems,
+        "live data": size_text(row.bytes) if is_readable else "",
+        "old data": size_text(row.old_bytes) if row.old_bytes else "",
+        "files": f"{row.files:,}" if is_readable else "",
+        "sorted runs": str(row.sorted_runs) if is_readable else "",
+        "snapshots": f"{row.snapshots:,}" if is_readable else "",
+    }
+
+
+def _won(row: FleetRow) -> dict[str, str]:
+    return {
+        "table": row.table,
+        "only old snapshots and tags need": size_text(row.old_bytes),
+        "beside live data": size_text(row.bytes),
+        "snapshots the next expiry takes": f"{row.due_snapshots:,} of {row.snapshots:,}",
+    }
+
+
+def fleet_asset(project: Project, tables: Sequence[TableConfig]) -> dg.AssetsDefinition:
+    """The health of all tables on one page; its check fails if one of them is not healthy, or cannot be read.
+
+    Args: `project`: as tables.yaml describes it; `tables`: those that were found in the catalog, too.
+    """
+    zone = ZoneInfo(project.expiry.time_zone)
+
+    @dg.asset(
+        key=keys.FLEET,
+        description="Health of all tables, worst first.",
+        check_specs=[
+            dg.AssetCheckSpec(ALL_HEALTHY, asset=keys.FLEET, description="Every table can be read and is healthy."),
+            check_spec(),
+        ],
+        kinds={"paimon"},
+        group_name="maintenance",
+    )
+    def fleet(context: dg.AssetExecutionContext, catalog: PaimonCatalog) -> dg.MaterializeResult:
+        watched = is_watched(context.instance, location_of(context.run))
+        with ThreadPoolExecutor(_READERS) as pool:
+            page = FleetPage(list(pool.map(lambda table: _row(catalog, table, zone, watched=watched), tables)))
+        return dg.MaterializeResult(
+            metadata=page.metadata(),
+            check_results=[
+                dg.AssetCheckResult(passed=not page.ill, check_name=ALL_HEALTHY, description=page.summary),
+                check_result(keys.FLEET, configuration(project, catalog, project.patterns).judgement),
+            ],
+        )
+
+    return fleet
+
+
+def _row(catalog: PaimonCatalog, config: TableConfig, zone: ZoneInfo, *, watched: bool) -> FleetRow:
+    now = datetime.now(UTC)
+    sight = see(catalog, config, now, watched=watched)
+    try:
+        kept = None if sight.table is None else what_is_kept(sight.table, config, now, zone)
+    except Exception as error:  # noqa: BLE001 - it could be read a moment ago; the others must be shown all the same
+        return FleetRow(config.identifier, UNREADABLE, problems=str(error)[:_PROBLEM_LENGTH])
+    return FleetRow.of(config.identifier, sight, kept)

@@ -1,0 +1,107 @@
+"""A tag created and a table rolled back from the Launchpad: one job each, for all tables.
+
+They need no pool: a tag disturbs nobody, and a rollback that meets another commit refuses.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+import dagster as dg
+from pydantic import Field
+
+from assets.pages.metadata import report_metadata, report_numbers
+from assets.project.config import TableConfig
+from assets.project.step_config import TagConfig
+from assets.resources.catalog import PaimonCatalog
+from assets.runs.failures import as_dagster_failure
+from assets.steps.expiry import TAG, instant
+from assets.steps.ops import failing, record_state
+from assets.steps.step import Work, run_step
+from maintenance.errors import AlreadyExistsError, NotFoundError
+from maintenance.operations.refs.rollback_to import rollback_to
+
+CREATE_TAG, ROLLBACK = "create_tag", "rollback"  # the jobs
+
+
+class CreateTagConfig(dg.Config):
+    """Which state to tag, and how."""
+
+    table: str = Field(description="database.table, one of those that Dagster has.")
+    name: str = Field(description="Of the tag. {date} and {snapshot} are filled in.")
+    snapshot_id: int | None = Field(default=None, description="Empty: the newest snapshot.")
+    time_retained: str | None = Field(default=None, description="For example 90 d; empty: until it is deleted.")
+    dry_run: bool = Field(default=False, description="Only tell which snapshot would be tagged, and keep it as a plan.")
+
+
+class RollbackConfig(dg.Config):
+    """The state to go back to: one of snapshot, tag and time."""
+
+    table: str = Field(description="database.table, one of those that Dagster has.")
+    snapshot_id: int | None = Field(default=None, description="The snapshot that is the newest afterwards.")
+    tag: str | None = Field(default=None, description="Go back to what this tag holds.")
+    time: str | None = Field(default=None, description="To the last snapshot until then: ISO 8601 with an offset.")
+    dry_run: bool = Field(default=False, description="Only check that it can be done, and list what would go.")
+
+
+def create_tag_op(tables: Sequence[TableConfig], zone: ZoneInfo) -> dg.OpDefinition:
+    """Tag a state of a table. `zone`: of the date in its name."""
+
+    @dg.op(name="new_tag", description="Keeps a snapshot under a name.", out=dg.Out(dg.Nothing))
+    def create(context: dg.OpExecutionContext, config: CreateTagConfig, catalog: PaimonCatalog) -> None:
+        with as_dagster_failure(context):
+            table = known_table(tables, config.table, CREATE_TAG)
+        chosen = TagConfig(**config.model_dump(exclude={"table"}))
+        work = Work(context, table, chosen, catalog, zone, None, TAG.opened)
+        with failing(context, catalog, table, TAG.name):
+            arguments = TAG.arguments(work)
+            if arguments is not None and work.table.tags.find(arguments["name"]) is not None:
+                problem = f"tag '{arguments['name']}' exists"
+                raise AlreadyExistsError(problem, config.table, "Choose another name, or delete the tag first.")
+            account = run_step(TAG, work, {})
+            if account:
+                record_state(context, catalog, table, account)
+
+    return create
+
+
+def rollback_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
+    """Roll a table back."""
+
+    @dg.op(
+        name="earlier_state",
+        description="Makes an earlier snapshot the newest; later snapshots and their tags go. Stop the writers first.",
+        out=dg.Out(dg.Nothing),
+    )
+    def rollback(context: dg.OpExecutionContext, config: RollbackConfig, catalog: PaimonCatalog) -> None:
+        with as_dagster_failure(context):
+            table = known_table(tables, config.table, ROLLBACK)
+        with failing(context, catalog, table, ROLLBACK):
+            moment = instant(config.time)
+            millis = _millis(moment)
+            opened = catalog.get_table(config.table)
+            report = rollback_to(
+                opened, snapshot_id=config.snapshot_id, tag=config.tag, timestamp_millis=millis, dry_run=config.dry_run
+            )
+            verb = "would go" if report.dry_run else "are gone"
+            lost = f"{len(report.snapshots)} snapshots and {len(report.tags)} tags {verb}"
+            context.log.info(f"{config.table}: from snapshot {report.previous} to {report.current}; {lost}.")
+            context.add_output_metadata(report_metadata(report))
+            if not report.dry_run:
+                numbers = {**report_numbers(report), "snapshots": len(report.snapshots), "tags": len(report.tags)}
+                record_state(context, catalog, table, {ROLLBACK: numbers})
+
+    return rollback
+
+
+def _millis(moment: datetime | None) -> int | None:
+    return None if moment is None else int(moment.timestamp() * 1000)
+
+
+def known_table(tables: Sequence[TableConfig], identifier: str, job: str) -> TableConfig:
+    """The table of that name. Raises: NotFoundError: this project does not maintain it."""
+    config = next((table for table in tables if table.identifier == identifier), None)
+    if config is None:
+        names = ", ".join(table.identifier for table in tables[:20])
+        raise NotFoundError(f"'{identifier}' is not one of the tables here", f"job {job}", f"There are: {names}.")
+    return config

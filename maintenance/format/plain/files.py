@@ -1,0 +1,126 @@
+"""A file of a format table, whatever its format: bytes to rows and back. Source: Java `FormatTable.Format`."""
+
+import gzip
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyarrow import orc
+
+from maintenance.errors import CorruptFileError, DataError, OptionError, UnsupportedError
+from maintenance.format.plain.csv import CsvLayout, parse_csv, serialize_csv
+from maintenance.format.plain.json_lines import parse_json_lines, serialize_json_lines
+from maintenance.types.arrow import arrow_type
+from maintenance.types.data_type import DataField
+
+FORMATS = ("orc", "parquet", "csv", "text", "json")
+_COMPRESSION = {"parquet": "snappy", "orc": "zstd"}
+_TEXT_FORMATS = ("csv", "text", "json")
+_GZIP = ("gzip", "gz")
+
+
+def check_format(name: str, table: str) -> str:
+    """The format in lower case. Raises: UnsupportedError: no format table can have it."""
+    if name.lower() not in FORMATS:
+        raise UnsupportedError(
+            f"'file.format' = '{name}' is not a format of format tables", f"table {table}", f"Use {', '.join(FORMATS)}."
+        )
+    return name.lower()
+
+
+@dataclass(frozen=True, slots=True)
+class PlainFiles:
+    """`format`: one of `FORMATS`; `fields`: the columns in the files, without the partition columns."""
+
+    format: str
+    fields: tuple[DataField, ...]
+    options: Mapping[str, str]
+
+    @property
+    def schema(self) -> pa.Schema:
+        return pa.schema([(field.name, arrow_type(field.type, f"column {field.name}")) for field in self.fields])
+
+    @property
+    def compression(self) -> str:
+        default = _COMPRESSION.get(self.format, "none")
+        chosen = self.options.get("file.compression") or self.options.get("format-table.file.compression") or default
+        return chosen.lower()
+
+    @property
+    def suffix(self) -> str:
+        """The end of a new file's name."""
+        zipped = self.format in _TEXT_FORMATS and self._zipped()
+        return f".{self.format}" + (".gz" if zipped else "")
+
+    def _zipped(self) -> bool:
+        if self.compression in _GZIP:
+            return True
+        if self.compression == "none":
+            return False
+        raise OptionError(
+            f"compression '{self.compression}' is not supported for {self.format} files", "format table", "Use gzip."
+        )
+
+    def parse(self, data: bytes, where: str) -> pa.Table:
+        """The rows of a file; a column that it lacks is null. Raises: CorruptFileError, DataError."""
+        try:
+            content = gzip.decompress(data) if where.endswith(".gz") and self.format in _TEXT_FORMATS else data
+            match self.format:
+                case "csv":
+                    return parse_csv(content, self.fields, CsvLayout.of(self.options), where)
+                case "json":
+                    return parse_json_lines(content, self.fields, where)
+                case "text":
+                    return self._lines(content)
+            reader = pa.BufferReader(content)
+            table = orc.read_table(reader) if self.format == "orc" else pq.read_table(reader)
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+            first = str(error).splitlines()[0]
+            raise CorruptFileError(f"not a valid {self.format} file: {first}", where, "Restore the file.") from error
+        return self._conformed(table)
+
+    def _lines(self, content: bytes) -> pa.Table:
+        self._check_text()
+        text = content.decode().removesuffix("\n")
+        lines = text.split("\n") if content else []
+        return pa.table({self.fields[0].name: pa.array(lines, pa.string())})
+
+    def _check_text(self) -> None:
+        if len(self.fields) != 1 or not self.fields[0].type.is_string:
+            names = ", ".join(f"{field.name} {field.type}" for field in self.fields)
+            raise DataError(f"a text file has one STRING column, not {names}", "format table", "Use csv or json.")
+
+    def _conformed(self, table: pa.Table) -> pa.Table:
+        present = {name.lower(): name for name in table.column_names}
+        columns = [
+            table[present[field.name.lower()]].cast(field.type, safe=False)
+            if field.name.lower() in present
+            else pa.chunked_array([pa.nulls(table.num_rows, field.type)])
+            for field in self.schema
+        ]
+        return pa.Table.from_arrays(columns, schema=self.schema)
+
+    def serialize(self, rows: pa.Table) -> bytes:
+        """Rows as a file. Raises: DataError, UnsupportedError: it cannot hold a column."""
+        if self.format in _TEXT_FORMATS:
+            content = self._text(rows)
+            return gzip.compress(content) if self._zipped() else content
+        sink = pa.BufferOutputStream()
+        codec = "uncompressed" if self.compression == "none" else self.compression
+        if self.format == "orc":
+            orc.write_table(rows, sink, compression=codec)
+        else:
+            pq.write_table(rows, sink, compression="none" if codec == "uncompressed" else codec, store_schema=False)
+        return bytes(sink.getvalue())
+
+    def _text(self, rows: pa.Table) -> bytes:
+        match self.format:
+            case "csv":
+                return serialize_csv(rows, self.fields, CsvLayout.of(self.options))
+            case "json":
+                return serialize_json_lines(rows, self.fields)
+        self._check_text()
+        lines: Sequence[str] = pc.fill_null(rows[self.fields[0].name].cast(pa.string()), "").to_pylist()
+        return "".join(f"{line}\n" for line in lines).encode()

@@ -1,0 +1,84 @@
+"""JSON files of format tables: an object on each line, all leaves texts. Source: Java `JsonFormatWriter`."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from maintenance.errors import DataError
+from maintenance.format.plain.texts import nested_texts, text_type, typed
+from maintenance.types.data_type import DataField, DataType
+
+_LINE = "line"
+
+
+def parse_json_lines(data: bytes, fields: Sequence[DataField], where: str) -> pa.Table:
+    """The rows of a file; a key that is missing is null, unknown ones are passed over. Raises: DataError."""
+    import duckdb
+
+    whole: pa.ListArray = pc.split_pattern(pa.array([data.decode()], pa.large_string()), "\n")
+    lines = whole.flatten()
+    lines = lines.filter(pc.not_equal(pc.utf8_trim_whitespace(lines), ""))
+    text_types = pa.struct([(field.name, text_type(field.type, field.name)) for field in fields])
+    with duckdb.connect() as connection:
+        connection.register("lines", pa.table({_LINE: lines}))
+        shape = json.dumps(_shape(text_types)).replace("'", "''")
+        try:
+            parsed = connection.sql(
+                f"SELECT json_transform(CAST({_LINE} AS JSON), '{shape}') AS row FROM lines"
+            ).to_arrow_table()
+        except duckdb.Error as error:
+            first = str(error).splitlines()[0]
+            raise DataError(f"not a JSON file of the table: {first}", where, "Correct the file.") from error
+    rows = parsed["row"].combine_chunks()
+    columns = [typed(_plain(pc.struct_field(rows, [i]), text_types[i].type), field) for i, field in enumerate(fields)]
+    return pa.Table.from_arrays(columns, names=[field.name for field in fields])
+
+
+def _plain(array: pa.Array, target: pa.DataType) -> pa.Array:
+    return array if array.type == target else array.cast(target)
+
+
+def _shape(kind: pa.DataType) -> Any:
+    """A type as DuckDB's `json_transform` takes it."""
+    if pa.types.is_struct(kind):
+        return {field.name: _shape(field.type) for field in kind}
+    if pa.types.is_list(kind):
+        return [_shape(kind.value_type)]
+    if pa.types.is_map(kind):
+        return f"MAP(VARCHAR, {_sql_type(kind.item_type)})"
+    return "VARCHAR"
+
+
+def _sql_type(kind: pa.DataType) -> str:
+    if pa.types.is_struct(kind):
+        return f"STRUCT({', '.join(f'{_quoted(field.name)} {_sql_type(field.type)}' for field in kind)})"
+    if pa.types.is_map(kind):
+        return f"MAP(VARCHAR, {_sql_type(kind.item_type)})"
+    return f"{_sql_type(kind.value_type)}[]" if pa.types.is_list(kind) else "VARCHAR"
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def serialize_json_lines(rows: pa.Table, fields: Sequence[DataField]) -> bytes:
+    """Rows as a file. Raises: UnsupportedError: a type that texts cannot hold."""
+    import duckdb
+
+    if not rows.num_rows:
+        return b""
+    columns = [_texts(rows[field.name], field.type, field.name) for field in fields]
+    table = pa.Table.from_arrays(columns, names=[field.name for field in fields])
+    with duckdb.connect() as connection:
+        connection.register("texts", table)
+        struct = ", ".join(f"{_quoted(name)} := {_quoted(name)}" for name in table.column_names)
+        lines_table = connection.sql(f"SELECT to_json(struct_pack({struct})) AS {_LINE} FROM texts").to_arrow_table()
+    lines: list[str] = lines_table[_LINE].cast(pa.string()).to_pylist()
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def _texts(column: pa.ChunkedArray, data_type: DataType, name: str) -> pa.Array:
+    return nested_texts(column.combine_chunks(), data_type, name)

@@ -1,0 +1,294 @@
+"""Files of HDFS, through WebHDFS: neither Java nor Hadoop's libraries are needed.
+
+A file is published in two steps: it is written under a hidden name beside its own, whole and on all replicas, and then
+renamed. The namenode renames atomically and never over another file, so of several that publish a name one wins. After
+an unclear answer the hidden file tells: while it is there, nothing was published, and once it could be deleted nothing
+will be.
+"""
+
+import errno
+import os
+import posixpath
+import tempfile
+import uuid
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import pyarrow as pa
+
+from maintenance.fs.object_file import WHOLE_BYTES, ObjectInput
+from maintenance.fs.storage import FileStatus
+from maintenance.fs.webhdfs import ATTEMPTS, UnclearAnswerError, WebHdfs, pause
+
+T = TypeVar("T")
+
+_THREADS = 16
+_IN_MEMORY = 32 << 20
+_LASTING = "never changes"
+
+
+@dataclass(frozen=True, slots=True)
+class HdfsStorage:
+    """A cluster; see `Storage`."""
+
+    hdfs: WebHdfs
+
+    def exists(self, path: str) -> bool:
+        return self._found(path) is not None
+
+    def size(self, path: str) -> int:
+        return int(self._status(path)["length"])
+
+    def version(self, path: str) -> Hashable | None:
+        return _version(self._status(path))
+
+    def lasting_version(self, path: str) -> Hashable | None:
+        del path
+        return _LASTING
+
+    def read_bytes(self, path: str) -> bytes:
+        return self.hdfs.request("GET", "OPEN", path).data
+
+    def read_many(self, paths: Sequence[str]) -> list[bytes]:
+        return self._each(self.read_bytes, paths)
+
+    def read_part(self, path: str, offset: int, length: int) -> tuple[bytes, int]:
+        size = self.size(path)
+        wanted = min(length, size - offset)
+        return (self._read(path, offset, wanted) if wanted > 0 else b""), size
+
+    def read_if_changed(self, path: str, version: Hashable | None) -> tuple[bytes | None, Hashable | None]:
+        # The version is asked for first: of a file that changes in between, the content is seen once more.
+        found = self.version(path)
+        return (None if found == version else self.read_bytes(path)), found
+
+    def get_ranges(self, path: str, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
+        """Parts of a file, each from a first byte up to before another one, fetched at the same time."""
+        return self._each(lambda part: self._read(path, part[0], part[1] - part[0]), ranges)
+
+    def open_input(self, path: str, size: int | None) -> pa.NativeFile:
+        found = self.size(path) if size is None or size > WHOLE_BYTES else 0
+        if found > WHOLE_BYTES:
+            return pa.PythonFile(ObjectInput.opened(self, path, found), mode="r")
+        return pa.BufferReader(self.read_bytes(path))
+
+    def open_output(self, path: str) -> pa.NativeFile:
+        return pa.PythonFile(_Output(self, path), mode="w")
+
+    def write_bytes(self, path: str, data: bytes) -> None:
+        self.create(path, data)
+
+    def create(self, path: str, content: Any) -> None:
+        """Write a file, with the folders above it. `content`: bytes or a file. What stands there is replaced."""
+        self.hdfs.request("PUT", "CREATE", path, {"overwrite": "true"}, content)
+
+    def overwrite(self, path: str, data: bytes, *, flushed: bool) -> None:
+        del flushed
+        temporary = _temporary(path)
+        self.create(temporary, data)
+        self._renamed(temporary, path, "OVERWRITE")
+
+    def publish(self, path: str, data: bytes) -> bool:
+        temporary = _temporary(path)
+        self.create(temporary, data)
+        try:
+            self._renamed(temporary, path, "NONE")
+        except FileExistsError:
+            self.delete(temporary)
+            return self._holds(path, data)
+        except UnclearAnswerError:
+            if self._deleted(temporary, recursive=False):
+                raise
+            return self._holds(path, data)
+        return True
+
+    def list_files(self, folder: str) -> list[FileStatus]:
+        found = (item for page in self._pages(folder) for item in page if item["type"] == "FILE")
+        files = [_file(f"{folder}/{item['pathSuffix']}", item) for item in found]
+        return [status for status in files if not status.name.startswith(".")]
+
+    def list_names(self, folder: str) -> list[str]:
+        return [status.name for status in self.list_files(folder)]
+
+    def list_tree(self, folder: str) -> list[FileStatus]:
+        return [status for page in self.tree_pages(folder) for status in page]
+
+    def tree_pages(self, folder: str) -> Iterator[Sequence[FileStatus]]:
+        """Level by level, some folders at the same time."""
+        level = [""]
+        while level:
+            below: list[str] = []
+            for start in range(0, len(level), _THREADS):
+                some = level[start : start + _THREADS]
+                listed = self._each(lambda name: list(self._pages(f"{folder}/{name}".rstrip("/"))), some)
+                for name, pages in zip(some, listed, strict=True):
+                    for page in pages:
+                        files = [item for item in page if item["type"] == "FILE"]
+                        yield [_file(posixpath.join(name, item["pathSuffix"]), item) for item in files]
+                        folders = (item["pathSuffix"] for item in page if item["type"] == "DIRECTORY")
+                        below += [posixpath.join(name, suffix) for suffix in folders]
+            level = below
+
+    def list_folders(self, folder: str) -> Mapping[str, int]:
+        found = (item for page in self._pages(folder) for item in page if item["type"] == "DIRECTORY")
+        return {item["pathSuffix"]: int(item["modificationTime"]) for item in found}
+
+    def make_folder(self, folder: str) -> None:
+        self.hdfs.request("PUT", "MKDIRS", folder)
+
+    def folder_exists(self, folder: str) -> bool:
+        found = self._found(folder)
+        return found is not None and found["type"] == "DIRECTORY"
+
+    def delete(self, path: str) -> None:
+        self._deleted(path, recursive=False)
+
+    def delete_many(self, paths: Sequence[str]) -> None:
+        self._each(self.delete, paths)
+
+    def delete_empty_folder(self, folder: str) -> bool:
+        if not self.folder_exists(folder):
+            return True
+        try:
+            self._deleted(folder, recursive=False)
+        except OSError as error:
+            if error.errno != errno.ENOTEMPTY:
+                raise
+            return False
+        return True
+
+    def delete_folder(self, folder: str) -> None:
+        """Raises: FileNotFoundError: there is nothing."""
+        if not self._deleted(folder, recursive=True):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), folder)
+
+    def move_file(self, source: str, target: str) -> None:
+        self.make_folder(target.rpartition("/")[0])
+        self._renamed(source, target, "OVERWRITE")
+
+    def rename_folder(self, source: str, target: str) -> None:
+        self._renamed(source, target, "NONE")
+
+    def _read(self, path: str, offset: int, length: int) -> bytes:
+        return self.hdfs.request("GET", "OPEN", path, {"offset": str(offset), "length": str(length)}).data
+
+    def _renamed(self, source: str, target: str, options: str) -> None:
+        """Give a file or folder another name.
+
+        Raises: FileNotFoundError; FileExistsError; UnclearAnswerError: it has not got the name, but may still get it.
+        """
+        query = {"destination": self.hdfs.name(target), "renameoptions": options}
+        unclear = False
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                self.hdfs.request("PUT", "RENAME", source, query, same_twice=False)
+            except UnclearAnswerError:
+                unclear = True
+                if attempt == ATTEMPTS:
+                    if self.exists(source):
+                        raise
+                    return
+                pause(attempt)
+            except FileNotFoundError:
+                # An attempt whose answer was lost has moved it: nobody else does.
+                if not unclear:
+                    raise
+                return
+            else:
+                return
+
+    def _holds(self, path: str, data: bytes) -> bool:
+        """Whether the file that has a name is the same."""
+        try:
+            return self.read_bytes(path) == data
+        except FileNotFoundError:
+            return False
+
+    def _deleted(self, path: str, *, recursive: bool) -> bool:
+        """Delete what is there. Returns whether there was something."""
+        try:
+            answer = self.hdfs.request("DELETE", "DELETE", path, {"recursive": str(recursive).lower()})
+        except FileNotFoundError:
+            return False
+        return bool(answer.json().get("boolean"))
+
+    def _found(self, path: str) -> Mapping[str, Any] | None:
+        try:
+            return self._status(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+    def _status(self, path: str) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = self.hdfs.request("GET", "GETFILESTATUS", path).json()["FileStatus"]
+        return found
+
+    def _pages(self, folder: str) -> Iterator[Sequence[Mapping[str, Any]]]:
+        """What is directly in a folder, a page at a time; nothing if it is missing or a file."""
+        query: dict[str, str] = {}
+        while True:
+            try:
+                found = self.hdfs.request("GET", "LISTSTATUS_BATCH", folder, query).json()["DirectoryListing"]
+            except FileNotFoundError:
+                return
+            page = [item for item in found["partialListing"]["FileStatuses"]["FileStatus"] if item["pathSuffix"]]
+            yield page
+            if not found["remainingEntries"] or not page:
+                return
+            query = {"startAfter": page[-1]["pathSuffix"]}
+
+    def _each(self, action: Callable[[Any], T], values: Sequence[Any]) -> list[T]:
+        if len(values) < 2:
+            return [action(value) for value in values]
+        with ThreadPoolExecutor(min(_THREADS, len(values))) as pool:
+            return list(pool.map(action, values))
+
+
+class _Output:
+    """A file that is written once; it is there when this is closed. Large ones wait in a temporary file."""
+
+    def __init__(self, storage: HdfsStorage, path: str) -> None:
+        self._storage, self._path = storage, path
+        self._content = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - closed with this
+        self.closed = False
+
+    def write(self, data: Any) -> int:
+        return self._content.write(memoryview(data).cast("B"))
+
+    def tell(self) -> int:
+        return self._content.tell()
+
+    def flush(self) -> None:
+        """What is written goes to the cluster when this is closed."""
+
+    def readable(self) -> bool:
+        return False
+
+    def writable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        if not self.closed:
+            self.closed = True
+            try:
+                self._storage.create(self._path, self._content)
+            finally:
+                self._content.close()
+
+
+def _temporary(path: str) -> str:
+    """A hidden name beside a file, for what is to become it."""
+    above, _, name = path.rpartition("/")
+    return f"{above}/.{name}.{uuid.uuid4()}.tmp"
+
+
+def _version(status: Mapping[str, Any]) -> Hashable:
+    return status["fileId"], status["modificationTime"], status["length"]
+
+
+def _file(path: str, item: Mapping[str, Any]) -> FileStatus:
+    return FileStatus(path, item["pathSuffix"], int(item["length"]), int(item["modificationTime"]), _version(item))

@@ -1,0 +1,1 @@
+"""The Hive catalog: a Hive metastore lists databases, tables and partitions; definitions stay schema files."""

@@ -1,0 +1,1 @@
+"""The REST catalog: a server keeps databases, tables and views, and publishes snapshots; data files stay in storage."""

@@ -1,0 +1,103 @@
+"""Snapshots of a table of a REST catalog: the server publishes them. Source: Java `RESTCatalog.commitSnapshot`."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from maintenance.commit.record import CatalogRecord
+from maintenance.commit.succession import Succession
+from maintenance.errors import InfrastructureError, NotFoundError, UnsupportedError
+from maintenance.format.metadata.snapshot import Snapshot, serialize_snapshot
+from maintenance.metastore.rest.forms import json_of_snapshot, statistics_of
+from maintenance.metastore.rest.server import RestServer
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class RestRecord(CatalogRecord):
+    """`database`, `table`: of the table, the latter with its branch; `table_id`: what the server calls it."""
+
+    server: RestServer
+    database: str
+    table: str
+    table_id: str
+
+    def publish(self, made: Succession) -> bool:
+        """As of `CatalogRecord`. If the answer is lost, the snapshot is read back before anything is decided.
+
+        Raises: InfrastructureError: the snapshot is not there, and may still come; other errors: it was refused.
+        """
+        target, snapshot = made.target, made.snapshot
+        data = serialize_snapshot(snapshot)
+        body = {
+            "tableId": self.table_id,
+            "snapshot": json_of_snapshot(data),
+            "statistics": statistics_of(target.paths, made.entries),
+        }
+        try:
+            answer = self.server.post("databases", self.database, "tables", self.table, "commit", body=body)
+        except InfrastructureError:
+            # It may have been carried out all the same.
+            stored = target.snapshots.find(snapshot.id)
+            if stored is None:
+                raise
+            return self._is_ours(stored, snapshot)
+        if answer.get("success"):
+            return True
+        # A request that was sent twice finds its own snapshot in its way.
+        stored = target.snapshots.find(snapshot.id)
+        return stored is not None and self._is_ours(stored, snapshot)
+
+    @staticmethod
+    def _is_ours(stored: Snapshot, ours: Snapshot) -> bool:
+        return (stored.commit_user, stored.commit_identifier, stored.delta_manifest_list) == (
+            ours.commit_user,
+            ours.commit_identifier,
+            ours.delta_manifest_list,
+        )
+
+    @property
+    def keeps_partitions(self) -> bool:
+        return True
+
+    def add_partitions(self, specs: Sequence[Mapping[str, str]]) -> None:
+        RestPartitions(self.server, self.database, self.table).add(specs)
+
+    def mark_partitions_done(self, specs: Sequence[Mapping[str, str]]) -> None:
+        body = {"specs": [dict(spec) for spec in specs]}
+        self.server.post("databases", self.database, "tables", self.table, "partitions", "mark", body=body)
+
+    def create_branch(self, branch: str, tag: str | None) -> bool:
+        body = {"branch": branch, "fromTag": tag}
+        self.server.post("databases", self.database, "tables", self.table, "branches", body=body)
+        return True
+
+    def delete_branch(self, branch: str) -> bool:
+        self.server.delete("databases", self.database, "tables", self.table, "branches", branch)
+        return True
+
+    def check_may_move(self, what: str, table: str) -> None:
+        raise UnsupportedError(
+            f"{what} is not supported in a rest catalog",
+            f"table {table}",
+            "The server keeps the latest snapshot itself: use Paimon's procedure there.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RestPartitions:
+    """The partitions of a table that the server keeps: those of a format table with `metastore.partitioned-table`."""
+
+    server: RestServer
+    database: str
+    table: str
+
+    def add(self, specs: Sequence[Mapping[str, str]]) -> None:
+        """Register partitions; those that are known are passed over. Raises: as `RestServer.request`."""
+        body = {"partitionSpecs": [dict(spec) for spec in specs], "ignoreIfExists": True}
+        try:
+            self.server.post("databases", self.database, "tables", self.table, "partitions", body=body)
+        except (NotFoundError, UnsupportedError) as error:
+            # The files are there. Servers before Paimon 2.0 have no such call.
+            _LOG.warning("partitions of %s.%s are not registered: %s", self.database, self.table, error)

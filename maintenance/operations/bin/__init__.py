@@ -1,0 +1,1 @@
+"""The bin of a warehouse: where deleted files wait, so that a deletion can be taken back."""

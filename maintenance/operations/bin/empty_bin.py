@@ -1,0 +1,118 @@
+"""Destroy what has been in the bin for long enough: the only step that destroys what a deletion with a bin took.
+
+A run goes as a whole. First it is marked, so that nobody restores half of it; then its files go, and its journals last:
+a run whose destruction was interrupted is finished by the next one.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from maintenance.errors import OptionError
+from maintenance.fs.file_io import FileIO
+from maintenance.operations.bin.run import CLOSED, EMPTYING, began, list_runs, run_folder
+
+WINDOW = timedelta(days=7)
+# A run that was not closed may still be going on for so long.
+_OPEN = timedelta(days=1)
+_CHUNK = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class EmptyBinReport:
+    """What was destroyed, or would be.
+
+    Attributes:
+        runs: names, oldest first.
+        files, bytes: in these, with their journals.
+        remaining_runs, remaining_bytes: what stays.
+        notes: runs that stay because they may still be going on.
+    """
+
+    runs: tuple[str, ...]
+    files: int
+    bytes: int
+    remaining_runs: int
+    remaining_bytes: int
+    notes: tuple[str, ...] = ()
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    name: str
+    began: datetime
+    paths: tuple[str, ...]
+    bytes: int
+    closed: bool
+    emptying: bool
+
+
+def empty_bin(
+    file_io: FileIO,
+    warehouse: str,
+    *,
+    window: timedelta = WINDOW,
+    max_bytes: int | None = None,
+    dry_run: bool = False,
+    progress: Callable[[str], None] | None = None,
+    now: datetime | None = None,
+) -> EmptyBinReport:
+    """Destroy the runs of the bin that are older than the window, then the oldest until the rest fits.
+
+    Args: `window`: how long a run can be restored; `max_bytes`: that the bin may hold, None = any number; `dry_run`:
+        report, change nothing; `progress`: called with a line for each run; `now`: None = the current time.
+    Raises: OptionError: a limit below 0.
+    """
+    if window < timedelta(0) or (max_bytes or 0) < 0:
+        raise OptionError(f"window {window} or max_bytes {max_bytes} is below 0", "empty_bin", "Give 0 or more.")
+    moment = datetime.now(UTC) if now is None else now
+    runs = [run for run in (_measured(file_io, warehouse, name) for name in list_runs(file_io, warehouse)) if run]
+    open_runs = [run for run in runs if not (run.closed or run.emptying) and moment - run.began < _OPEN]
+    going = _chosen([run for run in runs if run not in open_runs], runs, moment - window, max_bytes)
+    for run in () if dry_run else going:
+        (progress or (lambda _: None))(f"{run.name}: {len(run.paths)} files, {run.bytes} bytes")
+        _destroy(file_io, run_folder(warehouse, run.name), run.paths)
+    size = sum(run.bytes for run in going)
+    return EmptyBinReport(
+        runs=tuple(run.name for run in going),
+        files=sum(len(run.paths) for run in going),
+        bytes=size,
+        remaining_runs=len(runs) - len(going),
+        remaining_bytes=sum(run.bytes for run in runs) - size,
+        notes=tuple(f"run {run.name} was not closed and may still be going on" for run in open_runs),
+        dry_run=dry_run,
+    )
+
+
+def _measured(file_io: FileIO, warehouse: str, name: str) -> _Run | None:
+    """A run with its files; None for a folder that is not one."""
+    moment = began(name)
+    if moment is None:
+        return None
+    files = file_io.list_tree(run_folder(warehouse, name))
+    paths = tuple(status.path for status in files)
+    size = sum(status.size for status in files)
+    return _Run(name, moment, paths, size, CLOSED in paths, EMPTYING in paths)
+
+
+def _chosen(closed: Sequence[_Run], runs: Sequence[_Run], before: datetime, max_bytes: int | None) -> list[_Run]:
+    """Which runs go, oldest first: those that began before a moment or are half gone, and more to keep to a size."""
+    going = [run for run in closed if run.began < before or run.emptying]
+    size = sum(run.bytes for run in runs) - sum(run.bytes for run in going)
+    for run in closed:
+        if max_bytes is not None and size > max_bytes and run not in going:
+            going.append(run)
+            size -= run.bytes
+    return sorted(going, key=lambda run: run.name)
+
+
+def _destroy(file_io: FileIO, folder: str, paths: Sequence[str]) -> None:
+    file_io.overwrite(f"{folder}/{EMPTYING}", b"{}")
+    files = [f"{folder}/{path}" for path in paths if path.startswith("files/")]
+    for start in range(0, len(files), _CHUNK):
+        file_io.delete_unordered(files[start : start + _CHUNK])
+    file_io.flush_folders([folder])
+    # The marker goes with the folder, after the journals.
+    file_io.delete_quietly(f"{folder}/{path}" for path in paths if not path.startswith(("files/", EMPTYING)))
+    file_io.delete_folder(folder)

@@ -1,0 +1,29 @@
+"""Who is told of a tag that comes or goes: the catalog, and jobs that wait for the tag's success file.
+
+Source: Java `TagCallback`, `SuccessFileTagCallback`.
+"""
+
+import time
+
+from maintenance.metadata.success_file import write_success_file
+from maintenance.options import table as table_options
+from maintenance.table.table import Table
+
+
+def report_created(table: Table, name: str) -> None:
+    """Report a new tag. Raises: InfrastructureError: the catalog cannot be reached."""
+    if table_options.TAG_CREATE_SUCCESS_FILE.of(table.options):
+        write_success_file(table.file_io, _success_file(table, name), time.time_ns() // 1_000_000)
+    table.record.tag_created(name)
+
+
+def report_deleted(table: Table, name: str) -> None:
+    """Report a tag that is going. Raises: InfrastructureError: the catalog cannot be reached."""
+    if table_options.TAG_CREATE_SUCCESS_FILE.of(table.options):
+        table.file_io.delete_quietly([_success_file(table, name)])
+    table.record.tag_deleted(name)
+
+
+def _success_file(table: Table, name: str) -> str:
+    table.paths.tag(name)  # refuses a name that leads to another folder
+    return f"{table.paths.tag_folder()}/tag-success-file/{name}_SUCCESS"

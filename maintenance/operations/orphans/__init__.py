@@ -1,0 +1,1 @@
+"""Removal of orphan files: files of a table that nothing names any more."""

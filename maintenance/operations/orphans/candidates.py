@@ -1,0 +1,181 @@
+"""Files that may be orphans: all old files in the folders where a table's own files are named by metadata.
+
+These are `manifest/`, `index/`, `statistics/`, the bucket folders at the depth of the partitions, and what is neither a
+snapshot nor a changelog in the folders of these. Schemas, tags, consumers, commit records, the quarantine and all other
+folders are never looked at. Large folders are listed page by page, and a file takes some hundred bytes here.
+Source: metadata section 10.4, Java `OrphanFilesClean`.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from maintenance.format.bytes.text_hash import text_hashes
+from maintenance.fs.file_io import FileIO
+from maintenance.fs.storage import FileStatus
+from maintenance.metadata.branches import Branches
+from maintenance.metadata.hints import EARLIEST, LATEST
+from maintenance.metadata.paths import TablePaths
+from maintenance.spark.tasks import all_done, run_tasks
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+DATA, METADATA, INDEX, STATISTICS, UNFINISHED = (
+    "data file",
+    "manifest or manifest list",
+    "index file",
+    "statistics file",
+    "unfinished file",
+)
+_BUCKET = "bucket-"
+# So many folders are worth Spark's tasks.
+_MANY_FOLDERS = 256
+_HINTS = (EARLIEST, LATEST)
+# The object that stands for an empty folder of a store, and packs that readers find without metadata.
+_NEVER = (".folder",)
+_NEVER_ENDS = (".managed.blob",)
+_RETIRED = "retired-"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Files that are old enough, and which of them are live.
+
+    Attributes:
+        files: a row for each: `folder`, `name`, `bytes`, `changed` (milliseconds since 1970 UTC), `kind`.
+        keys: distinct hashes of their names, ascending; `row_keys`: the position in `keys` for each row. Different
+            names with one hash count as one, so a file may stay because of another one's name, and never go.
+        is_live: for each of `keys`.
+    """
+
+    files: pa.Table
+    keys: npt.NDArray[np.uint64]
+    row_keys: npt.NDArray[np.intp]
+    is_live: npt.NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, files: pa.Table) -> "Candidates":
+        """Candidates none of which is known to be live."""
+        keys, row_keys = np.unique(text_hashes(_without_checksum(files.column("name"))), return_inverse=True)
+        return cls(files, keys, row_keys, np.zeros(len(keys), np.bool_))
+
+    def mark(self, names: pa.Array) -> None:
+        """Mark the files of these names as live."""
+        if not len(self.keys) or not len(names):
+            return
+        hashes = np.unique(text_hashes(names))
+        at = np.minimum(np.searchsorted(self.keys, hashes), len(self.keys) - 1)
+        self.is_live[at[self.keys[at] == hashes]] = True
+
+    @property
+    def orphans(self) -> pa.Table:
+        """The rows of those that are not live."""
+        return self.files.filter(pa.array(~self.is_live[self.row_keys]))
+
+    def are_orphans(self, names: pa.ChunkedArray) -> pa.Array:
+        """Of each of these names, all of candidates, whether none of its files is live."""
+        at = np.searchsorted(self.keys, text_hashes(_without_checksum(names)))
+        return pa.array(~self.is_live[at])
+
+
+def _without_checksum(names: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The names by which files are named. Hadoop keeps the checksum of `x` in `.x.crc`, which lives as long as `x`."""
+    return pc.replace_substring_regex(names, r"^\.(.+)\.crc$", r"\1")
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A folder to list, with all below it. `depth`: of the files in it, counted from the folder; 0: directly in it."""
+
+    file_io: FileIO
+    folder: str
+    kind: str
+    older_than: int
+    depth: int = 0
+    prefix: str = ""
+
+
+def list_candidates(
+    file_io: FileIO,
+    paths: TablePaths,
+    older_than: int,
+    *,
+    spark: "SparkSession | None" = None,
+    parallelism: int | None = None,
+) -> tuple[pa.Table, int]:
+    """All files that were last changed before a moment, and how many files there are in all.
+
+    Args: `older_than`: milliseconds since 1970 UTC; `spark`: lists many folders, and few ones if `parallelism` is
+        given: the most tasks that share them.
+    """
+    parts = [*_metadata_parts(file_io, paths, older_than), *_data_parts(file_io, paths, older_than)]
+    shares = shared_out(parts, parallelism)
+    where = spark if parallelism is not None or len(parts) > _MANY_FOLDERS else None
+    listed = all_done(run_tasks(where, _list_parts, shares), paths.root)
+    return pa.concat_tables([_frame([], None), *(files for files, _ in listed)]), sum(count for _, count in listed)
+
+
+def shared_out(items: Sequence[_Part], most: int | None) -> list[list[_Part]]:
+    """The items in lists of about equal length: one for each, or at most so many lists."""
+    count = len(items) if most is None else min(len(items), max(1, most))
+    return [list(items[number::count]) for number in range(count)]
+
+
+def _metadata_parts(file_io: FileIO, paths: TablePaths, older_than: int) -> Iterator[_Part]:
+    root = paths.root
+    yield _Part(file_io, paths.manifest_folder(), METADATA, older_than)
+    yield _Part(file_io, f"{root}/index", INDEX, older_than)
+    yield _Part(file_io, f"{root}/statistics", STATISTICS, older_than)
+    for branch in Branches(file_io, paths).names():
+        of_branch = replace(paths, branch=branch)
+        yield _Part(file_io, of_branch.snapshot_folder(), UNFINISHED, older_than, prefix="snapshot-")
+        yield _Part(file_io, of_branch.changelog_folder(), UNFINISHED, older_than, prefix="changelog-")
+
+
+def _data_parts(file_io: FileIO, paths: TablePaths, older_than: int) -> Iterator[_Part]:
+    """A part for each value of the first partition column, or for each bucket of a table without partitions."""
+    base = f"{paths.root}/{paths.data_directory}" if paths.data_directory else paths.root
+    depth = len(paths.partition_fields)
+    for name in file_io.list_folders(base):
+        if "=" in name if depth else name.startswith(_BUCKET):
+            yield _Part(file_io, f"{base}/{name}", DATA, older_than, depth)
+
+
+def _list_parts(parts: Sequence[_Part]) -> tuple[pa.Table, int]:
+    """The old files of some folders, and the number of all. Runs in a task."""
+    frames, count = [_frame([], None)], 0
+    for part in parts:
+        for page in part.file_io.tree_pages(part.folder):
+            files = [status for status in page if _is_candidate(status, part)]
+            count += len(files)
+            frames.append(_frame([status for status in files if status.mtime_ms < part.older_than], part))
+    return pa.concat_tables(frames).combine_chunks(), count
+
+
+def _is_candidate(status: FileStatus, part: _Part) -> bool:
+    *folders, name = status.path.split("/")
+    if len(folders) != part.depth or not name or name in _NEVER or name.endswith(_NEVER_ENDS):
+        return False
+    if part.prefix:
+        return not name.startswith((part.prefix, _RETIRED)) and name not in _HINTS
+    if not folders:
+        return True
+    return folders[-1].startswith(_BUCKET) and all("=" in folder for folder in folders[:-1])
+
+
+def _frame(files: Sequence[FileStatus], part: _Part | None) -> pa.Table:
+    folder, kind = ("", "") if part is None else (part.folder, part.kind)
+    columns = [
+        pa.array([f"{folder}/{status.path}".rpartition("/")[0] for status in files], pa.string()),
+        pa.array([status.name for status in files], pa.string()),
+        pa.array([status.size for status in files], pa.int64()),
+        pa.array([status.mtime_ms for status in files], pa.int64()),
+        pa.array([kind] * len(files), pa.string()),
+    ]
+    return pa.table(columns, ["folder", "name", "bytes", "changed", "kind"])

@@ -1,0 +1,274 @@
+"""Delete files of a table that nothing names: procedure `remove_orphan_files`.
+
+Such files are left by writers that died, by rollbacks, and by branches that were deleted. Old files are listed first,
+then what is live is marked among them. Right before each batch is deleted, snapshots and tags that came meanwhile are
+read, too; if one has vanished, all are looked at again. So a file that a commit takes into use while this runs stays.
+A file that no snapshot names yet cannot be told from an orphan: only its age protects the file of a running writer.
+Source: metadata section 10.4, Java `OrphanFilesClean`.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from maintenance.errors import OptionError
+from maintenance.fs.file_io import FileIO
+from maintenance.metadata.paths import MAIN_BRANCH
+from maintenance.operations.bin.run import BinRun, Going
+from maintenance.operations.orphans.candidates import Candidates, list_candidates
+from maintenance.operations.orphans.live import LiveFiles
+from maintenance.options import table as table_options
+from maintenance.spark.tasks import all_done, run_tasks
+from maintenance.table.table import Table
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+MINIMUM_AGE = timedelta(days=1)
+_EXTERNAL = "data-file.external-paths"
+_BATCH = 10_000
+_CHUNK = 1000
+# More are worth Spark's tasks.
+_MANY_CHUNKS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Orphan:
+    """A file that nothing names. `changed`: when it was last written to; `kind`: such as ``data file``."""
+
+    path: str
+    bytes: int
+    changed: datetime
+    kind: str
+
+    @property
+    def reason(self) -> str:
+        """Why it may go."""
+        return f"{self.kind} that no snapshot, tag, changelog or branch names, unchanged since {self.changed:%FT%TZ}"
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveOrphanFilesReport:
+    """What a removal of orphan files did, or would do.
+
+    Attributes:
+        older_than: files changed at that time or later were left alone.
+        scanned_files: files in the folders that were listed, of any age.
+        orphans: those found, oldest first, at most `max_deletes` of them.
+        deleted_files, deleted_bytes: of these, what was deleted.
+        remaining: orphans that were found and are still there, for lack of time or because of `max_deletes`.
+        bin_run: the run of the bin that has the files; None = they were destroyed, or there were none.
+        kept: files that a commit took into use between the listing and the deletion.
+        notes: gaps in the snapshot ids; places that were not looked at; how often it was started over.
+    """
+
+    table: str
+    older_than: datetime
+    scanned_files: int
+    orphans: tuple[Orphan, ...]
+    deleted_files: int = 0
+    deleted_bytes: int = 0
+    remaining: int = 0
+    bin_run: str | None = None
+    kept: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    dry_run: bool = False
+    seconds: float = 0.0
+
+    @property
+    def orphan_bytes(self) -> int:
+        """Bytes of the orphans found."""
+        return sum(orphan.bytes for orphan in self.orphans)
+
+
+def remove_orphan_files(
+    spark: "SparkSession | None",
+    table: Table,
+    *,
+    older_than: datetime | None = None,
+    minimum_age: timedelta = MINIMUM_AGE,
+    parallelism: int | None = None,
+    max_deletes: int | None = None,
+    time_limit: timedelta | None = None,
+    never_committed: bool = False,
+    dry_run: bool = False,
+    progress: Callable[[str], None] | None = None,
+    now: datetime | None = None,
+    into: BinRun | None = None,
+) -> RemoveOrphanFilesReport:
+    """Remove the orphan files of a table, of all its branches.
+
+    Args:
+        spark: lists, reads and deletes in tasks where there is much of it, or where `parallelism` is given; None = this
+            process does.
+        older_than: only files last changed before; None = `minimum_age` ago; a time without a zone is local.
+        minimum_age: `older_than` must lie at least this far back. Files of writers that are still running look like
+            orphans, so set less than a day only if no writer runs for longer than that before it commits.
+        parallelism: the most tasks that folders and manifests are shared among.
+        max_deletes: delete at most this many files, the oldest first.
+        time_limit: begin no further batch after this long; the report says what remains.
+        never_committed: also clean a table without any snapshot, where every file is an orphan.
+        dry_run: report what would go, change nothing.
+        progress: called with a line for each thing that happens.
+        now: None = the current time.
+        into: takes what is deleted, so that it can be restored; None = it is destroyed at once.
+    Raises: CorruptFileError: metadata of a snapshot, tag or changelog is missing or damaged, nothing is deleted then;
+        OptionError: `older_than` is too late; NotFoundError: there never was a snapshot; ConflictError: snapshots
+        vanish faster than they can be read; UnsupportedError.
+    """
+    table_options.check_writable({k: v for k, v in table.options.items() if k != _EXTERNAL}, table.identifier)
+    moment = cutoff(older_than, minimum_age, datetime.now(UTC) if now is None else now)
+    removal = OrphanRemoval(spark, table, moment, parallelism, progress or (lambda _: None), never_committed, into)
+    found = removal.find()
+    chosen = found if max_deletes is None else found.slice(0, max(0, max_deletes))
+    if not dry_run:
+        removal.delete(chosen, time_limit)
+    return removal.report(found, chosen, dry_run=dry_run)
+
+
+def cutoff(older_than: datetime | None, minimum_age: timedelta, now: datetime) -> datetime:
+    """The moment before which a file must have been changed, with its zone. Raises: OptionError: it is too late."""
+    latest = now - minimum_age
+    moment = latest if older_than is None else older_than.astimezone()
+    if minimum_age < timedelta(0) or moment > latest:
+        raise OptionError(
+            f"older_than {moment.isoformat()} is less than {minimum_age} ago",
+            "older_than",
+            "Files of running writers look like orphans. Choose an earlier time, or set minimum_age to the age that no"
+            " uncommitted file reaches.",
+        )
+    return moment
+
+
+@dataclass(slots=True)
+class OrphanRemoval:
+    """One removal, from the listing to the report. Arguments: as of `remove_orphan_files`."""
+
+    spark: "SparkSession | None"
+    table: Table
+    older_than: datetime
+    parallelism: int | None
+    progress: Callable[[str], None]
+    never_committed: bool = False
+    into: BinRun | None = None
+    scanned: int = 0
+    deleted: int = 0
+    deleted_bytes: int = 0
+    kept: list[str] = field(default_factory=list)
+    started: float = field(default_factory=time.monotonic)
+    _live: LiveFiles | None = None
+
+    def find(self) -> pa.Table:
+        """The orphans, oldest first: `path`, `name`, `bytes`, `changed`, `kind`."""
+        main = self.table.on_branch(MAIN_BRANCH)
+        millis = int(self.older_than.timestamp() * 1000)
+        frame, self.scanned = list_candidates(
+            self.table.file_io, main.paths, millis, spark=self.spark, parallelism=self.parallelism
+        )
+        self.progress(f"{self.scanned} files, {len(frame)} of them older than {self.older_than.isoformat()}")
+        return self.look_for(frame)
+
+    def look_for(self, frame: pa.Table) -> pa.Table:
+        """Those of some files that nothing names, as of `find`."""
+        candidates = Candidates.of(frame)
+        manifests = self.table.on_branch(MAIN_BRANCH).manifests
+        self._live = LiveFiles(manifests, candidates, self.spark, self.parallelism, self.never_committed)
+        self._live.look()
+        orphans = _with_paths(candidates.orphans)
+        self.progress(f"{len(orphans)} orphans, {_sum(orphans)} bytes")
+        return orphans
+
+    def delete(self, orphans: pa.Table, time_limit: timedelta | None = None) -> None:
+        """Delete some of the orphans found, in batches, as long as there is time."""
+        assert self._live is not None, "find comes first"
+        for start in range(0, len(orphans), _BATCH):
+            if time_limit is not None and time.monotonic() - self.started > time_limit.total_seconds():
+                self.progress(f"the time is up: {len(orphans) - start} orphans remain")
+                return
+            batch = orphans.slice(start, _BATCH)
+            self._live.look()
+            is_orphan = self._live.candidates.are_orphans(batch.column("name"))
+            still = batch.filter(is_orphan)
+            self.kept += batch.filter(pc.invert(is_orphan)).column("path").to_pylist()
+            self._delete(still.column("path").to_pylist(), still.column("bytes").to_pylist())
+            self.deleted += len(still)
+            self.deleted_bytes += _sum(still)
+            self.progress(f"{self.deleted} of {len(orphans)} orphans deleted")
+
+    def _delete(self, paths: Sequence[str], sizes: Sequence[int]) -> None:
+        if self.into is not None:
+            self.into.take([Going(path, size) for path, size in zip(paths, sizes, strict=True)])
+            return
+        file_io = self.table.file_io
+        chunks = [_Chunk(file_io, tuple(paths[at : at + _CHUNK])) for at in range(0, len(paths), _CHUNK)]
+        where = self.spark if self.parallelism is not None or len(chunks) > _MANY_CHUNKS else None
+        all_done(run_tasks(where, _delete_chunk, chunks), self.table.location)
+
+    def report(self, found: pa.Table, chosen: pa.Table, *, dry_run: bool) -> RemoveOrphanFilesReport:
+        """What was found, chosen, and done so far."""
+        if self.into is not None:
+            self.into.close()
+        return RemoveOrphanFilesReport(
+            table=self.table.identifier,
+            older_than=self.older_than,
+            scanned_files=self.scanned,
+            orphans=tuple(orphans_of(chosen)),
+            deleted_files=self.deleted,
+            deleted_bytes=self.deleted_bytes,
+            remaining=len(found) - self.deleted - len(self.kept),
+            bin_run=self.into.head.run if self.into is not None and self.deleted else None,
+            kept=tuple(self.kept),
+            notes=tuple(self._notes()),
+            dry_run=dry_run,
+            seconds=time.monotonic() - self.started,
+        )
+
+    def _notes(self) -> Iterator[str]:
+        assert self._live is not None
+        ids = sorted({s.holder.snapshot.id for s in self._live.sources.values() if _is_of_main(s.holder.name)})
+        for before, after in pairwise(ids):
+            if after != before + 1:
+                yield f"snapshots {before + 1} to {after - 1} are missing; what only they named counts as orphans"
+        if self._live.started_over:
+            yield f"snapshots or tags vanished {self._live.started_over} times; what they left was looked at again"
+        if _EXTERNAL in self.table.options:
+            yield f"files below {_EXTERNAL} are not looked at: other tables may use the same folders"
+
+
+def _is_of_main(name: str) -> bool:
+    return name.startswith("snapshot ") and " of branch " not in name
+
+
+def _with_paths(files: pa.Table) -> pa.Table:
+    path = pc.binary_join_element_wise(files.column("folder"), files.column("name"), "/")
+    columns = {"path": path, **{name: files.column(name) for name in ("name", "bytes", "changed", "kind")}}
+    return pa.table(columns).sort_by([("changed", "ascending"), ("path", "ascending")])
+
+
+def _sum(files: pa.Table) -> int:
+    return pc.sum(files.column("bytes")).as_py() or 0
+
+
+def orphans_of(files: pa.Table) -> Iterator[Orphan]:
+    """The rows of a table of orphans."""
+    columns = (files.column(name).to_pylist() for name in ("path", "bytes", "changed", "kind"))
+    for path, size, changed, kind in zip(*columns, strict=True):
+        yield Orphan(path, size, datetime.fromtimestamp(changed / 1000, UTC), kind)
+
+
+@dataclass(frozen=True, slots=True)
+class _Chunk:
+    """Files for one task."""
+
+    file_io: FileIO
+    paths: tuple[str, ...]
+
+
+def _delete_chunk(chunk: _Chunk) -> None:
+    chunk.file_io.delete_unordered(chunk.paths)

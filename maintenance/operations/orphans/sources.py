@@ -1,0 +1,119 @@
+"""What names files of a table: snapshots, tags and long-lived changelogs of all branches, and unfinished removals."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from maintenance.errors import CorruptFileError, NotFoundError
+from maintenance.format.metadata.snapshot import Snapshot
+from maintenance.metadata.branches import Branches
+from maintenance.metadata.hints import EARLIEST, LATEST
+from maintenance.metadata.holders import Holder, holders_of
+from maintenance.metadata.manifests import Manifests
+from maintenance.metadata.paths import MAIN_BRANCH
+from maintenance.metadata.schemas import Schemas
+
+# Branch, name, lists and index manifest: what makes it another one.
+Key = tuple[str | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Something that names files.
+
+    Attributes:
+        needed: names of the lists that must be there, with their manifests; others may have been deleted.
+        is_state: the index manifest must be there, too.
+        holds: it keeps files. Otherwise a removal that died has left it, and the next one deletes what it names.
+    """
+
+    holder: Holder
+    needed: frozenset[str]
+    is_state: bool
+    holds: bool = True
+
+    @property
+    def key(self) -> Key:
+        snapshot = self.holder.snapshot
+        return self.holder.branch, self.holder.name, *lists_of(snapshot), snapshot.index_manifest, snapshot.statistics
+
+
+def lists_of(snapshot: Snapshot) -> list[str]:
+    """Names of its manifest lists."""
+    names = (snapshot.base_manifest_list, snapshot.delta_manifest_list, snapshot.changelog_manifest_list)
+    return [name for name in names if name is not None]
+
+
+def sources_of(branches: Branches, manifests: Manifests, *, never_committed: bool = False) -> dict[Key, Source]:
+    """All that name files now. `never_committed`: a table that never had a snapshot is allowed.
+
+    Raises: CorruptFileError: a snapshot, tag or changelog cannot be read; a branch has no schema; nothing keeps files
+        although the table has or had snapshots. NotFoundError: it never had one.
+    """
+    holders = holders_of(branches, manifests, MAIN_BRANCH)
+    _check_schemas(branches)
+    if not holders:
+        _check_no_snapshots(branches, allowed=never_committed)
+    sources = [_of_holder(holder) for holder in holders]
+    counted = {(holder.branch, holder.snapshot.id) for holder in holders if not holder.is_tag}
+    sources += [_left(path, branch, snapshot) for path, branch, snapshot in _unfinished(branches, counted)]
+    return {source.key: source for source in sources}
+
+
+def _of_holder(holder: Holder) -> Source:
+    snapshot = holder.snapshot
+    base, delta, changelog = (
+        snapshot.base_manifest_list,
+        snapshot.delta_manifest_list,
+        snapshot.changelog_manifest_list,
+    )
+    if holder.is_changelog:
+        # Without a producer its delta is its changelog, of which an expiry by Java may have deleted parts.
+        return Source(holder, frozenset([changelog] if changelog else []), is_state=False)
+    # A tag does not hold the changelog of its snapshot.
+    lists = [base, delta, *([changelog] if changelog and not holder.is_tag else [])]
+    return Source(holder, frozenset(lists), is_state=True)
+
+
+def _left(path: str, branch: str, snapshot: Snapshot) -> Source:
+    holder = Holder(path, snapshot, is_tag=False, branch=branch)
+    return Source(holder, frozenset(), is_state=False, holds=False)
+
+
+def _unfinished(branches: Branches, counted: set[tuple[str, int]]) -> Iterator[tuple[str, str, Snapshot]]:
+    """Records of snapshots and tags that are given up, whose files the next expiry deletes. `counted`: not these."""
+    for branch in branches.names():
+        snapshots = branches.snapshots(branch)
+        for number in snapshots.list_ids():
+            snapshot = None if (branch, number) in counted else snapshots.find(number)
+            if snapshot is not None:
+                yield snapshots.paths.snapshot(number), branch, snapshot
+        for path, tag in branches.tags(branch).retired().items():
+            yield path, branch, tag.snapshot
+
+
+def _check_schemas(branches: Branches) -> None:
+    for branch in branches.names():
+        folder = branches.snapshots(branch).paths.schema_folder()
+        if not Schemas(branches.file_io, folder).list_ids() and branch in branches.names():
+            raise CorruptFileError(
+                f"branch {branch} has no schema, so nothing is deleted", folder, "Restore it, or delete the branch."
+            )
+
+
+def _check_no_snapshots(branches: Branches, *, allowed: bool) -> None:
+    """Raises: CorruptFileError: there are snapshots, or hints of some; NotFoundError: none is not allowed."""
+    for branch in branches.names():
+        snapshots = branches.snapshots(branch)
+        if snapshots.list_ids() or any(snapshots.read_hint(name) is not None for name in (LATEST, EARLIEST)):
+            raise CorruptFileError(
+                "the table has or had snapshots, and none of them keeps a file, so nothing is deleted",
+                snapshots.paths.snapshot_folder(),
+                "Restore the snapshots, or run fsck.",
+            )
+    if allowed:
+        return
+    raise NotFoundError(
+        "the table has no snapshot, so every file in it looks like an orphan",
+        branches.paths.root,
+        "If no writer is about to make its first commit, allow it with never_committed.",
+    )

@@ -1,0 +1,121 @@
+"""Add the rows of one branch to another: procedure `merge_branch`. Source: Java `FileSystemBranchManager`,
+`BranchMergeHandler`.
+
+One APPEND snapshot of the target names the data files that the source has and the target has not; no file is copied.
+Branches do not record where they began, so this is certain only for tables without a primary key whose two histories
+are complete and have nothing but appends: a file that one branch deleted would come back.
+"""
+
+from dataclasses import dataclass
+
+from maintenance.commit.conflicts import Conflict
+from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
+from maintenance.commit.publish import Changes, CommitTarget, conflict_error, publish
+from maintenance.errors import ConflictError, NotFoundError, OptionError, UnsupportedError
+from maintenance.format.metadata.manifest import ManifestEntry
+from maintenance.format.metadata.snapshot import CommitKind, Snapshot
+from maintenance.metadata.paths import MAIN_BRANCH
+from maintenance.operations.refs.delete_branch import check_branch_exists
+from maintenance.options import table as table_options
+from maintenance.table.table import Table, new_commit_user
+
+_ADDING = (CommitKind.APPEND, CommitKind.ANALYZE)
+
+
+@dataclass(frozen=True, slots=True)
+class MergeBranchReport:
+    """`snapshot_id`: of the target, None if it had all files already; `files`, `rows`: that it gets."""
+
+    table: str
+    source: str
+    target: str
+    snapshot_id: int | None
+    files: int
+    rows: int
+    dry_run: bool = False
+
+
+def merge_branch(
+    table: Table, source_branch: str, target_branch: str = MAIN_BRANCH, *, dry_run: bool = False
+) -> MergeBranchReport:
+    """Add to a branch the files of another one that it has not. Repeating it adds nothing twice.
+
+    Raises: NotFoundError: no such branch, or it has no snapshot; OptionError: both are the same; UnsupportedError: the
+        table has a primary key or tracks rows, or a history is not complete or has more than appends; ConflictError:
+        the branches have different columns or numbers of buckets.
+    """
+    if source_branch == target_branch:
+        raise OptionError("a branch cannot be merged into itself", table.identifier, "Name two branches.")
+    for branch in (source_branch, target_branch):
+        check_branch_exists(table, branch)
+    source, target = table.on_branch(source_branch), table.on_branch(target_branch)
+    table_options.check_writable(target.options, target.identifier)
+    _check_mergeable(source, target)
+    latest = _complete(source)
+
+    def planned(newest: Snapshot | None) -> Changes:
+        _complete(target)
+        return Changes(CommitKind.APPEND, _missing(source, latest, target, newest))
+
+    entries = planned(target.latest_snapshot()).entries
+    rows = sum(entry.file.row_count for entry in entries)
+    report = MergeBranchReport(
+        table.identifier, source_branch, target_branch, None, len(entries), rows, dry_run=dry_run
+    )
+    if dry_run or not entries:
+        return report
+    identity = CommitIdentity(new_commit_user(target.options), properties={OPERATION_PROPERTY: "merge_branch"})
+    snapshot, conflict, _ = publish(target.commit_target(), planned, identity, _check)
+    if snapshot is None:
+        raise conflict_error(target.commit_target(), conflict)
+    return MergeBranchReport(table.identifier, source_branch, target_branch, snapshot.id, len(entries), rows)
+
+
+def _check(_target: CommitTarget, changes: Changes, _latest: Snapshot | None) -> Conflict | None:
+    return None if changes.entries else Conflict("another merge added the same files meanwhile", frozenset())
+
+
+def _check_mergeable(source: Table, target: Table) -> None:
+    for branch in (source, target):
+        if branch.is_primary_key_table:
+            problem, fix = "a table with a primary key cannot be merged", "Use fast_forward, or MERGE INTO."
+            raise UnsupportedError(problem, branch.identifier, fix)
+    if source.schema.fields != target.schema.fields:
+        problem = f"its columns are not those of {target.identifier}"
+        raise ConflictError(problem, source.identifier, "Give both branches the same columns.")
+
+
+def _complete(branch: Table) -> Snapshot:
+    """The newest snapshot of a branch that has had nothing but appends. Raises: NotFoundError, UnsupportedError."""
+    latest = branch.snapshots.latest_id()
+    if latest is None:
+        raise NotFoundError("the branch has no snapshot", branch.identifier, "Write to it first.")
+    newest: Snapshot | None = None
+    for snapshot_id in range(1, latest + 1):
+        newest = branch.snapshots.find(snapshot_id)
+        if newest is None or newest.commit_kind not in _ADDING:
+            what = "is gone" if newest is None else f"is a {newest.commit_kind.value}"
+            raise UnsupportedError(
+                f"snapshot {snapshot_id} {what}: only complete histories of appends can be merged",
+                branch.identifier,
+                "Insert the rows of the branch with a statement instead.",
+            )
+    assert newest is not None
+    return newest
+
+
+def _missing(source: Table, latest: Snapshot, target: Table, newest: Snapshot | None) -> tuple[ManifestEntry, ...]:
+    """The files of the source that the target has not. Raises: ConflictError: their schema is another one there."""
+    there = set() if newest is None else {e.identity for e in target.manifests.live_entries(newest)}
+    missing = [entry for entry in source.manifests.live_entries(latest) if entry.identity not in there]
+    schemas = set(target.schemas.list_ids())
+    for schema_id in {entry.file.schema_id for entry in missing}:
+        if schema_id not in schemas or target.schemas.get(schema_id) != source.schemas.get(schema_id):
+            problem = f"its files have schema {schema_id}, which is not that of {target.identifier}"
+            raise ConflictError(problem, source.identifier, "Insert the rows of the branch with a statement instead.")
+    totals = {entry.partition: entry.total_buckets for entry in missing}
+    other = [] if newest is None else target.manifests.live_entries(newest)
+    if any(totals.get(entry.partition, entry.total_buckets) != entry.total_buckets for entry in other):
+        problem = f"a partition has another number of buckets than in {target.identifier}"
+        raise ConflictError(problem, source.identifier, "Insert the rows of the branch with a statement instead.")
+    return tuple(missing)

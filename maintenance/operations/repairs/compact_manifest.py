@@ -1,0 +1,71 @@
+"""Merge the manifests of a table's newest state: procedure `compact_manifest`.
+
+Many small manifests, and entries of files that are gone, make each plan slower. One COMPACT snapshot names the live
+files in few manifests; no data changes. Source: Java `FileStoreCommitImpl.compactManifest`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from maintenance.commit.conflicts import Conflict
+from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
+from maintenance.commit.manifest_merge import ManifestMergeOptions, is_merged
+from maintenance.commit.publish import Changes, CommitTarget, publish
+from maintenance.format.metadata.manifest_list import ManifestFileMeta
+from maintenance.format.metadata.snapshot import CommitKind, Snapshot
+from maintenance.options import table as table_options
+from maintenance.table.table import Table, new_commit_user
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestsSummary:
+    """Some manifests. `entries`: of files that were added or deleted; `bytes`: of the manifests."""
+
+    manifests: int = 0
+    bytes: int = 0
+    entries: int = 0
+
+    @classmethod
+    def of(cls, metas: Sequence[ManifestFileMeta]) -> "ManifestsSummary":
+        entries = sum(meta.num_added_files + meta.num_deleted_files for meta in metas)
+        return cls(len(metas), sum(meta.file_size for meta in metas), entries)
+
+
+@dataclass(frozen=True, slots=True)
+class CompactManifestReport:
+    """`snapshot_id`: that names the merged manifests, None if there was nothing to do; `after`: None in a dry run."""
+
+    table: str
+    snapshot_id: int | None
+    before: ManifestsSummary
+    after: ManifestsSummary | None = None
+    dry_run: bool = False
+    needed: bool = False
+
+
+def compact_manifest(table: Table, *, dry_run: bool = False) -> CompactManifestReport:
+    """Merge all small manifests and those with deletions, whatever `manifest.full-compaction-threshold-size` says.
+
+    Raises: CommitError: other writers kept publishing first; UnsupportedError; CorruptFileError.
+    """
+    table_options.check_writable(table.options, table.identifier)
+    options = replace(ManifestMergeOptions.of(table.options), min_count=1, full_threshold=1)
+    latest = table.latest_snapshot()
+    metas = [] if latest is None else table.manifests.data_manifests(latest)
+    before = ManifestsSummary.of(metas)
+    if is_merged(metas, options.target_size):
+        return CompactManifestReport(table.identifier, None, before, before, dry_run)
+    if dry_run:
+        return CompactManifestReport(table.identifier, None, before, dry_run=True, needed=True)
+
+    def check(target: CommitTarget, _changes: Changes, newest: Snapshot | None) -> Conflict | None:
+        done = newest is None or is_merged(target.manifests.data_manifests(newest), options.target_size)
+        return Conflict("another writer merged the manifests meanwhile", frozenset()) if done else None
+
+    identity = CommitIdentity(new_commit_user(table.options), properties={OPERATION_PROPERTY: "compact_manifest"})
+    changes = Changes(CommitKind.COMPACT, (), merging=options)
+    snapshot, _, _ = publish(table.commit_target(), changes, identity, check)
+    if snapshot is None:
+        return CompactManifestReport(table.identifier, None, before, before)
+    after = ManifestsSummary.of(table.manifests.data_manifests(snapshot))
+    return CompactManifestReport(table.identifier, snapshot.id, before, after, needed=True)

@@ -1,0 +1,119 @@
+"""Empty a table and delete its whole history: procedure `purge_files`. Only schemas and one empty snapshot stay.
+
+Branches go first, then tags and consumers, then the rows, then snapshots and changelogs, at last orphan files. Each
+step can be repeated, so after a crash the same call goes on. Source: Java `FileStoreTable.purgeFiles`, which deletes
+files of any age: those of a writer that runs meanwhile, too.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
+from maintenance.commit.overwrite import Overwrite, overwrite_or_abort
+from maintenance.metadata.branches import Branches
+from maintenance.metadata.paths import MAIN_BRANCH
+from maintenance.operations.expiry.expire_changelogs import expire_changelogs
+from maintenance.operations.expiry.expire_snapshots import expire_snapshots
+from maintenance.operations.orphans.remove_orphan_files import MINIMUM_AGE, remove_orphan_files
+from maintenance.operations.refs.clear_consumers import clear_consumers
+from maintenance.operations.refs.delete_branch import delete_branch
+from maintenance.operations.refs.delete_tag import delete_tag
+from maintenance.options import table as table_options
+from maintenance.table.table import Table, new_commit_user
+
+_MOST = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class PurgeFilesReport:
+    """What went, or would go.
+
+    Attributes:
+        branches, tags, consumers: names; `rows`: of the newest state; `snapshots`: ids.
+        deleted_files, deleted_bytes: of snapshots, changelogs, tags and orphans; 0 in a dry run.
+    """
+
+    table: str
+    branches: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    consumers: tuple[str, ...] = ()
+    rows: int = 0
+    snapshots: tuple[int, ...] = ()
+    deleted_files: int = 0
+    deleted_bytes: int = 0
+    dry_run: bool = False
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there was nothing to purge."""
+        return not (self.branches or self.tags or self.consumers or self.rows or self.snapshots or self.deleted_files)
+
+    def lines(self) -> Iterator[str]:
+        """What goes, a line for each thing."""
+        yield from (f"branch {name}" for name in self.branches)
+        yield from (f"tag {name}" for name in self.tags)
+        yield from (f"consumer {name}" for name in self.consumers)
+        yield from (f"snapshot {snapshot_id}" for snapshot_id in self.snapshots)
+        yield f"{self.rows} rows"
+
+
+def purge_files(
+    table: Table,
+    *,
+    older_than: datetime | None = None,
+    minimum_age: timedelta = MINIMUM_AGE,
+    dry_run: bool = False,
+) -> PurgeFilesReport:
+    """Delete all rows, snapshots, changelogs, tags, branches and consumers of a table; call it on its main branch.
+
+    Args: `older_than`, `minimum_age`: which orphan files go, as of `remove_orphan_files`. What only branches used is
+        orphaned, so younger files of branches stay until the next removal of orphan files.
+    Raises: as the steps: what an error leaves is purged by the next call.
+    """
+    table_options.check_writable(table.options, table.identifier)
+    main = table.on_branch(MAIN_BRANCH)
+    going = _going(main)
+    latest = main.latest_snapshot()
+    if dry_run or latest is None:
+        return going
+    for branch in going.branches:
+        delete_branch(main, branch)
+    tags = delete_tag(main, *going.tags)
+    clear_consumers(main)
+    properties = {OPERATION_PROPERTY: "purge_files"}
+    identity = CommitIdentity(new_commit_user(main.options), properties=properties)
+    if main.manifests.live_entries(latest):
+        overwrite_or_abort(main.commit_target(), (), identity, Overwrite(None, dynamic=False))
+    snapshots = expire_snapshots(
+        main, retain_min=1, retain_max=1, older_than=datetime.now().astimezone(), max_deletes=_MOST
+    )
+    changelogs = expire_changelogs(main, delete_all=True)
+    orphans = remove_orphan_files(None, main, older_than=older_than, minimum_age=minimum_age)
+    reports = (tags, snapshots, changelogs)
+    return PurgeFilesReport(
+        main.identifier,
+        going.branches,
+        going.tags,
+        going.consumers,
+        going.rows,
+        snapshots.expired,
+        sum(len(report.deleted_files) for report in reports) + orphans.deleted_files,
+        sum(report.deleted_bytes for report in reports) + orphans.deleted_bytes,
+    )
+
+
+def _going(main: Table) -> PurgeFilesReport:
+    branches = tuple(name for name in Branches(main.file_io, main.paths).names() if name != MAIN_BRANCH)
+    latest = main.latest_snapshot()
+    live = [] if latest is None else main.manifests.live_entries(latest)
+    ids = main.snapshots.list_ids()
+    return PurgeFilesReport(
+        main.identifier,
+        branches,
+        tuple(main.tags.names()),
+        tuple(main.consumers.names()),
+        sum(entry.file.row_count for entry in live),
+        tuple(ids if live else ids[:-1]),  # an empty one stays
+        dry_run=True,
+    )

@@ -1,0 +1,91 @@
+"""Forget data files that are not on storage any more: procedure `remove_unexisting_files`.
+
+A table whose live files were deleted by others cannot be read. One OVERWRITE snapshot no longer names them, nor their
+deletion vectors: their rows are lost, the others can be read again. Earlier snapshots stay as they are, so a file that
+is restored can be reached by a rollback. Source: Java `RemoveUnexistingFilesAction`, `ListUnexistingFiles`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from maintenance.commit.conflicts import Conflict
+from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
+from maintenance.commit.publish import Changes, CommitTarget, publish
+from maintenance.commit.vectors import without_vectors_of
+from maintenance.errors import OptionError, WriteError
+from maintenance.format.metadata.manifest import FileKind, ManifestEntry
+from maintenance.format.metadata.snapshot import CommitKind, Snapshot
+from maintenance.operations.expiry.removal import sizes_of
+from maintenance.options import table as table_options
+from maintenance.table.table import Table, new_commit_user
+
+_THREADS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveUnexistingFilesReport:
+    """`paths`: of the files that are gone; `rows`: that they had; `snapshot_id`: that no longer names them."""
+
+    table: str
+    snapshot_id: int | None
+    paths: tuple[str, ...]
+    rows: int
+    dry_run: bool = False
+
+
+def remove_unexisting_files(
+    table: Table, *, dry_run: bool = False, parallelism: int | None = None
+) -> RemoveUnexistingFilesReport:
+    """Remove the entries of live data files that do not exist.
+
+    Args: `parallelism`: how many threads ask storage for files; None = 8.
+    Raises: OptionError: `parallelism` is below 1; WriteError: none of several files exists, so a folder may be missing
+        rather than files: nothing has changed; CommitError: other writers kept publishing first; CorruptFileError: a
+        manifest is missing.
+    """
+    table_options.check_writable(table.options, table.identifier)
+    threads = _THREADS if parallelism is None else parallelism
+    if threads < 1:
+        raise OptionError(f"parallelism {parallelism} is below 1", f"table {table.identifier}", "Give 1 or more.")
+    gone: list[ManifestEntry] = []
+
+    def planned(latest: Snapshot | None) -> Changes:
+        gone[:] = _gone(table, latest, threads)
+        names = {(entry.partition, entry.bucket, entry.file.file_name) for entry in gone}
+        entries = tuple(replace(entry, kind=FileKind.DELETE) for entry in gone)
+        return Changes(CommitKind.OVERWRITE, entries, index=without_vectors_of(names))
+
+    def check(_target: CommitTarget, changes: Changes, _latest: Snapshot | None) -> Conflict | None:
+        return None if changes.entries else Conflict("no file is missing", frozenset())
+
+    snapshot: Snapshot | None = None
+    if dry_run:
+        planned(table.latest_snapshot())
+    else:
+        properties = {OPERATION_PROPERTY: "remove_unexisting_files"}
+        identity = CommitIdentity(new_commit_user(table.options), properties=properties)
+        snapshot, _, _ = publish(table.commit_target(), planned, identity, check)
+    return RemoveUnexistingFilesReport(
+        table.identifier,
+        None if snapshot is None else snapshot.id,
+        tuple(_path(table, entry) for entry in gone),
+        sum(entry.file.row_count for entry in gone),
+        dry_run,
+    )
+
+
+def _gone(table: Table, latest: Snapshot | None, threads: int) -> Sequence[ManifestEntry]:
+    live = [] if latest is None else list(table.manifests.live_entries(latest))
+    sizes = sizes_of(table.file_io, [_path(table, entry) for entry in live], threads)
+    gone = [entry for entry, size in zip(live, sizes, strict=True) if size is None]
+    # A listing may be behind: each file is asked for once more.
+    gone = [entry for entry in gone if table.file_io.size(_path(table, entry)) is None]
+    if len(gone) == len(live) > 1:
+        problem = f"none of the {len(live)} data files exists: perhaps their storage cannot be reached"
+        fix = "Look at the folder; if all rows are lost indeed, truncate the table."
+        raise WriteError(problem, f"table {table.identifier}", fix)
+    return gone
+
+
+def _path(table: Table, entry: ManifestEntry) -> str:
+    return table.paths.all_files_of(entry.partition, entry.bucket, entry.file)[0]

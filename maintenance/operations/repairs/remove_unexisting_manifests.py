@@ -1,0 +1,98 @@
+"""Forget manifests that are not on storage any more: procedure `remove_unexisting_manifests`.
+
+A state with a missing manifest cannot be read. One OVERWRITE snapshot names the manifests that exist: what the missing
+ones added is lost, and what they deleted is back. If files that come back do not exist, `remove_unexisting_files` takes
+them away afterwards. Going back to a whole snapshot or tag loses less where there is one: see `fsck`.
+Source: Java `RemoveUnexistingManifestsAction`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from maintenance.commit.conflicts import Conflict
+from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
+from maintenance.commit.publish import Changes, CommitTarget, publish
+from maintenance.commit.vectors import without_vectors_of
+from maintenance.errors import WriteError
+from maintenance.format.metadata.manifest import ManifestEntry
+from maintenance.format.metadata.manifest_list import ManifestFileMeta
+from maintenance.format.metadata.snapshot import CommitKind, Snapshot
+from maintenance.metadata.manifests import merge_scan
+from maintenance.options import table as table_options
+from maintenance.table.table import Table, new_commit_user
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveUnexistingManifestsReport:
+    """`manifests`: names of those that are gone.
+
+    `added`, `deleted`: how many files these had added and deleted; `snapshot_id`: that no longer names them.
+    """
+
+    table: str
+    snapshot_id: int | None
+    manifests: tuple[str, ...]
+    added: int
+    deleted: int
+    dry_run: bool = False
+
+
+def remove_unexisting_manifests(table: Table, *, dry_run: bool = False) -> RemoveUnexistingManifestsReport:
+    """Make a snapshot without the manifests that do not exist.
+
+    Raises: WriteError: none of several manifests exists, so the folder may be missing: nothing has changed;
+        CorruptFileError: a manifest list or index manifest is missing, or a manifest is damaged; CommitError.
+    """
+    table_options.check_writable(table.options, table.identifier)
+    missing: list[ManifestFileMeta] = []
+
+    def planned(latest: Snapshot | None) -> Changes:
+        metas = [] if latest is None else table.manifests.data_manifests(latest)
+        missing[:] = _missing(table, metas)
+        names = {meta.file_name for meta in missing}
+        kept = [meta for meta in metas if meta.file_name not in names]
+        live = list(merge_scan(entry for meta in kept for entry in table.manifests.read_manifest(meta)))
+        lost = _vectors_without_file(table, latest, live) if missing and latest is not None else set()
+        return Changes(
+            CommitKind.OVERWRITE,
+            (),
+            index=without_vectors_of(lost) if lost else None,
+            kept=lambda now: [meta for meta in now if meta.file_name not in names],
+            total=sum(entry.file.row_count for entry in live),
+        )
+
+    def check(_target: CommitTarget, _changes: Changes, _latest: Snapshot | None) -> Conflict | None:
+        return None if missing else Conflict("no manifest is missing", frozenset())
+
+    snapshot: Snapshot | None = None
+    if dry_run:
+        planned(table.latest_snapshot())
+    else:
+        properties = {OPERATION_PROPERTY: "remove_unexisting_manifests"}
+        identity = CommitIdentity(new_commit_user(table.options), properties=properties)
+        snapshot, _, _ = publish(table.commit_target(), planned, identity, check)
+    return RemoveUnexistingManifestsReport(
+        table.identifier,
+        None if snapshot is None else snapshot.id,
+        tuple(meta.file_name for meta in missing),
+        sum(meta.num_added_files for meta in missing),
+        sum(meta.num_deleted_files for meta in missing),
+        dry_run,
+    )
+
+
+def _missing(table: Table, metas: Sequence[ManifestFileMeta]) -> list[ManifestFileMeta]:
+    missing = [meta for meta in metas if table.file_io.size(table.paths.manifest(meta.file_name)) is None]
+    if len(missing) == len(metas) > 1:
+        problem = f"none of the {len(metas)} manifests exists: perhaps their storage cannot be reached"
+        fix = "Look at the folder; roll back to a snapshot or tag that is whole, or truncate the table."
+        raise WriteError(problem, table.paths.manifest_folder(), fix)
+    return missing
+
+
+def _vectors_without_file(table: Table, latest: Snapshot, live: Sequence[ManifestEntry]) -> set[tuple[bytes, int, str]]:
+    """Data files with a deletion vector that the remaining manifests do not have."""
+    there = {(entry.partition, entry.bucket, entry.file.file_name) for entry in live}
+    index = table.manifests.read_index(latest)
+    vectors = {(e.partition, e.bucket, part.data_file_name) for e in index for part in e.dv_ranges or ()}
+    return vectors - there

@@ -1,0 +1,1 @@
+"""What keeps states and files, what would release them, and what another policy would delete."""

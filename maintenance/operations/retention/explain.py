@@ -1,0 +1,191 @@
+"""Why something is still there: `explain`. Reads metadata alone and changes nothing.
+
+A file stays while a snapshot, tag or long-lived changelog of any branch names it, through manifest lists, manifests and
+index manifests; these stay by the rules of their branch. The answer names each such chain, and what would release it.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from maintenance.errors import NotFoundError, OptionError
+from maintenance.format.metadata.manifest import ManifestEntry
+from maintenance.metadata.branches import Branches
+from maintenance.metadata.expired import again_if_expired
+from maintenance.metadata.holders import Holder, holders_of, needed_by
+from maintenance.metadata.paths import MAIN_BRANCH
+from maintenance.operations.expiry.removal import Leaving, plan_removals
+from maintenance.operations.expiry.tag_removal import plan_tag_removal
+from maintenance.operations.retention.chains import Held, data_chains, live_of, metadata_chains
+from maintenance.operations.retention.keepers import Keeper, Reasons
+from maintenance.table.table import Table
+
+_ATTEMPTS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What keeps a thing.
+
+    Attributes:
+        subject: the thing, in words.
+        kept_by: those that keep it; it stays until all of them are released. None = nothing names it.
+        bytes: of a snapshot or tag, what its removal alone would free; of a partition, its files in the newest state.
+        note: what else is to be known.
+    """
+
+    table: str
+    subject: str
+    kept_by: tuple[Keeper, ...]
+    bytes: int = 0
+    note: str = ""
+
+
+def explain(
+    table: Table,
+    *,
+    file: str | None = None,
+    snapshot_id: int | None = None,
+    tag: str | None = None,
+    partition: Mapping[str, str] | None = None,
+    now: datetime | None = None,
+) -> Explanation:
+    """Say what keeps a file, a snapshot, a tag or a partition of a table or branch, and what would release it.
+
+    Args: exactly one of `file`: its path or name; `snapshot_id`; `tag`: its name; `partition`: columns and texts, some
+        of the columns name several partitions.
+    Raises: OptionError: not exactly one is given; NotFoundError: no such snapshot, tag or partition; CorruptFileError.
+    """
+    if sum(part is not None for part in (file, snapshot_id, tag, partition)) != 1:
+        fix = "Name one file, snapshot, tag or partition."
+        raise OptionError("one thing is explained at a time", table.identifier, fix)
+    moment = datetime.now(UTC) if now is None else now
+
+    def explained() -> Explanation:
+        reasons = Reasons(table, moment)
+        if snapshot_id is not None:
+            return _snapshot(table, snapshot_id, reasons)
+        if tag is not None:
+            return _tag(table, tag, reasons)
+        if partition is not None:
+            return _partition(table, partition, reasons)
+        return _file(table, file or "", reasons)
+
+    return again_if_expired(explained, _ATTEMPTS)
+
+
+def _snapshot(table: Table, snapshot_id: int, reasons: Reasons) -> Explanation:
+    holders = _holders(table)
+    own = [h for h in holders if h.branch == table.branch and h.snapshot.id == snapshot_id and not h.is_changelog]
+    if not own:
+        ids = f"{table.snapshots.earliest_id()} to {table.snapshots.latest_id()}"
+        problem = f"snapshot {snapshot_id} does not exist, and no tag holds it"
+        raise NotFoundError(problem, table.identifier, f"Use one of {ids}.")
+    kept_by = [Keeper(holder.name, (holder.name,), *reasons.of(holder)) for holder in own]
+    snapshot = table.snapshots.find(snapshot_id)
+    freed = 0
+    if snapshot is not None:
+        following = table.snapshots.find(snapshot_id + 1)
+        leaving = Leaving(str(snapshot_id), snapshot, table.paths.snapshot(snapshot_id), following)
+        others = [holder for holder in holders if holder not in own or holder.is_tag]
+        freed = _freed(table, leaving, others)
+    note = "Snapshots expire from the oldest on: it goes after all before it."
+    return Explanation(table.identifier, f"snapshot {snapshot_id}", tuple(kept_by), freed, note)
+
+
+def _freed(table: Table, leaving: Leaving, others: Sequence[Holder]) -> int:
+    if leaving.following is None and not others:
+        return 0
+    plan = plan_removals([leaving], needed_by(others, table.manifests), table.manifests)
+    return sum(part.size for removal in plan.removals for part in removal.deletions)
+
+
+def _tag(table: Table, name: str, reasons: Reasons) -> Explanation:
+    held = table.tags.get(name)
+    holder = Holder(f"tag '{name}'", held.snapshot, True, table.branch)
+    keeper = Keeper(holder.name, (holder.name, f"snapshot {held.snapshot.id}"), *reasons.of(holder))
+    freed = sum(plan_tag_removal(table, {name: held}).deletions.values())
+    return Explanation(table.identifier, f"tag '{name}'", (keeper,), freed)
+
+
+def _partition(table: Table, spec: Mapping[str, str], reasons: Reasons) -> Explanation:
+    unknown = [name for name in spec if name not in table.schema.partition_keys]
+    if unknown or not spec:
+        columns = ", ".join(table.schema.partition_keys) or "none"
+        raise NotFoundError(f"{dict(spec)} is not a partition", table.identifier, f"Partition columns are: {columns}.")
+    known: dict[bytes, bool] = {}
+
+    def chosen(entry: ManifestEntry) -> bool:
+        if entry.partition not in known:
+            found = table.paths.spec_of(entry.partition)
+            known[entry.partition] = all(found.get(name) == text for name, text in spec.items())
+        return known[entry.partition]
+
+    latest = table.latest_snapshot()
+    live = [] if latest is None else [e for e in table.manifests.live_entries(latest) if chosen(e)]
+    names = {entry.file.file_name for entry in live}
+    keepers = []
+    if live:
+        release = "drop_partition, or expire_partitions by partition.expiration-time; then the expiry of snapshots"
+        keepers.append(Keeper("the current state", (_counted(live),), "its rows are in the table", release))
+    held = []
+    for holder, entries in live_of(table, _holders(table), chosen):
+        old = [entry for entry in entries if entry.file.file_name not in names]
+        if old:
+            held.append((holder, (holder.name, _counted(old))))
+    keepers += _grouped(held, reasons)
+    if not keepers:
+        problem = f"nothing has a partition {dict(spec)}"
+        raise NotFoundError(problem, table.identifier, "Look at the table's $partitions.")
+    size = sum(entry.file.file_size for entry in live)
+    shown = "/".join(f"{name}={text}" for name, text in spec.items())
+    return Explanation(table.identifier, f"partition {shown}", tuple(keepers), size)
+
+
+def _counted(entries: Sequence[ManifestEntry]) -> str:
+    return f"{len(entries)} data files, {sum(entry.file.file_size for entry in entries)} bytes"
+
+
+def _file(table: Table, path: str, reasons: Reasons) -> Explanation:
+    name = path.rstrip("/").rpartition("/")[2]
+    of_snapshot, of_tag = re.fullmatch(r"snapshot-(\d+)", name), re.fullmatch(r"tag-(.+)", name)
+    if of_snapshot is not None:
+        return replace(_snapshot(table, int(of_snapshot[1]), reasons), subject=f"file {name}")
+    if of_tag is not None:
+        return replace(_tag(table, of_tag[1], reasons), subject=f"file {name}")
+    if re.fullmatch(r"schema-\d+", name):
+        keeper = Keeper("the table", (name,), "schemas are never expired", "dropping the table or branch")
+        return Explanation(table.identifier, f"file {name}", (keeper,))
+    holders = _holders(table)
+    held = [*metadata_chains(table, holders, name), *data_chains(table, holders, name)]
+    kept_by = _grouped(held, reasons)
+    note = "" if kept_by else "Nothing names it: remove_orphan_files deletes it once it is older than a day."
+    return Explanation(table.identifier, f"file {name}", tuple(kept_by), note=note)
+
+
+def _holders(table: Table) -> list[Holder]:
+    return holders_of(Branches(table.file_io, table.paths), table.manifests, table.branch)
+
+
+def _grouped(held: Sequence[Held], reasons: Reasons) -> list[Keeper]:
+    """One keeper for all snapshots of a branch that stay for one reason, with the chain of the newest."""
+    groups: dict[tuple[str, str, str], list[Held]] = {}
+    keepers = []
+    for holder, chain in held:
+        reason, release = reasons.of(holder)
+        if holder.is_tag or holder.is_changelog:
+            keepers.append(Keeper(holder.name, chain, reason, release))
+            continue
+        # The end of the age rule differs from one snapshot to the next.
+        kind = release.split(" after ")[0]
+        groups.setdefault((holder.branch, reason, kind), []).append((holder, chain))
+    shown = []
+    for (branch, reason, _), members in groups.items():
+        members = sorted(members, key=lambda member: member[0].snapshot.id)
+        first, (last, chain) = members[0][0], members[-1]
+        release = reasons.of(last)[1]
+        where = "" if branch == MAIN_BRANCH else f" of branch {branch}"
+        name = f"snapshots {first.snapshot.id} to {last.snapshot.id}{where}" if len(members) > 1 else last.name
+        shown.append(Keeper(name, chain, reason, release))
+    return [*shown, *keepers]

@@ -1,0 +1,100 @@
+"""The bytes of a table by who holds them: the newest state, older snapshots, each tag, branch and consumer, changelogs.
+
+Only data and changelog files count; metadata is small beside them. Reads the manifests of every state once.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from maintenance.metadata.branches import Branches
+from maintenance.metadata.expired import reads_again
+from maintenance.metadata.holders import Holder, holders_of
+from maintenance.operations.retention.chains import live_of
+from maintenance.operations.retention.what_if import what_if
+from maintenance.table.table import Table
+
+LIVE, SNAPSHOTS, TAG, BRANCH, CONSUMER, CHANGELOG = "live", "snapshots", "tag", "branch", "consumer", "changelog"
+_NOW = (timedelta(0),)
+
+
+@dataclass(frozen=True, slots=True)
+class HeldBytes:
+    """What one holder holds.
+
+    Attributes:
+        kind: `live`, `snapshots`, `tag`, `branch`, `consumer` or `changelog`; `name`: of a tag, branch or consumer.
+        files, bytes: that it needs; of a consumer, those that an expiry would delete at once without it.
+        only_bytes: of the files that nothing else needs.
+    """
+
+    kind: str
+    name: str
+    files: int
+    bytes: int
+    only_bytes: int
+
+
+@reads_again
+def held_bytes(table: Table, now: datetime | None = None) -> tuple[HeldBytes, ...]:
+    """The bytes of a table or branch by holder; all other branches count as one holder each.
+
+    Raises: CorruptFileError: a state cannot be read.
+    """
+    sizes: dict[str, int] = {}
+    groups: dict[tuple[str, str], set[str]] = {(LIVE, ""): set(), (SNAPSHOTS, ""): set()}
+    holders = holders_of(Branches(table.file_io, table.paths), table.manifests, table.branch)
+    latest = table.snapshots.latest_id()
+    for holder, files in _files(table, holders):
+        sizes |= files
+        groups.setdefault(_group(table, holder, latest), set()).update(files)
+    for holder in holders:
+        changes = _changes(table, holder)
+        if changes:
+            sizes |= changes
+            groups.setdefault((CHANGELOG, ""), set()).update(changes)
+    counts = Counter(name for files in groups.values() for name in files)
+    found = [
+        HeldBytes(
+            kind,
+            name,
+            len(files),
+            sum(sizes[file] for file in files),
+            sum(sizes[file] for file in files if counts[file] == 1),
+        )
+        for (kind, name), files in groups.items()
+    ]
+    return (*found, *_consumers(table, now))
+
+
+def _files(table: Table, holders: list[Holder]) -> Iterator[tuple[Holder, dict[str, int]]]:
+    for holder, entries in live_of(table, holders, lambda _: True):
+        yield holder, {entry.file.file_name: entry.file.file_size for entry in entries}
+
+
+def _group(table: Table, holder: Holder, latest: int | None) -> tuple[str, str]:
+    if holder.branch != table.branch:
+        return BRANCH, holder.branch
+    if holder.is_tag:
+        return TAG, holder.name.split("'")[1]
+    return (LIVE, "") if holder.snapshot.id == latest else (SNAPSHOTS, "")
+
+
+def _changes(table: Table, holder: Holder) -> dict[str, int]:
+    """The changelog files of a snapshot or changelog of this branch."""
+    if holder.is_tag or holder.branch != table.branch or holder.snapshot.changelog_manifest_list is None:
+        return {}
+    entries = table.manifests.changelog_entries(holder.snapshot)
+    return {entry.file.file_name: entry.file.file_size for entry in entries}
+
+
+def _consumers(table: Table, now: datetime | None) -> Iterator[HeldBytes]:
+    names = table.consumers.names()
+    if not names:
+        return
+    with_all = what_if(table, now=now, ahead=_NOW).losses[0]
+    for name in names:
+        without = what_if(table, without_consumers=[name], now=now, ahead=_NOW).losses[0]
+        size = without.bytes - with_all.bytes
+        yield HeldBytes(CONSUMER, name, without.files - with_all.files, size, size)

@@ -1,0 +1,185 @@
+"""What other retention would delete: `what_if`. Reads metadata alone and changes nothing.
+
+The answer is the plan of the expiry itself, made for other options, without some tags or consumers, and at later
+moments. Bytes are those that `expire_tags` and then `expire_snapshots` would delete at that moment if nothing were
+written until then.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from maintenance.errors import NotFoundError
+from maintenance.format.metadata.snapshot import Snapshot
+from maintenance.format.metadata.tag import Tag
+from maintenance.metadata.branches import Branches
+from maintenance.metadata.expired import again_if_expired
+from maintenance.metadata.holders import counting_ids, holders_of, needed_by
+from maintenance.metadata.zone import local_time
+from maintenance.operations.expiry.expire_changelogs import expire_changelogs
+from maintenance.operations.expiry.expire_tags import due_tags
+from maintenance.operations.expiry.removal import Leaving, plan_removals
+from maintenance.operations.expiry.rules import ExpiryRange, Retention, moment_before, plan_range
+from maintenance.operations.expiry.unfinished import leaving_snapshots, unfinished
+from maintenance.options import table as table_options
+from maintenance.table.table import Table
+
+DEFAULT_AHEAD = (timedelta(0), timedelta(days=1), timedelta(days=7), timedelta(days=30))
+_ATTEMPTS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """Retention to try.
+
+    Attributes:
+        options: in place of the table's, such as `snapshot.time-retained`; empty = as they are.
+        without_tags, without_consumers: names of those that are taken to be gone.
+    """
+
+    options: Mapping[str, str]
+    without_tags: tuple[str, ...] = ()
+    without_consumers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """What would be gone by a moment.
+
+    Attributes:
+        moment: when; the first is now.
+        snapshots: ids; `tags`: names.
+        files, bytes: that would be deleted.
+        lost_from, lost_to: time travel to moments in between would end with an error; None = to no moment that can be
+            read now. A tag may still hold single states of that time.
+        kept_tags: tags that still hold a state whose snapshot is gone.
+    """
+
+    moment: datetime
+    snapshots: tuple[int, ...]
+    tags: tuple[str, ...]
+    files: int
+    bytes: int
+    lost_from: datetime | None = None
+    lost_to: datetime | None = None
+    kept_tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIfReport:
+    """`losses`: at once, then all until each later moment; `paths`: of the files that would go at once."""
+
+    table: str
+    losses: tuple[Loss, ...]
+    paths: tuple[str, ...]
+    dry_run: bool = True
+
+
+def what_if(
+    table: Table,
+    options: Mapping[str, str] | None = None,
+    *,
+    without_tags: Collection[str] = (),
+    without_consumers: Collection[str] = (),
+    ahead: Sequence[timedelta] = DEFAULT_AHEAD,
+    now: datetime | None = None,
+) -> WhatIfReport:
+    """What a table or branch would lose under other retention.
+
+    Args: `options`: in place of the table's own; `without_tags`, `without_consumers`: as if they were deleted first;
+        `ahead`: how far from now to look, in ascending order; `now`: None = the current time.
+    Raises: NotFoundError: no such tag or consumer; OptionError; CorruptFileError: as `expire_snapshots`.
+    """
+    policy = Policy(dict(options or {}), tuple(without_tags), tuple(without_consumers))
+    tried = table.copy(policy.options)
+    _check_names(tried, policy)
+    moment = datetime.now(UTC) if now is None else now
+    plans = [again_if_expired(lambda at=moment + time: _plan(tried, policy, at), _ATTEMPTS) for time in ahead]  # type: ignore[misc]
+    paths = tuple(plans[0][1]) if plans else ()
+    return WhatIfReport(tried.identifier, tuple(loss for loss, _ in plans), paths)
+
+
+def _check_names(table: Table, policy: Policy) -> None:
+    for name in policy.without_tags:
+        table.tags.get(name)
+    consumers = table.consumers.names()
+    for name in policy.without_consumers:
+        if name not in consumers:
+            there = ", ".join(consumers) or "none"
+            raise NotFoundError(f"consumer '{name}' does not exist", table.identifier, f"There are: {there}.")
+
+
+def _plan(table: Table, policy: Policy, now: datetime) -> tuple[Loss, dict[str, int]]:
+    """What goes until a moment, and the bytes of each file."""
+    tags = table.tags.all()
+    due = due_tags(table, local_time(now), None) | {name: tags[name] for name in policy.without_tags if name in tags}
+    ids = counting_ids(table.snapshots, table.manifests)
+    snapshots = table.snapshots.find_many(ids)
+    chosen = _chosen(table, policy, ids, snapshots, now)
+    freed = _freed(table, due, chosen, snapshots, now)
+    remaining = {name: tag for name, tag in tags.items() if name not in due}
+    lost = [snapshots[i] for i in chosen.expired if i in snapshots]
+    first = snapshots.get(chosen.kept[0]) if chosen.kept else None
+    gone = {snapshot.id for snapshot in lost}
+    loss = Loss(
+        now,
+        tuple(chosen.expired),
+        tuple(due),
+        len(freed),
+        sum(freed.values()),
+        _moment(lost[0]) if lost else None,
+        None if not lost or first is None else _moment(first),
+        tuple(name for name, tag in remaining.items() if tag.snapshot.id in gone),
+    )
+    return loss, freed
+
+
+def _chosen(
+    table: Table, policy: Policy, ids: Sequence[int], snapshots: Mapping[int, Snapshot], now: datetime
+) -> ExpiryRange:
+    idle_after = table_options.CONSUMER_EXPIRATION_TIME.of(table.options)
+    idle = [] if idle_after is None else table.consumers.idle_since(moment_before(now, idle_after))
+    gone = {*idle, *policy.without_consumers}
+    following = {name: i for name, i in table.consumers.next_snapshots().items() if name not in gone}
+
+    def time_of(snapshot_id: int) -> int | None:
+        snapshot = snapshots.get(snapshot_id)
+        return None if snapshot is None else snapshot.time_millis
+
+    return plan_range(ids, time_of, Retention.of(table.options, following, now))
+
+
+def _freed(
+    table: Table, due: Mapping[str, Tag], chosen: ExpiryRange, snapshots: Mapping[int, Snapshot], now: datetime
+) -> dict[str, int]:
+    """The bytes of each file that would be deleted, by path."""
+    branches, manifests = Branches(table.file_io, table.paths), table.manifests
+    these_and_next = [snapshots[i] for i in (*chosen.expired, *chosen.kept[:1]) if i in snapshots]
+    leaving = [
+        *unfinished(branches, manifests),
+        *(Leaving(f"tag {name}", tag.snapshot, table.paths.tag(name)) for name, tag in due.items()),
+        *leaving_snapshots(table.snapshots, these_and_next),
+    ]
+    freed = dict(_by_path(expire_changelogs(table, dry_run=True, now=now).deleted_files, table))
+    if not leaving:
+        return freed
+    keeps = table_options.keeps_changelogs(table.options)
+    holders = holders_of(
+        branches,
+        manifests,
+        table.branch,
+        first_snapshot=chosen.kept[0] if chosen.kept else None,
+        without_tags=due,
+        to_changelogs=[snapshots[i] for i in chosen.expired if keeps and i in snapshots],
+    )
+    plan = plan_removals(leaving, needed_by(holders, manifests), manifests)
+    return freed | {part.path: part.size for removal in plan.removals for part in removal.deletions}
+
+
+def _by_path(paths: Iterable[str], table: Table) -> Iterable[tuple[str, int]]:
+    for path in paths:
+        yield path, table.file_io.size(path) or 0
+
+
+def _moment(snapshot: Snapshot) -> datetime:
+    return datetime.fromtimestamp(snapshot.time_millis / 1000).astimezone()

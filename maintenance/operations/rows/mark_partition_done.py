@@ -1,0 +1,116 @@
+"""Tell others that partitions are complete: procedure `mark_partition_done`.
+
+`partition.mark-done-action` says how, with commas between several. `success-file` writes `_SUCCESS` into the folder of
+the partition; `done-partition` adds a partition whose last value ends with `.done` to the metastore; `mark-event`
+reports to the catalog; `http-report` posts JSON. Each action can be repeated.
+Source: Java `PartitionMarkDoneAction`, `HttpReportMarkDoneAction`.
+"""
+
+import json
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from maintenance.errors import DataError, InfrastructureError, OptionError, UnsupportedError
+from maintenance.metadata.partition_path import partition_path
+from maintenance.metadata.success_file import write_success_file
+from maintenance.options import table as table_options
+from maintenance.table.table import Table
+
+ACTIONS = ("success-file", "done-partition", "mark-event", "http-report")
+_SUCCESS_FILE = "_SUCCESS"
+_SECONDS = 180.0
+
+
+@dataclass(frozen=True, slots=True)
+class MarkPartitionDoneReport:
+    """`partitions`: their folders, relative to the table; `actions`: what was done for each."""
+
+    table: str
+    partitions: tuple[str, ...]
+    actions: tuple[str, ...]
+
+
+def mark_partition_done(table: Table, partitions: Sequence[Mapping[str, str]]) -> MarkPartitionDoneReport:
+    """Run the table's actions for partitions, each named by all of its columns. They need not have rows.
+
+    Raises: DataError: a partition is not named by all columns; OptionError, UnsupportedError: an action cannot be had
+        here, and none has run; InfrastructureError: a server refuses.
+    """
+    actions = _actions(table)
+    specs = [_complete(table, spec) for spec in partitions]
+    if not specs:
+        raise DataError("no partition is named", f"table {table.identifier}", "Name some, as a=1,b=2;a=2,b=3.")
+    for spec in specs:
+        for action in actions:
+            _run(table, action, spec)
+    return MarkPartitionDoneReport(table.identifier, tuple(partition_path(spec) for spec in specs), actions)
+
+
+def _actions(table: Table) -> tuple[str, ...]:
+    actions = table_options.PARTITION_MARK_DONE_ACTION.of(table.options)
+    for action in actions:
+        if action == "custom":
+            problem = "'partition.mark-done-action' = 'custom' names a class of Java, which cannot run here"
+            raise UnsupportedError(problem, f"table {table.identifier}", f"Use {', '.join(ACTIONS)}.")
+        if action not in ACTIONS:
+            problem = f"'partition.mark-done-action': '{action}' is not an action"
+            raise OptionError(problem, f"table {table.identifier}", f"Use {', '.join(ACTIONS)}.")
+    registered = table_options.METASTORE_PARTITIONED_TABLE.of(table.options)
+    for action in {"done-partition", "mark-event"} & set(actions):
+        if not registered or not table.record.keeps_partitions:
+            problem = f"'{action}' needs a catalog that keeps the table's partitions"
+            fix = "Set 'metastore.partitioned-table' in a Hive or REST catalog, or use another action."
+            raise UnsupportedError(problem, f"table {table.identifier}", fix)
+    if "http-report" in actions and not table_options.PARTITION_MARK_DONE_ACTION_URL.of(table.options):
+        problem = "'http-report' needs 'partition.mark-done-action.http.url'"
+        raise OptionError(problem, f"table {table.identifier}", "Set it to the address to post to.")
+    return actions
+
+
+def _complete(table: Table, spec: Mapping[str, str]) -> dict[str, str]:
+    """The partition with its columns in the table's order. Raises: DataError."""
+    keys = table.schema.partition_keys
+    if set(spec) != set(keys) or not keys:
+        columns = ", ".join(keys) or "none"
+        problem = f"{dict(spec)} does not name a partition"
+        raise DataError(problem, f"table {table.identifier}", f"Name all partition columns: {columns}.")
+    return {key: spec[key] for key in keys}
+
+
+def _run(table: Table, action: str, spec: Mapping[str, str]) -> None:
+    match action:
+        case "success-file":
+            path = f"{table.location}/{partition_path(dict(spec))}/{_SUCCESS_FILE}"
+            write_success_file(table.file_io, path, time.time_ns() // 1_000_000)
+        case "done-partition":
+            last = table.schema.partition_keys[-1]
+            table.record.add_partitions([{**spec, last: f"{spec[last]}.done"}])
+        case "mark-event":
+            table.record.mark_partitions_done([spec])
+        case _:
+            _report(table, partition_path(dict(spec)))
+
+
+def _report(table: Table, partition: str) -> None:
+    url = table_options.PARTITION_MARK_DONE_ACTION_URL.of(table.options) or ""
+    body = {
+        "params": table_options.PARTITION_MARK_DONE_ACTION_PARAMS.of(table.options),
+        "table": table.identifier,
+        "path": table.location,
+        "partition": partition,
+    }
+    if not url.startswith(("http://", "https://")):
+        problem = f"'partition.mark-done-action.http.url' = '{url}'"
+        raise OptionError(problem, f"table {table.identifier}", "Use an http or https address.")
+    request = urllib.request.Request(url, json.dumps(body).encode(), {"Content-Type": "application/json"})
+    try:
+        with urllib.request.urlopen(request, timeout=_SECONDS) as answer:
+            result = json.loads(answer.read()).get("result")
+    except (urllib.error.URLError, OSError, ValueError, AttributeError) as error:
+        raise InfrastructureError(f"partition {partition} cannot be reported: {error}", url, "Run again.") from error
+    if str(result).upper() != "SUCCESS":
+        problem = f"partition {partition}: the answer's 'result' is {result!r}, not 'SUCCESS'"
+        raise InfrastructureError(problem, url, "Look at the log of that server, then run again.")

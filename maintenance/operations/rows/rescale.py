@@ -1,0 +1,167 @@
+"""Give partitions another number of buckets: procedure `rescale`.
+
+The rows of each partition are read and written into new buckets, in place of the old files, in one OVERWRITE snapshot.
+If another writer changes one of the partitions meanwhile nothing is committed, since its rows would be lost. Writers
+keep to the table's `bucket` option: change it first, and rescale the partitions that are still to be written.
+Source: Java `RescaleAction`, Spark's `RescaleProcedure`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from maintenance.commit.commit import abort, entries_of_messages, publish_or_abort
+from maintenance.commit.conflicts import Conflict
+from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
+from maintenance.commit.publish import Changes, CommitTarget
+from maintenance.errors import NotFoundError, OptionError, UnsupportedError
+from maintenance.format.metadata.manifest import EntrySelection, FileKind, ManifestEntry
+from maintenance.format.metadata.snapshot import CommitKind, Snapshot
+from maintenance.operations.refs.trigger_tag_automatic_creation import tag_after_commit
+from maintenance.options import table as table_options
+from maintenance.scan.split import Split
+from maintenance.spark.frame_write import FrameWrite
+from maintenance.spark.tasks import all_done
+from maintenance.spark.write import write_frame
+from maintenance.table.rows import read_splits, splits_to_spark
+from maintenance.table.table import Table, new_commit_user
+from maintenance.write.message import CommitMessage
+from maintenance.write.rows import conform
+from maintenance.write.state import WriteState
+from maintenance.write.table_write import write_rows
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True, slots=True)
+class RescaleReport:
+    """What was rescaled, or would be.
+
+    Attributes:
+        buckets: the new number; `partitions`: specs of those that had another one.
+        files, bytes: that are rewritten; `snapshot_id`: None if there was nothing to do.
+    """
+
+    table: str
+    buckets: int
+    partitions: tuple[Mapping[str, str], ...]
+    files: int
+    bytes: int
+    snapshot_id: int | None = None
+    dry_run: bool = False
+
+
+def rescale(
+    spark: "SparkSession | None",
+    table: Table,
+    *,
+    bucket_num: int | None = None,
+    partitions: Sequence[Mapping[str, str]] | None = None,
+    dry_run: bool = False,
+) -> RescaleReport:
+    """Rewrite partitions that have another number of buckets.
+
+    Args: `spark`: its tasks read and write, None = this process; `bucket_num`: None = the table's `bucket`;
+        `partitions`: some columns name several, None = all.
+    Raises: OptionError: not a fixed number of buckets; NotFoundError: the table has no snapshot; UnsupportedError: rows
+        wait for a compaction; ConflictError: another writer changed a partition meanwhile: run again.
+    """
+    table_options.check_writable(table.options, table.identifier)
+    number = table_options.BUCKET.of(table.options) if bucket_num is None else bucket_num
+    if number < 1 or (table_options.BUCKET.of(table.options) == -1):
+        fix = "Use a table with 'bucket' of 1 or more, or with postponed buckets and a bucket_num."
+        raise OptionError(f"{number} is not a fixed number of buckets", table.identifier, fix)
+    snapshot = table.latest_snapshot()
+    if snapshot is None:
+        raise NotFoundError("the table has no snapshot", table.identifier, "Write to it first.")
+    old = _old_files(table, snapshot, number, partitions)
+    chosen = {entry.partition for entry in old}
+    specs = tuple(table.paths.spec_of(partition) for partition in sorted(chosen))
+    size = sum(entry.file.file_size for entry in old)
+    report = RescaleReport(table.identifier, number, specs, len(old), size, dry_run=dry_run)
+    if dry_run or not old:
+        return report
+    messages = _written(spark, table, snapshot, number, chosen)
+    snapshot_id = _publish(table, messages, old, snapshot)
+    tag_after_commit(table, wrote_rows=True)
+    return replace(report, snapshot_id=snapshot_id)
+
+
+def _old_files(
+    table: Table, snapshot: Snapshot, number: int, partitions: Sequence[Mapping[str, str]] | None
+) -> list[ManifestEntry]:
+    """The files of the partitions to rewrite. Raises: UnsupportedError: some of their rows cannot be read yet."""
+    unknown = {name for spec in partitions or () for name in spec} - set(table.schema.partition_keys)
+    if unknown:
+        columns = ", ".join(table.schema.partition_keys) or "none"
+        raise NotFoundError(f"there is no partition column {min(unknown)}", table.identifier, f"Columns: {columns}.")
+
+    def wanted(partition: bytes) -> bool:
+        spec = table.paths.spec_of(partition)
+        return partitions is None or any(one.items() <= spec.items() for one in partitions)
+
+    live = [entry for entry in table.manifests.live_entries(snapshot) if wanted(entry.partition)]
+    other = {entry.partition for entry in live if entry.total_buckets != number}
+    old = [entry for entry in live if entry.partition in other]
+    hidden = table.is_primary_key_table and table_options.skips_level_0(table.options)
+    if any(entry.bucket < 0 or (hidden and entry.file.level == 0) for entry in old):
+        raise UnsupportedError("rows wait for a compaction", table.identifier, "Run compact first, then rescale.")
+    return old
+
+
+def _written(
+    spark: "SparkSession | None", table: Table, snapshot: Snapshot, number: int, partitions: set[bytes]
+) -> list[CommitMessage]:
+    """The rows of the partitions in new buckets. An overwrite carries no changelog, so none is written."""
+    seen = table.copy({table_options.SCAN_SNAPSHOT_ID.key: str(snapshot.id)})
+    plan, read = seen.plan()
+    splits = [split for split in plan.splits if isinstance(split, Split) and split.partition in partitions]
+    options = {
+        **table.schema.options,
+        table_options.BUCKET.key: str(number),
+        table_options.CHANGELOG_PRODUCER.key: "none",
+    }
+    scaled = replace(table, schema=replace(table.schema, options=options))
+    context, state = scaled.write_context(), WriteState(user=new_commit_user(table.options))
+    if spark is None:
+        tables = read_splits(splits, read)
+        return write_rows(context, state, conform(pa.concat_tables(tables), None, context)) if tables else []
+    done = write_frame(splits_to_spark(spark, splits, read), FrameWrite(context, state))
+    try:
+        return all_done(done, table.identifier)
+    except BaseException:
+        abort(table.commit_target(), [message for message in done if isinstance(message, CommitMessage)])
+        raise
+
+
+def _publish(table: Table, messages: Sequence[CommitMessage], old: Sequence[ManifestEntry], snapshot: Snapshot) -> int:
+    """Commit on the condition that the partitions are as in the snapshot that was read."""
+    partitions = {entry.partition for entry in old}
+    planned = {entry.identity for entry in old}
+    deleted = tuple(replace(entry, kind=FileKind.DELETE) for entry in old)
+    added = entries_of_messages(messages, lambda message: [(FileKind.ADD, message.new_files)])
+    changes = Changes(
+        CommitKind.OVERWRITE,
+        (*deleted, *added),
+        index=lambda entries: [entry for entry in entries if entry.partition not in partitions],
+    )
+    before = _vectors(table, snapshot, partitions)
+
+    def check(target: CommitTarget, _changes: Changes, latest: Snapshot | None) -> Conflict | None:
+        selection = EntrySelection(partitions.__contains__)
+        live = [] if latest is None else target.manifests.live_entries(latest, selection)
+        if {entry.identity for entry in live} == planned and _vectors(table, latest, partitions) == before:
+            return None
+        return Conflict("another writer changed a partition that was being rescaled", frozenset())
+
+    identity = CommitIdentity(new_commit_user(table.options), properties={OPERATION_PROPERTY: "rescale"})
+    return publish_or_abort(table.commit_target(), messages, changes, identity, check)
+
+
+def _vectors(table: Table, snapshot: Snapshot | None, partitions: set[bytes]) -> set[str]:
+    """Index files of the partitions: with them rows are deleted, and files stay."""
+    index = [] if snapshot is None else table.manifests.read_index(snapshot)
+    return {entry.file_name for entry in index if entry.partition in partitions}

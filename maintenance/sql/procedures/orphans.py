@@ -1,0 +1,102 @@
+"""Removal of orphan files, and the bin."""
+
+import pyarrow as pa
+
+from maintenance.errors import SqlError, worst_of
+from maintenance.fs.file_io import FileIO
+from maintenance.operations import empty_bin, remove_orphan_files, restore
+from maintenance.operations.databases.remove_orphan_files_of import is_of_many, remove_orphan_files_of
+from maintenance.operations.orphans.remove_orphan_files import RemoveOrphanFilesReport
+from maintenance.sql.procedures.procedure import (
+    DRY_RUN,
+    INTO_BIN,
+    TABLE,
+    Call,
+    Parameter,
+    Procedure,
+    moment,
+    names,
+    number,
+    period,
+    text,
+)
+from maintenance.sql.result import Result
+
+
+def _mode(value: object) -> str:
+    if str(value).lower() not in ("local", "distributed"):
+        raise ValueError("'local' or 'distributed' is expected")
+    return str(value).lower()
+
+
+def _remove_orphan_files(call: Call) -> Result:
+    arguments = call.passed("older_than", "minimum_age", "parallelism", "dry_run")
+    if is_of_many(call.get("table")) and call.get("into_bin"):
+        raise SqlError(
+            "the bin takes one table at a time", "sys.remove_orphan_files", "Name one, or leave into_bin out."
+        )
+    spark = None if call.get("mode") == "local" else call.session.spark
+    if not is_of_many(call.get("table")):
+        return _counted([remove_orphan_files(spark, call.table(), into=call.into("remove_orphan_files"), **arguments)])
+    report = remove_orphan_files_of(spark, call.session.current(), call.get("table"), **arguments)
+    if report.errors:
+        raise worst_of(report.errors.values())
+    return _counted(list(report.reports.values()))
+
+
+def _counted(reports: list[RemoveOrphanFilesReport]) -> Result:
+    """The number of files and their bytes; after a dry run, of those that would be deleted."""
+    files = sum(len(report.orphans) if report.dry_run else report.deleted_files for report in reports)
+    size = sum(report.orphan_bytes if report.dry_run else report.deleted_bytes for report in reports)
+    columns = {"deletedFileCount": files, "deletedFileTotalLenInBytes": size}
+    return Result(pa.table({name: pa.array([value], pa.int64()) for name, value in columns.items()}), not files)
+
+
+def _restore(call: Call) -> Result:
+    """What came back: files, then snapshots, tags and changelogs; then what could not."""
+    snapshots = [int(number) for number in call.get("snapshots", ())]
+    warehouse = call.session.current().warehouse
+    chosen = call.passed("files", "tags", "dry_run")
+    report = restore(call.table(), warehouse, call.get("run"), snapshots=snapshots, **chosen)
+    rows = [("file", path) for path in report.files]
+    rows += [("snapshot", name) for name in report.snapshots] + [("tag", name) for name in report.tags]
+    rows += [("changelog", name) for name in report.changelogs]
+    rows += [("missing", path) for path in report.missing] + [("incomplete", why) for why in report.incomplete]
+    return Result.of_texts(("kind", "restored"), rows)
+
+
+def _empty_bin(call: Call) -> Result:
+    catalog = call.session.current()
+    file_io = FileIO.of(catalog.options)
+    report = empty_bin(file_io, catalog.warehouse, **call.passed("window", "max_bytes", "dry_run"))
+    return Result.of_texts(("run",), [(run,) for run in report.runs])
+
+
+PROCEDURES = (
+    Procedure(
+        "remove_orphan_files",
+        (
+            TABLE,
+            Parameter("older_than", moment),
+            DRY_RUN,
+            Parameter("parallelism", number),
+            Parameter("mode", _mode),
+            Parameter("minimum_age", period),
+            INTO_BIN,
+        ),
+        _remove_orphan_files,
+    ),
+    Procedure(
+        "restore",
+        (
+            TABLE,
+            Parameter("run", text, required=True),
+            Parameter("files", names),
+            Parameter("snapshots", names),
+            Parameter("tags", names),
+            DRY_RUN,
+        ),
+        _restore,
+    ),
+    Procedure("empty_bin", (Parameter("window", period), Parameter("max_bytes", number), DRY_RUN), _empty_bin),
+)

@@ -1,0 +1,40 @@
+"""The texts of a view for other engines. Source: Java `AlterViewDialectProcedure`."""
+
+from maintenance.errors import OptionError
+from maintenance.metastore.view import AddDialect, DropDialect, UpdateDialect, ViewChange
+from maintenance.sql.procedures.procedure import Call, Parameter, Procedure, text
+from maintenance.sql.result import Result
+
+_ACTIONS = ("add", "update", "drop")
+
+
+def _alter_view_dialect(call: Call) -> Result:
+    name = call.session.table_name(tuple(call.get("view").split(".")))
+    engine, query, action = call.get("engine") or call.session.dialect, call.get("query"), call.get("action").lower()
+    where = f"view {name.identifier}"
+    if action not in _ACTIONS:
+        raise OptionError(f"'{action}' is not an action", where, f"Actions: {', '.join(_ACTIONS)}.")
+    if (query is None) != (action == "drop"):
+        problem = "'drop' takes no query" if action == "drop" else f"'{action}' needs a query"
+        raise OptionError(problem, where, "Correct the call.")
+    change: ViewChange
+    if action == "drop":
+        change = DropDialect(engine)
+    else:
+        change = (AddDialect if action == "add" else UpdateDialect)(engine, query)
+    call.session.catalog_of(name.catalog).alter_view(name.identifier, [change])
+    return call.done()
+
+
+PROCEDURES = (
+    Procedure(
+        "alter_view_dialect",
+        (
+            Parameter("view", text, required=True),
+            Parameter("action", text, required=True),
+            Parameter("engine", text),
+            Parameter("query", text),
+        ),
+        _alter_view_dialect,
+    ),
+)

@@ -1,0 +1,245 @@
+"""Format tables: folders of CSV, JSON, text, Parquet or ORC files, without snapshots. Source: Java `FormatTable`.
+
+All files below the folder are read, but those whose name, or whose folder's name, begins with `_` or `.`. A write adds
+files, each complete at once; several files of one write do not appear together.
+"""
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+from urllib.parse import unquote
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from maintenance.commit.overwrite import Overwrite
+from maintenance.errors import CorruptFileError, DataError
+from maintenance.format.metadata.schema import TableSchema
+from maintenance.format.plain.files import PlainFiles, check_format
+from maintenance.format.plain.texts import texts_of, typed
+from maintenance.fs.file_io import FileIO
+from maintenance.metadata.partition_path import escape
+from maintenance.metadata.paths import matches_spec
+from maintenance.options import table as table_options
+from maintenance.table.system.view import ArrowView
+from maintenance.types.arrow import arrow_type
+from maintenance.types.data_type import DataField
+
+TYPE = "format-table"
+_ONLY_VALUE = "format-table.partition-path-only-value"
+
+Spec = dict[str, str]
+
+
+class PartitionRegister(Protocol):
+    """Where the catalog keeps the partitions of a format table."""
+
+    def add(self, specs: Sequence[Mapping[str, str]]) -> None:
+        """Register partitions; those that are known are passed over."""
+
+
+@dataclass(frozen=True, slots=True)
+class FormatTable(ArrowView):
+    """A table over the files of a folder.
+
+    Attributes:
+        location: the folder; `schema`: as the catalog has it.
+        register: the catalog's partitions; None = they are those of the folders.
+    """
+
+    name: str
+    location: str
+    file_io: FileIO
+    schema: TableSchema
+    register: PartitionRegister | None = None
+
+    @property
+    def identifier(self) -> str:
+        return self.name
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        return self.schema.options
+
+    @property
+    def fields(self) -> tuple[DataField, ...]:
+        return self.schema.fields
+
+    @property
+    def format(self) -> str:
+        return check_format(table_options.FILE_FORMAT.of(self.options), self.name)
+
+    def copy(self, options: Mapping[str, str]) -> "FormatTable":
+        """This table with further options, stored nowhere."""
+        return replace(self, schema=replace(self.schema, options={**self.schema.options, **options}))
+
+    @property
+    def _files(self) -> PlainFiles:
+        keys = self.schema.partition_keys
+        plain = tuple(field for field in self.schema.fields if field.name not in keys)
+        return PlainFiles(self.format, plain, self.options)
+
+    @property
+    def _arrow(self) -> pa.Schema:
+        return pa.schema([(field.name, arrow_type(field.type, f"column {field.name}")) for field in self.fields])
+
+    # Reading
+
+    def rows(self, options: Mapping[str, str]) -> pa.Table:
+        """All rows of all files. Raises: CorruptFileError, DataError: a file cannot be read."""
+        table = self.copy(options) if options else self
+        files, wanted = table._files, table._arrow
+        tables = []
+        for path, spec in table._data_files():
+            where = f"{table.location}/{path}"
+            part = files.parse(table.file_io.read_bytes(where), where)
+            tables.append(table._with_partition(part, spec, where).select(wanted.names).cast(wanted))
+        return pa.concat_tables(tables) if tables else wanted.empty_table()
+
+    def _data_files(self) -> list[tuple[str, Spec]]:
+        """Path below the folder and partition of each file that counts."""
+        files = []
+        for status in self.file_io.list_tree(self.location):
+            folders = status.path.split("/")
+            if not any(part.startswith(("_", ".")) for part in self._without_default(folders)):
+                files.append((status.path, self._spec_of(folders[:-1])))
+        return files
+
+    def _without_default(self, folders: Sequence[str]) -> list[str]:
+        # With `partition-path-only-value` a null is a folder `__DEFAULT_PARTITION__`.
+        return [part for part in folders if part != self._default_name]
+
+    @property
+    def _default_name(self) -> str:
+        return table_options.PARTITION_DEFAULT_NAME.of(self.options)
+
+    def _spec_of(self, folders: Sequence[str]) -> Spec:
+        keys = self.schema.partition_keys
+        if not keys:
+            return {}
+        if len(folders) < len(keys):
+            raise CorruptFileError(
+                f"a file lies outside the partitions {', '.join(keys)}", self.location, "Move it into a partition."
+            )
+        if self._only_value:
+            return {key: unquote(folder) for key, folder in zip(keys, folders, strict=False)}
+        pairs = dict(folder.partition("=")[::2] for folder in folders[: len(keys)])
+        if set(pairs) != set(keys):
+            raise CorruptFileError(
+                f"folder '{'/'.join(folders)}' is not a partition of {', '.join(keys)}", self.location, "Rename it."
+            )
+        return {key: unquote(pairs[key]) for key in keys}
+
+    @property
+    def _only_value(self) -> bool:
+        return self.options.get(_ONLY_VALUE, "false").strip().lower() == "true"
+
+    def _with_partition(self, rows: pa.Table, spec: Spec, where: str) -> pa.Table:
+        for key, text in spec.items():
+            value = None if text == self._default_name else text
+            try:
+                column = typed(pa.array([value], pa.string()), self.schema.field(key))
+            except DataError as error:
+                raise error.at(where) from error
+            rows = rows.append_column(key, pa.repeat(column[0], rows.num_rows))
+        return rows
+
+    def partitions(self) -> list[tuple[Spec, int, int]]:
+        """The partitions that have files: columns to texts, number of files, their bytes."""
+        sizes: dict[tuple[tuple[str, str], ...], list[int]] = {}
+        by_path = {status.path: status.size for status in self.file_io.list_tree(self.location)}
+        for path, spec in self._data_files():
+            sizes.setdefault(tuple(spec.items()), []).append(by_path[path])
+        return [(dict(spec), len(of_files), sum(of_files)) for spec, of_files in sizes.items()]
+
+    # Writing
+
+    def write_arrow(self, data: pa.Table | pa.RecordBatch) -> tuple[int, ...]:
+        """Add rows as new files. Returns no snapshot ids: there are none. Raises: DataError, UnsupportedError."""
+        self._write(self._conformed(data))
+        return ()
+
+    def overwrite_arrow(
+        self,
+        data: pa.Table | pa.RecordBatch,
+        overwrite: Overwrite = Overwrite(),  # noqa: B008 - frozen
+    ) -> tuple[int, ...]:
+        """Replace partitions, or all rows. The new files are there before the old ones are deleted.
+
+        Without partitions named, those that get rows are replaced if `dynamic-partition-overwrite` is on.
+        """
+        rows = self._conformed(data)
+        for spec in overwrite.partitions or ():
+            unknown = [key for key in spec if key not in self.schema.partition_keys]
+            if unknown or not spec:
+                raise DataError(f"{dict(spec)} is not a partition", f"table {self.name}", "Name partition columns.")
+        before = self._data_files()
+        new = [spec for spec, _ in self._groups(rows)]
+        chosen = overwrite.partitions
+        if chosen is not None and any(not matches_spec(spec, chosen) for spec in new):
+            raise DataError("rows are of a partition that is not overwritten", f"table {self.name}", "Leave them out.")
+        dynamic = overwrite.dynamic
+        if dynamic is None:
+            dynamic = table_options.DYNAMIC_PARTITION_OVERWRITE.of(self.options)
+        if dynamic and self.schema.partition_keys:
+            chosen = [spec for spec in new if chosen is None or matches_spec(spec, chosen)]
+        self._write(rows)
+        old = [path for path, spec in before if chosen is None or matches_spec(spec, chosen)]
+        self.file_io.delete_unordered([f"{self.location}/{path}" for path in old])
+        return ()
+
+    def _conformed(self, data: pa.Table | pa.RecordBatch) -> pa.Table:
+        rows = pa.Table.from_batches([data]) if isinstance(data, pa.RecordBatch) else data
+        unknown = [name for name in rows.column_names if name not in self.schema.field_names]
+        if unknown:
+            raise DataError(f"no column '{unknown[0]}'", f"table {self.name}", "Name columns of the table.")
+        try:
+            columns = [
+                rows[field.name].cast(field.type)
+                if field.name in rows.column_names
+                else pa.chunked_array([pa.nulls(rows.num_rows, field.type)])
+                for field in self._arrow
+            ]
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            problem = f"rows do not fit the columns: {str(error).splitlines()[0]}"
+            raise DataError(problem, f"table {self.name}", "Cast them.") from error
+        return pa.Table.from_arrays(columns, schema=self._arrow)
+
+    def _write(self, rows: pa.Table) -> None:
+        files = self._files
+        groups = self._groups(rows)
+        # Everything is a file's bytes before the first file is written: a value that cannot be stored leaves nothing.
+        contents = [(spec, files.serialize(part.drop(list(self.schema.partition_keys)))) for spec, part in groups]
+        for number, (spec, content) in enumerate(contents):
+            folder = "/".join([self.location, *self._folders(spec)])
+            self.file_io.publish(f"{folder}/data-{uuid.uuid4()}-{number}{files.suffix}", content)
+        specs = [spec for spec, _ in contents if spec]
+        if self.register is not None and specs:
+            self.register.add(specs)
+
+    def _folders(self, spec: Spec) -> list[str]:
+        if self._only_value:
+            return [escape(text) for text in spec.values()]
+        return [f"{escape(key)}={escape(text)}" for key, text in spec.items()]
+
+    def _groups(self, rows: pa.Table) -> list[tuple[Spec, pa.Table]]:
+        """The rows of each partition."""
+        keys = self.schema.partition_keys
+        if not rows.num_rows:
+            return []
+        if not keys:
+            return [({}, rows)]
+        texts = {key: self._partition_texts(rows[key], self.schema.field(key)) for key in keys}
+        distinct = pa.table(texts).group_by(list(keys), use_threads=False).aggregate([])
+        groups = []
+        for spec in distinct.to_pylist():
+            mask = pa.repeat(True, rows.num_rows)
+            for key in keys:
+                mask = pc.and_(mask, pc.equal(texts[key], spec[key]))
+            groups.append(({key: spec[key] for key in keys}, rows.filter(mask)))
+        return groups
+
+    def _partition_texts(self, column: pa.ChunkedArray, field: DataField) -> pa.ChunkedArray:
+        texts = texts_of(column, field.type)
+        return pc.fill_null(pc.if_else(pc.equal(texts, ""), self._default_name, texts), self._default_name)

@@ -1,0 +1,67 @@
+"""Which tables on object stores certainly have nothing new, for one small request each.
+
+A LATEST file that has not changed since it named the snapshot that was judged last means that nobody has committed,
+unless a writer died between its snapshot and the hint. So after some minutes a table is looked at in full all the same.
+Local disks need none of this. What a process knows of the files is lost with it.
+"""
+
+import time
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+
+from maintenance.fs.file_io import FileIO
+from maintenance.fs.location import is_local
+from maintenance.metadata.hints import LATEST
+from maintenance.table.table import Table
+
+TRUSTED_SECONDS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """The LATEST file of a table as it was read. `until`: when it stops to be trusted, as of `time.monotonic`."""
+
+    file_io: FileIO
+    path: str
+    version: Hashable
+    snapshot_id: int
+    until: float
+
+    def is_unchanged(self) -> bool:
+        """Whether storage still has the same file. Asks it once."""
+        try:
+            return self.file_io.read_if_changed(self.path, self.version)[0] is None
+        except OSError:
+            return False
+
+
+@dataclass(slots=True)
+class Hints:
+    """The hints that one process knows, by warehouse and table."""
+
+    _known: dict[tuple[str, str], Hint] = field(default_factory=dict)
+
+    def nothing_new(self, warehouse: str, table: str, judged: int | None) -> bool:
+        """Whether a table still has the snapshot that was judged last. False where that is not known."""
+        hint = self._known.get((warehouse, table))
+        if hint is None or hint.snapshot_id != judged or time.monotonic() > hint.until:
+            return False
+        return hint.is_unchanged()
+
+    def read(self, warehouse: str, table: Table) -> None:
+        """Remember the hint of a table on a store. To be called before its newest snapshot is looked for."""
+        path = f"{table.paths.snapshot_folder()}/{LATEST}"
+        self._known.pop((warehouse, table.identifier), None)
+        if is_local(path):
+            return
+        try:
+            data, version = table.file_io.read_if_changed(path, None)
+            if data is not None and version is not None:
+                until = time.monotonic() + TRUSTED_SECONDS
+                hint = Hint(table.file_io, path, version, int(data), until)
+                self._known[(warehouse, table.identifier)] = hint
+        except (OSError, ValueError):
+            return
+
+
+HINTS = Hints()

@@ -1,0 +1,164 @@
+"""What a look at a table is turned into: events of its checks and of its first page, and nothing where nothing changed.
+
+A page that is unlike the one last published becomes an event of the table's asset: a materialisation, if others have
+committed since; else an observation. Passing checks are reported when they turn, failing ones with each new snapshot;
+all of them now and then, since a person may have run one meanwhile, and after a materialisation: Dagster shows a check
+as not evaluated if its last result is older than that, and what the run said in place of the page.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+import dagster as dg
+
+from assets import keys
+from assets.checks.judgements import evaluation
+from assets.checks.judging import Sight
+from assets.pages.fleet import FleetPage, FleetRow
+from assets.pages.materialization import commit_materialization
+from assets.pages.metadata import table_metadata
+from assets.pages.table_page import TableView, digest_of, table_page
+from assets.project.config import TableConfig
+from maintenance.commit.identity import RUN_PROPERTY
+from maintenance.monitor.judgement import Judgement
+from maintenance.operations.expiry.kept_snapshots import KeptSnapshots
+
+Event = dg.AssetMaterialization | dg.AssetObservation | dg.AssetCheckEvaluation
+# All checks are reported again after so long, whatever they say.
+_ALL_AGAIN_SECONDS = 6 * 3600.0
+# The numbers of the page over all tables follow this slowly, unless a table's state has changed.
+_FLEET_SECONDS = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What is remembered of a table, or of the configuration, or of the page over all tables.
+
+    Attributes:
+        state: the newest snapshot: its id, and what changes when its file or the table's settings do; of the others
+            what was said.
+        at: when it was judged, seconds since 1970.
+        failing: names of checks.
+        reported: when all its checks were last reported, seconds since 1970.
+        page: of the page last published: changes when it does.
+        snapshot_id: the newest that was published, 0: none.
+        shown: when its page was last published, seconds since 1970.
+        row: of the page over all tables, as `FleetRow.serialize` gives it.
+    """
+
+    state: str = ""
+    at: float = 0.0
+    failing: tuple[str, ...] = ()
+    reported: float = 0.0
+    page: str = ""
+    snapshot_id: int = 0
+    shown: float = 0.0
+    row: tuple[Any, ...] = ()
+
+    @classmethod
+    def of(cls, stored: Mapping[str, Any]) -> "Judged":
+        """What the cursor holds. Raises: KeyError, ValueError, TypeError."""
+        return cls(
+            str(stored["state"]),
+            float(stored["at"]),
+            tuple(stored["failing"]),
+            float(stored.get("reported", 0.0)),
+            str(stored.get("page", "")),
+            int(stored.get("snapshot_id", 0)),
+            float(stored.get("shown", 0.0)),
+            tuple(stored.get("row", ())),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A table that was looked at. `judged`: with what is to be remembered of the look itself."""
+
+    config: TableConfig
+    judged: Judged
+    sight: Sight
+    kept: KeptSnapshots | None
+
+
+@dataclass(slots=True)
+class Publisher:
+    """Turns looks into events, and remembers what was published.
+
+    Attributes:
+        location: the code location, for links; None: not known.
+        histories: table -> rows of the history, newest first.
+        materialized: asset -> when it was last materialised, seconds since 1970.
+        again: seconds until checks and page are reported after the next materialisation; a table may get many of them.
+    """
+
+    now: datetime
+    location: str | None
+    histories: Mapping[str, Sequence[Mapping[str, Any]]]
+    materialized: dict[dg.AssetKey, float]
+    again: float
+    events: list[Event] = field(default_factory=list)
+
+    def publish(self, look: Look, before: Judged) -> Judged:
+        """Report a table. Returns what is to be remembered of it."""
+        # The page comes first: what is reported before a materialisation counts as a judgement of what was before it.
+        return self._checks(look, before, self._page(look, before, look.judged))
+
+    def _checks(self, look: Look, before: Judged, judged: Judged) -> Judged:
+        now, judgements = self.now.timestamp(), look.sight.judgements
+        everything = self._is_covered(look.config, before.reported) or now - before.reported >= _ALL_AGAIN_SECONDS
+        fresh = look.judged.state != before.state
+        chosen = judgements if everything else [j for j in judgements if _has_news(j, before, fresh=fresh)]
+        self.events += [evaluation(keys.asset_key(look.config.identifier), judgement) for judgement in chosen]
+        # A check that cannot be judged now stays what it was reported as.
+        unjudged = set(before.failing) - {judgement.check for judgement in judgements}
+        failing = tuple(sorted({*look.judged.failing, *unjudged}))
+        return replace(judged, failing=failing, reported=now if everything else before.reported)
+
+    def _is_covered(self, config: TableConfig, reported: float) -> bool:
+        """Whether a materialisation hides what was reported at that time, and it is time to report it again."""
+        materialized = self.materialized.get(keys.asset_key(config.identifier), 0.0)
+        return reported < materialized and self.now.timestamp() - reported >= self.again
+
+    def _page(self, look: Look, before: Judged, judged: Judged) -> Judged:
+        row = tuple(FleetRow.of(look.config.identifier, look.sight, look.kept).serialize())
+        judged = replace(judged, row=row, page=before.page, snapshot_id=before.snapshot_id, shown=before.shown)
+        table, shape, config = look.sight.table, look.sight.shape, look.config
+        past = self.histories.get(config.identifier, ())
+        view = TableView(config, self.now, shape, look.kept, look.sight.judgements, past, self.location)
+        if view.digest == before.page and not self._is_covered(config, before.shown):
+            return judged
+        judged = replace(judged, page=view.digest, shown=self.now.timestamp())
+        if table is None or shape is None:
+            self._observe(config, "It cannot be read.", table_page(view))
+            return judged
+        page = {**table_page(view), **table_metadata(table, shape)}
+        snapshot = None if shape.snapshot_id is None else table.snapshots.find(shape.snapshot_id)
+        news = snapshot is not None and 0 < before.snapshot_id != snapshot.id
+        if snapshot is not None and news and config.is_external and RUN_PROPERTY not in (snapshot.properties or {}):
+            self.events.append(commit_materialization(config, snapshot, page))
+            self.materialized[keys.asset_key(config.identifier)] = self.now.timestamp()
+        else:
+            self._observe(config, f"As read at snapshot {shape.snapshot_id or 0}.", page)
+        return replace(judged, snapshot_id=shape.snapshot_id or 0)
+
+    def _observe(self, config: TableConfig, text: str, page: Mapping[str, Any]) -> None:
+        self.events.append(dg.AssetObservation(keys.asset_key(config.identifier), description=text, metadata=page))
+
+    def publish_fleet(self, known: Sequence[Judged], before: Judged) -> Judged:
+        """Report the page over all tables, if a table's state has changed, or numbers have some while ago."""
+        rows = [FleetRow.parse(judged.row) for judged in known if judged.row]
+        urgent = digest_of(sorted([row.table, row.state] for row in rows))
+        numbers = digest_of(sorted(row.serialize() for row in rows))
+        settled = self.now.timestamp() - before.at < _FLEET_SECONDS
+        if not rows or numbers == before.page or (urgent == before.state and settled):
+            return before
+        self.events += FleetPage(rows).events()
+        return Judged(urgent, self.now.timestamp(), page=numbers)
+
+
+def _has_news(judgement: Judgement, before: Judged, *, fresh: bool) -> bool:
+    """Whether a check has turned, or still fails on a new snapshot."""
+    failed_before = judgement.check in before.failing
+    return judgement.passed == failed_before or (fresh and not judgement.passed)

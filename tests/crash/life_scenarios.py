@@ -1,0 +1,158 @@
+"""Automatic tags, manifests, merged branches and purged tables: what is killed, and what must hold afterwards."""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from maintenance.metadata.branches import Branches
+from maintenance.operations import (
+    compact_manifest,
+    create_branch,
+    create_tag,
+    expire_snapshots,
+    merge_branch,
+    purge_files,
+    remove_orphan_files,
+    reset_consumer,
+    trigger_tag_automatic_creation,
+)
+from maintenance.table.table import Table
+from tests.models.reachable import files_on_disk, unreachable_files
+from tests.small_tables import put, rows, rows_of_tag, set_commit_time, small_table, table_in
+
+if TYPE_CHECKING:
+    from tests.crash.scenarios import Reading
+
+_NO_AGE = timedelta(0)
+_HOUR = 3_600_000
+_START = 1_715_680_800_000  # 2024-05-14 10:00 UTC
+_HOURLY = {
+    "tag.automatic-creation": "process-time",
+    "tag.creation-period": "hourly",
+    "tag.num-retained-max": "2",
+    "sink.process-time-zone": "UTC",
+    "tag.create-success-file": "true",
+}
+
+
+def prepare_hours(folder: Path) -> None:
+    """Two tags of hours whose snapshots have expired, and two more hours to tag."""
+    table = small_table(folder, _HOURLY)
+    for hour in range(4):
+        set_commit_time(table, put(table, {1: f"{hour}"}), _START + hour * _HOUR)
+        if hour == 1:
+            trigger_tag_automatic_creation(table)
+    expire_snapshots(table, retain_min=2, retain_max=2)
+
+
+def tag_hours(table: Table) -> None:
+    trigger_tag_automatic_creation(table)
+
+
+def check_hours_tagged(table: Table) -> None:
+    assert {name: rows_of_tag(table, name) for name in table.tags.names()} == {
+        "2024-05-14 11": [(1, "2")],
+        "2024-05-14 12": [(1, "3")],
+    }
+
+
+def check_some_hours_tagged(before: "Reading", after: Table) -> None:
+    assert rows(after) == before.rows
+    expected = {f"2024-05-14 {9 + hour:02d}": [(1, str(hour))] for hour in range(4)}
+    found = {name: rows_of_tag(after, name) for name in after.tags.names()}
+    assert found.items() <= expected.items()
+
+
+def check_hours_tagged_once(whole: Table, table: Table) -> None:
+    check_hours_tagged(table)
+    assert table.tags.retired() == {}
+    ours, theirs = ({path.removeprefix(t.location) for path in files_on_disk(t)} for t in (table, whole))
+    assert {path for path in ours if "SUCCESS" not in path} == {path for path in theirs if "SUCCESS" not in path}
+
+
+def expire_again(table: Table) -> None:
+    """Works off what a killed removal of tags left on record."""
+    expire_snapshots(table, retain_min=2, retain_max=2)
+
+
+def prepare_manifests(folder: Path) -> None:
+    table = small_table(folder)
+    for number in range(5):
+        put(table, {number: "a"})
+
+
+def merge_manifests(table: Table) -> None:
+    compact_manifest(table)
+
+
+def check_manifests_merged(table: Table) -> None:
+    assert table.snapshots.latest_id() == 6
+    assert len(table.manifests.data_manifests(table.snapshots.get(6))) == 1
+    assert len(rows(table)) == 5
+
+
+def check_rows_stay(before: "Reading", after: Table) -> None:
+    assert rows(after) == before.rows
+
+
+def check_manifests_merged_once(_whole: Table, table: Table) -> None:
+    check_manifests_merged(table)
+
+
+def prepare_branches(folder: Path) -> None:
+    table = small_table(folder, primary_key=False)
+    put(table, {1: "both"})
+    create_branch(table, "b", snapshot_id=1)
+    put(table, {2: "main"})
+    put(table.on_branch("b"), {3: "branch"})
+
+
+def merge(table: Table) -> None:
+    merge_branch(table, "b")
+
+
+def check_merged(table: Table) -> None:
+    assert rows(table) == [(1, "both"), (2, "main"), (3, "branch")]
+    assert table.snapshots.latest_id() == 3
+
+
+def check_merged_or_not(before: "Reading", after: Table) -> None:
+    assert rows(after) in (before.rows, [*before.rows, (3, "branch")])
+
+
+def check_merged_once(_whole: Table, table: Table) -> None:
+    check_merged(table)
+
+
+def prepare_full(folder: Path) -> None:
+    table = small_table(folder, {"changelog-producer": "input"})
+    for number in range(3):
+        put(table, {number: "a"})
+    create_tag(table, "t", snapshot_id=1)
+    create_branch(table, "b", tag="t")
+    put(table.on_branch("b"), {9: "b"})
+    reset_consumer(table, "c", 2)
+    expire_snapshots(table, retain_min=2, retain_max=2)
+
+
+def purge(table: Table) -> None:
+    purge_files(table, minimum_age=_NO_AGE)
+
+
+def check_purged(table: Table) -> None:
+    assert (rows(table), table.tags.names(), table.consumers.names()) == ([], [], [])
+    assert Branches(table.file_io, table.paths).names() == ["main"]
+    assert table.snapshots.list_ids() == [4]
+    assert unreachable_files(table) == set()
+    assert not [path for path in files_on_disk(table) if "/bucket-" in path]
+
+
+def check_all_or_none(before: "Reading", after: Table) -> None:
+    assert rows(after) in (before.rows, [])
+    for name in after.tags.names():
+        assert rows_of_tag(after, name) == before.tags[name]
+
+
+def check_purged_once(_whole: Table, table: Table) -> None:
+    remove_orphan_files(None, table_in(Path(table.location).parents[1]), minimum_age=_NO_AGE)
+    check_purged(table)

@@ -1,0 +1,100 @@
+"""Orphan files and the bin in Dagster: the step behind the expiry, its plan, and the jobs that restore and empty."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pyarrow as pa
+import pytest
+
+from assets.project.config import Project
+from assets.project.policies import BinPolicy, OrphansPolicy
+from assets.resources.catalog import PaimonCatalog
+from definitions import build_definitions
+from maintenance.operations.bin.run import list_runs
+from maintenance.table.table import Table
+
+OLD = 1_577_836_800
+STEP = "remove_orphan_files"
+
+
+@pytest.fixture
+def kept(project: Project) -> Project:
+    """The table of visits with both policies."""
+    orders, visits = project.tables
+    visits = visits.model_copy(update={"orphans": OrphansPolicy(), "bin": BinPolicy(window="3 d")})
+    return project.model_copy(update={"tables": (orders, visits)})
+
+
+@pytest.fixture
+def table(kept: Project) -> Table:
+    created = PaimonCatalog(warehouse=kept.warehouse).get_or_create(kept.tables[1])
+    created.write_arrow(pa.table({"page": ["a"], "seconds": pa.array([1], pa.int32())}))
+    return created
+
+
+@pytest.fixture
+def stray(table: Table) -> Path:
+    path = Path(table.location) / "bucket-0" / "data-x-0.parquet"
+    path.write_bytes(b"stray")
+    os.utime(path, (OLD, OLD))
+    return path
+
+
+def run(project: Project, instance: dg.DagsterInstance, job: str, ops: dict[str, Any]) -> dg.ExecuteInProcessResult:
+    definition = build_definitions(project).resolve_job_def(job)
+    config = {"ops": {op: {"config": values} for op, values in ops.items()}}
+    return definition.execute_in_process(run_config=config, instance=instance, raise_on_error=False)
+
+
+def expire(project: Project, instance: dg.DagsterInstance, **config: Any) -> dg.ExecuteInProcessResult:
+    return run(project, instance, "expire_shop_visits", {STEP: config})
+
+
+def told(result: dg.ExecuteInProcessResult, op: str) -> dict[str, Any]:
+    assert result.success
+    (event,) = [e for e in result.get_step_success_events() if e.step_key.endswith(op)] or [None]
+    assert event is not None
+    outputs = [e for e in result.all_node_events if e.is_successful_output and e.step_key == event.step_key]
+    return {name: value.value for name, value in outputs[0].step_output_data.metadata.items()}
+
+
+def test_the_step_stands_behind_the_expiry_of_tables_with_the_policy(project: Project, kept: Project) -> None:
+    def steps(of: Project) -> list[str]:
+        graph = build_definitions(of).resolve_job_def("expire_shop_visits").graph
+        return [node.name for node in graph.nodes_in_topological_order]
+
+    assert STEP not in steps(project)
+    assert steps(kept) == ["tag", "expire_snapshots", "expire_tags", STEP, "record"]
+
+
+def test_a_dry_run_keeps_a_plan_and_what_it_says_goes_into_the_bin_and_comes_back(
+    kept: Project, instance: dg.DagsterInstance, table: Table, stray: Path
+) -> None:
+    shown = told(expire(kept, instance, dry_run=True), STEP)
+    assert shown["planned files"] == 1
+    assert shown["plan"].records[0].data["group"] == str(stray)
+    assert stray.exists()
+    done = run(kept, instance, "apply_plan", {"plan": {"plan_id": shown["plan id"]}})
+    assert done.success
+    assert not stray.exists()
+    (name,) = list_runs(table.file_io, kept.warehouse)
+    chosen = {"table": "shop.visits", "run": name}
+    assert run(kept, instance, "restore_from_bin", {"from_bin": {**chosen, "dry_run": True}}).success
+    assert not stray.exists()
+    assert run(kept, instance, "restore_from_bin", {"from_bin": chosen}).success
+    assert stray.read_bytes() == b"stray"
+
+
+def test_the_bin_is_emptied_by_the_policies_or_as_asked_for(
+    kept: Project, instance: dg.DagsterInstance, table: Table, stray: Path
+) -> None:
+    assert told(expire(kept, instance), STEP)["deleted files"] == 1
+    assert not stray.exists()
+    assert run(kept, instance, "empty_bin", {"bin": {}}).success
+    assert len(list_runs(table.file_io, kept.warehouse)) == 1
+    assert run(kept, instance, "empty_bin", {"bin": {"window": "0 s", "dry_run": True}}).success
+    assert len(list_runs(table.file_io, kept.warehouse)) == 1
+    assert run(kept, instance, "empty_bin", {"bin": {"window": "0 s"}}).success
+    assert list_runs(table.file_io, kept.warehouse) == []

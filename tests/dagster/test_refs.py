@@ -1,0 +1,83 @@
+"""The jobs that tag a state and go back to one: what they would do is said first, and what they did is on the page."""
+
+from typing import Any
+
+import dagster as dg
+import pyarrow as pa
+import pytest
+
+from assets import keys
+from assets.project.config import Project
+from assets.resources.catalog import PaimonCatalog
+from definitions import build_definitions
+from maintenance.table.table import Table
+
+
+@pytest.fixture
+def visits(project: Project) -> Table:
+    """shop.visits with three snapshots."""
+    table = PaimonCatalog(warehouse=project.warehouse).get_or_create(project.tables[1])
+    for number in range(3):
+        table.write_arrow(pa.table({"page": ["a"], "seconds": pa.array([number], pa.int32())}))
+    return table
+
+
+def launch(project: Project, instance: dg.DagsterInstance, job: str, step: str, **config: Any) -> Any:
+    definition = build_definitions(project).resolve_job_def(job)
+    run_config = {"ops": {step: {"config": {"table": "shop.visits", **config}}}}
+    return definition.execute_in_process(instance=instance, run_config=run_config, raise_on_error=False)
+
+
+def snapshot_shown(instance: dg.DagsterInstance) -> Any:
+    event = instance.get_latest_materialization_event(keys.asset_key("shop.visits"))
+    assert event is not None
+    assert event.asset_materialization is not None
+    return event.asset_materialization.metadata["snapshot"].value
+
+
+def output(result: Any, label: str) -> Any:
+    (event,) = [event for event in result.all_events if event.event_type_value == "STEP_OUTPUT"]
+    return event.event_specific_data.metadata[label].value
+
+
+def test_a_tag_is_created_by_hand(project: Project, instance: dg.DagsterInstance, visits: Table) -> None:
+    chosen = {"name": "month-end", "snapshot_id": 2, "time_retained": "30 d"}
+    assert launch(project, instance, "create_tag", "new_tag", dry_run=True, **chosen).success
+    assert visits.tags.names() == []
+    assert launch(project, instance, "create_tag", "new_tag", **chosen).success
+    assert visits.tags.get("month-end").snapshot.id == 2
+    assert snapshot_shown(instance) == 3
+    again = launch(project, instance, "create_tag", "new_tag", name="month-end")
+    failure = again.failure_data_for_node("new_tag")
+    assert failure is not None
+    assert "tag 'month-end' exists" in str(failure.user_failure_data.description)
+
+
+def test_a_table_is_rolled_back_after_it_was_said_what_goes(
+    project: Project, instance: dg.DagsterInstance, visits: Table
+) -> None:
+    assert launch(project, instance, "create_tag", "new_tag", name="late").success
+    dry = launch(project, instance, "rollback", "earlier_state", snapshot_id=1, dry_run=True)
+    assert dry.success
+    assert (output(dry, "snapshots"), output(dry, "tags")) == ([2, 3], ["late"])
+    assert visits.snapshots.list_ids() == [1, 2, 3]
+    assert visits.tags.names() == ["late"]
+    assert launch(project, instance, "rollback", "earlier_state", snapshot_id=1).success
+    assert visits.snapshots.list_ids() == [1]
+    assert visits.tags.names() == []
+    assert snapshot_shown(instance) == 1
+
+
+def test_a_rollback_to_nothing_or_elsewhere_is_refused(
+    project: Project, instance: dg.DagsterInstance, visits: Table
+) -> None:
+    for config, found in (
+        ({}, "a rollback needs exactly one target"),
+        ({"tag": "nope"}, "nope"),
+        ({"table": "shop.nope", "snapshot_id": 1}, "'shop.nope' is not one of the tables here"),
+    ):
+        result = launch(project, instance, "rollback", "earlier_state", **config)
+        failure = result.failure_data_for_node("earlier_state")
+        assert failure is not None
+        assert found in str(failure.user_failure_data.description)
+    assert visits.snapshots.list_ids() == [1, 2, 3]

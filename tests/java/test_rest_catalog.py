@@ -1,0 +1,152 @@
+"""The REST catalog beside the server and the client of Paimon itself."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from maintenance.catalog import AddColumn, Catalog, CatalogTable, Schema, View, open_catalog
+from maintenance.errors import AlreadyExistsError, InfrastructureError, NotFoundError, OptionError, UnsupportedError
+from maintenance.operations.refs.rollback_to import rollback_to
+from maintenance.table.format_table import FormatTable
+from tests.catalog_replay import Replay, steps_of
+from tests.java.process import JavaProcess
+from tests.java.rest_server import TOKEN, WAREHOUSE, running
+
+COLUMNS = [("k", "BIGINT NOT NULL"), ("v", "STRING")]
+
+
+@pytest.fixture(scope="module")
+def java_rest() -> Iterator[JavaProcess]:
+    with running() as process:
+        yield process
+
+
+@pytest.fixture
+def options(java_rest: JavaProcess, tmp_path: Path) -> dict[str, str]:
+    java_rest.lose_next_answer(False)
+    address = java_rest.start(str(tmp_path / "warehouse"))
+    given = {"metastore": "rest", "uri": address, "token.provider": "bear", "token": TOKEN, "warehouse": WAREHOUSE}
+    return {**given, "cache-enabled": "false"}
+
+
+@pytest.fixture
+def catalog(options: dict[str, str]) -> Catalog:
+    found = open_catalog(options)
+    found.create_database("db")
+    found.create_table("db.t", Schema(COLUMNS, ["k"], options={"bucket": "1"}))
+    return found
+
+
+def table_of(catalog: Catalog, name: str = "db.t") -> CatalogTable:
+    table = catalog.get_table(name)
+    assert isinstance(table, CatalogTable)
+    return table
+
+
+def rows(*pairs: tuple[int, str]) -> pa.Table:
+    return pa.table({"k": [key for key, _ in pairs], "v": [value for _, value in pairs]})
+
+
+def test_recorded_calls_have_the_same_outcome(options: dict[str, str], tmp_path: Path) -> None:
+    _, steps = steps_of("rest_kinds", tmp_path / "warehouse")
+    # Servers before Paimon 2.0 keep no partitions of format tables.
+    steps = [step for step in steps if (step["op"], step["args"].get("table")) != ("list_partitions", "rdb.f_part")]
+    replay = Replay(options)
+
+    def by_spark(_number: int, step: Any) -> None:
+        if step["op"] == "spark_sql" and step["args"]["sql"].startswith("create view"):
+            query = step["args"]["sql"].partition(" as ")[2]
+            replay.catalog.create_view("rdb.v3", View([("k", "BIGINT NOT NULL")], query, {"spark": query}))
+
+    replay.replay(steps, by_spark)
+
+
+def test_java_and_python_write_one_table(java_rest: JavaProcess, options: dict[str, str], catalog: Catalog) -> None:
+    table = table_of(catalog)
+    assert table.write_arrow(rows((1, "ours"), (2, "ours"))) == (1,)
+    java_rest.commit(options, "db.t", [(2, "theirs"), (3, "theirs")])
+    assert table.write_arrow(rows((4, "ours"))) == (3,)
+    expected = [(1, "ours"), (2, "theirs"), (3, "theirs"), (4, "ours")]
+    assert java_rest.rows(options, "db.t") == expected
+    assert sorted(map(tuple, (row.values() for row in table.to_arrow().to_pylist()))) == expected
+
+
+def test_changes_of_a_table_reach_java(java_rest: JavaProcess, options: dict[str, str], catalog: Catalog) -> None:
+    catalog.alter_table("db.t", [AddColumn("n", "INT", "a number")])
+    assert java_rest.columns(options, "db.t") == ["k", "v", "n"]
+    with pytest.raises(NotFoundError, match=r"db\.nope"):
+        catalog.alter_table("db.nope", [AddColumn("n", "INT")])
+    catalog.rename_table("db.t", "db.u")
+    assert catalog.list_tables("db") == ["u"]
+    with pytest.raises(NotFoundError, match=r"db\.t"):
+        catalog.get_table("db.t")
+
+
+def test_two_writers_lose_no_commit(options: dict[str, str], catalog: Catalog) -> None:
+    def write(start: int) -> None:
+        table = table_of(open_catalog(options))
+        for number in range(5):
+            table.write_arrow(rows((start + number, "x")))
+
+    threads = [Thread(target=write, args=(start,)) for start in (0, 100)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(table_of(catalog).to_arrow()["k"].to_pylist()) == [*range(5), *range(100, 105)]
+
+
+def test_a_commit_answered_by_an_error_is_not_repeated(java_rest: JavaProcess, catalog: Catalog) -> None:
+    table = table_of(catalog)
+    java_rest.lose_next_answer(True)
+    assert table.write_arrow(rows((1, "a"))) == (1,)
+    assert table_of(catalog).snapshots.list_ids() == [1]
+    assert table.to_arrow()["k"].to_pylist() == [1]
+
+
+def test_refused_tokens_and_missing_servers(options: dict[str, str], catalog: Catalog) -> None:
+    with pytest.raises(OptionError, match="refused the token") as refused:
+        open_catalog({**options, "token": "wrong-token"})
+    assert "wrong-token" not in str(refused.value)
+    with pytest.raises(UnsupportedError, match=r"'token\.provider' = 'dlf'"):
+        open_catalog({**options, "token.provider": "dlf"})
+    with pytest.raises(OptionError, match="'token' is not set"):
+        open_catalog({key: value for key, value in options.items() if key != "token"})
+    with pytest.raises(InfrastructureError, match="cannot be reached"):
+        open_catalog({**options, "uri": "http://127.0.0.1:9"})
+
+
+def test_what_exists_is_refused_unless_it_may(catalog: Catalog) -> None:
+    with pytest.raises(AlreadyExistsError, match="database 'db' exists"):
+        catalog.create_database("db")
+    catalog.create_database("db", ignore_if_exists=True)
+    with pytest.raises(AlreadyExistsError, match=r"table 'db\.t' exists"):
+        catalog.create_table("db.t", Schema(COLUMNS, ["k"]))
+    catalog.create_table("db.t", Schema(COLUMNS, ["k"]), ignore_if_exists=True)
+    catalog.drop_table("db.nope", ignore_if_not_exists=True)
+
+
+def test_global_tables_show_what_the_server_knows(catalog: Catalog) -> None:
+    found = catalog.get_table("sys.tables").to_arrow().to_pylist()  # type: ignore[union-attr]
+    assert [(row["table_name"], row["owner"], row["created_by"]) for row in found] == [("t", "owner", "created")]
+
+
+def test_snapshots_are_not_set_back_behind_the_server(catalog: Catalog) -> None:
+    table = table_of(catalog)
+    table.write_arrow(rows((1, "a")))
+    table.write_arrow(rows((2, "b")))
+    with pytest.raises(UnsupportedError, match="rest catalog"):
+        rollback_to(table, snapshot_id=1)
+    assert table.snapshots.list_ids() == [1, 2]
+
+
+def test_format_tables(catalog: Catalog) -> None:
+    catalog.create_table("db.f", Schema(COLUMNS, options={"type": "format-table", "file.format": "json"}))
+    table = catalog.get_table("db.f")
+    assert isinstance(table, FormatTable)
+    table.write_arrow(rows((1, "a")))
+    assert table.to_arrow().to_pylist() == [{"k": 1, "v": "a"}]

@@ -1,0 +1,323 @@
+"""The Hive catalog on a real metastore."""
+
+import copy
+import logging
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pyarrow as pa
+import pytest
+
+from maintenance.catalog import AddColumn, Catalog, CatalogTable, RemoveOption, Schema, SetOption, View, open_catalog
+from maintenance.commit.lock import LockTimeoutError
+from maintenance.errors import (
+    AlreadyExistsError,
+    CommitError,
+    InfrastructureError,
+    NotFoundError,
+    OptionError,
+    SchemaError,
+    UnsupportedError,
+)
+from maintenance.metastore.hive.catalog import HiveCatalog
+from maintenance.metastore.hive.client import HiveMetastore, thrift
+from maintenance.metastore.identifier import Identifier
+from maintenance.operations.refs.create_branch import create_branch
+from maintenance.operations.refs.create_tag import create_tag
+from maintenance.operations.refs.delete_tag import delete_tag
+from maintenance.operations.refs.rename_tag import rename_tag
+from maintenance.table.format_table import FormatTable
+from tests.servers.hive import Hive
+
+COLUMNS = [("k", "BIGINT NOT NULL"), ("v", "STRING", "the value"), ("pt", "STRING NOT NULL")]
+
+
+@pytest.fixture
+def options(hive: Hive, tmp_path: Path) -> dict[str, str]:
+    return hive.options(tmp_path / "warehouse")
+
+
+@pytest.fixture
+def db(hive: Hive, options: dict[str, str]) -> Iterator[str]:
+    """The name of an empty database."""
+    name = f"db{uuid4().hex[:8]}"
+    catalog = open_catalog(options)
+    catalog.create_database(name, properties={"comment": "of a test", "team": "blue", "owner": "alice"})
+    yield name
+    catalog.drop_database(name, cascade=True, ignore_if_not_exists=True)
+    catalog.close()
+
+
+@pytest.fixture
+def catalog(options: dict[str, str], db: str) -> Catalog:
+    return open_catalog(options)
+
+
+def stored(hive: Hive, db: str, table: str) -> Any:
+    return _metastore(hive).read("get_table", db, table)
+
+
+def partitions(hive: Hive, db: str, table: str) -> list[str]:
+    found = _metastore(hive).read("get_partitions", db, table, -1)
+    return sorted("/".join(part.values) for part in found)
+
+
+def _metastore(hive: Hive) -> HiveMetastore:
+    return HiveMetastore((("127.0.0.1", int(hive.uri.rpartition(":")[2])),))
+
+
+def table_of(catalog: Catalog, name: str) -> CatalogTable:
+    table = catalog.get_table(name)
+    assert isinstance(table, CatalogTable)
+    return table
+
+
+def rows(*triples: tuple[int, str, str]) -> pa.Table:
+    return pa.table({name: [row[i] for row in triples] for i, name in enumerate(("k", "v", "pt"))})
+
+
+def test_databases(catalog: Catalog, db: str) -> None:
+    found = catalog.get_database(db)
+    assert found.comment == "of a test"
+    assert found.properties["owner"] == "alice"
+    catalog.alter_database(db, set={"team": "red"}, remove=["nothing"])
+    assert catalog.get_database(db).properties["team"] == "red"
+    assert "owner" not in catalog.get_database(db).properties
+    assert db in catalog.list_databases()
+    with pytest.raises(AlreadyExistsError):
+        catalog.create_database(db)
+    with pytest.raises(NotFoundError, match="'nope'"):
+        catalog.get_database("nope")
+
+
+def test_the_object_of_a_table(hive: Hive, catalog: Catalog, db: str) -> None:
+    schema = Schema(COLUMNS, ["k", "pt"], ["pt"], {"bucket": "2"}, "orders")
+    catalog.create_table(f"{db}.t", schema)
+    found = stored(hive, db, "t")
+    assert found.tableType == "MANAGED_TABLE"
+    assert found.sd.inputFormat == "org.apache.paimon.hive.mapred.PaimonInputFormat"
+    assert [(c.name, c.type, c.comment) for c in found.sd.cols][1] == ("v", "string", "the value")
+    assert found.partitionKeys == []
+    kept = {"bucket": "2", "primary-key": "k,pt", "partition": "pt", "bucket-key": "k", "comment": "orders"}
+    assert kept.items() <= found.parameters.items()
+    assert (found.parameters["table_type"], found.retention) == ("PAIMON", 2**31 - 1)
+
+
+def test_changes_reach_the_metastore(hive: Hive, catalog: Catalog, db: str) -> None:
+    catalog.create_table(f"{db}.t", Schema(COLUMNS, ["k", "pt"], options={"bucket": "1"}))
+    catalog.alter_table(f"{db}.t", [AddColumn("n", "INT"), SetOption("write-only", "true")])
+    found = stored(hive, db, "t")
+    assert [c.name for c in found.sd.cols] == ["k", "v", "pt", "n"]
+    assert found.parameters["write-only"] == "true"
+    catalog.alter_table(f"{db}.t", [RemoveOption("write-only")])
+    assert "write-only" not in stored(hive, db, "t").parameters
+    catalog.rename_table(f"{db}.t", f"{db}.u")
+    table = table_of(catalog, f"{db}.u")
+    assert table.location.endswith("/u")
+    table.write_arrow(rows((1, "a", "p")))
+    assert table.to_arrow().num_rows == 1
+
+
+def test_commits_register_partitions(hive: Hive, catalog: Catalog, db: str) -> None:
+    schema = Schema(COLUMNS, ["k", "pt"], ["pt"], {"bucket": "1", "metastore.partitioned-table": "true"})
+    catalog.create_table(f"{db}.t", schema)
+    table = table_of(catalog, f"{db}.t")
+    table.write_arrow(rows((1, "a", "x"), (2, "b", "y")))
+    table.write_arrow(rows((1, "c", "x")))
+    assert partitions(hive, db, "t") == ["x", "y"]
+    found = _metastore(hive).read("get_partitions", db, "t", -1)
+    assert {part.sd.location.rpartition("/")[2] for part in found} == {"pt=x", "pt=y"}
+    catalog.create_partitions(f"{db}.t", [{"pt": "empty"}])
+    assert partitions(hive, db, "t") == ["empty", "x", "y"]
+    assert sorted(part.spec["pt"] for part in catalog.list_partitions(f"{db}.t")) == ["x", "y"]
+    catalog.drop_partitions(f"{db}.t", [{"pt": "x"}])
+    assert partitions(hive, db, "t") == ["empty", "y"]
+    assert table.to_arrow()["k"].to_pylist() == [2]
+
+
+def test_a_partition_of_another_branch_stays_registered(hive: Hive, catalog: Catalog, db: str) -> None:
+    schema = Schema(COLUMNS, ["k", "pt"], ["pt"], {"bucket": "1", "metastore.partitioned-table": "true"})
+    catalog.create_table(f"{db}.t", schema)
+    table = table_of(catalog, f"{db}.t")
+    create_branch(table, "b")
+    table_of(catalog, f"{db}.t$branch_b").write_arrow(rows((1, "a", "x")))
+    table.write_arrow(rows((1, "a", "x")))
+    catalog.drop_partitions(f"{db}.t", [{"pt": "x"}])
+    assert partitions(hive, db, "t") == ["x"]
+    catalog.drop_partitions(f"{db}.t$branch_b", [{"pt": "x"}])
+    assert partitions(hive, db, "t") == []
+
+
+def test_tags_are_partitions(hive: Hive, catalog: Catalog, db: str) -> None:
+    options = {"bucket": "1", "metastore.tag-to-partition": "dt", "metastore.tag-to-partition.preview": "process-time"}
+    catalog.create_table(f"{db}.t", Schema(COLUMNS, ["k"], options=options))
+    assert [column.name for column in stored(hive, db, "t").partitionKeys] == ["dt"]
+    table = table_of(catalog, f"{db}.t")
+    before = datetime.now().astimezone()
+    table.write_arrow(rows((1, "a", "x")))
+    days = {f"{day:%Y-%m-%d}" for day in (before, datetime.now().astimezone())}
+    [today] = partitions(hive, db, "t")
+    assert today in days
+    create_tag(table, "one")
+    create_tag(table, "two")
+    assert partitions(hive, db, "t") == [today, "one", "two"]
+    assert {part.spec["dt"] for part in catalog.list_partitions(f"{db}.t")} == {today, "one", "two"}
+    rename_tag(table, "two", "three")
+    delete_tag(table, "one")
+    assert partitions(hive, db, "t") == [today, "three"]
+    with pytest.raises(OptionError, match="tag-to-partition"):
+        catalog.create_table(
+            f"{db}.bad", Schema(COLUMNS, partition_keys=["pt"], options={"metastore.tag-to-partition": "dt"})
+        )
+    assert catalog.list_tables(db) == ["t"]
+
+
+def test_commits_that_the_metastore_cannot_follow_are_kept(
+    hive: Hive, catalog: Catalog, db: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    schema = Schema(COLUMNS, ["k", "pt"], ["pt"], {"bucket": "1", "metastore.partitioned-table": "true"})
+    catalog.create_table(f"{db}.t", schema)
+    table = table_of(catalog, f"{db}.t")
+    gone = stored(hive, db, "t")
+    _metastore(hive).change("drop_table", db, "t", False)
+    with caplog.at_level(logging.ERROR):
+        assert table.write_arrow(rows((1, "a", "x"))) == (1,)
+    assert "does not know their partitions" in caplog.text
+    assert table.to_arrow().num_rows == 1
+    assert gone.sd.location == table.location
+    catalog.repair_table(f"{db}.t")
+    assert partitions(hive, db, "t") == ["x"]
+
+
+def test_external_tables_keep_their_files(hive: Hive, catalog: Catalog, db: str, tmp_path: Path) -> None:
+    place = tmp_path / "elsewhere"
+    catalog.create_table(f"{db}.t", Schema(COLUMNS, ["k"], options={"bucket": "1", "path": str(place)}))
+    found = stored(hive, db, "t")
+    assert (found.tableType, found.parameters["EXTERNAL"]) == ("EXTERNAL_TABLE", "TRUE")
+    table_of(catalog, f"{db}.t").write_arrow(rows((1, "a", "x")))
+    catalog.drop_table(f"{db}.t")
+    assert (place / "schema/schema-0").exists()
+    catalog.create_table(f"{db}.again", Schema(COLUMNS, ["k"], options={"bucket": "1", "path": str(place)}))
+    assert table_of(catalog, f"{db}.again").to_arrow().num_rows == 1
+    with pytest.raises(SchemaError, match="other columns"):
+        catalog.create_table(f"{db}.other", Schema([("a", "INT")], options={"path": str(place)}))
+
+
+def test_catalog_options_decide_about_tables(hive: Hive, options: dict[str, str], db: str, tmp_path: Path) -> None:
+    external = open_catalog({**options, "table.type": "external"})
+    external.create_table(f"{db}.e", Schema(COLUMNS))
+    assert stored(hive, db, "e").tableType == "EXTERNAL_TABLE"
+    plain = open_catalog({**options, "sync-all-properties": "false", "format-table.enabled": "false"})
+    plain.create_table(f"{db}.p", Schema(COLUMNS, options={"bucket": "-1", "hive.x": "y"}))
+    assert stored(hive, db, "p").parameters["x"] == "y"
+    assert "bucket" not in stored(hive, db, "p").parameters
+    with pytest.raises(UnsupportedError, match="format-table"):
+        plain.create_table(f"{db}.f", Schema(COLUMNS, options={"type": "format-table"}))
+    placed = open_catalog({**options, "location-in-properties": "true"})
+    placed.create_table(f"{db}.l", Schema(COLUMNS, ["k"], options={"bucket": "1"}))
+    assert stored(hive, db, "l").parameters["paimon_location"].endswith(f"{db}.db/l")
+    table_of(placed, f"{db}.l").write_arrow(rows((1, "a", "x")))
+    assert table_of(placed, f"{db}.l").to_arrow().num_rows == 1
+
+
+def test_views_lose_their_dialects(catalog: Catalog, db: str) -> None:
+    view = View([("k", "BIGINT NOT NULL", "a key")], "SELECT 1 AS k", {"spark": "select 1"}, "c", {"o": "x"})
+    catalog.create_view(f"{db}.v", view)
+    found = catalog.get_view(f"{db}.v")
+    assert (found.query, dict(found.dialects), found.comment) == ("SELECT 1 AS k", {}, "c")
+    assert found.options["o"] == "x"
+    assert [(f.name, str(f.type), f.description) for f in found.columns()] == [("k", "BIGINT", "a key")]
+    assert (catalog.list_views(db), catalog.list_tables(db)) == (["v"], [])
+    with pytest.raises(AlreadyExistsError):
+        catalog.create_view(f"{db}.v", view)
+    with pytest.raises(UnsupportedError):
+        catalog.alter_view(f"{db}.v", [SetOption("a", "b")])
+    catalog.rename_view(f"{db}.v", f"{db}.w")
+    catalog.drop_view(f"{db}.w")
+    with pytest.raises(NotFoundError):
+        catalog.get_view(f"{db}.w")
+
+
+@pytest.mark.parametrize("kind", ["csv", "json", "parquet", "orc"])
+def test_format_tables(catalog: Catalog, db: str, kind: str) -> None:
+    columns = [("a", "INT"), ("b", "STRING"), ("d", "DECIMAL(10, 2)"), ("pt", "STRING")]
+    options = {"type": "format-table", "file.format": kind}
+    catalog.create_table(f"{db}.f", Schema(columns, partition_keys=["pt"], options=options))
+    table = catalog.get_table(f"{db}.f")
+    assert isinstance(table, FormatTable)
+    data = pa.table({"a": [1, 2], "b": ['quo"te, x', None], "pt": ["x", None]})
+    table.write_arrow(data)
+    expected = [{"a": 1, "b": 'quo"te, x', "d": None, "pt": "x"}, {"a": 2, "b": None, "d": None, "pt": None}]
+    assert sorted(table.to_arrow().to_pylist(), key=str) == expected
+    assert catalog.list_tables(db) == ["f"]
+    with pytest.raises(UnsupportedError):
+        catalog.alter_table(f"{db}.f", [SetOption("a", "b")])
+    with pytest.raises(UnsupportedError, match="avro"):
+        catalog.create_table(f"{db}.g", Schema(columns, options={**options, "file.format": "avro"}))
+
+
+def test_tables_of_other_programs(hive: Hive, catalog: Catalog, db: str, tmp_path: Path) -> None:
+    catalog.create_table(f"{db}.f", Schema([("a", "INT")], options={"type": "format-table", "file.format": "csv"}))
+    foreign = copy.deepcopy(stored(hive, db, "f"))
+    foreign.tableName, foreign.sd.serdeInfo.parameters = "theirs", {}
+    foreign.parameters, foreign.sd.location = {}, f"file:{tmp_path}/theirs"
+    foreign.sd.cols = [thrift().FieldSchema(name=name, type=kind) for name, kind in (("a", "int"), ("b", "string"))]
+    _metastore(hive).change("create_table", foreign)
+    (tmp_path / "theirs").mkdir(exist_ok=True)
+    (tmp_path / "theirs/f.txt").write_text("1\x01one\n\\N\x01two\n")
+    table = catalog.get_table(f"{db}.theirs")
+    assert isinstance(table, FormatTable)
+    # As in Paimon: the row ends at its first value that is not one.
+    assert table.to_arrow().to_pylist() == [{"a": 1, "b": "one"}, {"a": None, "b": None}]
+    foreign.tableName, foreign.sd.inputFormat, foreign.sd.serdeInfo.serializationLib = "avro", "x.AvroInput", "x.Avro"
+    _metastore(hive).change("create_table", foreign)
+    assert catalog.list_tables(db) == ["f", "theirs"]
+    with pytest.raises(NotFoundError):
+        catalog.get_table(f"{db}.avro")
+    with pytest.raises(AlreadyExistsError, match="not a table of Paimon"):
+        catalog.create_table(f"{db}.avro", Schema([("a", "INT")]))
+
+
+def test_locks_exclude_each_other(options: dict[str, str], db: str) -> None:
+    locked = {**options, "lock.enabled": "true", "lock-acquire-timeout": "1s", "lock-check-max-sleep": "100ms"}
+    catalog = open_catalog(locked)
+    catalog.create_table(f"{db}.t", Schema(COLUMNS, ["k"], options={"bucket": "1", "commit.max-retries": "0"}))
+    table = table_of(catalog, f"{db}.t")
+    assert isinstance(catalog, HiveCatalog)
+    with catalog._lock(Identifier(db, "t")).held():
+        with pytest.raises(LockTimeoutError, match=f"{db}.t"):
+            catalog.alter_table(f"{db}.t", [SetOption("write-only", "true")])
+        with pytest.raises(LockTimeoutError):
+            table.write_arrow(rows((1, "a", "x")))
+    assert table.write_arrow(rows((1, "a", "x"))) == (1,)
+
+
+def test_a_lost_lock_publishes_nothing(hive: Hive, options: dict[str, str], db: str) -> None:
+    catalog = open_catalog({**options, "lock.enabled": "true"})
+    assert isinstance(catalog, HiveCatalog)
+    with catalog._lock(Identifier(db, "t")).held() as held:
+        held.check()
+        _metastore(hive).change("unlock", thrift().UnlockRequest(lockid=held.lock_id))  # type: ignore[attr-defined]
+        with pytest.raises(CommitError, match="was lost"):
+            held.check()
+
+
+def test_repair_registers_what_the_warehouse_has(
+    hive: Hive, catalog: Catalog, options: dict[str, str], db: str
+) -> None:
+    files = open_catalog({"warehouse": options["warehouse"]})
+    files.create_table(f"{db}.t", Schema(COLUMNS, ["k"], options={"bucket": "1"}))
+    assert catalog.list_tables(db) == []
+    catalog.repair_database(db)
+    assert catalog.list_tables(db) == ["t"]
+    assert stored(hive, db, "t").parameters["primary-key"] == "k"
+    with pytest.raises(NotFoundError):
+        catalog.repair_table(f"{db}.nope")
+
+
+def test_a_metastore_that_is_not_there(options: dict[str, str]) -> None:
+    with pytest.raises(InfrastructureError, match="cannot be reached"):
+        open_catalog({**options, "uri": "thrift://127.0.0.1:9"})
