@@ -6,6 +6,7 @@ import dagster as dg
 
 from assets.checks.asset_checks import changelog_check, fsck_check
 from assets.checks.judgements import table_checks
+from assets.checks.orphan_check import orphan_check
 from assets.pages.catalogue import landing_asset
 from assets.pages.fleet import fleet_asset
 from assets.project.config import Project, project_of_environment
@@ -71,6 +72,7 @@ def build_definitions(project: Project) -> dg.Definitions:
             *(table_checks(table) for table in project.tables),
             *(changelog_check(table) for table in audited),
             *(fsck_check(table) for table in project.tables),
+            *(orphan_check(table) for table in project.tables),
         ],
         jobs=[
             *maintain_jobs,

@@ -12,6 +12,7 @@ import dagster as dg
 
 from assets import keys
 from assets.checks.asset_checks import CHANGELOG_HOLDS, FSCK
+from assets.checks.orphan_check import ORPHAN_BYTES
 from assets.project.config import TableConfig
 from assets.steps.bin import EMPTY_BIN, RESTORE_FROM_BIN, empty_bin_op, restore_from_bin_op
 from assets.steps.refs import CREATE_TAG, ROLLBACK, create_tag_op, rollback_op
@@ -62,11 +63,12 @@ def audit_job(table: TableConfig) -> Any:
 
 
 def fsck_job(table: TableConfig) -> Any:
-    """Examine the table's files."""
+    """Examine the table's files: those that its metadata names, and those that nothing names."""
+    asset = keys.asset_key(table.identifier)
     return dg.define_asset_job(
         keys.job("fsck", table.identifier),
-        selection=dg.AssetSelection.checks(dg.AssetCheckKey(keys.asset_key(table.identifier), FSCK)),
-        description=f"Examine everything that {table.identifier} is made of; changes nothing.",
+        selection=dg.AssetSelection.checks(dg.AssetCheckKey(asset, FSCK), dg.AssetCheckKey(asset, ORPHAN_BYTES)),
+        description=f"Examine all that {table.identifier} is made of, and count its orphan files; changes nothing.",
         tags={"paimon/table": table.identifier, "paimon/action": "fsck"},
         executor_def=dg.in_process_executor,
     )

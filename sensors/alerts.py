@@ -21,6 +21,7 @@ from dagster._core.storage.asset_check_execution_record import (
 from assets import keys
 from assets.checks.asset_checks import CHANGELOG_HOLDS, FSCK
 from assets.checks.judgements import DESCRIPTIONS
+from assets.checks.orphan_check import ORPHAN_BYTES
 from assets.checks.writers import with_jobs
 from assets.project.config import Project, TableConfig
 from assets.targets.alert import Alert
@@ -43,6 +44,7 @@ _OPEN_TICKS = "Open the ticks of the sensor: the newest one shows the whole erro
 _CHECKS = {
     **{check: text for check, text in DESCRIPTIONS.items() if check != NOTHING_QUARANTINED},
     FSCK: "The table's files do not fit together.",
+    ORPHAN_BYTES: "Files that nothing names take up much space.",
     CHANGELOG_HOLDS: "The changelog does not lead from one state to the next.",
 }
 _ENDED = (DagsterRunStatus.FAILURE, DagsterRunStatus.SUCCESS)

@@ -17,9 +17,9 @@ from assets.checks.due import is_watched, location_of
 from assets.checks.judgements import check_result
 from assets.checks.judging import Sight, see
 from assets.pages.table_page import due_of, text_table, what_is_kept
-from assets.pages.units import size_text
 from assets.project.config import Project, TableConfig
 from assets.resources.catalog import PaimonCatalog
+from assets.units import size_text
 from assets.warehouse.configuration import check_spec, configuration
 from maintenance.monitor.readable import READABLE
 from maintenance.operations.expiry.kept_snapshots import KeptSnapshots

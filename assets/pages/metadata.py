@@ -8,8 +8,8 @@ import dagster as dg
 
 from assets.pages.catalogue import STORAGE_KIND
 from assets.pages.durations import seconds_text
-from assets.pages.units import size_text
 from assets.runs.account import BEFORE, steps_of
+from assets.units import size_text
 from maintenance.table.shape import TableShape
 from maintenance.table.table import Table
 

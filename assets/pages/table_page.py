@@ -18,8 +18,8 @@ import dagster as dg
 from assets import keys
 from assets.checks.due import NOTHING_DUE
 from assets.checks.writers import job_of
-from assets.pages.units import files_text, millis_text, size_text, time_text
 from assets.project.config import TableConfig
+from assets.units import files_text, millis_text, size_text, time_text
 from maintenance.commit.identity import APPLICATION_PROPERTY, RUN_PROPERTY
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.monitor.judgement import Judgement

@@ -119,6 +119,12 @@ class ChecksPolicy(Entry):
     max_held: DurationText | None = Field(
         default=None, description="Maximum age of a state held by a consumer or tag; absent: retention plus a week."
     )
+    max_orphan_share: float = Field(
+        default=0.1, ge=0, le=1, description="Bytes that nothing names, of all bytes in the table's folder."
+    )
+    max_orphan_bytes: int | None = Field(
+        default=None, ge=0, description="Bytes that nothing names; absent: only their share counts."
+    )
 
     @property
     def limits(self) -> BacklogLimits:

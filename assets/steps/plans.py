@@ -8,9 +8,9 @@ import dagster as dg
 from assets.checks.due import location_of
 from assets.keys import APPLY_PLAN
 from assets.pages.durations import seconds_text
-from assets.pages.units import size_text
 from assets.project.step_config import chosen_plan
 from assets.resources.catalog import PaimonCatalog
+from assets.units import size_text
 from maintenance.errors import PaimonError
 from maintenance.fs.file_io import FileIO
 from maintenance.operations.history import estimated_seconds, read_history

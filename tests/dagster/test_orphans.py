@@ -9,13 +9,14 @@ import pyarrow as pa
 import pytest
 
 from assets.project.config import Project
-from assets.project.policies import BinPolicy, OrphansPolicy
+from assets.project.policies import BinPolicy, ChecksPolicy, OrphansPolicy
 from assets.resources.catalog import PaimonCatalog
 from definitions import build_definitions
 from maintenance.operations.bin.run import list_runs
 from maintenance.table.table import Table
 
 OLD = 1_577_836_800
+LISTED = ("bucket-0", "manifest")
 STEP = "remove_orphan_files"
 
 
@@ -98,3 +99,72 @@ def test_the_bin_is_emptied_by_the_policies_or_as_asked_for(
     assert len(list_runs(table.file_io, kept.warehouse)) == 1
     assert run(kept, instance, "empty_bin", {"bin": {"window": "0 s"}}).success
     assert list_runs(table.file_io, kept.warehouse) == []
+
+
+def counted(project: Project, instance: dg.DagsterInstance) -> Any:
+    job = build_definitions(project).resolve_job_def("fsck_shop_visits")
+    result = job.execute_in_process(instance=instance, raise_on_error=False)
+    assert result.success
+    (found,) = [check for check in result.get_asset_check_evaluations() if check.check_name == "orphan_bytes"]
+    return found
+
+
+def with_limits(project: Project, **limits: Any) -> Project:
+    orders, visits = project.tables
+    return project.model_copy(update={"tables": (orders, visits.model_copy(update={"checks": ChecksPolicy(**limits)}))})
+
+
+def test_the_check_of_orphans_says_how_much_there_is_and_what_removes_it(
+    kept: Project, instance: dg.DagsterInstance, table: Table, stray: Path
+) -> None:
+    stray.write_bytes(b"x" * 10_000)
+    os.utime(stray, (OLD, OLD))
+    found = counted(kept, instance)
+    assert (found.passed, found.severity) == (False, dg.AssetCheckSeverity.WARN)
+    assert "9.8 KiB in 1 file that nothing names" in found.description
+    assert "expire_shop_visits, whose step remove_orphan_files" in found.metadata["next step"].value
+    assert (found.metadata["files"].value, found.metadata["bytes"].value) == (1, 10_000)
+    in_all = sum(path.stat().st_size for path in Path(table.location).rglob("*") if path.parent.name in LISTED)
+    assert found.metadata["bytes looked at"].value == in_all
+    assert found.metadata["share"].value == round(10_000 / in_all, 4)
+    (row,) = found.metadata["largest"].records
+    assert row.data["path"] == str(stray)
+    assert counted(with_limits(kept, max_orphan_share=1), instance).passed
+    few = counted(with_limits(kept, max_orphan_share=1, max_orphan_bytes=9_999), instance)
+    assert "more than max_orphan_bytes, 9.8 KiB" in few.description
+    assert run(kept, instance, "expire_shop_visits", {}).success
+    assert "no orphan files" in counted(kept, instance).description
+
+
+def test_the_check_of_orphans_counts_by_the_age_of_the_policy(
+    kept: Project, instance: dg.DagsterInstance, stray: Path
+) -> None:
+    os.utime(stray)
+    assert counted(kept, instance).metadata["files"].value == 0
+    orders, visits = kept.tables
+    young = visits.model_copy(update={"orphans": OrphansPolicy(minimum_age="0 s")})
+    assert counted(kept.model_copy(update={"tables": (orders, young)}), instance).metadata["files"].value == 1
+
+
+def test_without_a_policy_the_check_of_orphans_says_how_to_get_one(
+    project: Project, instance: dg.DagsterInstance, stray: Path
+) -> None:
+    found = counted(with_limits(project, max_orphan_share=0), instance)
+    assert stray.exists()
+    assert not found.passed
+    assert "policy 'orphans'" in found.metadata["next step"].value
+
+
+def test_the_check_of_orphans_of_a_damaged_table_says_that_nobody_can_tell(
+    project: Project, instance: dg.DagsterInstance, table: Table
+) -> None:
+    next(Path(table.location).glob("manifest/manifest-list-*-1")).unlink()
+    found = counted(project, instance)
+    assert not found.passed
+    assert "the table is damaged" in found.description
+    assert "fsck" in found.metadata["next step"].value
+
+
+def test_a_table_without_commits_has_no_orphans(project: Project, instance: dg.DagsterInstance) -> None:
+    PaimonCatalog(warehouse=project.warehouse).get_or_create(project.tables[1])
+    assert counted(project, instance).passed

@@ -101,6 +101,15 @@ class _Part:
     prefix: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The files of some folders. `old`: those old enough, as of `Candidates`; `files`, `bytes`: of all of them."""
+
+    old: pa.Table
+    files: int
+    bytes: int
+
+
 def list_candidates(
     file_io: FileIO,
     paths: TablePaths,
@@ -108,7 +117,7 @@ def list_candidates(
     *,
     spark: "SparkSession | None" = None,
     parallelism: int | None = None,
-) -> tuple[pa.Table, int]:
+) -> Listing:
     """All files that were last changed before a moment, and how many files there are in all.
 
     Args: `older_than`: milliseconds since 1970 UTC; `spark`: lists many folders, and few ones if `parallelism` is
@@ -118,7 +127,11 @@ def list_candidates(
     shares = shared_out(parts, parallelism)
     where = spark if parallelism is not None or len(parts) > _MANY_FOLDERS else None
     listed = all_done(run_tasks(where, _list_parts, shares), paths.root)
-    return pa.concat_tables([_frame([], None), *(files for files, _ in listed)]), sum(count for _, count in listed)
+    return Listing(
+        pa.concat_tables([_frame([], None), *(part.old for part in listed)]),
+        sum(part.files for part in listed),
+        sum(part.bytes for part in listed),
+    )
 
 
 def shared_out(items: Sequence[_Part], most: int | None) -> list[list[_Part]]:
@@ -147,15 +160,16 @@ def _data_parts(file_io: FileIO, paths: TablePaths, older_than: int) -> Iterator
             yield _Part(file_io, f"{base}/{name}", DATA, older_than, depth)
 
 
-def _list_parts(parts: Sequence[_Part]) -> tuple[pa.Table, int]:
-    """The old files of some folders, and the number of all. Runs in a task."""
-    frames, count = [_frame([], None)], 0
+def _list_parts(parts: Sequence[_Part]) -> Listing:
+    """The files of some folders. Runs in a task."""
+    frames, count, size = [_frame([], None)], 0, 0
     for part in parts:
         for page in part.file_io.tree_pages(part.folder):
             files = [status for status in page if _is_candidate(status, part)]
             count += len(files)
+            size += sum(status.size for status in files)
             frames.append(_frame([status for status in files if status.mtime_ms < part.older_than], part))
-    return pa.concat_tables(frames).combine_chunks(), count
+    return Listing(pa.concat_tables(frames).combine_chunks(), count, size)
 
 
 def _is_candidate(status: FileStatus, part: _Part) -> bool:

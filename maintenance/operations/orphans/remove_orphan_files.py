@@ -158,6 +158,7 @@ class OrphanRemoval:
     never_committed: bool = False
     into: BinRun | None = None
     scanned: int = 0
+    scanned_bytes: int = 0
     deleted: int = 0
     deleted_bytes: int = 0
     kept: list[str] = field(default_factory=list)
@@ -168,11 +169,12 @@ class OrphanRemoval:
         """The orphans, oldest first: `path`, `name`, `bytes`, `changed`, `kind`."""
         main = self.table.on_branch(MAIN_BRANCH)
         millis = int(self.older_than.timestamp() * 1000)
-        frame, self.scanned = list_candidates(
+        listing = list_candidates(
             self.table.file_io, main.paths, millis, spark=self.spark, parallelism=self.parallelism
         )
-        self.progress(f"{self.scanned} files, {len(frame)} of them older than {self.older_than.isoformat()}")
-        return self.look_for(frame)
+        self.scanned, self.scanned_bytes = listing.files, listing.bytes
+        self.progress(f"{self.scanned} files, {len(listing.old)} of them older than {self.older_than.isoformat()}")
+        return self.look_for(listing.old)
 
     def look_for(self, frame: pa.Table) -> pa.Table:
         """Those of some files that nothing names, as of `find`."""
