@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from maintenance.commit.publish import CommitIdentity
 from maintenance.fs.file_io import FileIO
+from maintenance.fs.local_disk import always
 from maintenance.operations.ingestion.inline import commit_rows_of
 from maintenance.table.table import Table
 from maintenance.types.row_kind import kinds_of_texts
@@ -42,10 +43,10 @@ class Overtaken(FileIO):
 
     rivals: list[Callable[[], object]] = field(default_factory=list)
 
-    def publish(self, path: str, data: bytes) -> bool:
+    def publish(self, path: str, data: bytes, still: Callable[[], bool] = always) -> bool:
         if self.rivals:
             self.rivals.pop(0)()
-        return FileIO.publish(self, path, data)
+        return FileIO.publish(self, path, data, still)
 
 
 def overtaken(table: Table, *rivals: Callable[[], object]) -> Table:

@@ -218,10 +218,14 @@ class _Written:
         self._flush()
         made = Succession(self.target, snapshot, previous, self._entries)
         with self.target.lock.held() as lock:
-            may_hold = made.may_hold()
-            lock.check()
-            self.unanswered = may_hold
-            published = may_hold and self.target.record.publish(made)
+
+            def still() -> bool:
+                may_hold = made.may_hold()
+                lock.check()
+                self.unanswered = may_hold
+                return may_hold
+
+            published = self.target.record.publish(made, still)
             self.unanswered = False
         if published:
             self.target.record.committed(self.target.paths, self._entries)

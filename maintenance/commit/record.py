@@ -4,7 +4,7 @@ Most catalogs keep nothing: a snapshot is published by creating its file. A REST
 Hive metastore lists partitions.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from maintenance.commit.succession import Succession
@@ -16,12 +16,14 @@ from maintenance.metadata.paths import TablePaths
 class CatalogRecord:
     """The record of one table in a catalog that keeps none; a small value that travels to Spark's tasks."""
 
-    def publish(self, made: Succession) -> bool:
+    def publish(self, made: Succession, still: Callable[[], bool]) -> bool:
         """Make a snapshot visible, atomically; False if it is not the next one.
+
+        Args: `still`: asked right before; if it says no, nothing is published, and the answer is False.
 
         Raises: InfrastructureError: whether it is there cannot be told.
         """
-        return made.target.snapshots.publish(made.snapshot, made.holds)
+        return made.target.snapshots.publish(made.snapshot, still, made.holds)
 
     def committed(self, paths: TablePaths, entries: Sequence[ManifestEntry]) -> None:
         """Report what a published snapshot changed. Never fails: the rows are committed."""

@@ -34,8 +34,16 @@ class Succession:
     entries: Sequence[ManifestEntry]
 
     def may_hold(self) -> bool:
-        """Before the file is created: whether the previous snapshot is still there. The newest one always is."""
-        return self.previous is None or self.target.snapshots.find(self.previous.id) == self.previous
+        """Before the file is created: whether the previous snapshot is still there. The newest one always is.
+
+        On a local disk an expiry moves the hint before it deletes, and deletes the temporary files of those who asked
+        before it did: so no number that expires is used again.
+        """
+        snapshots, previous = self.target.snapshots, self.previous
+        hint = snapshots.read_hint(EARLIEST) if is_local(self.target.paths.root) else None
+        if hint is not None and hint > self.snapshot.id and max(snapshots.list_ids(), default=0) > self.snapshot.id:
+            return False
+        return previous is None or snapshots.find(previous.id) == previous
 
     def holds(self) -> bool:
         """After the file was created: whether it was the next one.

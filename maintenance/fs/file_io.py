@@ -11,8 +11,9 @@ Elsewhere it is the driver's exclusive creation; one that only looks before it w
 import logging
 import os
 import time
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 
 import pyarrow as pa
 
@@ -132,12 +133,19 @@ class FileIO:
         local_disk.flush_folders([local_path(folder) for folder in folders if is_local(folder)])
 
     @reported("write", missing_is_fault=True)
-    def publish(self, path: str, data: bytes) -> bool:
+    def publish(self, path: str, data: bytes, still: Callable[[], bool] = local_disk.always) -> bool:
         """Create a file atomically, safe from a power cut. Returns False, and writes nothing, if its name is taken.
 
+        Args: `still`: asked right before the file appears; if it says no, nothing is written, and the answer is False.
         Raises: WriteError: it cannot be written to the local disk, and is not there.
         """
-        return self._storage(path).publish(path, data)
+        return self._storage(path).publish(path, data, still)
+
+    @reported("write")
+    def prevent(self, paths: Collection[str]) -> None:
+        """See to it that files of local disks that are being published here, and were allowed to, do not appear."""
+        for folder, group in groupby(sorted(path for path in paths if is_local(path)), os.path.dirname):
+            local_disk.prevent(local_path(folder), {os.path.basename(path) for path in group})
 
     @reported("write", missing_is_fault=True)
     def overwrite(self, path: str, data: bytes, *, flushed: bool = True) -> None:

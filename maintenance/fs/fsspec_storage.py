@@ -5,7 +5,7 @@ table beside it. What deletes or moves a folder here takes each path for what it
 """
 
 import contextlib
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any
@@ -73,7 +73,9 @@ class FsspecStorage:
         del flushed
         self.fs.pipe_file(path, data)
 
-    def publish(self, path: str, data: bytes) -> bool:
+    def publish(self, path: str, data: bytes, still: Callable[[], bool]) -> bool:
+        if not still():
+            return False
         try:
             self.fs.pipe_file(path, data, mode="create")
         except Exception as error:  # noqa: BLE001 - drivers have errors of their own; raised again below

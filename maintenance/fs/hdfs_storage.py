@@ -90,9 +90,12 @@ class HdfsStorage:
         self.create(temporary, data)
         self._renamed(temporary, path, "OVERWRITE")
 
-    def publish(self, path: str, data: bytes) -> bool:
+    def publish(self, path: str, data: bytes, still: Callable[[], bool]) -> bool:
         temporary = _temporary(path)
         self.create(temporary, data)
+        if not still():
+            self.delete(temporary)
+            return False
         try:
             self._renamed(temporary, path, "NONE")
         except FileExistsError:

@@ -10,7 +10,7 @@ import errno
 import logging
 import os
 import uuid
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
@@ -35,9 +35,15 @@ def write_new(path: str, data: bytes, *, flushed: bool) -> None:
         raise
 
 
-def publish(path: str, data: bytes) -> bool:
-    """Create a file atomically and flushed. Returns False if one of that name exists.
+def always() -> bool:
+    return True
 
+
+def publish(path: str, data: bytes, still: Callable[[], bool] = always) -> bool:
+    """Create a file atomically and flushed. Returns False if one of that name exists, or if it must not be created.
+
+    Args: `still`: asked at the last moment, when only the name is missing; if it says no, nothing is created. Who calls
+        `prevent` afterwards can rely on the answer that was given before.
     Raises: WriteError: certainly there is no file of that name because of this call.
     """
     temporary = _temporary(path)
@@ -47,22 +53,45 @@ def publish(path: str, data: bytes) -> bool:
     except OSError as error:
         raise WriteError(f"a file cannot be written: {error.strerror}", path, storage_fix(error)) from error
     try:
+        linked = still() and _link(temporary, path)
+    finally:
+        _remove_quietly(temporary)
+    if linked:
+        try:
+            flush_folder(os.path.dirname(path))
+        except OSError as error:
+            lost = "its folder cannot be flushed"
+            _LOG.warning("%s is published, but a power cut now may lose it: %s: %s", path, lost, error)
+    return linked
+
+
+def _link(temporary: str, path: str) -> bool:
+    """Give a file its name. False if the name is taken, or if somebody prevented it."""
+    try:
         os.link(temporary, path)
     except FileExistsError:
         return False
     except OSError as error:
+        if isinstance(error, FileNotFoundError) and os.path.isdir(os.path.dirname(path)):
+            return False
         # A network file system may lose the answer to a link that it has made: then the file has two names.
         if not _has_two_names(temporary):
             raise WriteError(
                 f"a file cannot be published: {error.strerror}", path, "Use a disk with hard links, or an object store."
             ) from error
-    finally:
-        _remove_quietly(temporary)
-    try:
-        flush_folder(os.path.dirname(path))
-    except OSError as error:
-        _LOG.warning("%s is published, but a power cut now may lose it: its folder cannot be flushed: %s", path, error)
     return True
+
+
+def prevent(folder: str, names: Collection[str]) -> None:
+    """See to it that files that are being published under these names do not appear.
+
+    Their temporary files are deleted, without which a publication that asked `still` before cannot go on.
+    """
+    with suppress(FileNotFoundError), os.scandir(folder) as entries:
+        for entry in entries:
+            # As `_temporary` makes them: a dot, the name, a dot, a UUID.
+            if entry.name.startswith(".") and entry.name.endswith(".tmp") and entry.name[1:].rsplit(".", 2)[0] in names:
+                _remove_quietly(entry.path)
 
 
 def replace(path: str, data: bytes, *, flushed: bool) -> None:

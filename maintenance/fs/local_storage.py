@@ -1,7 +1,7 @@
 """Files of the local disk."""
 
 import os
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -68,8 +68,8 @@ class LocalStorage:
     def overwrite(self, path: str, data: bytes, *, flushed: bool) -> None:
         local_disk.replace(local_path(path), data, flushed=flushed)
 
-    def publish(self, path: str, data: bytes) -> bool:
-        return local_disk.publish(local_path(path), data)
+    def publish(self, path: str, data: bytes, still: Callable[[], bool]) -> bool:
+        return local_disk.publish(local_path(path), data, still)
 
     def list_files(self, folder: str) -> list[FileStatus]:
         found = []

@@ -119,9 +119,11 @@ class ObjectStorage:
         del flushed
         self.write_bytes(path, data)
 
-    def publish(self, path: str, data: bytes) -> bool:
+    def publish(self, path: str, data: bytes, still: Callable[[], bool]) -> bool:
         """Create an object if it is absent. After an unclear answer, what is there decides."""
         key = self._valid_key(path)
+        if not still():
+            return False
         if self.root.startswith("oss:"):
             _warn_of_oss(self.root)
         for attempt in range(1, _PUBLISH_ATTEMPTS + 1):

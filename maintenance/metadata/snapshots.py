@@ -4,12 +4,13 @@ A latest hint `h` counts if snapshot `h + 1` does not exist; an earliest hint `h
 otherwise the folder is listed. Source: Java `SnapshotManager`, `HintFileUtils`.
 """
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 from maintenance.errors import ExpiredError, NotFoundError
 from maintenance.format.metadata.snapshot import Snapshot, parse_snapshot, serialize_snapshot
 from maintenance.fs.file_io import FileIO, is_whole
+from maintenance.fs.local_disk import always
 from maintenance.fs.location import is_local
 from maintenance.metadata import hints
 from maintenance.metadata.cache import RecentlyUsed, metadata_cache
@@ -153,22 +154,36 @@ class Snapshots:
             yield snapshot
             snapshot = self.find(snapshot.id - 1) if snapshot.id > 1 else None
 
-    def publish(self, snapshot: Snapshot, holds: Callable[[], bool] = lambda: True) -> bool:
+    def publish(
+        self, snapshot: Snapshot, still: Callable[[], bool] = always, holds: Callable[[], bool] = always
+    ) -> bool:
         """Make a snapshot visible, atomically; False if another one has this id.
 
         Then the LATEST hint follows. Whether it can be written changes nothing: the snapshot is there.
 
-        Args: `holds`: asked once the file is there; if it says no, the file is deleted again, and the answer is False.
+        Args:
+            still: asked at the last moment before the file is there; if it says no, so does the answer.
+            holds: asked once the file is there; if it says no, the file is deleted again, and the answer is False.
         """
         path = self.paths.snapshot(snapshot.id)
         data = serialize_snapshot(snapshot)
-        if not self.file_io.publish(path, data) and self.file_io.read_settled(path) != data:
+        if not self.file_io.publish(path, data, still) and not self._has(path, data):
             return False
         if not holds():
             self.file_io.delete_quietly([path])
             return False
         self.write_hint(LATEST, snapshot.id, flushed=False)
         return not is_local(path) or self._stays(path, data)
+
+    def prevent(self, snapshot_ids: Collection[int]) -> None:
+        """Before snapshots go: nobody who has looked for the last time can still create one of these numbers."""
+        self.file_io.prevent([self.paths.snapshot(snapshot_id) for snapshot_id in snapshot_ids])
+
+    def _has(self, path: str, data: bytes) -> bool:
+        try:
+            return self.file_io.read_settled(path) == data
+        except FileNotFoundError:
+            return False
 
     def _stays(self, path: str, data: bytes) -> bool:
         """Whether a new file is still the same. Java gives a snapshot its name in two steps on a local disk, and may

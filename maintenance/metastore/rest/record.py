@@ -1,7 +1,7 @@
 """Snapshots of a table of a REST catalog: the server publishes them. Source: Java `RESTCatalog.commitSnapshot`."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from maintenance.commit.record import CatalogRecord
@@ -23,11 +23,13 @@ class RestRecord(CatalogRecord):
     table: str
     table_id: str
 
-    def publish(self, made: Succession) -> bool:
+    def publish(self, made: Succession, still: Callable[[], bool]) -> bool:
         """As of `CatalogRecord`. If the answer is lost, the snapshot is read back before anything is decided.
 
         Raises: InfrastructureError: the snapshot is not there, and may still come; other errors: it was refused.
         """
+        if not still():
+            return False
         target, snapshot = made.target, made.snapshot
         data = serialize_snapshot(snapshot)
         body = {

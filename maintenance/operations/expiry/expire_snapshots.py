@@ -6,8 +6,8 @@ manifests, lists, and at last the snapshots' own files. What a run that died has
 Tags are looked at once more after EARLIEST has moved: if one appeared, moved or went meanwhile, the rest is planned
 again, as it is when another expiry deletes what this one is reading. Where changes are kept longer than snapshots, each
 snapshot's changes become a long-lived changelog before anything goes; at the end those that are due expire too.
-Consumers that made no progress for `consumer.expiration-time` go first. Emptied folders are not handled: their option
-is refused.
+Consumers that made no progress for `consumer.expiration-time` go first; folders that were emptied go last, where
+`snapshot.clean-empty-directories` asks for it.
 Source: metadata section 10.1, Java `ExpireSnapshotsImpl`.
 """
 
@@ -232,6 +232,7 @@ class _Expiry:
             following = [*ids, *plan.range.kept][start + len(batch)]
             snapshots.write_hint(EARLIEST, max(following, snapshots.earliest_id() or 0))
             self.expired += [i for i in ids[start : start + limit] if i not in self.expired]
+            snapshots.prevent(ids[start : start + limit])
             if not self._remove(plan, batch):
                 return False
         if ids and plan.earliest is not None:

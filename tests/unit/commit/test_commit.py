@@ -14,6 +14,7 @@ from maintenance.compaction.rewrite import CompactionResult, CompactionTask, rew
 from maintenance.errors import CommitError, ConflictError
 from maintenance.format.metadata.snapshot import BATCH_IDENTIFIER, CommitKind, Snapshot
 from maintenance.fs.file_io import FileIO
+from maintenance.fs.local_disk import always
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.compaction.plan import CompactionScope, plan_compaction
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
@@ -171,9 +172,9 @@ class Outrun(FileIO):
 
     rival: Callable[[], object] = object
 
-    def publish(self, path: str, data: bytes) -> bool:
+    def publish(self, path: str, data: bytes, still: Callable[[], bool] = always) -> bool:
         self.rival()
-        return FileIO.publish(self, path, data)
+        return FileIO.publish(self, path, data, still)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """A writer that stands still just before its snapshot is created: the number that it will use may be free again."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -9,6 +9,7 @@ import pytest
 
 from maintenance.errors import InfrastructureError
 from maintenance.fs.file_io import FileIO
+from maintenance.fs.local_disk import always
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.operations.indexes.analyze_table import analyze_table
@@ -22,15 +23,23 @@ Event = Callable[[], object]
 
 @dataclass(frozen=True, slots=True)
 class Halting(FileIO):
-    """Storage whose process stands still right before, or right after, it creates a snapshot file; once each."""
+    """Storage whose process stands still around the creation of a snapshot file, once each: `before` its last look at
+    the table, `between` that and the creation, `after` it."""
 
     before: list[Event] = field(default_factory=list)
+    between: list[Event] = field(default_factory=list)
     after: list[Event] = field(default_factory=list)
 
-    def publish(self, path: str, data: bytes) -> bool:
+    def publish(self, path: str, data: bytes, still: Callable[[], bool] = always) -> bool:
+        def halted_still() -> bool:
+            answer = still()
+            if self.between and "/snapshot/" in path:
+                self.between.pop()()
+            return answer
+
         if self.before and "/snapshot/" in path:
             self.before.pop()()
-        published = FileIO.publish(self, path, data)
+        published = FileIO.publish(self, path, data, halted_still)
         if self.after and "/snapshot/" in path:
             self.after.pop()()
         return published
@@ -40,18 +49,30 @@ def expire_all_but_the_last(table: Table) -> None:
     expire_snapshots(table.copy({"snapshot.time-retained": "0 s"}), retain_min=1, retain_max=1)
 
 
-def halted(table: Table, *, before: Event | None = None, after: Event | None = None) -> Table:
-    storage = Halting(before=[before] if before else [], after=[after] if after else [])
+def halted(
+    table: Table, *, before: Event | None = None, between: Event | None = None, after: Event | None = None
+) -> Table:
+    once = {"before": before, "between": between, "after": after}
+    storage = Halting(**{moment: [event] for moment, event in once.items() if event})
     return replace(table, file_io=storage)
 
 
-def rivals(table: Table, count: int, *, kept: int = 1) -> Event:
+@dataclass(frozen=True, slots=True)
+class Careless(FileIO):
+    """Storage of an engine whose expiry does not think of writers that have looked for the last time."""
+
+    def prevent(self, paths: Collection[str]) -> None:
+        pass
+
+
+def rivals(table: Table, count: int, *, kept: int = 1, careless: bool = False) -> Event:
     """Others commit so many snapshots; all but the last ones expire."""
 
     def event() -> None:
         for number in range(count):
             table.write_arrow(keyed({1: f"rival {number}"}))
-        expire_snapshots(table.copy({"snapshot.time-retained": "0 s"}), retain_min=kept, retain_max=kept)
+        own = replace(table, file_io=Careless()) if careless else table
+        expire_snapshots(own.copy({"snapshot.time-retained": "0 s"}), retain_min=kept, retain_max=kept)
 
     return event
 
@@ -66,15 +87,19 @@ def check_history(table: Table) -> None:
     assert files_on_disk(table) == data_files(table)
 
 
+@pytest.mark.parametrize("careless", [False, True], ids=["ours", "careless"])
+@pytest.mark.parametrize("moment", ["before", "between"])
 @pytest.mark.parametrize("first", [False, True], ids=["later", "first"])
 @pytest.mark.parametrize("kept", [1, 2, 4])
-def test_a_number_that_expired_meanwhile_is_not_used(tmp_path: Path, kept: int, first: bool) -> None:
+def test_a_number_that_expired_meanwhile_is_not_used(
+    tmp_path: Path, kept: int, first: bool, moment: str, careless: bool
+) -> None:
     table = create_table(tmp_path)
     if not first:
         table.write_arrow(keyed({1: "a"}))
         table.write_arrow(keyed({2: "b"}))
     before = 0 if first else 2
-    (made,) = halted(table, before=rivals(table, 5, kept=kept)).write_arrow(keyed({3: "mine"}))
+    (made,) = halted(table, **{moment: rivals(table, 5, kept=kept, careless=careless)}).write_arrow(keyed({3: "mine"}))
     assert made == before + 6 == table.snapshots.latest_id()
     assert table.snapshots.list_ids() == list(range(made - kept, made + 1))
     assert state(table) == {1: "rival 4", 3: "mine"} | ({} if first else {2: "b"})
@@ -96,7 +121,7 @@ def test_a_writer_that_dies_before_it_looks_leaves_nothing_lasting(tmp_path: Pat
     """Its snapshot is below the others: nobody reads it, commits go on after the newest, and expiry deletes it."""
     table = create_table(tmp_path)
     table.write_arrow(keyed({1: "a"}))
-    dying = halted(table, before=rivals(table, 5, kept=kept), after=lambda: 1 / 0)
+    dying = halted(table, between=rivals(table, 5, kept=kept, careless=True), after=lambda: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         dying.write_arrow(keyed({3: "mine"}))
     assert table.snapshots.list_ids() == [2, *range(7 - kept, 7)]
@@ -106,6 +131,17 @@ def test_a_writer_that_dies_before_it_looks_leaves_nothing_lasting(tmp_path: Pat
     assert table.snapshots.list_ids() == [7]
     assert state(table) == {1: "rival 4", 4: "next"}
     assert files_on_disk(table) == data_files(table)
+
+
+@pytest.mark.parametrize("kept", [1, 3])
+def test_nobody_sees_a_snapshot_below_those_that_expired(tmp_path: Path, kept: int) -> None:
+    """Between its last look and the creation of the file an expiry takes its temporary file away."""
+    table = create_table(tmp_path)
+    table.write_arrow(keyed({1: "a"}))
+    slow = halted(table, between=rivals(table, 5, kept=kept), after=lambda: seen.append(table.snapshots.list_ids()))
+    seen: list[list[int]] = []
+    assert slow.write_arrow(keyed({3: "mine"})) == (7,)
+    assert seen == [list(range(7 - kept, 7))], "nothing was published at the first attempt"
 
 
 @pytest.mark.parametrize("kept", [1, 2])

@@ -111,6 +111,27 @@ def test_publishing_creates_and_never_replaces(io: FileIO, root: str) -> None:
     assert io.list_names(f"{root}/snapshot") == ["snapshot-1"]
 
 
+def test_nothing_is_published_that_is_no_longer_wanted(io: FileIO, root: str) -> None:
+    path = f"{root}/snapshot/snapshot-1"
+    assert not io.publish(path, b"1", lambda: False)
+    assert not io.exists(path)
+    assert [status.path for status in io.list_tree(root)] == []
+
+
+def test_a_publication_that_was_prevented(tmp_path: Path) -> None:
+    """Only that of the name: others go on."""
+    io, folder = FileIO(), str(tmp_path / "snapshot")
+
+    def prevented() -> bool:
+        io.prevent([f"{folder}/snapshot-1", f"{folder}/snapshot-3"])
+        return True
+
+    for number, published in ((1, False), (11, True), (2, True), (3, False)):
+        path = f"{folder}/snapshot-{number}"
+        assert io.publish(path, b"1", prevented) == published
+    assert sorted(os.listdir(folder)) == ["snapshot-11", "snapshot-2"]
+
+
 def race(path: str, number: int, ready: "multiprocessing.synchronize.Barrier", results: "Queue[list[int]]") -> None:
     io = FileIO.of(SETTINGS)
     won = []

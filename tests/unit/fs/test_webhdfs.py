@@ -16,6 +16,15 @@ STANDBY = (
     {"RemoteException": {"exception": "StandbyException", "message": "READ is not supported in state standby"}},
 )
 SAFE = (403, {"RemoteException": {"exception": "SafeModeException", "message": "Name node is in safe mode"}})
+LATE = (
+    403,
+    {
+        "RemoteException": {
+            "exception": "IOException",
+            "message": "Unable to close file because the last block b does not have enough number of replicas.",
+        }
+    },
+)
 MISSING = (404, {"RemoteException": {"exception": "FileNotFoundException", "message": "File /x not found."}})
 FOUND = (200, {"FileStatus": {"type": "FILE", "length": 7, "modificationTime": 1, "fileId": 2}})
 
@@ -77,6 +86,13 @@ def test_one_that_is_gone_or_starting_is_waited_for(namenodes: list[Namenode]) -
     namenodes[1].answers = [SAFE, (503, {}), FOUND]
     assert of_both(namenodes).size("hdfs://lake/x") == 7
     assert len(namenodes[1].asked) == 3
+
+
+def test_datanodes_that_report_late_are_waited_for(namenodes: list[Namenode]) -> None:
+    namenodes[0].answers = [LATE, (201, {})]
+    namenodes[1].answers = [LATE]
+    of_both(namenodes).write_bytes("hdfs://lake/x", b"1")
+    assert len(namenodes[0].asked) == 2
 
 
 def test_one_that_stays_busy(namenodes: list[Namenode]) -> None:

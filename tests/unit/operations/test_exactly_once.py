@@ -86,10 +86,10 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch, first: Callable[[], object]) -> N
     """Let another process act after a commit was prepared, and before it is published for the first time."""
     real = Snapshots.publish
 
-    def publish(self: Snapshots, snapshot: Snapshot) -> bool:
+    def publish(self: Snapshots, snapshot: Snapshot, still: Callable[[], bool], holds: Callable[[], bool]) -> bool:
         monkeypatch.setattr(Snapshots, "publish", real)
         first()
-        return real(self, snapshot)
+        return real(self, snapshot, still, holds)
 
     monkeypatch.setattr(Snapshots, "publish", publish)
 
