@@ -24,6 +24,7 @@ from jobs.jobs import (
     audit_job,
     change_rows_job,
     compact_job,
+    empty_bin_job,
     expire_job,
     expire_table_job,
     expiry_graph,
@@ -34,7 +35,7 @@ from jobs.jobs import (
     ref_jobs,
     restore_job,
 )
-from jobs.schedules import daily_expiry, fleet_schedule
+from jobs.schedules import daily_empty_bin, daily_expiry, fleet_schedule
 from sensors.alerts import alert_sensor
 from sensors.latest import latest_sensor
 from sensors.partitions import partition_sensor
@@ -55,6 +56,7 @@ def build_definitions(project: Project) -> dg.Definitions:
     expiries = [expiry_graph(steps) for steps in tables]
     expire = expire_job(expiries, LOGGERS)
     fleet = fleet_job()
+    empty_bin = empty_bin_job(project.tables, LOGGERS)
     tag_jobs, tag_times = tag_schedules(project.tables, zone)
     partitioned = [table for table in project.tables if table.partition_keys]
     audited = [table for table in project.tables if table.has_changelog]
@@ -85,6 +87,7 @@ def build_definitions(project: Project) -> dg.Definitions:
             *([compact_many_job(project.tables, LOGGERS)] if project.tables else []),
             *tag_jobs,
             fleet,
+            empty_bin,
             *([change_rows_job(project.tables, LOGGERS)] if project.tables else []),
             *([apply_plan_job(project.tables, zone, LOGGERS)] if project.tables else []),
             *(ref_jobs(project.tables, zone, LOGGERS) if project.tables else []),
@@ -94,6 +97,7 @@ def build_definitions(project: Project) -> dg.Definitions:
             daily_expiry(expire, project.expiry),
             *tag_times,
             fleet_schedule(fleet, project.fleet),
+            daily_empty_bin(empty_bin, project.empty_bin),
         ],
         sensors=[
             latest_sensor(project.tables, compact_jobs, maintain_jobs),

@@ -52,6 +52,7 @@ class TablesScaffolder(dg.Scaffolder[TablesParams]):
         attributes = {
             "warehouse": given.warehouse,
             "expiry": {"cron": "0 3 * * *", "time_zone": given.time_zone},
+            "empty_bin": {"cron": "0 5 * * *", "time_zone": given.time_zone},
             "fleet": {"cron": "0 6 * * *", "time_zone": given.time_zone},
             "patterns": [{"pattern": given.pattern}],
         }
@@ -68,6 +69,7 @@ class PaimonTables(dg.Component, dg.Model, dg.Resolvable):
     catalog: dict[str, str] = Field(default_factory=dict, description="More of Paimon's catalog options.")
     spark: dict[str, Any] = Field(default_factory=dict, description="Where the steps do their work.")
     expiry: dict[str, Any] = Field(default_factory=dict, description="When the daily expiry runs.")
+    empty_bin: dict[str, Any] = Field(default_factory=dict, description="When the bin is emptied.")
     fleet: dict[str, Any] = Field(default_factory=dict, description="When the page over all tables is written.")
     radar: dict[str, Any] = Field(default_factory=dict, description="How often tables at rest are judged.")
     alerts: dict[str, Any] = Field(default_factory=dict, description="Who is notified of faults.")

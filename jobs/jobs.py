@@ -102,7 +102,7 @@ def change_rows_job(tables: Sequence[TableConfig], loggers: Mapping[str, dg.Logg
 
 
 def ref_jobs(tables: Sequence[TableConfig], zone: ZoneInfo, loggers: Mapping[str, dg.LoggerDefinition]) -> list[Any]:
-    """The jobs that tag a state of a table, roll it back, restore what was deleted, and empty the bin."""
+    """The jobs that tag a state of a table, roll it back, and restore what was deleted."""
     jobs = (
         (CREATE_TAG, create_tag_op(tables, zone), "Tag a state of a table; dry_run: only say which."),
         (ROLLBACK, rollback_op(tables), "Go back to an earlier state of a table; dry_run: only say what would go."),
@@ -111,27 +111,31 @@ def ref_jobs(tables: Sequence[TableConfig], zone: ZoneInfo, loggers: Mapping[str
             restore_from_bin_op(tables),
             "Bring back what a step put into the bin; dry_run: only list it.",
         ),
-        (EMPTY_BIN, empty_bin_op(tables), "Destroy what has been in the bin for long enough; dry_run: only list it."),
     )
-    return [
-        dg.GraphDefinition(name=name, node_defs=[op]).to_job(
-            description=description,
-            tags={"paimon/action": name},
-            executor_def=dg.in_process_executor,
-            logger_defs=loggers,
-        )
-        for name, op, description in jobs
-    ]
+    return [_job_of_op(name, op, description, loggers) for name, op, description in jobs]
+
+
+def empty_bin_job(tables: Sequence[TableConfig], loggers: Mapping[str, dg.LoggerDefinition]) -> dg.JobDefinition:
+    """Empty the bin. Nothing else is in this job, and no job that fills the bin has this op."""
+    text = "Destroy what has been in the bin for long enough; dry_run: only list it."
+    return _job_of_op(EMPTY_BIN, empty_bin_op(tables), text, loggers)
+
+
+def _job_of_op(
+    name: str, op: dg.OpDefinition, description: str, loggers: Mapping[str, dg.LoggerDefinition]
+) -> dg.JobDefinition:
+    return dg.GraphDefinition(name=name, node_defs=[op]).to_job(
+        description=description,
+        tags={"paimon/action": name},
+        executor_def=dg.in_process_executor,
+        logger_defs=loggers,
+    )
 
 
 def restore_job(tables: Sequence[TableConfig], loggers: Mapping[str, dg.LoggerDefinition]) -> dg.JobDefinition:
     """Bring partitions of a table back from a tag or snapshot, as the run's config says."""
-    return dg.GraphDefinition(name=RESTORE, node_defs=[restore_op(tables)]).to_job(
-        description="Bring partitions back from a tag or an earlier snapshot; dry_run: only say which rows.",
-        tags={"paimon/action": RESTORE},
-        executor_def=dg.in_process_executor,
-        logger_defs=loggers,
-    )
+    text = "Bring partitions back from a tag or an earlier snapshot; dry_run: only say which rows."
+    return _job_of_op(RESTORE, restore_op(tables), text, loggers)
 
 
 def compact_job(steps: TableSteps, loggers: Mapping[str, dg.LoggerDefinition]) -> dg.JobDefinition:

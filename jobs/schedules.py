@@ -4,26 +4,25 @@ from typing import Any
 
 import dagster as dg
 
-from assets.project.config import Expiry, Fleet
+from assets.project.config import EmptyBin, Expiry, Fleet
 
 
 def daily_expiry(job: dg.JobDefinition, expiry: Expiry) -> dg.ScheduleDefinition:
     """Expire every table once a day."""
-    return dg.ScheduleDefinition(
-        name="daily_expiry",
-        job=job,
-        cron_schedule=expiry.cron,
-        execution_timezone=expiry.time_zone,
-        description=f"Expire all tables, in {expiry.time_zone}.",
-    )
+    return _schedule("daily_expiry", job, expiry, f"Expire all tables, in {expiry.time_zone}.")
 
 
 def fleet_schedule(job: Any, fleet: Fleet) -> dg.ScheduleDefinition:
     """Write the page over all tables."""
+    return _schedule("fleet_summary", job, fleet, f"Health of all tables, in {fleet.time_zone}.")
+
+
+def daily_empty_bin(job: dg.JobDefinition, bin_: EmptyBin) -> dg.ScheduleDefinition:
+    """Destroy what is past the window of the bin. No schedule that fills the bin does that."""
+    return _schedule("daily_empty_bin", job, bin_, f"Destroy what is past the bin's window, in {bin_.time_zone}.")
+
+
+def _schedule(name: str, job: Any, when: Expiry | Fleet | EmptyBin, description: str) -> dg.ScheduleDefinition:
     return dg.ScheduleDefinition(
-        name="fleet_summary",
-        job=job,
-        cron_schedule=fleet.cron,
-        execution_timezone=fleet.time_zone,
-        description=f"Health of all tables, in {fleet.time_zone}.",
+        name=name, job=job, cron_schedule=when.cron, execution_timezone=when.time_zone, description=description
     )

@@ -203,6 +203,13 @@ class Expiry(Entry):
     time_zone: ZoneName = Field(default="UTC", description="An IANA name; days and hours of the schedule are in it.")
 
 
+class EmptyBin(Entry):
+    """When the bin is emptied, once its schedule is switched on; what goes, the policies `bin` of the tables say."""
+
+    cron: CronText = "0 5 * * *"
+    time_zone: ZoneName = Field(default="UTC", description="An IANA name.")
+
+
 class SparkConfig(Entry):
     """Where the steps do their work. A run may set all of it again in the Launchpad."""
 
@@ -231,6 +238,7 @@ class Project(Entry):
     )
     spark: SparkConfig = SparkConfig()
     expiry: Expiry = Expiry()
+    empty_bin: EmptyBin = EmptyBin()
     fleet: Fleet = Fleet()
     radar: Radar = Radar()
     alerts: Alerts = Alerts()

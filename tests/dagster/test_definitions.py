@@ -4,7 +4,7 @@ import dagster as dg
 import pytest
 
 from assets import keys
-from assets.project.config import FOLDER, Project
+from assets.project.config import FOLDER, EmptyBin, Project
 from assets.project.config import project_of_environment as shipped_project
 from assets.resources.spark import LOG4J
 from definitions import build_definitions
@@ -123,6 +123,23 @@ def test_the_page_over_all_tables_has_a_schedule(definitions: dg.Definitions) ->
     assert (schedule.cron_schedule, schedule.execution_timezone) == ("0 6 * * *", "UTC")
     assert schedule.job_name == "fleet_summary"
     assert schedule.default_status == dg.DefaultScheduleStatus.STOPPED
+
+
+def test_the_bin_is_emptied_by_a_schedule_of_its_own(definitions: dg.Definitions, project: Project) -> None:
+    schedule = definitions.resolve_schedule_def("daily_empty_bin")
+    assert (schedule.cron_schedule, schedule.execution_timezone) == ("0 5 * * *", "UTC")
+    assert schedule.job_name == "empty_bin"
+    assert schedule.default_status == dg.DefaultScheduleStatus.STOPPED
+    weekly = project.model_copy(update={"empty_bin": EmptyBin(cron="0 4 * * 0", time_zone="Europe/Berlin")})
+    schedule = build_definitions(weekly).resolve_schedule_def("daily_empty_bin")
+    assert (schedule.cron_schedule, schedule.execution_timezone) == ("0 4 * * 0", "Europe/Berlin")
+
+
+def test_no_job_that_fills_the_bin_empties_it(definitions: dg.Definitions) -> None:
+    jobs = [definitions.resolve_job_def(name) for name in definitions.get_repository_def().job_names]
+    emptying = [job for job in jobs if any(node.name == "bin" for node in job.all_node_defs)]
+    assert [job.name for job in emptying] == ["empty_bin"]
+    assert [node.name for node in emptying[0].graph.nodes] == ["bin"]
 
 
 @pytest.mark.parametrize("job", ["maintain_shop_orders", "compact_shop_orders", "expire"])
