@@ -21,6 +21,7 @@ import pyarrow as pa
 from maintenance.fs.object_file import WHOLE_BYTES, ObjectInput
 from maintenance.fs.storage import FileStatus
 from maintenance.fs.webhdfs import ATTEMPTS, UnclearAnswerError, WebHdfs, pause
+from maintenance.fs.write_only import WriteOnly
 
 T = TypeVar("T")
 
@@ -248,31 +249,18 @@ class HdfsStorage:
             return list(pool.map(action, values))
 
 
-class _Output:
+class _Output(WriteOnly):
     """A file that is written once; it is there when this is closed. Large ones wait in a temporary file."""
 
     def __init__(self, storage: HdfsStorage, path: str) -> None:
         self._storage, self._path = storage, path
         self._content = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - closed with this
-        self.closed = False
 
     def write(self, data: Any) -> int:
         return self._content.write(memoryview(data).cast("B"))
 
     def tell(self) -> int:
         return self._content.tell()
-
-    def flush(self) -> None:
-        """What is written goes to the cluster when this is closed."""
-
-    def readable(self) -> bool:
-        return False
-
-    def writable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return False
 
     def close(self) -> None:
         if not self.closed:

@@ -9,6 +9,7 @@ from collections import OrderedDict
 from typing import Any, Protocol
 
 from maintenance.fs.object_errors import reported_store_errors
+from maintenance.fs.write_only import WriteOnly
 
 WHOLE_BYTES = 4 << 20
 _BLOCK = 1 << 20
@@ -99,13 +100,12 @@ class ObjectInput:
         self._end, self._end_start, self.closed = b"", self._size, True
 
 
-class ObjectOutput:
-    """An object that is written once; it is there when this is closed."""
+class ObjectOutput(WriteOnly):
+    """An object that is written once, in large parts; it is there when this is closed."""
 
     def __init__(self, writer: Any, path: str) -> None:
         self._writer, self._path = writer, path
         self._written = 0
-        self.closed = False
 
     def write(self, data: Any) -> int:
         content = memoryview(data).cast("B")  # Arrow's buffers are signed
@@ -116,18 +116,6 @@ class ObjectOutput:
 
     def tell(self) -> int:
         return self._written
-
-    def flush(self) -> None:
-        """What is written goes to the store in large parts, and the last one when this is closed."""
-
-    def readable(self) -> bool:
-        return False
-
-    def writable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return False
 
     def close(self) -> None:
         if not self.closed:

@@ -6,7 +6,7 @@ files, each complete at once; several files of one write do not appear together.
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 from urllib.parse import unquote
 
@@ -15,14 +15,12 @@ import pyarrow.compute as pc
 
 from maintenance.commit.overwrite import Overwrite
 from maintenance.errors import CorruptFileError, DataError
-from maintenance.format.metadata.schema import TableSchema
 from maintenance.format.plain.files import PlainFiles, check_format
 from maintenance.format.plain.texts import texts_of, typed
-from maintenance.fs.file_io import FileIO
 from maintenance.metadata.partition_path import escape
 from maintenance.metadata.paths import matches_spec
 from maintenance.options import table as table_options
-from maintenance.table.system.view import ArrowView
+from maintenance.table.folder_table import FolderTable
 from maintenance.types.arrow import arrow_type
 from maintenance.types.data_type import DataField
 
@@ -40,7 +38,7 @@ class PartitionRegister(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class FormatTable(ArrowView):
+class FormatTable(FolderTable):
     """A table over the files of a folder.
 
     Attributes:
@@ -48,31 +46,11 @@ class FormatTable(ArrowView):
         register: the catalog's partitions; None = they are those of the folders.
     """
 
-    name: str
-    location: str
-    file_io: FileIO
-    schema: TableSchema
     register: PartitionRegister | None = None
-
-    @property
-    def identifier(self) -> str:
-        return self.name
-
-    @property
-    def options(self) -> Mapping[str, str]:
-        return self.schema.options
-
-    @property
-    def fields(self) -> tuple[DataField, ...]:
-        return self.schema.fields
 
     @property
     def format(self) -> str:
         return check_format(table_options.FILE_FORMAT.of(self.options), self.name)
-
-    def copy(self, options: Mapping[str, str]) -> "FormatTable":
-        """This table with further options, stored nowhere."""
-        return replace(self, schema=replace(self.schema, options={**self.schema.options, **options}))
 
     @property
     def _files(self) -> PlainFiles:

@@ -1,14 +1,12 @@
 """Object tables: the files below a folder as rows. They cannot be written. Source: Java `ObjectTable`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pyarrow as pa
 
 from maintenance.errors import UnsupportedError
-from maintenance.format.metadata.schema import TableSchema
-from maintenance.fs.file_io import FileIO
-from maintenance.table.system.view import ArrowView
+from maintenance.table.folder_table import FolderTable
 from maintenance.types.data_type import DataField
 from maintenance.types.type_text import parse_data_type
 
@@ -39,33 +37,12 @@ def object_fields() -> tuple[DataField, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class ObjectTable(ArrowView):
+class ObjectTable(FolderTable):
     """A table over the files of a folder. Each read lists the folder again.
 
     Attributes:
         location: the folder; `schema`: as its schema file has it, with the columns of every object table.
     """
-
-    name: str
-    location: str
-    file_io: FileIO
-    schema: TableSchema
-
-    @property
-    def identifier(self) -> str:
-        return self.name
-
-    @property
-    def options(self) -> Mapping[str, str]:
-        return self.schema.options
-
-    @property
-    def fields(self) -> tuple[DataField, ...]:
-        return self.schema.fields
-
-    def copy(self, options: Mapping[str, str]) -> "ObjectTable":
-        """This table with further options, stored nowhere."""
-        return replace(self, schema=replace(self.schema, options={**self.schema.options, **options}))
 
     def rows(self, options: Mapping[str, str]) -> pa.Table:
         """All files, hidden ones and those in subfolders too. Sizes in bytes, times in milliseconds since 1970 UTC."""

@@ -75,17 +75,24 @@ def schema_of_answer(answer: Json) -> TableSchema:
 def json_of_change(change: SchemaChange) -> Json:
     """A change of a table."""
     match change:
+        case SetOption() | RemoveOption() | UpdateComment():
+            return _of_settings(change)
+        case DropPrimaryKey():
+            return {"action": "dropPrimaryKey"}
+        case UpdateColumnPosition(column, position):
+            return {"action": "updateColumnPosition", "move": _move(column, position)}
+    return {"fieldNames": list(path_of(change.column)), **_of_column(change)}
+
+
+def _of_settings(change: SetOption | RemoveOption | UpdateComment) -> Json:
+    """A change that tables and views share."""
+    match change:
         case SetOption(key, value):
             return {"action": "setOption", "key": key, "value": str(value)}
         case RemoveOption(key):
             return {"action": "removeOption", "key": key}
         case UpdateComment(comment):
             return {"action": "updateComment", "comment": comment}
-        case DropPrimaryKey():
-            return {"action": "dropPrimaryKey"}
-        case UpdateColumnPosition(column, position):
-            return {"action": "updateColumnPosition", "move": _move(column, position)}
-    return {"fieldNames": list(path_of(change.column)), **_of_column(change)}
 
 
 def _of_column(change: SchemaChange) -> Json:
@@ -136,12 +143,8 @@ def view_of_answer(answer: Json) -> View:
 
 def json_of_view_change(change: ViewChange) -> Json:
     match change:
-        case SetOption(key, value):
-            return {"action": "setOption", "key": key, "value": str(value)}
-        case RemoveOption(key):
-            return {"action": "removeOption", "key": key}
-        case UpdateComment(comment):
-            return {"action": "updateComment", "comment": comment}
+        case SetOption() | RemoveOption() | UpdateComment():
+            return _of_settings(change)
         case AddDialect(dialect, query):
             return {"action": "addDialect", "dialect": dialect, "query": query}
         case UpdateDialect(dialect, query):

@@ -8,16 +8,15 @@ is restored can be reached by a rollback. Source: Java `RemoveUnexistingFilesAct
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from maintenance.commit.conflicts import Conflict
-from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
-from maintenance.commit.publish import Changes, CommitTarget, publish
+from maintenance.commit.publish import Changes
 from maintenance.commit.vectors import without_vectors_of
 from maintenance.errors import OptionError, WriteError
 from maintenance.format.metadata.manifest import FileKind, ManifestEntry
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
 from maintenance.operations.expiry.removal import sizes_of
+from maintenance.operations.repairs.forget import forget
 from maintenance.options import table as table_options
-from maintenance.table.table import Table, new_commit_user
+from maintenance.table.table import Table
 
 _THREADS = 8
 
@@ -55,19 +54,15 @@ def remove_unexisting_files(
         entries = tuple(replace(entry, kind=FileKind.DELETE) for entry in gone)
         return Changes(CommitKind.OVERWRITE, entries, index=without_vectors_of(names))
 
-    def check(_target: CommitTarget, changes: Changes, _latest: Snapshot | None) -> Conflict | None:
-        return None if changes.entries else Conflict("no file is missing", frozenset())
-
-    snapshot: Snapshot | None = None
+    snapshot_id: int | None = None
     if dry_run:
         planned(table.latest_snapshot())
     else:
-        properties = {OPERATION_PROPERTY: "remove_unexisting_files"}
-        identity = CommitIdentity(new_commit_user(table.options), properties=properties)
-        snapshot, _, _ = publish(table.commit_target(), planned, identity, check)
+        nothing = "no file is missing"
+        snapshot_id = forget(table, "remove_unexisting_files", planned, lambda: None if gone else nothing)
     return RemoveUnexistingFilesReport(
         table.identifier,
-        None if snapshot is None else snapshot.id,
+        snapshot_id,
         tuple(_path(table, entry) for entry in gone),
         sum(entry.file.row_count for entry in gone),
         dry_run,

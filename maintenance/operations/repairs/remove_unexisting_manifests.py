@@ -9,17 +9,16 @@ Source: Java `RemoveUnexistingManifestsAction`.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from maintenance.commit.conflicts import Conflict
-from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
-from maintenance.commit.publish import Changes, CommitTarget, publish
+from maintenance.commit.publish import Changes
 from maintenance.commit.vectors import without_vectors_of
 from maintenance.errors import WriteError
 from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.format.metadata.manifest_list import ManifestFileMeta
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
 from maintenance.metadata.manifests import merge_scan
+from maintenance.operations.repairs.forget import forget
 from maintenance.options import table as table_options
-from maintenance.table.table import Table, new_commit_user
+from maintenance.table.table import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,19 +60,15 @@ def remove_unexisting_manifests(table: Table, *, dry_run: bool = False) -> Remov
             total=sum(entry.file.row_count for entry in live),
         )
 
-    def check(_target: CommitTarget, _changes: Changes, _latest: Snapshot | None) -> Conflict | None:
-        return None if missing else Conflict("no manifest is missing", frozenset())
-
-    snapshot: Snapshot | None = None
+    snapshot_id: int | None = None
     if dry_run:
         planned(table.latest_snapshot())
     else:
-        properties = {OPERATION_PROPERTY: "remove_unexisting_manifests"}
-        identity = CommitIdentity(new_commit_user(table.options), properties=properties)
-        snapshot, _, _ = publish(table.commit_target(), planned, identity, check)
+        nothing = "no manifest is missing"
+        snapshot_id = forget(table, "remove_unexisting_manifests", planned, lambda: None if missing else nothing)
     return RemoveUnexistingManifestsReport(
         table.identifier,
-        None if snapshot is None else snapshot.id,
+        snapshot_id,
         tuple(meta.file_name for meta in missing),
         sum(meta.num_added_files for meta in missing),
         sum(meta.num_deleted_files for meta in missing),
