@@ -11,7 +11,10 @@ from typing import NoReturn, TypeVar
 
 import pytest
 from hypothesis import settings
+from xdist.remote import Producer
 
+from tests.flushing import with_flushing, without_flushing
+from tests.schedule import NOTED, LongestFirst, note_seconds, work_of
 from tests.servers import azure as azure_server
 from tests.servers import gcs as gcs_server
 from tests.servers import hdfs as hdfs_server
@@ -25,6 +28,8 @@ from tests.servers.relay import Relay, relaying
 settings.register_profile("shared", deadline=None)
 settings.load_profile("shared")
 
+without_flushing()
+
 # Nearly every JVM here lives for seconds: code that is compiled once, lightly, and a collector without threads take a
 # third less of the processors.
 os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
@@ -33,6 +38,13 @@ _SLOWEST = 12
 _SECONDS: Counter[str] = Counter()
 
 Server = TypeVar("Server")
+
+
+@pytest.fixture
+def flushing() -> Iterator[None]:
+    """For tests of flushing: the disk is waited for."""
+    with with_flushing():
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -117,15 +129,29 @@ def _skip_outside_ci(reason: str) -> NoReturn:
     pytest.skip(reason)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--note-seconds", action="store_true", help=f"note in {NOTED.name} how long the tests took")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LongestFirst | None:
+    return LongestFirst(config, log) if config.getvalue("dist") == "loadfile" else None
+
+
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Add up the time of each file, set-up of fixtures included."""
-    _SECONDS[report.nodeid.partition("::")[0]] += report.duration
+    """Add up the time of each file or test that is taken up by itself, set-up of fixtures included."""
+    _SECONDS[work_of(report.nodeid)] += report.duration
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """List the slowest files of a long run."""
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """List the slowest files of a long run, and note all if that is wanted."""
+    if config.getoption("--note-seconds"):
+        note_seconds(NOTED, config.option.markexpr, _SECONDS)
     if sum(_SECONDS.values()) < 60:
         return
     terminalreporter.section("slowest files")
-    for name, seconds in _SECONDS.most_common(_SLOWEST):
+    files: Counter[str] = Counter()
+    for work, seconds in _SECONDS.items():
+        files[work.partition("::")[0]] += seconds
+    for name, seconds in files.most_common(_SLOWEST):
         terminalreporter.line(f"{seconds:7.1f} s  {Path(name)}")

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from tests.crash.faults import kill_at
 from tests.crash.scenarios import SCENARIOS, Reading, Scenario
+from tests.flushing import without_flushing
 from tests.small_tables import table_in
 
 
@@ -66,6 +67,7 @@ def kill_each_step(scenario: Scenario, folder: Path, *, torn: bool) -> int:
 
 
 if __name__ == "__main__":
+    without_flushing()
     name, where = sys.argv[1:]
     counts = [kill_each_step(SCENARIOS[name], Path(where), torn=torn) for torn in (False, True)]
     print(*counts)

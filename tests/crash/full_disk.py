@@ -16,6 +16,7 @@ from maintenance.errors import PaimonError
 from maintenance.table.table import Table
 from tests.crash.faults import fill_disk_at
 from tests.crash.scenarios import SCENARIOS, Reading, Scenario
+from tests.flushing import without_flushing
 from tests.models.reachable import unreachable_files
 from tests.small_tables import table_in
 
@@ -97,6 +98,7 @@ def fill_at_each_step(scenario: Scenario, folder: Path, *, once: bool) -> tuple[
 
 
 if __name__ == "__main__":
+    without_flushing()
     name, where = sys.argv[1:]
     modes = (False,) if name in _BY_BUCKET else (False, True)
     counts = [fill_at_each_step(SCENARIOS[name], Path(where), once=once) for once in modes]

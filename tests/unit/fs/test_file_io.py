@@ -14,6 +14,8 @@ import pytest
 from maintenance.errors import NotFoundError, StorageAccessError, StorageError, WriteError
 from maintenance.fs.file_io import FileIO
 
+pytestmark = pytest.mark.usefixtures("flushing")
+
 SETTINGS = {"fs.auto_mkdir": "true", "warehouse": "x"}
 
 

@@ -9,6 +9,8 @@ from maintenance.errors import WriteError
 from maintenance.fs import local_disk
 from tests.no_room import no_room
 
+pytestmark = pytest.mark.usefixtures("flushing")
+
 
 def names(folder: Path) -> list[str]:
     return sorted(os.listdir(folder))

@@ -1,0 +1,31 @@
+"""Tests do not wait for the disk.
+
+What must be flushed, and in which order, is proved by `tests/crash/power_cut.py`, which keeps exactly what was flushed.
+Everywhere else a flush that takes no time finds the same faults: a process that is killed leaves to the operating
+system what it has written. A flush is milliseconds, and a commit has a dozen.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+_FSYNC = os.fsync
+
+
+def _without_waiting(descriptor: int) -> None:
+    os.fstat(descriptor)  # what is not open is refused still
+
+
+def without_flushing() -> None:
+    """From now on this process, and those forked from it, leave it to the operating system when the disk is written."""
+    os.fsync = _without_waiting
+
+
+@contextmanager
+def with_flushing() -> Iterator[None]:
+    """Within, the disk is waited for."""
+    before, os.fsync = os.fsync, _FSYNC
+    try:
+        yield
+    finally:
+        os.fsync = before

@@ -1,0 +1,73 @@
+"""In which order the processes of a test run take up its work: what takes longest first, so that none ends alone.
+
+The tests of a file run in one process, because they share what a fixture of the file or a server has prepared. Those of
+the files in `APART` share nothing that is worth it, and run wherever there is time. How long each takes is in
+`seconds.json`, by what ``-m`` selects; ``--note-seconds`` writes there what a run has found. What is not in there
+counts as short.
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
+from xdist.workermanage import WorkerController
+
+APART = frozenset(
+    {
+        "tests/chaos/test_chaos.py",
+        "tests/crash/test_crash.py",
+        "tests/crash/test_full_disk.py",
+        "tests/crash/test_power_cut.py",
+        "tests/crash/test_stream.py",
+        "tests/damage/test_changes.py",
+        "tests/damage/test_swaps.py",
+    }
+)
+NOTED = Path(__file__).with_name("seconds.json")
+_SHORT = 5.0
+
+Seconds = Mapping[str, float]
+
+
+def work_of(nodeid: str) -> str:
+    """What a test is taken up with: its file, or itself."""
+    file = nodeid.partition("::")[0]
+    return nodeid if file in APART else file
+
+
+def noted_seconds(noted: Path, selected: str) -> dict[str, float]:
+    """How long each piece of work takes. `selected`: by ``-m``."""
+    found: dict[str, dict[str, float]] = json.loads(noted.read_text())
+    return found.get(selected, {})
+
+
+def note_seconds(noted: Path, selected: str, seconds: Seconds) -> None:
+    """Note how long each piece of work took. What was not run stays as it was; what is short is left out."""
+    known = noted_seconds(noted, selected) | {work: round(found, 1) for work, found in seconds.items()}
+    long = {work: found for work, found in sorted(known.items()) if found >= _SHORT}
+    everything = json.loads(noted.read_text()) | {selected: long}
+    noted.write_text(json.dumps(everything, indent=2, ensure_ascii=False) + "\n")
+
+
+def longest(sizes: Mapping[str, int], seconds: Seconds) -> str:
+    """The work to take up next. `sizes`: numbers of tests, which tell among those that are short."""
+    return max(sizes, key=lambda work: (seconds.get(work, 0.0), sizes[work]))
+
+
+class LongestFirst(LoadScopeScheduling):
+    """Gives each process that has time the longest work that is left."""
+
+    def __init__(self, config: pytest.Config, log: Producer) -> None:
+        super().__init__(config, log)
+        self._seconds = noted_seconds(NOTED, config.option.markexpr)
+
+    def _split_scope(self, nodeid: str) -> str:
+        return work_of(nodeid)
+
+    def _assign_work_unit(self, node: WorkerController) -> None:
+        sizes = {work: len(tests) for work, tests in self.workqueue.items()}
+        self.workqueue.move_to_end(longest(sizes, self._seconds), last=False)
+        super()._assign_work_unit(node)
