@@ -2,7 +2,8 @@
 
 A seeded sample of single changes (`<` for `<=`, `or` for `and`, a condition turned round, a number changed, a loop left
 out) is tried on copies of the checkout, each against the tests of its own package. Mutants that change nothing anybody
-could see are listed in `equivalent.toml` and do not count. Ends with 1 if fewer than `--least` percent are killed.
+could see are listed in `equivalent.toml` and do not count. First the tests must pass as the code is. Ends with 1 if
+fewer than `--least` percent are killed.
 """
 
 import argparse
@@ -64,6 +65,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         copies: SimpleQueue[Path] = SimpleQueue()
         for number in range(given.jobs):
             copies.put(copied(Path(folder) / str(number)))
+        healthy = pool.map(lambda package: passes(package, copies), given.packages)
+        sick = [package for package, passed in zip(given.packages, healthy, strict=True) if not passed]
+        if sick:
+            print(f"The tests of {', '.join(sick)} fail without a change: mend them first.")
+            return 1
         outcomes = pool.map(lambda mutant: is_killed(mutant, copies), chosen)
         for number, (mutant, killed) in enumerate(zip(chosen, outcomes, strict=True), 1):
             outcome = "killed" if killed else "ALIVE"
@@ -127,27 +133,37 @@ def copied(folder: Path) -> Path:
     return folder
 
 
+def passes(package: str, copies: "SimpleQueue[Path]") -> bool:
+    """Whether the tests of a package pass as the code is."""
+    folder = copies.get()
+    try:
+        return all_pass(folder, package)
+    finally:
+        copies.put(folder)
+
+
 def is_killed(mutant: Mutant, copies: "SimpleQueue[Path]") -> bool:
     """Whether a test of the mutant's package fails, or the tests run far too long."""
     folder = copies.get()
-    package = mutant.path.split("/")[1]
-    tests = sorted(
-        (folder / "tests" / "unit" / package).rglob("test_*.py"),
-        key=lambda path: (path.stem != f"test_{Path(mutant.path).stem}", str(path)),
-    )
-    options = ["-x", "-q", "--no-header", "-p", "no:cacheprovider", "-m", "not slow"]
     try:
         (folder / mutant.path).write_text(mutant.code)
-        run = subprocess.run(
-            [sys.executable, "-m", "pytest", *options, *map(str, tests)],
-            cwd=folder, capture_output=True, check=False, timeout=_MINUTES * 60,
-        )  # fmt: skip
-        return run.returncode != 0
-    except subprocess.TimeoutExpired:
-        return True
+        return not all_pass(folder, mutant.path.split("/")[1], first=Path(mutant.path).stem)
     finally:
         shutil.copyfile(ROOT / mutant.path, folder / mutant.path)
         copies.put(folder)
+
+
+def all_pass(folder: Path, package: str, first: str = "") -> bool:
+    """Whether the tests of a package pass in time. `first`: the module whose own tests are run before the others."""
+    found = (folder / "tests" / "unit" / package).rglob("test_*.py")
+    tests = sorted(found, key=lambda path: (path.stem != f"test_{first}", str(path)))
+    options = ["-x", "-q", "--no-header", "-p", "no:cacheprovider", "-m", "not slow"]
+    command = [sys.executable, "-m", "pytest", *options, *map(str, tests)]
+    try:
+        run = subprocess.run(command, cwd=folder, capture_output=True, check=False, timeout=_MINUTES * 60)
+    except subprocess.TimeoutExpired:
+        return False
+    return run.returncode == 0
 
 
 if __name__ == "__main__":
