@@ -6,7 +6,7 @@ all of them now and then, since a person may have run one meanwhile, and after a
 as not evaluated if its last result is older than that, and what the run said in place of the page.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -24,6 +24,7 @@ from assets.project.config import TableConfig
 from maintenance.commit.identity import RUN_PROPERTY
 from maintenance.monitor.judgement import Judgement
 from maintenance.operations.expiry.kept_snapshots import KeptSnapshots
+from maintenance.table.table import Table
 
 Event = dg.AssetMaterialization | dg.AssetObservation | dg.AssetCheckEvaluation
 # All checks are reported again after so long, whatever they say.
@@ -91,6 +92,7 @@ class Publisher:
         histories: table -> rows of the history, newest first.
         materialized: asset -> when it was last materialised, seconds since 1970.
         again: seconds until checks and page are reported after the next materialisation; a table may get many of them.
+        who_holds: the bytes of a table by holder, as metadata.
     """
 
     now: datetime
@@ -98,6 +100,7 @@ class Publisher:
     histories: Mapping[str, Sequence[Mapping[str, Any]]]
     materialized: dict[dg.AssetKey, float]
     again: float
+    who_holds: Callable[[Table], Mapping[str, Any]]
     events: list[Event] = field(default_factory=list)
 
     def publish(self, look: Look, before: Judged) -> Judged:
@@ -133,7 +136,7 @@ class Publisher:
         if table is None or shape is None:
             self._observe(config, "It cannot be read.", table_page(view))
             return judged
-        page = {**table_page(view), **table_metadata(table, shape)}
+        page = {**table_page(view), **self.who_holds(table), **table_metadata(table, shape)}
         snapshot = None if shape.snapshot_id is None else table.snapshots.find(shape.snapshot_id)
         news = snapshot is not None and 0 < before.snapshot_id != snapshot.id
         if snapshot is not None and news and config.is_external and RUN_PROPERTY not in (snapshot.properties or {}):

@@ -21,6 +21,7 @@ from assets import keys
 from assets.checks.due import is_watched
 from assets.checks.judgements import evaluation
 from assets.checks.judging import Sight, see
+from assets.pages.holders import IN_PASSING, holders_page, who_holds
 from assets.pages.table_page import digest_of, what_is_kept
 from assets.project.config import Project, TableConfig, TablePattern
 from assets.resources.catalog import PaimonCatalog
@@ -155,6 +156,7 @@ def radar_sensor(
             _histories(context, catalog, turn, now),
             _materialized(context.instance, turn),
             again,
+            lambda table: holders_page(who_holds(context.instance, catalog, table, IN_PASSING, context.log.warning)),
             news,
         )
         reported = {name: publisher.publish(look, before[name] or Judged()) for name, look in turn.found.items()}

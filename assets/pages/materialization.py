@@ -10,6 +10,7 @@ import dagster as dg
 from assets import keys
 from assets.pages.catalogue import column_lineage, columns_metadata
 from assets.pages.health import health_page
+from assets.pages.holders import IN_RUNS, holders_page, who_holds
 from assets.pages.metadata import closing_metadata
 from assets.project.config import TableConfig
 from assets.resources.catalog import PaimonCatalog
@@ -31,9 +32,13 @@ def closing_page(
     shape: TableShape,
     account: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """All that a run shows of a table at its end: numbers, what its steps (`account`) did, columns, health."""
+    """All that a run shows of a table at its end: health, who holds bytes, numbers, what its steps did, columns.
+
+    Args: `account`: of the steps.
+    """
     return {
         **health_page(context, catalog, config, shape),
+        **holders_page(who_holds(context.instance, catalog, table, IN_RUNS, context.log.warning)),
         **closing_metadata(table, shape, account),
         **columns_metadata(config, table.schema),
     }

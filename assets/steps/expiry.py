@@ -3,6 +3,8 @@
 import time
 from datetime import UTC, datetime, timedelta
 
+from assets.pages.holders import IN_RUNS, WHO_HOLDS, who_holds
+from assets.pages.table_page import text_table
 from assets.project.policies import DEFAULT_NAME, TagPolicy
 from assets.project.step_config import ExpirePartitionsConfig, ExpireSnapshotsConfig, ExpireTagsConfig, TagConfig
 from assets.runs.account import Account
@@ -11,7 +13,7 @@ from assets.steps.step import Arguments, Metadata, Preview, Step, Work, show_rep
 from assets.steps.tags import last_period
 from maintenance.errors import NotFoundError, OptionError
 from maintenance.operations.expiry.expire_partitions import expire_partitions
-from maintenance.operations.expiry.expire_snapshots import expire_snapshots
+from maintenance.operations.expiry.expire_snapshots import ExpireSnapshotsReport, expire_snapshots
 from maintenance.operations.expiry.expire_tags import expire_tags
 from maintenance.operations.expiry.partition_rules import PartitionRules
 from maintenance.operations.plans.step_plans import (
@@ -118,6 +120,15 @@ def _expire_snapshots_arguments(work: Work) -> Arguments:
     }
 
 
+def _show_expiry(work: Work, account: Account, step: str, report: ExpireSnapshotsReport, metadata: Metadata) -> Account:
+    """As `show_report`, with who holds what is left."""
+    left = {}
+    if not work.dry_run:
+        found = who_holds(work.context.instance, work.catalog, work.table, IN_RUNS, work.context.log.warning)
+        left = {} if found is None else {WHO_HOLDS: text_table(list(found.rows()))}
+    return show_report(work, account, step, report, {**metadata, **left})
+
+
 EXPIRE_SNAPSHOTS = Step(
     "expire_snapshots",
     "Expires snapshots and deletes what only they used; tags and consumers keep theirs.",
@@ -131,6 +142,7 @@ EXPIRE_SNAPSHOTS = Step(
     run=lambda work, chosen: expire_snapshots(
         work.table, **chosen, progress=work.say, into=into_bin(work, "expire_snapshots")
     ),
+    show=_show_expiry,
 )
 
 

@@ -12,6 +12,8 @@ from assets.project.config import Project
 from assets.project.policies import BinPolicy, ChecksPolicy, OrphansPolicy
 from assets.resources.catalog import PaimonCatalog
 from definitions import build_definitions
+from maintenance.format.metadata.snapshot import Snapshot
+from maintenance.operations import compact, create_branch, create_tag, reset_consumer
 from maintenance.operations.bin.run import list_runs
 from maintenance.table.table import Table
 
@@ -168,3 +170,46 @@ def test_the_check_of_orphans_of_a_damaged_table_says_that_nobody_can_tell(
 def test_a_table_without_commits_has_no_orphans(project: Project, instance: dg.DagsterInstance) -> None:
     PaimonCatalog(warehouse=project.warehouse).get_or_create(project.tables[1])
     assert counted(project, instance).passed
+
+
+def held_rows(metadata: dict[str, Any]) -> dict[str, Any]:
+    return {row.data["holder"].partition(" (")[0]: row.data for row in metadata["who holds the bytes"].records}
+
+
+def latest(table: Table) -> Snapshot:
+    snapshot = table.latest_snapshot()
+    assert snapshot is not None
+    return snapshot
+
+
+def test_the_page_and_the_expiry_say_who_holds_the_bytes(
+    kept: Project, instance: dg.DagsterInstance, table: Table, stray: Path
+) -> None:
+    stray.write_bytes(b"x" * 10_000)
+    os.utime(stray, (OLD, OLD))
+    create_tag(table, "month")
+    create_branch(table, "trial", snapshot_id=1)
+    for page in ("b", "c"):
+        table.write_arrow(pa.table({"page": [page], "seconds": pa.array([1], pa.int32())}))
+    compact(None, table, full=True)
+    reset_consumer(table, "reader", 1)
+    counted(kept, instance)
+    shown = told(run(kept, instance, "expire_shop_visits", {"expire_snapshots": {}}), "expire_snapshots")
+    assert list(held_rows(shown))[:2] == ["live data", "older snapshots"]
+    event = instance.get_latest_materialization_event(dg.AssetKey(["shop", "visits"]))
+    assert event is not None
+    assert event.asset_materialization is not None
+    page = event.asset_materialization.metadata
+    rows = held_rows({name: value.value for name, value in page.items()})
+    assert {"live data", "older snapshots", "tag month", "branch trial", "consumer reader", "bin", "nothing"} <= set(
+        rows
+    )
+    assert rows["nothing"]["needs"] == "9.8 KiB"
+    assert rows["bin"]["needs"] == "9.8 KiB", "the step behind the expiry has moved the orphan there"
+    live = sum(entry.file.file_size for entry in table.manifests.live_entries(latest(table)))
+    assert page["bytes of live data"].value == live
+    data = sum(path.stat().st_size for path in Path(table.location).glob("bucket-0/data-*"))
+    kinds = ("live data", "older snapshots", "tags", "branches", "changelog")
+    assert sum(page[f"bytes of {kind}"].value for kind in kinds) == data
+    assert (page["bytes of the bin"].value, page["bytes of orphans"].value) == (10_000, 10_000)
+    assert page["bytes that tag month needs"].value < data

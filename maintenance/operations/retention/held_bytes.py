@@ -4,7 +4,7 @@ Only data and changelog files count; metadata is small beside them. Reads the ma
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -36,12 +36,40 @@ class HeldBytes:
     only_bytes: int
 
 
-@reads_again
+@dataclass(frozen=True, slots=True)
+class KindBytes:
+    """Files of one kind of holder that no kind before it needs; `bytes`: their size."""
+
+    kind: str
+    files: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Holdings:
+    """Who holds what of a table.
+
+    Attributes:
+        holders: each with all that it needs.
+        kinds: live, snapshots, tags, branches, changelog, in this order. Each file counts once, for the first kind that
+            needs it, so that they add up to the table.
+    """
+
+    holders: tuple[HeldBytes, ...]
+    kinds: tuple[KindBytes, ...]
+
+
 def held_bytes(table: Table, now: datetime | None = None) -> tuple[HeldBytes, ...]:
     """The bytes of a table or branch by holder; all other branches count as one holder each.
 
     Raises: CorruptFileError: a state cannot be read.
     """
+    return holdings(table, now).holders
+
+
+@reads_again
+def holdings(table: Table, now: datetime | None = None) -> Holdings:
+    """As `held_bytes`, and each file once. Raises: CorruptFileError."""
     sizes: dict[str, int] = {}
     groups: dict[tuple[str, str], set[str]] = {(LIVE, ""): set(), (SNAPSHOTS, ""): set()}
     holders = holders_of(Branches(table.file_io, table.paths), table.manifests, table.branch)
@@ -65,7 +93,15 @@ def held_bytes(table: Table, now: datetime | None = None) -> tuple[HeldBytes, ..
         )
         for (kind, name), files in groups.items()
     ]
-    return (*found, *_consumers(table, now))
+    return Holdings((*found, *_consumers(table, now)), tuple(_by_kind(groups, sizes)))
+
+
+def _by_kind(groups: Mapping[tuple[str, str], set[str]], sizes: Mapping[str, int]) -> Iterator[KindBytes]:
+    counted: set[str] = set()
+    for kind in (LIVE, SNAPSHOTS, TAG, BRANCH, CHANGELOG):
+        files = {name for (of, _), names in groups.items() if of == kind for name in names} - counted
+        counted |= files
+        yield KindBytes(kind, len(files), sum(sizes[name] for name in files))
 
 
 def _files(table: Table, holders: list[Holder]) -> Iterator[tuple[Holder, dict[str, int]]]:

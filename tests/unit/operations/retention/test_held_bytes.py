@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from maintenance.operations import compact, create_branch, create_tag, delete_tag, held_bytes, reset_consumer
+from maintenance.operations.retention.held_bytes import holdings
 from maintenance.sql import Session
 from maintenance.table.table import Table
 from tests.models.reachable import files_on_disk
@@ -40,6 +41,10 @@ def test_each_holder_and_what_it_alone_holds(tmp_path: Path) -> None:
     assert found["consumer", "job"].bytes > found["changelog", ""].bytes
     held = sum(found[key].bytes for key in (("live", ""), ("branch", "b"), ("changelog", "")))
     assert held + _changelog_of(table.on_branch("b")) == data_bytes(table)
+    kinds = holdings(table).kinds
+    assert [kind.kind for kind in kinds] == ["live", "snapshots", "tag", "branch", "changelog"]
+    assert [kind.files for kind in kinds] == [1, 3, 0, 1, 3]
+    assert sum(kind.bytes for kind in kinds) + _changelog_of(table.on_branch("b")) == data_bytes(table)
     delete_tag(table, "t")
     assert ("tag", "t") not in {(held.kind, held.name) for held in held_bytes(table)}
 
