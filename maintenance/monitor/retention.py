@@ -1,30 +1,41 @@
-"""What keeps snapshots from expiring: consumers and tags, the age of the states they hold, and their size in bytes.
+"""What keeps old files: consumers, tags and branches, the age of the states they hold, and their size in bytes.
 
-The size counts data files that no other snapshot of the branch needs: they would be deleted with the holder. Source:
-metadata sections 10.1, 10.2, 10.6.
+The size counts data files that the oldest and the newest snapshot of the table do not need; of a consumer, those that
+the newest one does not need. A branch is meant to stay: it is listed, and does not fail the check. Source: metadata
+sections 10.1, 10.2, 10.6.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from maintenance.format.metadata.snapshot import Snapshot
+from maintenance.format.metadata.manifest import FileKind
+from maintenance.format.metadata.snapshot import CommitKind, Snapshot
+from maintenance.metadata.branches import Branches
 from maintenance.metadata.expired import reads_again
 from maintenance.monitor.judgement import Judgement
 from maintenance.options import table as table_options
 from maintenance.table.table import Table
 
 RETENTION_BLOCKERS = "retention_blockers"
+_BRANCH = "branch"
+# Of a consumer that is further behind, only the state that it is at is compared with the newest one.
+_CHANGES_READ = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Blocker:
-    """What holds an old state. `bytes`: of files that nothing else needs, 0 for a consumer: its snapshots hold them."""
+    """What holds an old state. `bytes`: of the files that it alone keeps, as far as a look in passing can tell."""
 
     kind: str
     name: str
     snapshot_id: int
     age: timedelta
     bytes: int
+
+    def is_older_than(self, limit: timedelta) -> bool:
+        """Whether somebody should look at it."""
+        return self.kind != _BRANCH and self.age > limit
 
 
 @reads_again
@@ -37,8 +48,8 @@ def retention_blockers(table: Table, now: datetime, *, max_age: timedelta | None
             more than `snapshot.time-retained`.
     """
     limit = max_age or table_options.SNAPSHOT_TIME_RETAINED.of(table.options) + timedelta(days=7)
-    blockers = [*_consumers(table, now), *_tags(table, now)]
-    old = sorted((b for b in blockers if b.age > limit), key=lambda blocker: blocker.age, reverse=True)
+    blockers = [*_consumers(table, now), *_tags_and_branches(table, now)]
+    old = sorted((b for b in blockers if b.is_older_than(limit)), key=lambda blocker: blocker.age, reverse=True)
     rows = [
         {
             "kind": blocker.kind,
@@ -51,7 +62,8 @@ def retention_blockers(table: Table, now: datetime, *, max_age: timedelta | None
     ]
     details = {"holders": len(blockers), "held_bytes": sum(b.bytes for b in blockers), "blockers": rows}
     if not old:
-        summary = f"{len(blockers)} consumers and tags hold states, none of them longer than {_days(limit)}"
+        holding = sum(blocker.kind != _BRANCH for blocker in blockers)
+        summary = f"{holding} consumers and tags hold states, none of them longer than {_days(limit)}"
         return Judgement(RETENTION_BLOCKERS, True, summary, details=details)
     first = old[0]
     return Judgement(
@@ -75,25 +87,49 @@ def _consumers(table: Table, now: datetime) -> list[Blocker]:
             continue
         snapshot = table.snapshots.find(max(following, earliest))
         if snapshot is not None:
-            blockers.append(Blocker("consumer", name, snapshot.id, _age(snapshot, now), 0))
+            held = _held_since(table, snapshot, latest)
+            blockers.append(Blocker("consumer", name, snapshot.id, _age(snapshot, now), held))
     return blockers
 
 
-def _tags(table: Table, now: datetime) -> list[Blocker]:
-    tags = {name: tag for name, tag in table.tags.all().items() if tag.time_retained is None}
-    if not tags:
+def _held_since(table: Table, snapshot: Snapshot, latest: int) -> int:
+    """Bytes of the files that were live in a snapshot or a later one, and are not in the newest."""
+    newest = table.snapshots.find(latest)
+    live = {} if newest is None else _sizes(table, newest)
+    old = _sizes(table, snapshot)
+    if latest - snapshot.id <= _CHANGES_READ:
+        for later in table.snapshots.find_many(range(snapshot.id + 1, latest + 1)).values():
+            if later.commit_kind != CommitKind.APPEND:
+                entries = table.manifests.delta_entries(later)
+                old |= {e.file.file_name: e.file.file_size for e in entries if e.kind == FileKind.DELETE}
+    return sum(size for name, size in old.items() if name not in live)
+
+
+def _tags_and_branches(table: Table, now: datetime) -> list[Blocker]:
+    tags = {name: tag.snapshot for name, tag in table.tags.all().items() if tag.time_retained is None}
+    branches = [name for name in Branches(table.file_io, table.paths).names() if name != table.branch]
+    if not tags and not branches:
         return []
     needed: set[str] = set()
-    snapshots = [table.snapshots.find(i) for i in table.snapshots.list_ids()]
-    for snapshot in (snapshots[0], snapshots[-1]) if snapshots else ():
-        if snapshot is not None:
-            needed |= {entry.file.file_name for entry in table.manifests.live_entries(snapshot)}
-    blockers = []
-    for name, tag in tags.items():
-        files = [entry.file for entry in table.manifests.live_entries(tag.snapshot)]
-        held = sum(file.file_size for file in files if file.file_name not in needed)
-        blockers.append(Blocker("tag", name, tag.snapshot.id, _age(tag.snapshot, now), held))
+    for number in {table.snapshots.earliest_id(), table.snapshots.latest_id()}:
+        snapshot = None if number is None else table.snapshots.find(number)
+        needed |= set() if snapshot is None else _sizes(table, snapshot).keys()
+    blockers = [_blocker("tag", name, table, snapshot, needed, now) for name, snapshot in tags.items()]
+    for name in branches:
+        branch = table.on_branch(name)
+        newest = branch.latest_snapshot()
+        if newest is not None:
+            blockers.append(_blocker(_BRANCH, name, branch, newest, needed, now))
     return blockers
+
+
+def _blocker(kind: str, name: str, table: Table, snapshot: Snapshot, needed: Collection[str], now: datetime) -> Blocker:
+    held = sum(size for file, size in _sizes(table, snapshot).items() if file not in needed)
+    return Blocker(kind, name, snapshot.id, _age(snapshot, now), held)
+
+
+def _sizes(table: Table, snapshot: Snapshot) -> dict[str, int]:
+    return {entry.file.file_name: entry.file.file_size for entry in table.manifests.live_entries(snapshot)}
 
 
 def _age(snapshot: Snapshot, now: datetime) -> timedelta:

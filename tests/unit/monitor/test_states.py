@@ -11,6 +11,8 @@ from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.retention import retention_blockers
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
+from maintenance.operations.refs.clear_consumers import clear_consumers
+from maintenance.operations.refs.create_branch import create_branch
 from maintenance.operations.refs.create_tag import create_tag
 from maintenance.table.table import Table
 from tests.tables import create_table, keyed
@@ -152,3 +154,33 @@ def test_who_holds_snapshots_back(tmp_path: Path) -> None:
     assert held.details["held_bytes"] > 0
     assert "tag 'audit'" in held.summary
     assert "tag.default-time-retained" in held.fix
+
+
+def _added(table: Table, snapshot_id: int) -> int:
+    (entry,) = table.manifests.delta_entries(table.snapshots.get(snapshot_id))
+    return entry.file.file_size
+
+
+def test_what_each_holder_holds(tmp_path: Path) -> None:
+    table = written(tmp_path, 3)
+    first = table.snapshots.get(1)
+    sizes = [_added(table, number) for number in (1, 2, 3)]
+    create_branch(table, "trial", snapshot_id=2)
+    create_branch(table, "fresh", snapshot_id=1)
+    own = table.on_branch("trial")
+    own.write_arrow(keyed({7: "q"}))
+    table.file_io.write_bytes(f"{table.paths.consumer_folder()}/consumer-slow", b'{"nextSnapshot": 1}')
+    table.file_io.write_bytes(f"{table.paths.consumer_folder()}/consumer-quick", b'{"nextSnapshot": 3}')
+    compact(None, table, full=True)
+    now = datetime.fromtimestamp(first.time_millis / 1000, UTC) + timedelta(days=30)
+    judged = retention_blockers(table, now)
+    held = {(row["kind"], row["name"]): row["bytes"] for row in judged.details["blockers"]}
+    assert held == {
+        ("consumer", "slow"): sum(sizes),
+        ("consumer", "quick"): sum(sizes),
+        ("branch", "trial"): sizes[1] + _added(own, 3),
+        ("branch", "fresh"): 0,
+    }
+    assert "; 1 more hold" in judged.summary, "branches do not count"
+    clear_consumers(table)
+    assert retention_blockers(table, now).passed
