@@ -14,6 +14,7 @@ from maintenance.operations.compaction.compact import compact
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.operations.indexes.analyze_table import analyze_table
 from maintenance.operations.refs.rollback_to import rollback_to
+from maintenance.operations.rows.delete import delete
 from maintenance.operations.rows.drop_partitions import drop_partitions
 from maintenance.table.table import Table
 from tests.tables import create_table, data_files, files_on_disk, keyed, state
@@ -153,6 +154,17 @@ def test_a_snapshot_that_others_followed_at_once_counts(tmp_path: Path, kept: in
     assert slow.write_arrow(keyed({2: "mine"}), commit_user="me", commit_identifier=4) == (2,)
     assert [table.snapshots.get(i).commit_user for i in table.snapshots.list_ids()].count("me") == kept - 1
     assert state(table) == {1: "rival 0", 2: "mine"}
+    check_history(table)
+
+
+def test_deletion_vectors_that_others_followed_count(tmp_path: Path) -> None:
+    """No file came or went: the index manifest shows that the later snapshot was made after this one."""
+    table = create_table(tmp_path, primary_keys=(), options={"deletion-vectors.enabled": "true"})
+    table.write_arrow(keyed({1: "a", 2: "b", 3: "c"}))
+    report = delete(None, halted(table, after=rivals(table, 1)), "id = 2")
+    assert report.snapshot_ids == (2,)
+    assert table.snapshots.list_ids() == [3]
+    assert sorted(table.to_arrow()["v"].to_pylist()) == ["a", "c", "rival 0"]
     check_history(table)
 
 
