@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyroaring import BitMap
 
+from maintenance.compaction.record_expiry import RecordExpiry
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.rows.binary_row import parse_row
 from maintenance.format.rows.system_fields import ROW_ID
@@ -44,10 +45,17 @@ class OlderRecords:
 
 @dataclass(frozen=True, slots=True)
 class LookupLevels:
-    """The levels above an output level. `readers`: of their files; `key_fields`: columns of the trimmed key."""
+    """The levels above an output level.
+
+    Attributes:
+        readers: of their files.
+        key_fields: columns of the trimmed key.
+        expiry: rows that count as gone; None = none.
+    """
 
     readers: tuple[DataFileReader, ...]
     key_fields: tuple[DataField, ...]
+    expiry: RecordExpiry | None = None
 
     def find(self, keys: pa.Table) -> list[OlderRecords]:
         """What the lowest level that holds a key holds of it. `keys`: n > 0 different keys in order.
@@ -98,7 +106,7 @@ class LookupLevels:
             if not len(row_positions):
                 return []
             pruned = replace(reader, only=row_positions)
-        parts = (self._matching(rows, keys) for rows in pruned.batches(_BATCH_ROWS))
+        parts = (self._matching(self._living(rows), keys) for rows in pruned.batches(_BATCH_ROWS))
         return [part for part in parts if part.num_rows]
 
     def _positions(self, reader: DataFileReader, keys: pa.Table) -> np.ndarray:
@@ -118,6 +126,9 @@ class LookupLevels:
             return In(field.name, tuple(values_of_arrow(column.unique())))
         low, high = (values_of_arrow(column.slice(at, 1))[0] for at in (0, keys.num_rows - 1))
         return conjunction([Compare(">=", field.name, low), Compare("<=", field.name, high)])
+
+    def _living(self, rows: pa.Table) -> pa.Table:
+        return rows if self.expiry is None else self.expiry.kept(rows)
 
     def _matching(self, rows: pa.Table, keys: pa.Table) -> pa.Table:
         return rows.filter(self._has_key_of(rows, keys))

@@ -89,6 +89,7 @@ class CompactionRules:
         lifts_level_0: though they are, merging changes no record of level 0: the newest one is the row, whole.
         new_format: files of the output level have another format than those of level 0.
         marks: older records are deleted by deletion vectors, so that no retraction need stay above level 0.
+        expires: whether a file has rows past their time, which a rewrite leaves out; None = rows do not expire.
     """
 
     max_level: int
@@ -99,6 +100,7 @@ class CompactionRules:
     lifts_level_0: bool = False
     new_format: bool = False
     marks: bool = False
+    expires: Callable[[DataFileMeta], bool] | None = None
 
 
 def plan_steps(
@@ -131,7 +133,8 @@ def plan_steps(
 
 def _upgrade(file: DataFileMeta, output_level: int, rules: CompactionRules) -> Sequence[RewriteStep | UpgradeStep]:
     holds_deletes = file.delete_row_count is None or file.delete_row_count > 0
-    if rules.force_rewrite or (output_level == rules.max_level and holds_deletes):
+    expires = rules.expires is not None and rules.expires(file)
+    if rules.force_rewrite or (output_level == rules.max_level and holds_deletes) or expires:
         return [RewriteStep((((file,),),))]
     if file.level == output_level:
         return []

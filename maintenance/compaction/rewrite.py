@@ -14,6 +14,7 @@ from maintenance.compaction.proof.bucket import BucketProof
 from maintenance.compaction.proof.findings import Findings
 from maintenance.compaction.proof.quarantine import refuse
 from maintenance.compaction.proof.settings import ProofMode, ProofResult, ProofSettings
+from maintenance.compaction.record_expiry import LivingRows, RecordExpiry
 from maintenance.format.metadata.data_file import DataFileMeta, FileSource
 from maintenance.format.rows.system_fields import ROW_ID, SEQUENCE_NUMBER, VALUE_KIND
 from maintenance.merge.engine import MergeEngine, newest_is_the_row
@@ -36,6 +37,7 @@ class CompactionTask:
         memory: bytes of records to hold while merging.
         proof: how what is written is proved before anybody commits it.
         snapshot_id: of the snapshot that it was planned on.
+        expiry: rows that are left out because they are past their time; None = none.
     """
 
     write: WriteContext
@@ -44,6 +46,7 @@ class CompactionTask:
     memory: int = 48 << 20
     proof: ProofSettings = field(default_factory=ProofSettings)
     snapshot_id: int | None = None
+    expiry: RecordExpiry | None = None
 
     def reader(self, file: DataFileMeta, context: ReadContext | None = None) -> DataFileReader:
         """A reader of a file of the bucket. `context`: in the place of the task's own."""
@@ -181,10 +184,12 @@ class _BucketRewrite:
     def _windows(self, runs: list[tuple[DataFileMeta, ...]], *, write: bool, looks_up: bool) -> Iterator[Window]:
         readers = [[self._task.reader(file) for file in run] for run in runs]
         most = rows_at_a_time(readers, self._task.memory)
+        expiry = self._task.expiry
         if self._proof is None:
-            return windows(readers, self._engine.order, most)
+            living = readers if expiry is None else [[LivingRows(r, expiry) for r in run] for run in readers]
+            return windows(living, self._engine.order, most)
         watched = [
-            [self._proof.watched(reader, number, written=write, merged=looks_up) for reader in run]
+            [self._proof.watched(reader, number, expiry, written=write, merged=looks_up) for reader in run]
             for number, run in enumerate(readers)
         ]
         return windows(watched, self._engine.order, most)
@@ -219,7 +224,8 @@ def _merging(task: CompactionTask, engine: MergeEngine) -> Merging:
         looks_up=plan.looks_up,
         compared=_compared(task),
         first_row=first_row,
-        above=LookupLevels(readers, tuple(schema.key_fields)),
+        # All that first-row asks is whether there is a row: one that is past its time still counts.
+        above=LookupLevels(readers, tuple(schema.key_fields), None if first_row else task.expiry),
         newest_wins=newest_wins,
     )
 

@@ -102,6 +102,8 @@ def _of_row_tracking(schema: TableSchema) -> Iterator[tuple[str, str]]:
 def _of_time_field(schema: TableSchema) -> Iterator[tuple[str, str]]:
     name = schema.options.get("record-level.time-field")
     if name is None:
+        if "record-level.expire-time" in schema.options:
+            yield "'record-level.expire-time' without 'record-level.time-field'", "Name the column of a row's time."
         return
     if name not in schema.field_names:
         yield f"'record-level.time-field' names '{name}'", "Name a column of the table."

@@ -76,7 +76,7 @@ _ELSEWHERE = frozenset(
         "partition.time-interval", "precommit-compact", "quote", "read.allow.fullScan", "read.batch-size",
         "read.changelog", "read.shuffle-bucket-with-partition", "read.stream.maxBytesPerTrigger",
         "read.stream.maxFilesPerTrigger", "read.stream.maxRowsPerTrigger", "read.stream.maxTriggerDelayMs",
-        "read.stream.minRowsPerTrigger", "record-level.time-field", "requiredSparkConfsCheck.enabled",
+        "read.stream.minRowsPerTrigger", "requiredSparkConfsCheck.enabled",
         "row-tracking.partition-group-on-commit", "scalar-index.search-mode", "scan.bounded", "scan.bounded.watermark",
         "scan.bucket", "scan.dedicated-split-generation", "scan.fallback-branch.read-fail-fast",
         "scan.fallback-delta-branch", "scan.fallback-snapshot-branch", "scan.ignore-corrupt-files",

@@ -128,6 +128,8 @@ WRITE_BUFFER_SIZE = Option("write-buffer-size", memory_size, 256 << 20)
 
 PARTITION_DEFAULT_NAME = Option("partition.default-name", string, "__DEFAULT_PARTITION__")
 PARTITION_LEGACY_NAME = Option("partition.legacy-name", boolean, True)
+RECORD_LEVEL_EXPIRE_TIME: Option[timedelta | None] = Option("record-level.expire-time", duration, None)
+RECORD_LEVEL_TIME_FIELD: Option[str | None] = Option("record-level.time-field", string, None)
 PARTITION_EXPIRATION_TIME: Option[timedelta | None] = Option("partition.expiration-time", duration, None)
 PARTITION_EXPIRATION_CHECK_INTERVAL = Option("partition.expiration-check-interval", duration, timedelta(hours=1))
 PARTITION_EXPIRATION_STRATEGY = Option(
@@ -300,7 +302,6 @@ REFUSED_ON_WRITE: Mapping[str, _Accepts] = {
     "manifest-sort.enabled": _OFF,
     "data-file.external-paths": _never,
     "index-file-in-data-file-dir": _OFF,
-    "record-level.expire-time": _never,
     "upsert-key": _never,
     "postpone.batch-write-fixed-bucket.rescale-load-factor": _never,
     "file.format": _is(*_DATA_FORMATS),
@@ -349,6 +350,13 @@ def check_writable(options: Mapping[str, str], table: str) -> None:
     """Refuse to create, write or maintain such a table. Raises: UnsupportedError naming the option."""
     _check(options, REFUSED, table)
     _check(options, REFUSED_ON_WRITE, table)
+    if RECORD_LEVEL_EXPIRE_TIME.key in options and DELETION_VECTORS_ENABLED.of(options):
+        # Paimon's lookup does not see an older row past its time, so it deletes no such row: a key would have two rows.
+        raise UnsupportedError(
+            f"'{RECORD_LEVEL_EXPIRE_TIME.key}' together with '{DELETION_VECTORS_ENABLED.key}' is not supported",
+            f"table {table}",
+            "Unset one of the options, or maintain this table with Apache Paimon's own jobs.",
+        )
 
 
 def _check(options: Mapping[str, str], refused: Mapping[str, _Accepts], table: str) -> None:

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -110,6 +111,11 @@ class Pruning:
         if self.predicate is None:
             return True
         return may_match(self.predicate, self._value_stats(file), file.row_count)
+
+    def least(self, file: DataFileMeta, column: str) -> Any:
+        """The smallest value of a column in a file, an internal value; None where statistics do not say it."""
+        stats = self._value_stats(file).get(column)
+        return None if stats is None else stats.min
 
     def selection(self, file: DataFileMeta, load: Callable[[], IndexContainer | None]) -> Selection:
         """Rows of a file that may match, by its file index. Columns are resolved by field id.

@@ -50,7 +50,7 @@ TABLES = {
     "data-evolution": ([], [], {"bucket": "-1", "row-tracking.enabled": "true", "data-evolution.enabled": "true"}),
 }
 
-WRITTEN = ("lookup", "input", "dv-parquet", "dv-orc-64", "dv-avro-partitioned", "dv-write-only")
+WRITTEN = ("lookup", "input", "dv-parquet", "dv-orc-64", "dv-avro-partitioned", "dv-write-only", "record-level-expire")
 
 
 def created(java: JavaProcess, folder: Path, name: str) -> str:

@@ -31,9 +31,11 @@ from maintenance.compaction.proof.records import Groups, ProofRecords, RecordOri
 from maintenance.compaction.proof.results import Comparison, Places, ProofRules, ResultWitness, compared_units, due_rows
 from maintenance.compaction.proof.settings import ProofMode, ProofResult, ProofSettings
 from maintenance.compaction.proof.witness import WrittenRows
+from maintenance.compaction.record_expiry import LivingRows, RecordExpiry
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.options import table as table_options
 from maintenance.read.data_file import DataFileReader
+from maintenance.read.run import ReadsFile
 from maintenance.types.row_hash import Digest
 from maintenance.types.row_kind import KIND_TEXTS, RowKind, is_retract
 from maintenance.write.context import WriteContext
@@ -46,7 +48,7 @@ _U64 = np.uint64
 class WatchedFile:
     """A reader of a file that tells of the rows it yields. Only what reading runs needs."""
 
-    reader: DataFileReader
+    reader: ReadsFile
     seen: Callable[[pa.Table], None]
 
     @property
@@ -171,24 +173,29 @@ class BucketProof:
 
     # What is read
 
-    def watched(self, reader: DataFileReader, run: int, *, written: bool, merged: bool) -> WatchedFile:
-        """The reader, whose rows are noted."""
+    def watched(
+        self, reader: DataFileReader, run: int, expiry: RecordExpiry | None, *, written: bool, merged: bool
+    ) -> WatchedFile:
+        """The reader, whose rows are counted, and those that are not past their time noted."""
         name, origin = reader.file.file_name, RecordOrigin(run, reader.file.level, written, merged=merged)
         self._read.setdefault(name, 0)
         place = self._records.place(reader.file.row_count, origin)
         hashes = {kind: self._hashing.of(kind) for kind in (KEYS, *self._wanted)}
 
+        def counted(rows: pa.Table) -> None:
+            self._read[name] += rows.num_rows
+
         def seen(rows: pa.Table) -> None:
             with self._timer:
-                self._read[name] += rows.num_rows
                 if place is None or not place.add(rows, hashes):
                     self._note(HashedRows(rows, self._hashing).sampled(), origin)
 
-        return WatchedFile(reader, seen)
+        whole = WatchedFile(reader, counted)
+        return WatchedFile(whole if expiry is None else LivingRows(whole, expiry), seen)
 
     def watched_levels(self, levels: LookupLevels) -> LookupLevels:
         """The levels above, whose records that are found are noted."""
-        return _WatchedLevels(levels.readers, levels.key_fields, self._note_older)
+        return _WatchedLevels(levels.readers, levels.key_fields, levels.expiry, self._note_older)
 
     def _note_older(self, keys: pa.Table, older: list[OlderRecords]) -> None:
         with self._timer:

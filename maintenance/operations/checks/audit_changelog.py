@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from maintenance.errors import NotFoundError, OptionError
+from maintenance.errors import NotFoundError, OptionError, UnsupportedError
 from maintenance.format.metadata.data_file import FileSource
 from maintenance.format.metadata.manifest import FileKind, ManifestEntry
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
@@ -98,12 +98,18 @@ def audit_changelog(
         end: None = the latest snapshot.
         find_first_bad: search the first snapshot that is wrong if the proof fails.
     Raises: OptionError: the table has no changelog producer, or start and end are the wrong way round; NotFoundError: a
-        snapshot between them is gone; what reading raises.
+        snapshot between them is gone; UnsupportedError: rows expire; what reading raises.
     """
     started = time.monotonic()
     if table_options.CHANGELOG_PRODUCER.of(table.options) == "none":
         raise OptionError(
             "'changelog-producer' = 'none' leaves no changelog to audit", table.identifier, "Set a producer."
+        )
+    if table_options.RECORD_LEVEL_EXPIRE_TIME.of(table.options) is not None:
+        raise UnsupportedError(
+            "rows past 'record-level.expire-time' leave the table without a change, so its changelog cannot be audited",
+            table.identifier,
+            "Audit tables whose rows do not expire.",
         )
     audit = _Audit.of(spark, table, start, end)
     report = audit.run(audit.last)

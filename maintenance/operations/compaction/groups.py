@@ -1,11 +1,13 @@
 """The groups of a plan: rewritten in tasks, proved, and committed in one COMPACT snapshot or several."""
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from maintenance.commit.commit import abort
 from maintenance.compaction.append import AppendCompaction, AppendCompactionTask, proved_append
 from maintenance.compaction.plan import BucketCompaction
+from maintenance.compaction.record_expiry import RecordExpiry
 from maintenance.compaction.rewrite import CompactionResult, CompactionTask, rewrite_bucket
 from maintenance.compaction.sorting import SortTask
 from maintenance.errors import ExpiredError, PaimonError
@@ -138,10 +140,11 @@ class GroupRewrite:
         write = replace(self.work.table.write_context(), stamp=stamp)
         read = self.work.read_context([file for unit in units for file in unit.input_files], write)
         base, proof = self.plan.snapshot_id, self.work.request.proof
+        expiry = RecordExpiry.of(write.schema, write.options, time.time())
         return [
             AppendCompactionTask(write, read, unit, proof=proof, snapshot_id=base)
             if isinstance(unit, AppendCompaction)
-            else CompactionTask(write, read, unit, proof=proof, snapshot_id=base)
+            else CompactionTask(write, read, unit, proof=proof, snapshot_id=base, expiry=expiry)
             for unit in units
         ]
 

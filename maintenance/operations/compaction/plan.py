@@ -1,6 +1,7 @@
 """Plan the compaction of a table: one unit of work for each (partition, bucket), from the metadata of one snapshot."""
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cache
@@ -15,6 +16,7 @@ from maintenance.compaction.plan import (
     drops_deletes,
     plan_steps,
 )
+from maintenance.compaction.record_expiry import RecordExpiry
 from maintenance.compaction.universal import CompactUnit, UniversalOptions, pick, pick_full
 from maintenance.errors import OptionError
 from maintenance.format.metadata.data_file import DataFileMeta
@@ -35,7 +37,7 @@ from maintenance.table.table import Table
 
 Group = tuple[bytes, int]
 Unit = BucketCompaction | AppendCompaction
-DELETED_ROWS = "deleted rows"
+DELETED_ROWS, EXPIRED_ROWS = "deleted rows", "rows past record-level.expire-time"
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,11 +213,12 @@ def _plan_bucket(
     files = [entry.file for entry in members]
     max_level = level_count(files, table_options.num_levels(options)) - 1
     runs = sorted_runs(files)
+    expires = _expires(table, files)
     unit = pick_full(runs, max_level) if full else None
     if not full:
         unit = pick(runs, max_level, _rules(options, runs, scope), now_millis=now_millis)
     if unit is None:
-        unit = _with_deleted_rows(runs, max_level, deletions) if full else None
+        unit = _with_lost_rows(runs, max_level, deletions, expires) if full else None
     if unit is None:
         return []
     marks = table_options.DELETION_VECTORS_ENABLED.of(options)
@@ -233,8 +236,9 @@ def _plan_bucket(
         lifts_level_0=newest_is_the_row(options),
         new_format=formats.get(0, of_table) != formats.get(unit.output_level, of_table),
         marks=marks,
+        expires=expires,
     )
-    if unit.reason == DELETED_ROWS:
+    if unit.reason in (DELETED_ROWS, EXPIRED_ROWS):
         steps: tuple[RewriteStep | UpgradeStep, ...] = tuple(RewriteStep((((file,),),)) for file in unit.files)
     else:
         steps = plan_steps(unit, rules, key_reader([field.type for field in table.schema.key_fields]))
@@ -278,14 +282,29 @@ def _names(step: RewriteStep | UpgradeStep) -> list[str]:
     return [step.file.file_name] if isinstance(step, UpgradeStep) else [file.file_name for file in step.files]
 
 
-def _with_deleted_rows(
-    runs: Sequence[SortedRun], max_level: int, deletions: Mapping[str, DeletionFile]
-) -> CompactUnit | None:
-    """Files of a bucket that is compacted already whose deleted rows a full compaction drops."""
-    files = tuple(file for run in runs for file in run.files if file.file_name in deletions)
-    if len(runs) != 1 or runs[0].level != max_level or not files:
+def _expires(table: Table, files: Sequence[DataFileMeta]) -> Callable[[DataFileMeta], bool] | None:
+    """Whether a file has rows past their time; None where rows do not expire."""
+    expiry = RecordExpiry.of(table.schema, table.options, time.time())
+    if expiry is None:
         return None
-    return CompactUnit(max_level, files, DELETED_ROWS)
+    schemas = {table.schema.id: table.schema}
+    schemas |= {i: table.schemas.get(i) for i in {file.schema_id for file in files} - schemas.keys()}
+    return lambda file: expiry.is_in(file, table.schema, schemas)
+
+
+def _with_lost_rows(
+    runs: Sequence[SortedRun],
+    max_level: int,
+    deletions: Mapping[str, DeletionFile],
+    expires: Callable[[DataFileMeta], bool] | None,
+) -> CompactUnit | None:
+    """Files of a bucket that is compacted already whose deleted or expired rows a full compaction drops."""
+    if len(runs) != 1 or runs[0].level != max_level:
+        return None
+    if expires is not None and (old := tuple(file for file in runs[0].files if expires(file))):
+        return CompactUnit(max_level, old, EXPIRED_ROWS)
+    files = tuple(file for file in runs[0].files if file.file_name in deletions)
+    return CompactUnit(max_level, files, DELETED_ROWS) if files else None
 
 
 def _produces_changelog(options: Mapping[str, str], unit: CompactUnit, max_level: int) -> bool:
