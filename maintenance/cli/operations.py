@@ -37,6 +37,7 @@ SUMMARIES = {
     "restore": "Bring back what a deletion has put into the bin.",
     "rewrite_file_index": "Build file indexes that are declared and missing.",
     "rollback": "Roll a table back to a snapshot or tag.",
+    "rollback_to_as_latest": "Make the state of a snapshot or tag the newest one, by a commit.",
     "rollback_to_timestamp": "Roll a table back to a time.",
     "rollback_to_watermark": "Roll a table back to a watermark.",
     "what_if": "Say what other retention would delete, at once and later.",

@@ -85,6 +85,7 @@ class Changes:
         kept: chooses the manifests of the snapshot before that stay; None = all.
         merging: how they are merged; None = as the table's options say.
         total: rows of the new state, where those of the snapshot before do not count.
+        bring_back: files are added that were deleted before.
     """
 
     kind: CommitKind
@@ -95,10 +96,13 @@ class Changes:
     kept: Callable[[Sequence[ManifestFileMeta]], list[ManifestFileMeta]] | None = None
     merging: ManifestMergeOptions | None = None
     total: int | None = None
+    bring_back: bool = False
 
     @property
     def returning(self) -> frozenset[Hashable]:
-        """Identities that may have been there before: of files that only get another index. Levels never come back."""
+        """Identities that may have been there before: of files that only get another index, or come back."""
+        if self.bring_back:
+            return frozenset(entry.identity for entry in self.entries if entry.kind == FileKind.ADD)
         deleted = {(e.file.file_name, e.file.level) for e in self.entries if e.kind == FileKind.DELETE}
         added = (e for e in self.entries if e.kind == FileKind.ADD)
         return frozenset(e.identity for e in added if (e.file.file_name, e.file.level) in deleted)

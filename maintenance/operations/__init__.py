@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from maintenance.operations.refs.replace_tag import replace_tag
     from maintenance.operations.refs.reset_consumer import reset_consumer
     from maintenance.operations.refs.rollback_to import rollback_to
+    from maintenance.operations.refs.rollback_to_as_latest import rollback_to_as_latest
     from maintenance.operations.refs.trigger_tag_automatic_creation import trigger_tag_automatic_creation
     from maintenance.operations.repairs.compact_manifest import compact_manifest
     from maintenance.operations.repairs.purge_files import purge_files
@@ -104,6 +105,7 @@ _PACKAGES = {
     "restore_partitions": "rows",
     "rewrite_file_index": "indexes",
     "rollback_to": "refs",
+    "rollback_to_as_latest": "refs",
     "trigger_tag_automatic_creation": "refs",
     "update": "rows",
     "what_if": "retention",
@@ -154,6 +156,7 @@ __all__ = [
     "restore_partitions",
     "rewrite_file_index",
     "rollback_to",
+    "rollback_to_as_latest",
     "trigger_tag_automatic_creation",
     "update",
     "what_if",

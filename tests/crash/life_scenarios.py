@@ -14,6 +14,7 @@ from maintenance.operations import (
     purge_files,
     remove_orphan_files,
     reset_consumer,
+    rollback_to_as_latest,
     trigger_tag_automatic_creation,
 )
 from maintenance.table.table import Table
@@ -122,6 +123,27 @@ def check_merged_or_not(before: "Reading", after: Table) -> None:
 
 def check_merged_once(_whole: Table, table: Table) -> None:
     check_merged(table)
+
+
+def go_back_by_commit(table: Table) -> None:
+    rollback_to_as_latest(table, snapshot_id=2)
+
+
+def check_back_by_commit(table: Table) -> None:
+    assert rows(table) == [(0, "a"), (1, "a")]
+    assert table.snapshots.list_ids() == [1, 2, 3, 4, 5, 6]
+    assert len(table.tags.names()) == 1
+
+
+def check_back_or_not(before: "Reading", after: Table) -> None:
+    assert rows(after) in (before.rows, before.rows[:2])
+
+
+def check_back_once(_whole: Table, table: Table) -> None:
+    # What a killed commit has written of its metadata is an orphan.
+    remove_orphan_files(None, table, minimum_age=_NO_AGE)
+    check_back_by_commit(table)
+    assert unreachable_files(table) == set()
 
 
 def prepare_full(folder: Path) -> None:

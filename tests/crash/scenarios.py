@@ -735,6 +735,15 @@ SCENARIOS = {
             life_scenarios.check_merged_once,
         ),
         Scenario(
+            "rollback_to_as_latest",
+            life_scenarios.prepare_manifests,
+            life_scenarios.go_back_by_commit,
+            life_scenarios.check_back_by_commit,
+            life_scenarios.check_back_or_not,
+            (life_scenarios.go_back_by_commit,),
+            life_scenarios.check_back_once,
+        ),
+        Scenario(
             "purge_files",
             life_scenarios.prepare_full,
             life_scenarios.purge,

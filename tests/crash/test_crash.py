@@ -19,6 +19,7 @@ LEAST = {
     "expire_both": (35, 2),
     "expire_partitions": (15, 12),
     "rollback": (7, 2),
+    "rollback_to_as_latest": (6, 4),
     "fast_forward": (8, 3),
     "create_branch": (4, 3),
     "replace_tag": (5, 2),

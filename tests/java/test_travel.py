@@ -11,11 +11,13 @@ from maintenance.catalog import SetOption, open_catalog
 from maintenance.errors import PaimonError
 from maintenance.format.metadata.snapshot import serialize_snapshot
 from maintenance.format.metadata.tag import Tag
+from maintenance.operations.checks.fsck import fsck
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.operations.refs.create_branch import create_branch
 from maintenance.operations.refs.create_tag import create_tag
 from maintenance.operations.refs.fast_forward import fast_forward
 from maintenance.operations.refs.rollback_to import rollback_to
+from maintenance.operations.refs.rollback_to_as_latest import rollback_to_as_latest
 from maintenance.table.table import Table
 from tests.java.process import JavaProcess
 from tests.java.samples import Row, arrow_of, comparable, rows_in, table_of
@@ -238,3 +240,19 @@ def test_fallback_branches(java: JavaProcess, tmp_path: Path) -> None:
         wanted = comparable(java.rows(warehouse, "db.t", options))
         assert comparable(ours(warehouse, "db.t", options)) == wanted
     assert len(java.rows(warehouse, "db.t")) == 3
+
+
+def test_java_reads_and_expires_what_was_rolled_back_by_a_commit(java: JavaProcess, tmp_path: Path) -> None:
+    warehouse = str(tmp_path)
+    java.create_table(warehouse, "db.t", [("k", "INT NOT NULL"), ("v", "STRING")], (["k"], []), {"bucket": "1"})
+    for number in range(4):
+        java.write(warehouse, "db.t", [(number, "a")])
+    java.compact(warehouse, "db.t")
+    table = table_of(warehouse)
+    rollback_to_as_latest(table, snapshot_id=2)
+    assert sorted(java.rows(warehouse, "db.t")) == [(0, "a"), (1, "a")]
+    assert java.expire(warehouse, "db.t", 1)
+    java.write(warehouse, "db.t", [(7, "b")])
+    assert sorted(java.rows(warehouse, "db.t")) == [(0, "a"), (1, "a"), (7, "b")]
+    assert fsck(table.file_io, table.location).healthy
+    assert java.orphans(warehouse, "db.t") == []

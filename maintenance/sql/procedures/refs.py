@@ -16,6 +16,7 @@ from maintenance.operations import (
     replace_tag,
     reset_consumer,
     rollback_to,
+    rollback_to_as_latest,
     trigger_tag_automatic_creation,
 )
 from maintenance.sql.procedures.procedure import (
@@ -144,6 +145,24 @@ def _rollback_to_watermark(call: Call) -> Result:
     return _rolled_back(call, watermark=call.get("watermark"))
 
 
+def _rollback_to_as_latest(call: Call) -> Result:
+    report = rollback_to_as_latest(call.table(), **call.passed("tag", "snapshot_id", "dry_run"))
+    ids = {
+        "previous_snapshot_id": report.previous,
+        "rolled_back_snapshot_id": report.target,
+        "current_snapshot_id": report.current or report.previous,
+    }
+    if report.dry_run:
+        ids |= {
+            "returning_files": report.returning_files,
+            "returning_rows": report.returning_rows,
+            "leaving_files": report.leaving_files,
+            "leaving_rows": report.leaving_rows,
+        }
+    result = {name: pa.array([value], pa.int64()) for name, value in ids.items()}
+    return Result(pa.table(result), nothing_to_do=report.current is None and not report.dry_run)
+
+
 def _merge_branch(call: Call) -> Result:
     target = {"target_branch": call.get("target_branch")} if call.get("target_branch") else {}
     report = merge_branch(call.table(), call.get("source_branch"), **target, **call.passed("dry_run"))
@@ -253,6 +272,7 @@ PROCEDURES = (
         _rollback,
     ),
     Procedure("rollback_to", (TABLE, Parameter("tag", _tag_or_id), _SNAPSHOT), _rollback_to),
+    Procedure("rollback_to_as_latest", (TABLE, Parameter("tag", text), _SNAPSHOT, DRY_RUN), _rollback_to_as_latest),
     Procedure("rollback_to_timestamp", (TABLE, Parameter("timestamp", number, required=True)), _rollback_to_timestamp),
     Procedure("rollback_to_watermark", (TABLE, Parameter("watermark", number, required=True)), _rollback_to_watermark),
     Procedure(

@@ -1,0 +1,124 @@
+"""Make an earlier state the newest one by a commit: procedure `rollback_to_as_latest`.
+
+One OVERWRITE snapshot takes out the files that came since and brings back those that went; no file is copied, and later
+snapshots and tags stay. So writers may go on meanwhile, readers see one state or the other, and the step can be taken
+back in the same way. An expiry of Java deletes files by what snapshots took out, not by what needs them: therefore a
+snapshot without a tag gets one, as there. The schema stays the newest, since it reads older files. Commits keep their
+numbers: a writer that repeats a batch which was taken out is told that it is in the table already.
+Source: Java `RollbackToAsLatestProcedure`, `FileStoreCommitImpl.rollbackToAsLatest`.
+"""
+
+import uuid
+from dataclasses import dataclass, replace
+
+from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
+from maintenance.commit.publish import Changes, publish
+from maintenance.errors import CommitError, NotFoundError, OptionError
+from maintenance.format.metadata.manifest import FileKind
+from maintenance.format.metadata.snapshot import CommitKind, Snapshot
+from maintenance.metadata.completeness import check_complete
+from maintenance.operations.refs.create_tag import create_tag, snapshot_to_tag
+from maintenance.operations.refs.delete_tag import delete_tag
+from maintenance.options import table as table_options
+from maintenance.table.table import Table, new_commit_user
+
+_TAG_PREFIX = "rollback-to-as-latest-"
+
+
+@dataclass(frozen=True, slots=True)
+class RollbackToAsLatestReport:
+    """What it did, or would do.
+
+    Attributes:
+        previous: id of the newest snapshot before.
+        target: id of the snapshot whose state is the newest again.
+        current: id of the new snapshot; None: of a dry run, or the state is the newest one already.
+        tag: that keeps the target; None as before.
+        returning_files, leaving_files: how many come back, and how many are taken out.
+        returning_rows, leaving_rows: in these.
+    """
+
+    table: str
+    previous: int
+    target: int
+    current: int | None
+    tag: str | None
+    returning_files: int
+    leaving_files: int
+    returning_rows: int
+    leaving_rows: int
+    dry_run: bool = False
+
+
+def rollback_to_as_latest(
+    table: Table, *, snapshot_id: int | None = None, tag: str | None = None, dry_run: bool = False
+) -> RollbackToAsLatestReport:
+    """Make the state of a snapshot or tag the newest one again. `dry_run`: only say what would come and go.
+
+    Raises: OptionError: not exactly one target; NotFoundError: no such snapshot or tag; CorruptFileError: a file of the
+        target is missing or damaged, nothing has changed then; CommitError: other writers kept publishing first.
+    """
+    if (snapshot_id is None) == (tag is None):
+        raise OptionError("a rollback needs exactly one target", table.identifier, "Name one snapshot or tag.")
+    table_options.check_writable(table.options, table.identifier)
+    target = snapshot_to_tag(table, snapshot_id) if tag is None else table.tags.get(tag).snapshot
+    latest = table.latest_snapshot()
+    if latest is None:
+        raise NotFoundError("the table has no snapshot", table.identifier, "Write to the table first.")
+    check_complete(table.manifests, target)
+    changes = _changes(table, target, latest)
+    if dry_run or not _differs(table, changes, latest):
+        return _report(table, latest.id, target, changes, dry_run=dry_run)
+    held = tag or _tag_of(table, target)
+    kept = held or create_tag(table, f"{_TAG_PREFIX}{target.id}-{uuid.uuid4()}", snapshot_id=target.id).name
+    attempts: list[tuple[Snapshot, Changes]] = []
+
+    def planned(newest: Snapshot | None) -> Changes:
+        newest = newest or latest
+        attempts.append((newest, _changes(table, target, newest)))
+        return attempts[-1][1]
+
+    identity = CommitIdentity(new_commit_user(table.options), properties={OPERATION_PROPERTY: "rollback_to_as_latest"})
+    try:
+        snapshot, _, _ = publish(table.commit_target(), planned, identity, lambda *_: None)
+    except CommitError:
+        # Nothing is published, so the tag is of no use.
+        if held is None:
+            delete_tag(table, kept)
+        raise
+    before, changes = attempts[-1]
+    report = _report(table, before.id, target, changes, dry_run=False)
+    return replace(report, current=None if snapshot is None else snapshot.id, tag=kept)
+
+
+def _tag_of(table: Table, target: Snapshot) -> str | None:
+    """The tag that an earlier rollback, maybe one that died, has given the target."""
+    tags = table.tags.all().items()
+    return next((name for name, tag in tags if name.startswith(_TAG_PREFIX) and tag.snapshot == target), None)
+
+
+def _changes(table: Table, target: Snapshot, newest: Snapshot) -> Changes:
+    """What turns the newest state into that of the target."""
+    there = {entry.identity: entry for entry in table.manifests.live_entries(newest)}
+    wanted = {entry.identity: entry for entry in table.manifests.live_entries(target)}
+    leaving = (replace(e, kind=FileKind.DELETE) for identity, e in there.items() if identity not in wanted)
+    returning = (entry for identity, entry in wanted.items() if identity not in there)
+    index = table.manifests.read_index(target)
+    return Changes(CommitKind.OVERWRITE, (*leaving, *returning), index=lambda _: index, bring_back=True)
+
+
+def _differs(table: Table, changes: Changes, newest: Snapshot) -> bool:
+    assert changes.index is not None
+    now = table.manifests.read_index(newest)
+    return bool(changes.entries) or changes.index(now) != now
+
+
+def _report(
+    table: Table, previous: int, target: Snapshot, changes: Changes, *, dry_run: bool
+) -> RollbackToAsLatestReport:
+    returning, leaving = (
+        [entry.file.row_count for entry in changes.entries if entry.kind == kind]
+        for kind in (FileKind.ADD, FileKind.DELETE)
+    )
+    files = len(returning), len(leaving), sum(returning), sum(leaving)
+    return RollbackToAsLatestReport(table.identifier, previous, target.id, None, None, *files, dry_run=dry_run)
