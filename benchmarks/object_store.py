@@ -9,10 +9,8 @@ import argparse
 import json
 import os
 import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +22,8 @@ from maintenance.catalog import CatalogTable, Schema, open_catalog
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from sensors.latest import look
-from tests.servers.processes import free_port
 from tests.servers.relay import Relay, relaying
-from tests.servers.s3 import S3
+from tests.servers.s3 import S3, running_apart
 
 PYPAIMON = Path(".venv-pypaimon/bin/python")
 _FIELDS = [("id", "BIGINT NOT NULL"), ("v", "STRING")]
@@ -57,28 +54,6 @@ print("ready", flush=True); sys.stdin.readline()
 started = time.perf_counter(); run()
 print(time.perf_counter() - started, flush=True)
 """
-
-
-@contextmanager
-def server() -> Iterator[str]:
-    """moto's server in a process of its own."""
-    port = free_port()
-    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        s3 = S3(f"http://127.0.0.1:{port}")
-        for _ in range(200):
-            try:
-                s3.client().list_buckets()
-                break
-            except OSError:
-                time.sleep(0.1)
-            except Exception:  # noqa: BLE001 - the client's own error while nobody listens
-                time.sleep(0.1)
-        yield s3.url
-    finally:
-        process.terminate()
-        process.wait()
 
 
 class Bench:
@@ -165,8 +140,8 @@ def main() -> None:
     parser.add_argument("--delay", type=float, default=0.02, help="seconds that every answer takes longer")
     parser.add_argument("--tables", type=int, default=100, help="that the sensor looks at")
     given = parser.parse_args()
-    with server() as url, relaying(url) as relay:
-        bench = Bench(relay, url, given.delay)
+    with running_apart() as server, relaying(server.url) as relay:
+        bench = Bench(relay, server.url, given.delay)
         table = bench.create("db.t", 2, 10)
         fresh = bench.catalog.get_table("db.t")
         bench.measure("read of 20 files, again", "ours", fresh.to_arrow)

@@ -20,6 +20,7 @@ APART = frozenset(
         "tests/chaos/test_chaos.py",
         "tests/crash/test_crash.py",
         "tests/crash/test_full_disk.py",
+        "tests/crash/test_on_store.py",
         "tests/crash/test_power_cut.py",
         "tests/crash/test_stream.py",
         "tests/damage/test_changes.py",

@@ -1,4 +1,4 @@
-"""Small tables in a folder, and reading them as plain values."""
+"""Small tables in a folder or a store, and reading them as plain values."""
 
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,13 +7,16 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from maintenance.catalog import Schema, open_catalog
+from maintenance.catalog import Catalog, Schema, open_catalog
 from maintenance.format.metadata.snapshot import serialize_snapshot
 from maintenance.table.table import Table
 
+Place = Path | Mapping[str, str]
+"""Where a warehouse is: its folder, or the options of its catalog."""
+
 
 def small_table(
-    folder: Path,
+    place: Place,
     options: Mapping[str, str] | None = None,
     *,
     primary_key: bool = True,
@@ -23,18 +26,22 @@ def small_table(
 
     Its writers leave compaction to others unless the options say otherwise.
     """
-    catalog = open_catalog({"warehouse": str(folder)})
+    catalog = _catalog(place)
     catalog.create_database("db", ignore_if_exists=True)
     keys, buckets = (["k"], {"bucket": "2"}) if primary_key else ([], {"bucket": "-1"})
     fields = [("k", "BIGINT NOT NULL"), ("v", "STRING")]
     given = {**buckets, "write-only": "true", **(options or {})}
     catalog.create_table("db.t", Schema(fields, keys, partition_keys, given))
-    return table_in(folder)
+    return table_in(place)
 
 
-def table_in(folder: Path) -> Table:
+def table_in(place: Place) -> Table:
     """The table that is there already."""
-    return open_catalog({"warehouse": str(folder)}).get_table("db.t")
+    return _catalog(place).get_table("db.t")
+
+
+def _catalog(place: Place) -> Catalog:
+    return open_catalog({"warehouse": str(place)} if isinstance(place, Path) else place)
 
 
 def batch(values: Mapping[int, str], deleted: Sequence[int] = ()) -> pa.Table:

@@ -87,7 +87,7 @@ def _table(catalog: Catalog) -> CatalogTable:
 @contextmanager
 def on_s3() -> Iterator[tuple[Mapping[str, str], Relay]]:
     """Options of an empty warehouse on a new server, and the relay in front of it."""
-    with s3_server.running() as server, relaying(server.url) as relay:
+    with s3_server.running_apart() as server, relaying(server.url) as relay:
         s3 = S3(relay.url, server.url)
         yield s3.options(s3.new_bucket()), relay
 

@@ -1,9 +1,7 @@
 """What is killed of deletions with a bin: nothing may be lost, wherever the process dies."""
 
-import os
 from contextlib import suppress
-from datetime import timedelta
-from pathlib import Path
+from datetime import UTC, datetime, timedelta
 
 from maintenance.errors import NotFoundError
 from maintenance.operations.bin.empty_bin import empty_bin
@@ -16,34 +14,35 @@ from maintenance.operations.orphans.remove_orphan_files import remove_orphan_fil
 from maintenance.operations.refs.create_tag import create_tag
 from maintenance.table.table import Table
 from tests.models.reachable import files_on_disk, unreachable_files
-from tests.small_tables import put, rows_at, small_table, table_in
+from tests.small_tables import Place, put, rows_at, small_table, table_in
 
-OLD = 1_577_836_800
 STRAYS = ("manifest/manifest-x-0", "index/index-x-0", "bucket-0/data-x-0.orc", "bucket-1/data-y-0.orc")
 
 
 def warehouse_of(table: Table) -> str:
-    return str(Path(table.location).parent.parent)
+    return table.location.rsplit("/", 2)[0]
 
 
-def prepare_orphans(folder: Path) -> None:
-    table = small_table(folder)
+def prepare_orphans(place: Place) -> None:
+    table = small_table(place)
     put(table, {1: "a", 2: "b"})
     put(table, {3: "c"})
     for place in STRAYS:
-        path = Path(table.location) / place
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(place)
-    for path in folder.rglob("*"):
-        os.utime(path, (OLD, OLD))
+        table.file_io.write_bytes(f"{table.location}/{place}", place.encode())
 
 
 def remove_orphans(table: Table) -> None:
-    remove_orphan_files(None, table, into=BinRun.begin(table, warehouse_of(table), "remove_orphan_files"))
+    into = BinRun.begin(table, warehouse_of(table), "remove_orphan_files")
+    remove_orphan_files(None, table, into=into, now=_later())
 
 
 def destroy_orphans(table: Table) -> None:
-    remove_orphan_files(None, table)
+    remove_orphan_files(None, table, now=_later())
+
+
+def _later() -> datetime:
+    """When every file is old enough to be an orphan."""
+    return datetime.now(UTC) + timedelta(days=2)
 
 
 def check_no_orphans(table: Table) -> None:
@@ -54,7 +53,7 @@ def check_orphans_in_bin(_whole: Table, table: Table) -> None:
     check_no_orphans(table)
     _restore_all(table)
     assert unreachable_files(table) == {f"{table.location}/{place}" for place in STRAYS}
-    assert all(Path(table.location, place).read_text() == place for place in STRAYS)
+    assert all(table.file_io.read_bytes(f"{table.location}/{place}") == place.encode() for place in STRAYS)
 
 
 def check_orphans_destroyed(whole: Table, table: Table) -> None:
@@ -62,8 +61,8 @@ def check_orphans_destroyed(whole: Table, table: Table) -> None:
     assert len(files_on_disk(whole)) == len(files_on_disk(table))
 
 
-def prepare_history(folder: Path) -> None:
-    table = small_table(folder, {"changelog-producer": "full-compaction", "snapshot.expire.limit": "3"})
+def prepare_history(place: Place) -> None:
+    table = small_table(place, {"changelog-producer": "full-compaction", "snapshot.expire.limit": "3"})
     for i in range(3):
         put(table, {1: f"{i}", i: "x"})
         compact(None, table, full=True)
@@ -86,9 +85,9 @@ def check_all_comes_back(_whole: Table, table: Table) -> None:
     check_restored(table)
 
 
-def prepare_bin(folder: Path) -> None:
-    prepare_history(folder)
-    expire_into_bin(table_in(folder))
+def prepare_bin(place: Place) -> None:
+    prepare_history(place)
+    expire_into_bin(table_in(place))
 
 
 def _restore_all(table: Table) -> None:

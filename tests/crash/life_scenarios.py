@@ -1,7 +1,6 @@
 """Automatic tags, manifests, merged branches and purged tables: what is killed, and what must hold afterwards."""
 
 from datetime import timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from maintenance.metadata.branches import Branches
@@ -19,7 +18,7 @@ from maintenance.operations import (
 )
 from maintenance.table.table import Table
 from tests.models.reachable import files_on_disk, unreachable_files
-from tests.small_tables import put, rows, rows_of_tag, set_commit_time, small_table, table_in
+from tests.small_tables import Place, put, rows, rows_of_tag, set_commit_time, small_table
 
 if TYPE_CHECKING:
     from tests.crash.scenarios import Reading
@@ -36,9 +35,9 @@ _HOURLY = {
 }
 
 
-def prepare_hours(folder: Path) -> None:
+def prepare_hours(place: Place) -> None:
     """Two tags of hours whose snapshots have expired, and two more hours to tag."""
-    table = small_table(folder, _HOURLY)
+    table = small_table(place, _HOURLY)
     for hour in range(4):
         set_commit_time(table, put(table, {1: f"{hour}"}), _START + hour * _HOUR)
         if hour == 1:
@@ -76,8 +75,8 @@ def expire_again(table: Table) -> None:
     expire_snapshots(table, retain_min=2, retain_max=2)
 
 
-def prepare_manifests(folder: Path) -> None:
-    table = small_table(folder)
+def prepare_manifests(place: Place) -> None:
+    table = small_table(place)
     for number in range(5):
         put(table, {number: "a"})
 
@@ -100,8 +99,8 @@ def check_manifests_merged_once(_whole: Table, table: Table) -> None:
     check_manifests_merged(table)
 
 
-def prepare_branches(folder: Path) -> None:
-    table = small_table(folder, primary_key=False)
+def prepare_branches(place: Place) -> None:
+    table = small_table(place, primary_key=False)
     put(table, {1: "both"})
     create_branch(table, "b", snapshot_id=1)
     put(table, {2: "main"})
@@ -146,8 +145,8 @@ def check_back_once(_whole: Table, table: Table) -> None:
     assert unreachable_files(table) == set()
 
 
-def prepare_full(folder: Path) -> None:
-    table = small_table(folder, {"changelog-producer": "input"})
+def prepare_full(place: Place) -> None:
+    table = small_table(place, {"changelog-producer": "input"})
     for number in range(3):
         put(table, {number: "a"})
     create_tag(table, "t", snapshot_id=1)
@@ -176,5 +175,5 @@ def check_all_or_none(before: "Reading", after: Table) -> None:
 
 
 def check_purged_once(_whole: Table, table: Table) -> None:
-    remove_orphan_files(None, table_in(Path(table.location).parents[1]), minimum_age=_NO_AGE)
+    remove_orphan_files(None, table, minimum_age=_NO_AGE)
     check_purged(table)

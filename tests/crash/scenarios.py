@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from pathlib import Path
 
 from maintenance.metadata.branches import Branches
 from maintenance.operations.compaction.compact import compact
@@ -20,7 +19,7 @@ from maintenance.table.system.audit_log import AuditLogView
 from maintenance.table.table import Table
 from tests.crash import bin_scenarios, life_scenarios
 from tests.models.reachable import changes_of, files_on_disk, missing_files, unreachable_files
-from tests.small_tables import batch, put, rows, rows_at, rows_of_tag, small_table, table_in
+from tests.small_tables import Place, batch, put, rows, rows_at, rows_of_tag, small_table, table_in
 
 Rows = list[tuple[int, str]]
 NOW = datetime(2024, 5, 14, 10)
@@ -57,7 +56,7 @@ class Scenario:
     """
 
     name: str
-    prepare: Callable[[Path], None]
+    prepare: Callable[[Place], None]
     operate: Callable[[Table], None]
     check_whole: Callable[[Table], None]
     check_between: Callable[[Reading, Table], None]
@@ -68,8 +67,8 @@ class Scenario:
 # Commits
 
 
-def prepare_commits(folder: Path) -> None:
-    table = small_table(folder, {"manifest.merge-min-count": "2"})
+def prepare_commits(place: Place) -> None:
+    table = small_table(place, {"manifest.merge-min-count": "2"})
     put(table, {1: "a", 2: "b", 3: "c"})
     put(table, {2: "B"})
 
@@ -104,9 +103,9 @@ def check_written_once(whole: Table, table: Table) -> None:
 # A writer that compacts what it has written
 
 
-def prepare_inline(folder: Path) -> None:
+def prepare_inline(place: Place) -> None:
     options = {"write-only": "false", "deletion-vectors.enabled": "true", "changelog-producer": "lookup"}
-    table = small_table(folder, {**options, "manifest.merge-min-count": "2"})
+    table = small_table(place, {**options, "manifest.merge-min-count": "2"})
     table.write_arrow(batch({1: "a", 2: "b", 3: "c"}))
 
 
@@ -135,8 +134,8 @@ def _changelog(table: Table) -> list[tuple[str, int, str]]:
 # Compactions
 
 
-def prepare_compaction(folder: Path) -> None:
-    table = small_table(folder, {"changelog-producer": "full-compaction", "manifest.merge-min-count": "2"})
+def prepare_compaction(place: Place) -> None:
+    table = small_table(place, {"changelog-producer": "full-compaction", "manifest.merge-min-count": "2"})
     put(table, {1: "a", 2: "b", 3: "c"})
     compact(None, table, full=True)
     put(table, {1: "A"}, deleted=[3])
@@ -179,10 +178,10 @@ def check_compacted_once(whole: Table, table: Table) -> None:
 # Deletion vectors
 
 
-def prepare_deletion(folder: Path) -> None:
+def prepare_deletion(place: Place) -> None:
     """Two files, one of which has a vector already."""
     options = {"deletion-vectors.enabled": "true", "manifest.merge-min-count": "2"}
-    table = small_table(folder, options, primary_key=False)
+    table = small_table(place, options, primary_key=False)
     put(table, {1: "a", 2: "b", 3: "c"})
     put(table, {4: "d", 5: "e"})
     table.delete("k = 1")
@@ -210,9 +209,9 @@ def check_updated_once(whole: Table, table: Table) -> None:
     assert table.snapshots.get(4).total_record_count == whole.snapshots.get(4).total_record_count
 
 
-def prepare_marking(folder: Path) -> None:
+def prepare_marking(place: Place) -> None:
     """Level 0 has newer versions of rows and deletions; both buckets have a vector already."""
-    table = small_table(folder, {"deletion-vectors.enabled": "true", "manifest.merge-min-count": "2"})
+    table = small_table(place, {"deletion-vectors.enabled": "true", "manifest.merge-min-count": "2"})
     put(table, {i: f"{i}" for i in range(40)})
     compact(None, table)
     put(table, dict.fromkeys(range(10), "x"))
@@ -247,9 +246,9 @@ def check_marked_once(whole: Table, table: Table) -> None:
 # Changelogs
 
 
-def prepare_lookup(folder: Path) -> None:
+def prepare_lookup(place: Place) -> None:
     """Two commits that the operation missed, over an older state; both buckets have changes."""
-    table = small_table(folder, {"changelog-producer": "lookup", "manifest.merge-min-count": "2"})
+    table = small_table(place, {"changelog-producer": "lookup", "manifest.merge-min-count": "2"})
     put(table, {i: f"{i}" for i in range(40)})
     produce(table)
     put(table, {1: "A", 2: "B"}, deleted=[3])
@@ -279,7 +278,7 @@ def check_produced_once(whole: Table, table: Table) -> None:
     assert rows(table) == rows(whole)
 
 
-def prepare_changelog_expiry(folder: Path) -> None:
+def prepare_changelog_expiry(place: Place) -> None:
     retention = {
         "snapshot.num-retained.min": "1",
         "snapshot.num-retained.max": "1",
@@ -287,7 +286,7 @@ def prepare_changelog_expiry(folder: Path) -> None:
         "changelog.num-retained.max": "4",
         "snapshot.expire.limit": "3",
     }
-    table = small_table(folder, {**retention, "manifest.merge-min-count": "4"})
+    table = small_table(place, {**retention, "manifest.merge-min-count": "4"})
     for i in range(4):
         put(table, {1: f"{i}", i: "x"})
         if i % 2:
@@ -315,10 +314,10 @@ def check_rows_and_changes(before: Reading, after: Table) -> None:
 # Expiry
 
 
-def prepare_expiry(folder: Path) -> None:
+def prepare_expiry(place: Place) -> None:
     # Manifests are merged so often that some belong to the last of the first batch and the first of the second alone.
     options = {"changelog-producer": "full-compaction", "snapshot.expire.limit": "3", "manifest.merge-min-count": "4"}
-    table = small_table(folder, options)
+    table = small_table(place, options)
     for i in range(4):
         put(table, {1: f"{i}", i: "x"})
         if i % 2:
@@ -329,9 +328,9 @@ def prepare_expiry(folder: Path) -> None:
     create_tag(table, "alive", snapshot_id=6, time_retained=HOUR, now=NOW)
 
 
-def prepare_tag_expiry(folder: Path) -> None:
-    prepare_expiry(folder)
-    expire_old_snapshots(table_in(folder))
+def prepare_tag_expiry(place: Place) -> None:
+    prepare_expiry(place)
+    expire_old_snapshots(table_in(place))
 
 
 def expire_old_snapshots(table: Table) -> None:
@@ -391,14 +390,14 @@ def check_both_expired(table: Table) -> None:
 # Partitions
 
 
-def prepare_partitions(folder: Path) -> None:
+def prepare_partitions(place: Place) -> None:
     """Three partitions that are past their retention, each to go in a snapshot of its own, and one that is not."""
     options = {
         "partition.expiration-time": "7 d",
         "partition.expiration-batch-size": "1",
         "manifest.merge-min-count": "2",
     }
-    table = small_table(folder, options, primary_key=False, partition_keys=("v",))
+    table = small_table(place, options, primary_key=False, partition_keys=("v",))
     put(table, {k: f"2020-01-0{k}" for k in (1, 2, 3)} | {4: "2999-01-01"})
     put(table, {5: "2020-01-02", 6: "2999-01-01"})
 
@@ -428,9 +427,9 @@ def check_partitions_expired_once(whole: Table, table: Table) -> None:
 # Going back, and branches
 
 
-def prepare_history(folder: Path) -> None:
+def prepare_history(place: Place) -> None:
     """Snapshot 1 only in a tag, 3 to 5 on main; branch b has 1 and 2 of its own."""
-    table = small_table(folder)
+    table = small_table(place)
     for i in range(1, 6):
         put(table, {i: f"{i}", 0: f"{i}"})
         if i == 1:

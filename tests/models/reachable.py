@@ -7,12 +7,16 @@ from dataclasses import replace
 from maintenance.errors import PaimonError
 from maintenance.format.metadata.manifest import FileKind
 from maintenance.format.metadata.snapshot import Snapshot
+from maintenance.fs.location import is_local
 from maintenance.metadata.branches import Branches
 from maintenance.table.table import Table
 
 
 def files_on_disk(table: Table) -> set[str]:
     """Paths of all files below the table, without temporary ones that a killed process leaves."""
+    if not is_local(table.location):
+        listed = table.file_io.list_tree(table.location)
+        return {f"{table.location}/{file.path}" for file in listed if not file.name.startswith(".")}
     found = (os.path.join(folder, name) for folder, _, names in os.walk(table.location) for name in names)
     return {path for path in found if not os.path.basename(path).startswith(".")}
 
@@ -66,7 +70,7 @@ def _readable(read: Callable[[], Iterator[str]]) -> set[str] | None:
 
 def missing_files(table: Table, snapshot: Snapshot, *, changelog: bool = True) -> set[str]:
     """Files that a snapshot names and that are not there. `changelog`: its changelog among them, which tags lack."""
-    return {path for path in _named(table, snapshot, changelog=changelog) if not os.path.exists(path)}
+    return {path for path in _named(table, snapshot, changelog=changelog) if not table.file_io.exists(path)}
 
 
 def files_of(table: Table, snapshot: Snapshot) -> set[str]:

@@ -11,7 +11,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -57,7 +57,8 @@ class Relay:
         counts: requests by kind; `failed`: by what was done to them; `log`: kinds and paths.
         server: what it is in front of, where somebody wants to know.
         fixed: the answer to every request, None = the server's.
-        changed: called with each changing request, before it is carried out and after it.
+        around: what each changing request is carried out within. One that it refuses with `ConnectionAbortedError`
+            is not carried out, and its connection ends.
     """
 
     url: str
@@ -69,7 +70,7 @@ class Relay:
     creating: Any = field(default_factory=threading.Lock)
     server: Any = None
     fixed: tuple[int, bytes] | None = None
-    changed: Callable[[str], None] | None = None
+    around: Callable[[str], AbstractContextManager[None]] | None = None
     dice: random.Random = field(default_factory=lambda: random.Random(7))
 
     def reset(self) -> None:
@@ -119,7 +120,7 @@ def kind_of(method: str, path: str, headers: Any) -> str:
         return query["op"][0]
     if "list-type" in query or "comp=list" in parts.query:
         return "LIST"
-    if "delete" in query:
+    if "delete" in query or "comp=batch" in parts.query:
         return "BULK_DELETE"
     if {"uploads", "uploadId", "partNumber"} & set(query):
         return f"PART_{method}"
@@ -132,8 +133,13 @@ def kind_of(method: str, path: str, headers: Any) -> str:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # else an answer waits for the acknowledgement of its head
     relay: Relay
     server_of: tuple[str, int]
+
+    def handle(self) -> None:
+        with suppress(ConnectionError):  # whoever asked may have died
+            super().handle()
 
     def log_message(self, *args: object) -> None:
         """Nothing: the relay keeps a log of its own."""
@@ -154,18 +160,11 @@ class _Handler(BaseHTTPRequestHandler):
             return self._answer(409, [], _CONFLICT)
         if relay.strikes("cut_before", request):
             return self._cut()
-        changes = relay.changed if kind in _CHANGES else None
-        if changes is not None:
-            changes(request)
-        if kind == "CREATE":
-            with relay.creating:
-                status, headers, data = self._forward(body)
-            if status == 412 and relay.faults.short_412:
-                data = _NO_CONDITION
-        else:
-            status, headers, data = self._forward(body)
-        if changes is not None:
-            changes(request)
+        try:
+            with relay.around(request) if relay.around is not None and kind in _CHANGES else nullcontext():
+                status, headers, data = self._carry_out(kind, body)
+        except ConnectionAbortedError:
+            return self._cut()
         if relay.strikes("cut_after", request):
             return self._cut()
         return self._answer(status, headers, data)
@@ -180,6 +179,13 @@ class _Handler(BaseHTTPRequestHandler):
             self.rfile.readline()
             if not size:
                 return body
+
+    def _carry_out(self, kind: str, body: bytes) -> tuple[int, list[tuple[str, str]], bytes]:
+        if kind != "CREATE":
+            return self._forward(body)
+        with self.relay.creating:
+            status, headers, data = self._forward(body)
+        return status, headers, _NO_CONDITION if status == 412 and self.relay.faults.short_412 else data
 
     def _forward(self, body: bytes) -> tuple[int, list[tuple[str, str]], bytes]:
         connection = http.client.HTTPConnection(*self.server_of, timeout=60)

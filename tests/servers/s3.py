@@ -1,9 +1,14 @@
-"""An S3 server of the tests in this process, on a free port of this machine."""
+"""An S3 server of the tests, on a free port of this machine."""
 
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 from uuid import uuid4
+
+from tests.servers.processes import free_port
 
 
 class S3:
@@ -32,6 +37,7 @@ class S3:
 
 @contextmanager
 def running() -> Iterator[S3]:
+    """A server in this process."""
     from moto.server import ThreadedMotoServer
 
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
@@ -41,3 +47,23 @@ def running() -> Iterator[S3]:
         yield S3(f"http://{host}:{port}")
     finally:
         server.stop()
+
+
+@contextmanager
+def running_apart() -> Iterator[S3]:
+    """A server in a process of its own, which takes no time from this one."""
+    port = free_port()
+    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        s3 = S3(f"http://127.0.0.1:{port}")
+        for _ in range(200):
+            try:
+                s3.client().list_buckets()
+                break
+            except Exception:  # noqa: BLE001 - the client's own error while nobody listens
+                time.sleep(0.1)
+        yield s3
+    finally:
+        process.terminate()
+        process.wait()
