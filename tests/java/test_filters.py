@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from maintenance.format.file_index.kinds import KINDS
+from maintenance.operations import compact_manifest
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.indexes.rewrite_file_index import rewrite_file_index
 from maintenance.predicate.arrow import mask
@@ -39,6 +40,7 @@ def ours(tmp_path_factory: pytest.TempPathFactory) -> str:
     SAMPLE.create(warehouse)
     for start in range(FILES):
         table_of(warehouse).write_arrow(arrow_of(rows_of(range(start, start + 2), 0)))
+    in_one_manifest(warehouse)
     return warehouse
 
 
@@ -49,6 +51,7 @@ def theirs(java: JavaProcess, tmp_path_factory: pytest.TempPathFactory) -> str:
     java.create_table(warehouse, "db.t", COLUMNS, ((), ()), SAMPLE.options)
     for start in range(FILES):
         java.write(warehouse, "db.t", rows_of(range(start, start + 2), 0))
+    in_one_manifest(warehouse)
     return warehouse
 
 
@@ -76,6 +79,7 @@ def test_indexes_that_we_add_hide_nothing(java: JavaProcess, ours: str, theirs: 
         small = {f"file-index.bloom-filter.{name}.items": "10" for name in columns if kind == "bloom-filter"}
         table = table_of(warehouse).copy({f"file-index.{kind}.columns": ",".join(columns), **small})
         assert rewrite_file_index(None, table).written_files == FILES
+        in_one_manifest(warehouse)
         assert_finds_all(warehouse, [predicate for _, predicate in asked])
     assert_java_finds(java, ours, [condition for condition, _ in asked])
 
@@ -95,6 +99,14 @@ def test_java_and_we_find_rows_of_keyed_tables(java: JavaProcess, tmp_path: Path
     asked = [*keys, *questions("f3"), *questions("f11")]
     assert_java_finds(java, warehouse, [condition for condition, _ in asked])
     assert_finds_all(warehouse, [predicate for _, predicate in asked])
+
+
+def in_one_manifest(warehouse: str) -> None:
+    """Let a table of many files have one manifest: hundreds of questions are asked, and each reads all manifests."""
+    compact_manifest(table_of(warehouse))
+    latest = table_of(warehouse).latest_snapshot()
+    assert latest is not None
+    assert len(table_of(warehouse).manifests.data_manifests(latest)) == 1
 
 
 def questions(column: str) -> list[Question]:

@@ -32,7 +32,7 @@ from tests.java.samples import (
     rows_of,
     table_of,
 )
-from tests.java.test_filters import assert_finds_all, assert_java_finds, questions_of
+from tests.java.test_filters import assert_finds_all, assert_java_finds, in_one_manifest, questions_of
 from tests.nested_values import nested_values
 from tests.strategies import nested_types
 from tests.tables import get_table, live_files
@@ -140,6 +140,7 @@ def test_filters_find_the_same_rows(java: JavaProcess, tmp_path: Path, case: str
                 table_of(warehouse).write_arrow(arrow_of(rows, columns))
             else:
                 java.write(warehouse, "db.t", rows)
+        in_one_manifest(warehouse)
         asked = [question for i, text in enumerate(values) for question in questions_of(f"f{i}", values[text])]
         conditions: list[Condition] = [condition for condition, _ in asked]
         if side == "ours":
