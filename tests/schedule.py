@@ -22,7 +22,6 @@ APART = frozenset(
         "tests/crash/test_full_disk.py",
         "tests/crash/test_on_store.py",
         "tests/crash/test_power_cut.py",
-        "tests/crash/test_stream.py",
         "tests/damage/test_changes.py",
         "tests/damage/test_swaps.py",
     }

@@ -1,7 +1,8 @@
-"""`python -m tests.crash.stream <folder> <where>`: one run of a pipeline, killed at a place of its second batch.
+"""`python -m tests.crash.stream <where> <folder>…`: one run of a pipeline, killed at a place of its second batch.
 
 Places: ``files`` when the data files are written, ``commit`` right before the snapshot is published, ``hint`` right
-after, ``checkpoint`` when the batch is committed and Spark has not noted it yet; ``never`` for a run to the end.
+after, ``checkpoint`` when the batch is committed and Spark has not noted it yet; ``never`` for runs to the end, of one
+pipeline in each folder.
 """
 
 import os
@@ -42,10 +43,8 @@ def prepare(folder: Path) -> None:
     small_table(copy_of(folder), {"merge-engine": "aggregation", "fields.v.aggregate-function": "listagg"})
 
 
-def run(folder: Path, where: str) -> None:
+def run(spark: SparkSession, folder: Path, where: str) -> None:
     """One run. The kill waits for the second batch of the pipeline."""
-    spark = get_session(master="local[1]", config=SETTINGS)
-    register(spark)
     source = table_in(source_of(folder))
     frame = spark.readStream.format("paimon").option("scan.snapshot-id", "1")
     frame = frame.option("read.stream.maxFilesPerTrigger", "1").load(source.location)
@@ -62,7 +61,6 @@ def run(folder: Path, where: str) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
     start_stream(spark, frame, open_table, Sink(str(folder / "checkpoint")), write).awaitTermination()
-    spark.stop()
 
 
 def _arm(folder: Path, where: str) -> None:
@@ -86,4 +84,8 @@ def _arm(folder: Path, where: str) -> None:
 
 
 if __name__ == "__main__":
-    run(Path(sys.argv[1]), sys.argv[2])
+    session = get_session(master="local[1]", config=SETTINGS)
+    register(session)
+    for name in sys.argv[2:]:
+        run(session, Path(name), sys.argv[1])
+    session.stop()

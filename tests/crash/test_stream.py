@@ -13,22 +13,29 @@ from tests.small_tables import rows, table_in
 ROOT = Path(__file__).parents[2]
 
 
-def run(folder: Path, where: str) -> int:
-    command = [sys.executable, "-m", "tests.crash.stream", str(folder), where]
-    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
+# Where a run is killed, and up to which snapshot it has come.
+PLACES = {"files": 1, "commit": 1, "hint": 2, "checkpoint": 2}
+
+
+def run(where: str, *folders: Path) -> int:
+    command = [sys.executable, "-m", "tests.crash.stream", where, *map(str, folders)]
+    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=900, check=False)
     assert found.returncode in (0, -signal.SIGKILL), found.stderr[-4000:]
     return found.returncode
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("where", "committed"), [("files", 1), ("commit", 1), ("hint", 2), ("checkpoint", 2)])
-def test_each_batch_is_in_the_table_once(where: str, committed: int, tmp_path: Path) -> None:
-    prepare(tmp_path)
-    assert run(tmp_path, where) == -signal.SIGKILL
-    copy = table_in(copy_of(tmp_path))
-    assert copy.snapshots.latest_id() == committed
-    assert run(tmp_path, "never") == 0
-    assert [copy.snapshots.get(i).commit_identifier for i in copy.snapshots.list_ids()] == [0, 1, 2]
-    # Values are listed as often as they were written.
-    assert rows(copy) == [(1, "y,x,x"), (2, "y"), (3, "y")]
-    assert [key for key, _ in rows(table_in(source_of(tmp_path)))] == [1, 2, 3]
+def test_each_batch_is_in_the_table_once(tmp_path: Path) -> None:
+    """Each pipeline is killed in a process of its own; one process then ends them all."""
+    for where, committed in PLACES.items():
+        folder = tmp_path / where
+        prepare(folder)
+        assert run(where, folder) == -signal.SIGKILL
+        assert table_in(copy_of(folder)).snapshots.latest_id() == committed, where
+    assert run("never", *(tmp_path / where for where in PLACES)) == 0
+    for where in PLACES:
+        copy = table_in(copy_of(tmp_path / where))
+        assert [copy.snapshots.get(i).commit_identifier for i in copy.snapshots.list_ids()] == [0, 1, 2], where
+        # Values are listed as often as they were written.
+        assert rows(copy) == [(1, "y,x,x"), (2, "y"), (3, "y")], where
+        assert [key for key, _ in rows(table_in(source_of(tmp_path / where)))] == [1, 2, 3]

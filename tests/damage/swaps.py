@@ -1,5 +1,6 @@
 """Tables with files of every kind, pairs of files that are exchanged, and the operations that delete."""
 
+import random
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
@@ -119,6 +120,14 @@ def pairs(root: Path, *, of_a_kind: int) -> Iterator[tuple[str, str]]:
         some = {kind: list(dict.fromkeys([*found[: of_a_kind - 1], found[-1]])) for kind, found in kinds.items()}
         for one, other in combinations_with_replacement(some, 2):
             yield from {tuple(sorted((a, b))) for a in some[one] for b in some[other] if a != b}  # type: ignore[misc]
+
+
+def one_of_each_two_kinds(root: Path, dice: random.Random) -> list[tuple[str, str]]:
+    """Of every kind with every kind one pair, drawn."""
+    found: dict[frozenset[str], list[tuple[str, str]]] = {}
+    for pair in pairs(root, of_a_kind=3):
+        found.setdefault(frozenset(map(kind_of, pair)), []).append(pair)
+    return [dice.choice(drawn) for drawn in found.values()]
 
 
 def exchange(root: Path, one: str, other: str) -> None:
