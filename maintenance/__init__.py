@@ -1,1 +1,43 @@
-"""The engine: reads, writes and maintains Apache Paimon tables. Knows nothing of Dagster."""
+"""The engine: reads, writes and maintains Apache Paimon tables. Knows nothing of Dagster.
+
+import maintenance as pm
+
+table = pm.open_catalog({"warehouse": "/data/lake"}).get_table("shop.orders")
+pm.compact(None, table)
+pm.sql.Session({"warehouse": "/data/lake"}).sql("SELECT COUNT(*) FROM shop.orders")
+
+These names are stable: `open_catalog`, `Catalog`, `Schema`, the operations by Paimon's names, and the modules
+`catalog`, `errors`, `operations` and `sql`. Each is imported when it is first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from maintenance import catalog as catalog
+    from maintenance import errors as errors
+    from maintenance import operations as operations
+    from maintenance import sql as sql
+    from maintenance.catalog import Catalog as Catalog
+    from maintenance.catalog import Schema as Schema
+    from maintenance.catalog import open_catalog as open_catalog
+    from maintenance.operations import *  # noqa: F403 - each of them, as `__all__` there lists them
+
+_MODULES = ("catalog", "errors", "operations", "sql")
+_OF_CATALOG = ("Catalog", "Schema", "open_catalog")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"{__name__}.{name}")
+    if name in _OF_CATALOG:
+        return getattr(import_module(f"{__name__}.catalog"), name)
+    if not name.startswith("_"):
+        known = import_module(f"{__name__}.operations")
+        if name in known.__all__:
+            return getattr(known, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*_MODULES, *_OF_CATALOG, *import_module(f"{__name__}.operations").__all__])

@@ -15,6 +15,9 @@ from maintenance.cli.exits import FAILED, REFUSED
 from maintenance.cli.operations import SUMMARIES
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from maintenance.catalog import Catalog
     from maintenance.sql import Result, Session
 
 FORMATS = ("table", "json", "csv")
@@ -28,21 +31,33 @@ class Target:
     dialect: str
     output: str
 
+    def catalog(self) -> "Catalog":
+        """Raises: PaimonError: it cannot be opened."""
+        from maintenance.catalog import open_catalog
+
+        return open_catalog(self._given())
+
     def session(self) -> "Session":
         """Raises: PaimonError: the catalog cannot be opened."""
         from maintenance.sql import Session
 
+        return Session(self._given(), dialect=self.dialect)  # type: ignore[arg-type]
+
+    def _given(self) -> Mapping[str, str]:
         if not self.options:
             raise click.UsageError("Give --warehouse, or --catalog-option for another kind of catalog.")
-        return Session(self.options, dialect=self.dialect)  # type: ignore[arg-type]
+        return self.options
 
     def show(self, result: "Result") -> None:
         """Print the rows of a statement, if it has any columns."""
-        from maintenance.cli.output import text_of
-
         rows = result.to_arrow()
         if rows.num_columns:
-            click.echo(text_of(rows, self.output))
+            self.print_rows(rows)
+
+    def print_rows(self, rows: "pa.Table") -> None:
+        from maintenance.cli.output import text_of
+
+        click.echo(text_of(rows, self.output))
 
 
 class OperationGroup(click.Group):
@@ -120,11 +135,17 @@ def sql(target: Target, text: str | None, path: Path | None) -> None:
 
 
 @cli.command()
-@click.argument("database", default="default")
+@click.argument("database", required=False)
 @click.pass_obj
-def tables(target: Target, database: str) -> None:
-    """List the tables of a database: paimonctl --warehouse /data/lake tables db"""
-    target.show(target.session().sql(f"SHOW TABLES IN {_quoted(database)}"))
+def tables(target: Target, database: str | None) -> None:
+    """List the tables of a database, or of all: paimonctl --warehouse /data/lake tables db"""
+    import pyarrow as pa
+
+    catalog = target.catalog()
+    listed = catalog.list_databases() if database is None else [database]
+    names = [(each, table) for each in listed for table in catalog.list_tables(each)]
+    columns = zip(*names, strict=True) if names else ((), ())
+    target.print_rows(pa.table([pa.array(column, pa.string()) for column in columns], names=["database", "table"]))
 
 
 @cli.command()
@@ -159,6 +180,28 @@ def read(
     text += f" WHERE {where}" if where else ""
     text += f" LIMIT {limit}" if limit is not None else ""
     target.show(target.session().sql(text))
+
+
+@cli.command()
+@click.argument("table")
+@click.argument("path", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.pass_obj
+def write(target: Target, table: str, path: Path) -> None:
+    """Add the rows of a csv, json (an object a line), parquet or arrow file, as one commit.
+
+    \b
+    paimonctl --warehouse /data/lake write db.trips trips.parquet
+    """
+    from maintenance.catalog import CatalogTable
+    from maintenance.cli.input import rows_of
+    from maintenance.errors import UnsupportedError
+
+    rows = rows_of(path)
+    written = target.catalog().get_table(table)
+    if not isinstance(written, CatalogTable):
+        raise UnsupportedError("this command cannot write such a table", f"table {table}", "Use INSERT INTO of SQL.")
+    ids = written.write_arrow(rows)
+    click.echo(f"{rows.num_rows:,} rows in snapshot {', '.join(map(str, ids))}" if ids else "no rows, no snapshot")
 
 
 def _quoted(path: str) -> str:

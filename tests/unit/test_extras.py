@@ -36,11 +36,12 @@ class Refused(importlib.abc.MetaPathFinder):
 sys.meta_path.insert(0, Refused())
 """
 WORK = """
+import maintenance as pm
 import pyarrow as pa
-from maintenance.catalog import Schema, open_catalog
-from maintenance.operations import compact, create_tag, expire_snapshots, fsck, produce_changelog
+from maintenance.catalog import Schema
+from maintenance.operations import compact, create_tag, expire_snapshots, produce_changelog
 
-catalog = open_catalog({"warehouse": sys.argv[1]})
+catalog = pm.open_catalog({"warehouse": sys.argv[1]})
 catalog.create_database("db")
 options = {"bucket": "2", "write-only": "true", "changelog-producer": "lookup", "file.format": sys.argv[2]}
 columns = [("id", "INT NOT NULL"), ("v", "STRING")]
@@ -53,7 +54,7 @@ table.delete("id = 2")
 assert not compact(None, table, full=True).failed
 create_tag(table, "kept")
 expire_snapshots(table, retain_max=1, retain_min=1)
-assert fsck(table.file_io, table.location).healthy
+assert pm.fsck(table.file_io, table.location).healthy
 assert table.to_arrow(where="id < 9").to_pylist() == [{"id": 1, "v": "b"}]
 assert catalog.get_table("db.t$snapshots").to_arrow().num_rows == 1
 """
@@ -81,6 +82,19 @@ def test_the_catalog_loads_neither_spark_nor_dagster() -> None:
     loaded = run("import sys, maintenance.catalog\nprint(*{name.split('.')[0] for name in sys.modules})").split()
     # Arrow loads pandas itself where it is installed.
     assert sorted(set(loaded) & set(OPTIONAL) - {"pandas"}) == []
+
+
+def test_one_import_has_all_that_is_stable() -> None:
+    program = """
+import sys, maintenance as pm
+assert not {"pyarrow", "maintenance.catalog"} & set(sys.modules), "imported before they are used"
+from maintenance import catalog, errors, operations, sql
+assert (pm.catalog, pm.errors, pm.operations, pm.sql) == (catalog, errors, operations, sql)
+assert all(getattr(pm, name) is getattr(operations, name) for name in operations.__all__)
+assert {"open_catalog", "Schema", "compact", "sql"} <= set(dir(pm))
+assert pm.open_catalog is catalog.open_catalog and not hasattr(pm, "compactt")
+"""
+    run(program)
 
 
 def normal(name: str) -> str:

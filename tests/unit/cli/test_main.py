@@ -5,6 +5,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.feather as feather
+import pyarrow.parquet as pq
 import pytest
 
 from maintenance.cli.exits import NOTHING_TO_DO, REFUSED
@@ -40,14 +43,50 @@ def test_a_script_prints_each_result(warehouse: str, tmp_path: Path, capsys: pyt
 
 
 def test_tables_and_show(warehouse: str, capsys: pytest.CaptureFixture[str]) -> None:
-    for dialect, header, key in (
-        ("spark", "tableName", "'primary-key' = 'a'"),
-        ("flink", "table name", "PRIMARY KEY (`a`) NOT ENFORCED"),
+    script = "CREATE DATABASE empty; CREATE DATABASE shop; CREATE TABLE shop.o (a INT)"
+    list(Session({"warehouse": warehouse}).execute(script))
+    for given, expected in (
+        ([], [("default", "t"), ("shop", "o")]),
+        (["shop"], [("shop", "o")]),
+        (["empty"], []),
     ):
-        assert run(["--warehouse", warehouse, "--dialect", dialect, "tables"]) == 0
-        assert header in capsys.readouterr().out
+        assert run(["--warehouse", warehouse, "--json", "tables", *given]) == 0
+        found = [json.loads(line) for line in capsys.readouterr().out.splitlines() if line]
+        assert [(row["database"], row["table"]) for row in found] == expected
+    assert run(["--warehouse", warehouse, "tables", "missing"]) == REFUSED
+    for dialect, key in (("spark", "'primary-key' = 'a'"), ("flink", "PRIMARY KEY (`a`) NOT ENFORCED")):
         assert run(["--warehouse", warehouse, "--dialect", dialect, "show", "default.t"]) == 0
         assert key in capsys.readouterr().out
+
+
+def test_files_are_written_and_read_again(
+    warehouse: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Columns by their names; values as the table's types take them."""
+    rows = pa.table({"b": ["p", None], "a": pa.array([1, 9], pa.int64())})
+    files = {name: tmp_path / f"rows.{name}" for name in ("parquet", "csv", "json", "arrow")}
+    pq.write_table(rows, files["parquet"])
+    feather.write_feather(rows, files["arrow"])
+    files["csv"].write_text("b,a\np,1\n,9\n")
+    files["json"].write_text('{"b": "p", "a": 1}\n{"a": 9}\n')
+    for path in files.values():
+        Session({"warehouse": warehouse}).sql("DELETE FROM t")
+        assert run(["--warehouse", warehouse, "write", "default.t", str(path)]) == 0, path
+        assert "2 rows in snapshot" in capsys.readouterr().out
+        assert run(["--warehouse", warehouse, "--json", "read", "default.t"]) == 0
+        found = {row["a"]: row["b"] for row in map(json.loads, capsys.readouterr().out.splitlines())}
+        assert found == {1: "p", 9: None}, path
+    before = list(tmp_path.glob("default.db/t/snapshot/snapshot-*"))
+    for name, content, told in (
+        ("odd.csv", "a,c\n1,x\n", "'c'"),
+        ("odd.json", '{"a": "text"}\n', "a"),
+        ("odd.txt", "a\n", "csv, json, parquet or arrow"),
+        ("cut.parquet", "PAR1", "cut.parquet"),
+    ):
+        (tmp_path / name).write_text(content)
+        assert run(["--warehouse", warehouse, "write", "default.t", str(tmp_path / name)]) == REFUSED, name
+        assert told in capsys.readouterr().err
+    assert list(tmp_path.glob("default.db/t/snapshot/snapshot-*")) == before
 
 
 def test_what_is_wrong_is_refused_with_its_place(warehouse: str, capsys: pytest.CaptureFixture[str]) -> None:
