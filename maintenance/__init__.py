@@ -11,17 +11,7 @@ These names are stable: `open_catalog`, `Catalog`, `Schema`, the operations by P
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from maintenance import catalog as catalog
-    from maintenance import errors as errors
-    from maintenance import operations as operations
-    from maintenance import sql as sql
-    from maintenance.catalog import Catalog as Catalog
-    from maintenance.catalog import Schema as Schema
-    from maintenance.catalog import open_catalog as open_catalog
-    from maintenance.operations import *  # noqa: F403 - each of them, as `__all__` there lists them
+from typing import Any
 
 _MODULES = ("catalog", "errors", "operations", "sql")
 _OF_CATALOG = ("Catalog", "Schema", "open_catalog")
