@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from maintenance.operations.checks.fsck import fsck
     from maintenance.operations.compaction.compact import compact
     from maintenance.operations.compaction.produce_changelog import produce_changelog
+    from maintenance.operations.databases.clone import clone
     from maintenance.operations.databases.compact_database import compact_database
     from maintenance.operations.expiry.expire_changelogs import expire_changelogs
     from maintenance.operations.expiry.expire_partitions import expire_partitions
@@ -65,6 +66,7 @@ _PACKAGES = {
     "analyze_table": "indexes",
     "audit_changelog": "checks",
     "clear_consumers": "refs",
+    "clone": "databases",
     "compact": "compaction",
     "compact_database": "databases",
     "compact_manifest": "repairs",
@@ -116,6 +118,7 @@ __all__ = [
     "analyze_table",
     "audit_changelog",
     "clear_consumers",
+    "clone",
     "compact",
     "compact_database",
     "compact_manifest",

@@ -17,7 +17,7 @@ from maintenance.operations.refs.replace_tag import replace_tag
 from maintenance.operations.refs.rollback_to import rollback_to
 from maintenance.table.system.audit_log import AuditLogView
 from maintenance.table.table import Table
-from tests.crash import bin_scenarios, life_scenarios
+from tests.crash import bin_scenarios, clone_scenarios, life_scenarios
 from tests.models.reachable import changes_of, files_on_disk, missing_files, unreachable_files
 from tests.small_tables import Place, batch, put, rows, rows_at, rows_of_tag, small_table, table_in
 
@@ -741,6 +741,24 @@ SCENARIOS = {
             life_scenarios.check_back_or_not,
             (life_scenarios.go_back_by_commit,),
             life_scenarios.check_back_once,
+        ),
+        Scenario(
+            "clone",
+            clone_scenarios.prepare,
+            clone_scenarios.copy,
+            clone_scenarios.check_copied,
+            clone_scenarios.check_nothing_or_all,
+            (clone_scenarios.copy,),
+            clone_scenarios.check_copied_once,
+        ),
+        Scenario(
+            "clone_again",
+            clone_scenarios.prepare_older,
+            clone_scenarios.copy,
+            clone_scenarios.check_copied,
+            clone_scenarios.check_old_or_new,
+            (clone_scenarios.copy,),
+            clone_scenarios.check_copied_once,
         ),
         Scenario(
             "purge_files",

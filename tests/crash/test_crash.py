@@ -20,6 +20,8 @@ LEAST = {
     "expire_partitions": (15, 12),
     "rollback": (7, 2),
     "rollback_to_as_latest": (6, 4),
+    "clone": (20, 9),
+    "clone_again": (8, 6),
     "fast_forward": (8, 3),
     "create_branch": (4, 3),
     "replace_tag": (5, 2),
@@ -50,6 +52,7 @@ SLOW = {
     "expire_into_bin",
     "restore",
     "empty_bin",
+    "clone_again",
 }
 
 

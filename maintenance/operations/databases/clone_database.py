@@ -1,0 +1,59 @@
+"""Clone the tables of a database, or of all, into another warehouse: `clone` of each."""
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+
+from maintenance.errors import PaimonError
+from maintenance.metastore.catalog import Catalog
+from maintenance.operations.compaction.work import Progress
+from maintenance.operations.databases.clone import CloneReport, clone
+from maintenance.operations.databases.compact_database import TableChoice, each_table, tables_of
+from maintenance.table.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class CloneDatabaseReport:
+    """What became of each table: its report, or why it was skipped (no files of its own) or failed."""
+
+    reports: Mapping[str, CloneReport]
+    skipped: Mapping[str, str]
+    errors: Mapping[str, PaimonError]
+
+
+def clone_database(
+    catalog: Catalog,
+    database: str | None,
+    target: Catalog,
+    target_database: str | None = None,
+    *,
+    included: Collection[str] = (),
+    excluded: Collection[str] = (),
+    parallelism: int = 8,
+    dry_run: bool = False,
+    progress: Callable[[str], None] | None = None,
+) -> CloneDatabaseReport:
+    """Clone tables, one after the other. A table that fails does not block the others.
+
+    Args:
+        database: None = all.
+        target_database: None = that of each table.
+        included: only these, ``table`` or ``database.table``; empty = all; `excluded`: not these.
+        parallelism: files at a time; `dry_run`: only say what would be copied.
+    Raises: NotFoundError: there is no such database.
+    """
+    if database is not None:
+        catalog.get_database(database)
+
+    def wanted(name: str) -> bool:
+        both = {name, name.partition(".")[2]}
+        return (not included or bool(both & set(included))) and not both & set(excluded)
+
+    def one(table: Table, say: Progress) -> CloneReport:
+        own, _, name = table.identifier.partition(".")
+        goal = f"{target_database or own}.{name}"
+        return clone(table, target, goal, parallelism=parallelism, dry_run=dry_run, progress=say)
+
+    pattern = ".*" if database is None else re.escape(database)
+    names = [name for name in tables_of(catalog, TableChoice(pattern)) if wanted(name)]
+    return CloneDatabaseReport(*each_table(catalog, names, one, 1, None, progress))

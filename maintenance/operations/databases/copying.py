@@ -1,0 +1,102 @@
+"""Copy files between storages, and prove by a digest that each arrived as it was."""
+
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from maintenance.errors import CorruptFileError
+from maintenance.fs.file_io import FileIO
+
+_CHUNK = 8 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class FileCopy:
+    """A file to copy. `name`: relative to its table, the same on both sides; `bytes`: that it has, None = unknown."""
+
+    name: str
+    source: str
+    target: str
+    bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class CopiedFile:
+    """A file that is whole on both sides. `digest`: SHA-256; `copied`: False if it was there already."""
+
+    name: str
+    bytes: int
+    digest: str
+    copied: bool
+
+
+def copy_files(
+    source: FileIO, target: FileIO, files: Sequence[FileCopy], parallelism: int, on_done: Callable[[CopiedFile], None]
+) -> list[CopiedFile]:
+    """Copy files, those that are there already and the same apart, and read each one back.
+
+    Raises: MissingFileError: a file is not there; CorruptFileError: one is not as long as it must be, or did not arrive
+        as it was.
+    """
+
+    def one(file: FileCopy) -> CopiedFile:
+        done = _copied(source, target, file)
+        on_done(done)
+        return done
+
+    with ThreadPoolExecutor(max(1, parallelism)) as pool:
+        return list(pool.map(one, files))
+
+
+def digest_of(files: Iterable[CopiedFile]) -> str:
+    """One digest of many files: of their names, sizes and digests, in the order of names."""
+    lines = sorted(f"{file.name} {file.bytes} {file.digest}\n" for file in files)
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def _copied(source: FileIO, target: FileIO, file: FileCopy) -> CopiedFile:
+    there = target.size(file.target)
+    if there is not None and there == source.size(file.source):
+        expected = _digest(source, file.source)
+        if _digest(target, file.target) == expected:
+            _check_size(file, there)
+            return CopiedFile(file.name, there, expected, copied=False)
+    size, digest = _stream(source, target, file)
+    _check_size(file, size)
+    if _digest(target, file.target) != digest:
+        raise CorruptFileError(
+            "a file did not arrive as it was sent", file.target, f"Run it again; the source is {file.source}."
+        )
+    return CopiedFile(file.name, size, digest, copied=True)
+
+
+def _check_size(file: FileCopy, size: int) -> None:
+    if file.bytes is not None and size != file.bytes:
+        raise CorruptFileError(
+            f"the file has {size} bytes, and its manifest says {file.bytes}", file.source, "Run fsck on the source."
+        )
+
+
+def _stream(source: FileIO, target: FileIO, file: FileCopy) -> tuple[int, str]:
+    digest, size = hashlib.sha256(), 0
+    with source.open_input(file.source) as given, target.open_output(file.target) as taken:
+        while chunk := _next(given):
+            digest.update(chunk)
+            size += len(chunk)
+            taken.write(chunk)
+    return size, digest.hexdigest()
+
+
+def _digest(file_io: FileIO, path: str) -> str:
+    digest = hashlib.sha256()
+    with file_io.open_input(path) as file:
+        while chunk := _next(file):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _next(file: pa.NativeFile) -> bytes:
+    return bytes(file.read(_CHUNK))

@@ -1,0 +1,74 @@
+"""A table copied into another database of its warehouse: what is killed, and what must hold afterwards."""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from maintenance.catalog import open_catalog
+from maintenance.errors import NotFoundError
+from maintenance.operations import clone, compact, fsck, remove_orphan_files
+from maintenance.table.table import Table
+from tests.models.reachable import unreachable_files
+from tests.small_tables import put, rows, small_table, table_in
+
+if TYPE_CHECKING:
+    from tests.crash.scenarios import Reading
+
+
+def prepare(folder: Path) -> None:
+    table = small_table(folder)
+    for number in range(3):
+        put(table, {number: "a"})
+
+
+def prepare_older(folder: Path) -> None:
+    """A copy of a state that is not the newest any more."""
+    prepare(folder)
+    table = table_in(folder)
+    copy(table)
+    put(table, {1: "b", 9: "c"})
+    compact(None, table, full=True)
+
+
+def copy(table: Table) -> None:
+    clone(table, open_catalog({"warehouse": str(Path(table.location).parents[1])}), "copy.t", parallelism=1)
+
+
+def copied(table: Table) -> Table | None:
+    """The copy; None where there is none yet."""
+    try:
+        found = open_catalog({"warehouse": str(Path(table.location).parents[1])}).get_table("copy.t")
+    except NotFoundError:
+        return None
+    assert isinstance(found, Table)
+    return found
+
+
+def check_copied(table: Table) -> None:
+    found = copied(table)
+    assert found is not None
+    assert rows(found) == rows(table)
+    assert fsck(found.file_io, found.location).healthy
+
+
+def check_nothing_or_all(before: "Reading", after: Table) -> None:
+    assert rows(after) == before.rows
+    found = copied(after)
+    assert found is None or rows(found) in ([], before.rows)
+
+
+def check_old_or_new(before: "Reading", after: Table) -> None:
+    found = copied(after)
+    assert found is not None
+    assert rows(found) in ([(0, "a"), (1, "a"), (2, "a")], before.rows)
+    assert fsck(found.file_io, found.location).healthy
+
+
+def check_copied_once(_whole: Table, table: Table) -> None:
+    check_copied(table)
+    found = copied(table)
+    assert found is not None
+    # What a killed commit has written of its metadata is an orphan.
+    remove_orphan_files(None, found, minimum_age=timedelta(0))
+    check_copied(table)
+    assert unreachable_files(found) == set()
