@@ -3,29 +3,43 @@
 import os
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 VERSION = "1.4.2"
-JAR = Path.home() / f".m2/repository/org/apache/paimon/paimon-bundle/{VERSION}/paimon-bundle-{VERSION}.jar"
+_REPOSITORY = Path.home() / ".m2/repository/org/apache/paimon"
 
 
-def start(max_heap: str = "4g") -> Any:
-    """Start the JVM; returns the package `org.apache.paimon`."""
+def jar(artifact: str) -> Path:
+    """Where Maven keeps one of Paimon's jars."""
+    return _REPOSITORY / artifact / VERSION / f"{artifact}-{VERSION}.jar"
+
+
+JAR = jar("paimon-bundle")
+
+
+def start(max_heap: str = "4g", more: Sequence[str] = ()) -> Any:
+    """Start the JVM. `more`: further jars. Returns the package `org.apache.paimon`."""
     import jpype
     import pyspark
 
     opens = [f"--add-opens=java.base/{p}=ALL-UNNAMED" for p in ("java.lang", "java.util", "java.nio", "sun.nio.ch")]
     jars = os.path.join(os.path.dirname(pyspark.__file__), "jars", "*")
-    jpype.startJVM(f"-Xmx{max_heap}", *opens, classpath=[str(JAR), jars], convertStrings=True)
+    jpype.startJVM(f"-Xmx{max_heap}", *opens, classpath=[str(JAR), *more, jars], convertStrings=True)
     return jpype.JPackage("org").apache.paimon
 
 
 def get_table(paimon: Any, warehouse: Path, name: str) -> Any:
+    return open_table(paimon, {"warehouse": str(warehouse)}, name)
+
+
+def open_table(paimon: Any, given: Mapping[str, str], name: str) -> Any:
+    """A table by the options of its catalog."""
     options = paimon.options.Options()
-    options.set("warehouse", str(warehouse))
+    for key, value in given.items():
+        options.set(key, value)
     catalog = paimon.catalog.CatalogFactory.createCatalog(paimon.catalog.CatalogContext.create(options))
     database, table = name.split(".")
     return catalog.getTable(paimon.catalog.Identifier.create(database, table))

@@ -1,23 +1,23 @@
-"""Requests and seconds on an S3 server that takes 20 ms longer for every answer: this project and pypaimon.
+"""Requests and seconds on an S3 server that takes 20 ms longer for every answer: this project, pypaimon, the Java core.
 
     python -m benchmarks.object_store [--delay 0.02] [--tables 100]
 
-moto's server in a process of its own, behind a relay that counts. Both read the same tables, which this project writes.
+moto's server in a process of its own, behind a relay that counts. This project writes all tables; each of the others
+gets tables of its own for what changes them. What they take is also printed as a multiple of what this project takes.
+pypaimon neither compacts nor expires.
 """
 
 import argparse
-import json
-import os
-import subprocess
 import time
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
 from assets.project.config import TableConfig
 from assets.resources.catalog import PaimonCatalog
+from benchmarks.store_peers import PEERS, ROWS, Java, Pypaimon
 from maintenance.catalog import CatalogTable, Schema, open_catalog
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
@@ -25,39 +25,20 @@ from sensors.latest import look
 from tests.servers.relay import Relay, relaying
 from tests.servers.s3 import S3, running_apart
 
-PYPAIMON = Path(".venv-pypaimon/bin/python")
 _FIELDS = [("id", "BIGINT NOT NULL"), ("v", "STRING")]
-_PYPAIMON = """
-import json, sys, time
-import pyarrow as pa
-from pypaimon import CatalogFactory
-options, action = json.loads(sys.argv[1]), sys.argv[2]
-table = CatalogFactory.create({**options, "s3.region": "us-east-1"}).get_table("db.t")
+_OURS = "ours"
 
-def read():
-    builder = table.new_read_builder()
-    splits = builder.new_scan().plan().splits()
-    return builder.new_read().to_arrow(splits).num_rows
 
-def write():
-    builder = table.new_batch_write_builder()
-    writer, commit = builder.new_write(), builder.new_commit()
-    ids = pa.array(range(100), pa.int64())
-    schema = pa.schema([pa.field("id", pa.int64(), False), ("v", pa.string())])
-    writer.write_arrow(pa.table({"id": ids, "v": ["x"] * 100}, schema))
-    commit.commit(writer.prepare_commit())
-    writer.close(); commit.close()
+@dataclass(frozen=True)
+class Taken:
+    """What an action took."""
 
-run = {"read": read, "write": write}[action]
-run()  # to warm up
-print("ready", flush=True); sys.stdin.readline()
-started = time.perf_counter(); run()
-print(time.perf_counter() - started, flush=True)
-"""
+    requests: int
+    seconds: float
 
 
 class Bench:
-    """Tables on the server, and what is asked of them."""
+    """Tables on the server, and what is asked of them. `peers`: those that take part."""
 
     def __init__(self, relay: Relay, url: str, delay: float) -> None:
         self.relay, self.delay = relay, delay
@@ -65,6 +46,12 @@ class Bench:
         self.options = s3.options(s3.new_bucket())
         self.catalog = open_catalog(self.options)
         self.catalog.create_database("db")
+        self.peers: list[Pypaimon | Java] = []
+        for peer in PEERS:
+            if (reason := peer.missing()) is None:
+                self.peers.append(peer(self.options))
+            else:
+                print(f"without {peer.name}: {reason}")
 
     def create(self, name: str, buckets: int, commits: int) -> CatalogTable:
         """A table with a file in each bucket for each commit."""
@@ -77,11 +64,11 @@ class Bench:
         return table
 
     def write(self, table: CatalogTable, number: int) -> None:
-        ids = pa.array(range(1000), pa.int64())
-        rows = pa.table({"id": ids, "v": [str(number)] * 1000})
+        ids = pa.array(range(ROWS), pa.int64())
+        rows = pa.table({"id": ids, "v": [str(number)] * ROWS})
         table.write_arrow(rows, commit_user="bench", commit_identifier=number)
 
-    def measure(self, what: str, who: str, action: Callable[[], object]) -> None:
+    def measure(self, what: str, who: str, action: Callable[[], object], ours: Taken | None = None) -> Taken:
         """Print what an action takes. One that returns seconds has measured itself."""
         self.relay.faults.delay = self.delay
         self.relay.reset()
@@ -89,50 +76,87 @@ class Bench:
         found = action()
         seconds = found if isinstance(found, float) else time.perf_counter() - started
         self.relay.faults.delay = 0
+        taken = Taken(self.relay.total, seconds)
         kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(self.relay.counts.items()))
-        print(f"{what:<32} {who:<9} {self.relay.total:>5} requests {seconds:7.2f} s   {kinds}", flush=True)
+        times = f"{taken.requests / ours.requests:4.1f}x {seconds / ours.seconds:5.1f}x" if ours else " " * 12
+        print(f"{what:<28} {who:<9} {taken.requests:>5} requests {seconds:7.2f} s  {times}  {kinds}", flush=True)
+        return taken
 
-    def pypaimon(self, what: str, action: str) -> None:
-        """The same by pypaimon, whose second time counts."""
-        if not PYPAIMON.exists():
-            print(f"{what:<32} pypaimon  is not installed: scripts/install pypaimon")
-            return
-        command = [str(PYPAIMON), "-c", _PYPAIMON, json.dumps(self.options), action]
-        environment = {**os.environ, "AWS_DEFAULT_REGION": "us-east-1"}
-        with subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
-        ) as process:
-            assert process.stdout is not None
-            assert process.stdin is not None
-            if process.stdout.readline().strip() != "ready":
-                assert process.stderr is not None
-                print(f"{what:<32} pypaimon  failed: {process.stderr.read().splitlines()[-1:]}")
-                return
-            stdin, stdout = process.stdin, process.stdout
+    def compare(
+        self, what: str, action: str, ours: Callable[[], object], tables: Callable[[str], Sequence[str]]
+    ) -> None:
+        """An action of this project, and of those who can do it. `tables`: that a peer does it on, by its name."""
+        taken = self.measure(what, _OURS, ours)
+        for peer in self.peers:
+            if action in peer.actions:
+                peer.prepare(action, tables(peer.name.lower()))
+                self.measure(what, peer.name, peer.go, taken)
 
-            def go() -> float:
-                stdin.write("\n")
-                stdin.flush()
-                return float(stdout.readline())
+    def warm_up(self) -> None:
+        """Let everybody do everything once, on small tables."""
+        for peer in self.peers:
+            name = f"db.warm_{peer.name.lower()}"
+            self.create(name, 2, 3)
+            for action in ("write", "read", "compact", "expire", "tick"):
+                if action in peer.actions:
+                    peer.prepare(action, [name])
+                    peer.go()
+        table = self.create("db.warm", 2, 3)
+        table.to_arrow()
+        compact(None, table, full=True)
+        expire_snapshots(table, retain_max=1, retain_min=1)
 
-            self.measure(what, "pypaimon", go)
+    def close(self) -> None:
+        for peer in self.peers:
+            peer.close()
+
+
+def small_table(bench: Bench) -> None:
+    """A read, a commit and a compaction of a table of 20 files; of those that change, everybody has one."""
+    table = bench.create("db.small", 2, 10)
+    for peer in bench.peers:
+        bench.create(f"db.small_{peer.name.lower()}", 2, 10)
+    fresh = bench.catalog.get_table("db.small")
+    bench.compare("read of 20 files, again", "read", fresh.to_arrow, lambda _: ["db.small"])
+    bench.compare("commit of 2 files", "write", lambda: bench.write(table, 10), lambda name: [f"db.small_{name}"])
+    bench.compare(
+        "compaction of 22 files",
+        "compact",
+        lambda: compact(None, table, full=True),
+        lambda name: [f"db.small_{name}"],
+    )
+
+
+def expiry(bench: Bench) -> None:
+    """An expiry that deletes 1,000 files of 50 buckets."""
+    tables = [bench.create("db.many", 50, 20)]
+    tables += [bench.create(f"db.many_{peer.name.lower()}", 50, 20) for peer in bench.peers if "expire" in peer.actions]
+    for table in tables:
+        compact(None, table, full=True)
+    bench.compare(
+        "expiry of 1,000 files",
+        "expire",
+        lambda: expire_snapshots(tables[0], retain_max=1, retain_min=1) and None,
+        lambda name: [f"db.many_{name}"],
+    )
 
 
 def sensor(bench: Bench, count: int) -> None:
-    """Ticks over tables: none is known, then none has a new commit."""
-    for number in range(count):
-        bench.create(f"db.s{number}", 1, 1)
+    """Ticks over tables: none is known, then none has a new commit. The others ask for the latest snapshot."""
+    names = [f"db.s{number}" for number in range(count)]
+    for name in names:
+        bench.create(name, 1, 1)
     options: dict[str, Any] = dict(bench.options)
     catalog = PaimonCatalog(warehouse=options.pop("warehouse"), options=options)
-    tables = [TableConfig(identifier=f"db.s{number}") for number in range(count)]
+    tables = [TableConfig(identifier=name) for name in names]
 
     def tick(judged: int | None) -> None:
         for table in tables:
             look(catalog, table, judged)
 
     tick(None)
-    bench.measure(f"tick over {count} tables, first", "ours", lambda: tick(1))
-    bench.measure(f"tick over {count} tables", "ours", lambda: tick(1))
+    bench.measure(f"tick over {count} tables, first", _OURS, lambda: tick(1))
+    bench.compare(f"tick over {count} tables", "tick", lambda: tick(1), lambda _: names)
 
 
 def main() -> None:
@@ -142,19 +166,13 @@ def main() -> None:
     given = parser.parse_args()
     with running_apart() as server, relaying(server.url) as relay:
         bench = Bench(relay, server.url, given.delay)
-        table = bench.create("db.t", 2, 10)
-        fresh = bench.catalog.get_table("db.t")
-        bench.measure("read of 20 files, again", "ours", fresh.to_arrow)
-        bench.pypaimon("read of 20 files, again", "read")
-        bench.measure("commit of 2 files", "ours", lambda: bench.write(table, 10))
-        bench.measure("compaction of 22 files", "ours", lambda: compact(None, table, full=True))
-        bench.pypaimon("commit of 2 files", "write")
-        many = bench.create("db.many", 50, 20)
-        compact(None, many, full=True)
-        bench.measure(
-            "expiry of 1,000 files", "ours", lambda: expire_snapshots(many, retain_max=1, retain_min=1) and None
-        )
-        sensor(bench, given.tables)
+        try:
+            bench.warm_up()
+            small_table(bench)
+            expiry(bench)
+            sensor(bench, given.tables)
+        finally:
+            bench.close()
 
 
 if __name__ == "__main__":
