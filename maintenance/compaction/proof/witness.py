@@ -75,7 +75,7 @@ class WrittenRows:
         if self._digests:
             whole = sampled.hash(*self.wants, ROWS).of(ROWS)
             seen.digest += Digest.of(whole)
-        if seen.head_rows < HEAD_ROWS and rows.num_rows:
+        if seen.head_rows < HEAD_ROWS:
             count = min(rows.num_rows, HEAD_ROWS - seen.head_rows)
             if whole is None or sampled is not hashed:
                 whole = HashedRows(rows.slice(0, count), self._hashing).of(ROWS)
@@ -96,9 +96,10 @@ class WrittenRows:
         seen.low, seen.high = min(seen.low, int(numbers.min())), max(seen.high, int(numbers.max()))
         key = rows.select(list(self._hashing.key))
         if self._ordered:
-            parts = [key.slice(0, 1)] if seen.last is None else [seen.last, key.slice(0, 1)]
-            border = pa.concat_tables(parts)
-            seen.ascending &= strictly_ascending(_contiguous(key)) and strictly_ascending(_contiguous(border))
+            seen.ascending &= strictly_ascending(_contiguous(key))
+            if seen.last is not None:
+                border = pa.concat_tables([seen.last, key.slice(0, 1)])
+                seen.ascending &= strictly_ascending(_contiguous(border))
         seen.ascending &= all(_same(rows, name) for name in self._hashing.key)
         if seen.first is None:
             seen.first = key.slice(0, 1)
