@@ -2,6 +2,7 @@
 
 import http.server
 import json
+import sqlite3
 import threading
 import time
 from collections.abc import Iterator
@@ -21,6 +22,8 @@ from dagster._core.remote_origin import (
 )
 from dagster._core.scheduler.instigation import InstigatorState, InstigatorStatus, SensorInstigatorData
 from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
+from sqlalchemy import Engine
+from sqlalchemy.event import listens_for
 
 from assets.project.config import Project, load_project
 from assets.resources.catalog import PaimonCatalog
@@ -54,6 +57,13 @@ tables:
     columns: {page: STRING, seconds: INT}
     options: {bucket: -1}
 """
+
+
+@listens_for(Engine, "connect")
+def leave_it_to_the_system(connection: object, _: object) -> None:
+    """The databases of Dagster's instances do not wait for the disk: each step of a run would do so dozens of times."""
+    if isinstance(connection, sqlite3.Connection):
+        connection.execute("PRAGMA synchronous = OFF").close()
 
 
 @pytest.fixture
