@@ -6,17 +6,41 @@ become orphans and stay until orphan files are removed.
 """
 
 import uuid
+from dataclasses import dataclass, replace
 
 from maintenance.errors import OptionError
 from maintenance.metadata.branches import Branches
+from maintenance.metadata.holders import holders_of, needed_by
 from maintenance.metadata.own_files import check_own_files
 from maintenance.metadata.paths import MAIN_BRANCH, branch_root
 from maintenance.options import table as table_options
 from maintenance.table.table import Table
 
+READ_BRANCHES = (table_options.SCAN_FALLBACK_BRANCH, table_options.SCAN_PRIMARY_BRANCH)
+"""The options by which reads of the table look at a branch."""
 
-def delete_branch(table: Table, branch: str) -> None:
-    """Delete a branch.
+
+@dataclass(frozen=True, slots=True)
+class DeleteBranchReport:
+    """What the deletion of a branch did, or would do.
+
+    Attributes:
+        snapshots: ids of the branch's snapshots; `tags`: its tags.
+        orphan_files, orphan_bytes: data files that nothing else needs: the next removal of orphan files takes them.
+            None where they were not looked for: only a dry run reads every manifest.
+    """
+
+    table: str
+    branch: str
+    snapshots: tuple[int, ...]
+    tags: tuple[str, ...]
+    orphan_files: int | None = None
+    orphan_bytes: int | None = None
+    dry_run: bool = False
+
+
+def delete_branch(table: Table, branch: str, *, dry_run: bool = False) -> DeleteBranchReport:
+    """Delete a branch. `dry_run`: only check whether that is possible, and report what would go.
 
     Raises: NotFoundError; OptionError: main, or reads of the table look at the branch; CorruptFileError: a snapshot,
         tag, changelog or schema of any branch holds another one's content: nothing is deleted then.
@@ -25,12 +49,32 @@ def delete_branch(table: Table, branch: str) -> None:
         raise OptionError("the main branch cannot be deleted", table.identifier, "Drop the table.")
     check_branch_exists(table, branch)
     main = table.on_branch(MAIN_BRANCH)
-    for option in (table_options.SCAN_FALLBACK_BRANCH, table_options.SCAN_PRIMARY_BRANCH):
+    for option in READ_BRANCHES:
         if option.of(main.options) == branch:
             raise OptionError(f"branch '{branch}' is the table's '{option.key}'", main.identifier, "Unset the option.")
     check_own_files(Branches(table.file_io, table.paths))
+    other = table.on_branch(branch)
+    report = DeleteBranchReport(
+        main.identifier, branch, tuple(other.snapshots.list_ids()), tuple(other.tags.names()), dry_run=dry_run
+    )
+    if dry_run:
+        sizes = _left_alone(main, branch)
+        return replace(report, orphan_files=len(sizes), orphan_bytes=sum(sizes.values()))
     if not table.record.delete_branch(branch):
         remove_branch(table, branch)
+    return report
+
+
+def _left_alone(main: Table, branch: str) -> dict[str, int]:
+    """The data files that only a branch needs, with their bytes."""
+    holders = holders_of(Branches(main.file_io, main.paths), main.manifests, MAIN_BRANCH)
+    sizes: dict[str, int] = {}
+    for holder in (holder for holder in holders if holder.branch == branch and not holder.is_changelog):
+        for entry in holder.manifests(main.manifests).live_entries(holder.snapshot):
+            sizes[entry.file.file_name] = entry.file.file_size
+    others = needed_by([holder for holder in holders if holder.branch != branch], main.manifests)
+    needed = others.data_files(main.manifests, sizes)
+    return {name: size for name, size in sizes.items() if name not in needed}
 
 
 def check_branch_exists(table: Table, branch: str) -> None:

@@ -28,16 +28,29 @@ from maintenance.table.table import Table
 
 @dataclass(frozen=True, slots=True)
 class FastForwardReport:
-    """`previous`, `current`: ids of main's latest snapshot; None = there was none."""
+    """What a fast-forward did, or would do.
+
+    Attributes:
+        previous, current: ids of main's latest snapshot; None = there was none.
+        leaving, coming: ids of main's snapshots that go or are replaced, and of the branch's that take their place.
+        leaving_tags: main's tags that go or are replaced; `coming_tags`: those of the branch that main gets.
+    """
 
     table: str
     branch: str
     previous: int | None
     current: int
+    leaving: tuple[int, ...] = ()
+    coming: tuple[int, ...] = ()
+    leaving_tags: tuple[str, ...] = ()
+    coming_tags: tuple[str, ...] = ()
+    dry_run: bool = False
 
 
-def fast_forward(table: Table, branch: str) -> FastForwardReport:
+def fast_forward(table: Table, branch: str, *, dry_run: bool = False) -> FastForwardReport:
     """Replace the main branch's history by a branch's, from the branch's first snapshot on; the branch stays.
+
+    Args: `dry_run`: only check whether that is possible, and report what would go and come.
 
     Raises: NotFoundError: no such branch, or it has no snapshot; OptionError: it is main; CorruptFileError: a file of
         the branch's newest state is missing or damaged, or a snapshot, schema or tag of main or the branch cannot be
@@ -58,23 +71,39 @@ def fast_forward(table: Table, branch: str) -> FastForwardReport:
     theirs, ours = other.tags.all(), main.tags.all()
     check_complete(other.manifests, history[-1])
     check_own_files(Branches(main.file_io, main.paths))
-    for read, ids in ((main.snapshots.find, main.snapshots.list_ids()), (main.schemas.get, main.schemas.list_ids())):
-        for number in ids:
-            read(number)
+    there = {number: main.snapshots.find(number) for number in main.snapshots.list_ids()}
+    for number in main.schemas.list_ids():
+        main.schemas.get(number)
+    first = history[0].id
+    lost = tuple(name for name, tag in ours.items() if tag.snapshot.id >= first and name not in theirs)
+    wanted = {snapshot.id: snapshot for snapshot in history}
+    report = FastForwardReport(
+        main.identifier,
+        branch,
+        previous,
+        history[-1].id,
+        leaving=tuple(number for number, own in there.items() if number >= first and wanted.get(number) != own),
+        coming=tuple(number for number, snapshot in wanted.items() if there.get(number) != snapshot),
+        leaving_tags=(*lost, *(name for name, tag in theirs.items() if name in ours and ours[name] != tag)),
+        coming_tags=tuple(name for name, tag in theirs.items() if ours.get(name) != tag),
+        dry_run=dry_run,
+    )
+    if dry_run:
+        return report
     records = other.commit_records.known_at(history[-1].id)
     _take_schemas(main, schemas, history[0].schema_id)
     main.commit_records.forget_after(history[0].id - 1)
     for record in records:
         main.commit_records.add(record, flushed=True)
     _take_snapshots(main, history)
-    for name in (name for name, tag in ours.items() if tag.snapshot.id >= history[0].id and name not in theirs):
+    for name in lost:
         main.tags.remove(name)
     for name, tag in theirs.items():
         main.tags.replace(name, tag)
     _drop_schemas(main, schemas, history[0].schema_id)
     paths = main.paths
     main.file_io.flush_folders((paths.snapshot_folder(), paths.tag_folder(), paths.schema_folder()))
-    return FastForwardReport(main.identifier, branch, previous, history[-1].id)
+    return report
 
 
 def _counting(table: Table) -> list[int]:

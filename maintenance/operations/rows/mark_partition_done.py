@@ -26,16 +26,20 @@ _SECONDS = 180.0
 
 @dataclass(frozen=True, slots=True)
 class MarkPartitionDoneReport:
-    """`partitions`: their folders, relative to the table; `actions`: what was done for each."""
+    """`partitions`: their folders, relative to the table; `actions`: what was done for each, or would be."""
 
     table: str
     partitions: tuple[str, ...]
     actions: tuple[str, ...]
+    dry_run: bool = False
 
 
-def mark_partition_done(table: Table, partitions: Sequence[Mapping[str, str]]) -> MarkPartitionDoneReport:
+def mark_partition_done(
+    table: Table, partitions: Sequence[Mapping[str, str]], *, dry_run: bool = False
+) -> MarkPartitionDoneReport:
     """Run the table's actions for partitions, each named by all of its columns. They need not have rows.
 
+    Args: `dry_run`: only check whether the actions can be had, and report them.
     Raises: DataError: a partition is not named by all columns; OptionError, UnsupportedError: an action cannot be had
         here, and none has run; InfrastructureError: a server refuses.
     """
@@ -43,10 +47,11 @@ def mark_partition_done(table: Table, partitions: Sequence[Mapping[str, str]]) -
     specs = [_complete(table, spec) for spec in partitions]
     if not specs:
         raise DataError("no partition is named", f"table {table.identifier}", "Name some, as a=1,b=2;a=2,b=3.")
-    for spec in specs:
+    for spec in () if dry_run else specs:
         for action in actions:
             _run(table, action, spec)
-    return MarkPartitionDoneReport(table.identifier, tuple(partition_path(spec) for spec in specs), actions)
+    names = tuple(partition_path(spec) for spec in specs)
+    return MarkPartitionDoneReport(table.identifier, names, actions, dry_run)
 
 
 def _actions(table: Table) -> tuple[str, ...]:

@@ -148,7 +148,10 @@ def _drop_partition(call: Call) -> Result:
 
 
 def _mark_partition_done(call: Call) -> Result:
-    mark_partition_done(call.table(), call.get("partitions"))
+    report = mark_partition_done(call.table(), call.get("partitions"), **call.passed("dry_run"))
+    if report.dry_run:
+        rows = [(partition, action) for partition in report.partitions for action in report.actions]
+        return Result.of_texts(("partition", "action"), rows)
     return call.done()
 
 
@@ -242,7 +245,11 @@ PROCEDURES = (
         "rewrite_file_index", (TABLE, _PARTITIONS, _WHERE, DRY_RUN), _rewrite_file_index, spark=("table", "where")
     ),
     Procedure("drop_partition", (TABLE, Parameter("partitions", specs, required=True), DRY_RUN), _drop_partition),
-    Procedure("mark_partition_done", (TABLE, Parameter("partitions", specs, required=True)), _mark_partition_done),
+    Procedure(
+        "mark_partition_done",
+        (TABLE, Parameter("partitions", specs, required=True), DRY_RUN),
+        _mark_partition_done,
+    ),
     Procedure(
         "rescale",
         (

@@ -104,19 +104,38 @@ def _create_branch(call: Call) -> Result:
 
 
 def _delete_branch(call: Call) -> Result:
-    for name in call.get("branch"):
-        delete_branch(call.table(), name)
-    return call.done()
+    reports = [delete_branch(call.table(), name, **call.passed("dry_run")) for name in call.get("branch")]
+    if not call.get("dry_run"):
+        return call.done()
+    columns = {
+        "branch": pa.array([report.branch for report in reports], pa.string()),
+        "snapshots": pa.array([len(report.snapshots) for report in reports], pa.int64()),
+        "tags": pa.array([len(report.tags) for report in reports], pa.int64()),
+        "orphan_files": pa.array([report.orphan_files for report in reports], pa.int64()),
+        "orphan_bytes": pa.array([report.orphan_bytes for report in reports], pa.int64()),
+    }
+    return Result(pa.table(columns))
 
 
 def _rename_branch(call: Call) -> Result:
-    rename_branch(call.table(), call.get("from_branch"), call.get("to_branch"))
-    return call.done()
+    report = rename_branch(call.table(), call.get("from_branch"), call.get("to_branch"), **call.passed("dry_run"))
+    if not report.dry_run:
+        return call.done()
+    return Result.of_texts(
+        ("from_branch", "to_branch", "options"),
+        [(report.from_branch, report.to_branch, ", ".join(report.options))],
+    )
 
 
 def _fast_forward(call: Call) -> Result:
-    fast_forward(call.table(), call.get("branch"))
-    return call.done()
+    report = fast_forward(call.table(), call.get("branch"), **call.passed("dry_run"))
+    if not report.dry_run:
+        return call.done()
+    rows = [("snapshot", "goes", str(number)) for number in report.leaving]
+    rows += [("snapshot", "comes", str(number)) for number in report.coming]
+    rows += [("tag", "goes", name) for name in report.leaving_tags]
+    rows += [("tag", "comes", name) for name in report.coming_tags]
+    return Result.of_texts(("kind", "change", "name"), rows)
 
 
 def _rollback(call: Call) -> Result:
@@ -174,15 +193,15 @@ def _merge_branch(call: Call) -> Result:
 def _rolled_back(call: Call, **goal: object) -> Result:
     table = call.table()
     before = table.snapshots.latest_id()
-    rollback_to(table, **goal)  # type: ignore[arg-type]
-    return Result(
-        pa.table(
-            {
-                "previous_snapshot_id": pa.array([before], pa.int64()),
-                "current_snapshot_id": pa.array([table.snapshots.latest_id()], pa.int64()),
-            }
-        )
-    )
+    report = rollback_to(table, **goal, **call.passed("dry_run"))  # type: ignore[arg-type]
+    columns = {
+        "previous_snapshot_id": pa.array([before], pa.int64()),
+        "current_snapshot_id": pa.array([report.current], pa.int64()),
+    }
+    if report.dry_run:
+        columns["snapshots"] = pa.array([len(report.snapshots)], pa.int64())
+        columns["tags"] = pa.array([", ".join(report.tags)], pa.string())
+    return Result(pa.table(columns))
 
 
 def _reset_consumer(call: Call) -> Result:
@@ -242,12 +261,12 @@ PROCEDURES = (
     ),
     Procedure(
         "delete_branch",
-        (TABLE, Parameter("branch", names, required=True, others=("branch_name", "branches"))),
+        (TABLE, Parameter("branch", names, required=True, others=("branch_name", "branches")), DRY_RUN),
         _delete_branch,
     ),
     Procedure(
         "rename_branch",
-        (TABLE, Parameter("from_branch", text, required=True), Parameter("to_branch", text, required=True)),
+        (TABLE, Parameter("from_branch", text, required=True), Parameter("to_branch", text, required=True), DRY_RUN),
         _rename_branch,
     ),
     Procedure(
@@ -260,7 +279,7 @@ PROCEDURES = (
         ),
         _merge_branch,
     ),
-    Procedure("fast_forward", (TABLE, _BRANCH), _fast_forward),
+    Procedure("fast_forward", (TABLE, _BRANCH, DRY_RUN), _fast_forward),
     Procedure(
         "rollback",
         (
@@ -268,13 +287,22 @@ PROCEDURES = (
             Parameter("version", str),
             Parameter("snapshot_id", number, others=("snapshot",)),
             Parameter("tag", text),
+            DRY_RUN,
         ),
         _rollback,
     ),
-    Procedure("rollback_to", (TABLE, Parameter("tag", _tag_or_id), _SNAPSHOT), _rollback_to),
+    Procedure("rollback_to", (TABLE, Parameter("tag", _tag_or_id), _SNAPSHOT, DRY_RUN), _rollback_to),
     Procedure("rollback_to_as_latest", (TABLE, Parameter("tag", text), _SNAPSHOT, DRY_RUN), _rollback_to_as_latest),
-    Procedure("rollback_to_timestamp", (TABLE, Parameter("timestamp", number, required=True)), _rollback_to_timestamp),
-    Procedure("rollback_to_watermark", (TABLE, Parameter("watermark", number, required=True)), _rollback_to_watermark),
+    Procedure(
+        "rollback_to_timestamp",
+        (TABLE, Parameter("timestamp", number, required=True), DRY_RUN),
+        _rollback_to_timestamp,
+    ),
+    Procedure(
+        "rollback_to_watermark",
+        (TABLE, Parameter("watermark", number, required=True), DRY_RUN),
+        _rollback_to_watermark,
+    ),
     Procedure(
         "reset_consumer",
         (

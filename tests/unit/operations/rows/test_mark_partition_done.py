@@ -37,6 +37,18 @@ def test_a_success_file_keeps_the_time_of_its_creation(tmp_path: Path) -> None:
     assert second["creationTime"] == first["creationTime"] <= second["modificationTime"]
 
 
+def test_a_dry_run_says_what_would_be_done_and_does_nothing(tmp_path: Path) -> None:
+    table = table_of(tmp_path, {ACTION: "success-file"})
+    dry = mark_partition_done(table, [{"k": "1", "v": "a"}], dry_run=True)
+    assert (dry.partitions, dry.actions, dry.dry_run) == (("k=1/v=a",), ("success-file",), True)
+    text = "CALL sys.mark_partition_done(`table` => 'db.t', partitions => 'k=1,v=a', dry_run => true)"
+    shown = Session({"warehouse": str(tmp_path)}).sql(text).to_arrow().to_pylist()
+    assert shown == [{"partition": "k=1/v=a", "action": "success-file"}]
+    assert not list(tmp_path.rglob("_SUCCESS"))
+    with pytest.raises(UnsupportedError):
+        mark_partition_done(table.copy({ACTION: "custom"}), [{"k": "1", "v": "a"}], dry_run=True)
+
+
 class Receiver(BaseHTTPRequestHandler):
     """Remembers what is posted, and says SUCCESS unless the path ends with `refuse`."""
 
