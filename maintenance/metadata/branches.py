@@ -15,6 +15,7 @@ from maintenance.metadata.snapshots import Snapshots
 from maintenance.metadata.tags import Tags
 
 _PREFIX = "branch-"
+_HIDDEN = ".hidden-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,15 +27,31 @@ class Branches:
 
     def names(self) -> list[str]:
         """``main``, then the others by name."""
-        folders = self.file_io.list_folders(f"{self.paths.root}/branch")
-        others = sorted(name.removeprefix(_PREFIX) for name in folders if name.startswith(_PREFIX))
-        return [MAIN_BRANCH, *others]
+        return [MAIN_BRANCH, *self.changed()]
 
     def changed(self) -> dict[str, int]:
         """Time of the last change of each branch's folder but main's, milliseconds since 1970-01-01 UTC, by name."""
         folders = self.file_io.folder_times(f"{self.paths.root}/branch")
         by_name = {name.removeprefix(_PREFIX): millis for name, millis in folders.items() if name.startswith(_PREFIX)}
-        return dict(sorted(by_name.items()))
+        return {name: millis for name, millis in sorted(by_name.items()) if f"{_HIDDEN}{name}" not in folders}
+
+    def hide(self, branch: str) -> None:
+        """Take a branch off the list until `show`: a store creates and deletes its files one after the other.
+
+        The folder that hides it is seen by the request that lists branches. Paimon passes over it.
+        """
+        self.file_io.make_folder(self._hiding(branch))
+
+    def show(self, branch: str) -> None:
+        """End what `hide` began."""
+        self.file_io.delete_folder(self._hiding(branch))
+
+    def is_hidden(self, branch: str) -> bool:
+        """Whether the creation or deletion of a branch goes on, or was interrupted."""
+        return self.file_io.folder_exists(self._hiding(branch))
+
+    def _hiding(self, branch: str) -> str:
+        return f"{self.paths.root}/branch/{_HIDDEN}{branch}"
 
     def snapshots(self, branch: str) -> Snapshots:
         return Snapshots(self.file_io, replace(self.paths, branch=branch))

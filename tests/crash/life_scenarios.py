@@ -3,11 +3,13 @@
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from maintenance.errors import NotFoundError
 from maintenance.metadata.branches import Branches
 from maintenance.operations import (
     compact_manifest,
     create_branch,
     create_tag,
+    delete_branch,
     expire_snapshots,
     merge_branch,
     purge_files,
@@ -177,3 +179,35 @@ def check_all_or_none(before: "Reading", after: Table) -> None:
 def check_purged_once(_whole: Table, table: Table) -> None:
     remove_orphan_files(None, table, minimum_age=_NO_AGE)
     check_purged(table)
+
+
+def prepare_branch_to_delete(place: Place) -> None:
+    table = small_table(place)
+    put(table, {1: "main"})
+    create_tag(table, "t", snapshot_id=1)
+    create_branch(table, "b", tag="t")
+    put(table.on_branch("b"), {2: "branch"})
+
+
+def delete_b(table: Table) -> None:
+    try:
+        delete_branch(table, "b")
+    except NotFoundError:  # it is gone, but for what hid it
+        assert Branches(table.file_io, table.paths).names() == ["main"]
+
+
+def check_b_deleted(table: Table) -> None:
+    assert Branches(table.file_io, table.paths).names() == ["main"]
+    assert rows(table) == [(1, "main")]
+    assert not [path for path in files_on_disk(table) if "/branch-b/" in path]
+
+
+def check_b_whole_or_none(before: "Reading", after: Table) -> None:
+    assert rows(after) == before.rows
+    if "b" in Branches(after.file_io, after.paths).names():
+        assert rows(after.on_branch("b")) == [(1, "main"), (2, "branch")]
+
+
+def check_b_deleted_once(_whole: Table, table: Table) -> None:
+    remove_orphan_files(None, table, minimum_age=_NO_AGE)
+    check_b_deleted(table)

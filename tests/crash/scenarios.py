@@ -761,6 +761,15 @@ SCENARIOS = {
             clone_scenarios.check_copied_once,
         ),
         Scenario(
+            "delete_branch",
+            life_scenarios.prepare_branch_to_delete,
+            life_scenarios.delete_b,
+            life_scenarios.check_b_deleted,
+            life_scenarios.check_b_whole_or_none,
+            (life_scenarios.delete_b,),
+            life_scenarios.check_b_deleted_once,
+        ),
+        Scenario(
             "purge_files",
             life_scenarios.prepare_full,
             life_scenarios.purge,

@@ -35,6 +35,7 @@ LEAST = {
     "automatic_tags": (12, 4),
     "compact_manifest": (4, 3),
     "merge_branch": (4, 3),
+    "delete_branch": (1, 0),  # the renaming: what follows is hidden
     "purge_files": (25, 4),
 }
 

@@ -14,6 +14,8 @@ SAMPLES = {
     "expire_snapshots": (4, 3),
     "rollback": (3, 2),
     "replace_tag": (3, 2),
+    "create_branch": (1, 4),
+    "delete_branch": (1, 4),
     "orphans_into_bin": (3, 3),
     "remove_orphan_files": (1, 1),
 }

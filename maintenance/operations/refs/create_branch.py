@@ -1,8 +1,9 @@
 """Start a branch: procedure `create_branch`. Source: metadata section 10.7, Java `FileSystemBranchManager`.
 
 A branch is a folder of its own for schemas, snapshots and tags; manifests and data stay where they are and are shared.
-It is created under another name and then renamed, so that on a local disk it exists completely or not at all. An object
-store renames file by file: what an interrupted creation left there can be deleted as a branch.
+On a local disk it is created under another name and then renamed. A store renames file by file; there the branch is
+hidden until all its files are there. So it exists completely or not at all. What an interrupted creation has left on a
+store goes when the name is used again.
 """
 
 import uuid
@@ -13,6 +14,7 @@ from maintenance.errors import AlreadyExistsError, NotFoundError, OptionError
 from maintenance.format.metadata.schema import serialize_schema
 from maintenance.format.metadata.snapshot import serialize_snapshot
 from maintenance.format.metadata.tag import Tag, serialize_tag
+from maintenance.fs.location import is_local
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.paths import MAIN_BRANCH, branch_root
 from maintenance.names import check_new_name
@@ -92,17 +94,33 @@ def _from_snapshot(table: Table, branch: str, snapshot_id: int) -> BranchReport:
 
 
 def _publish(table: Table, branch: str, name: str | None, tag: Tag | None) -> None:
-    """Write a branch under another name, then rename it."""
-    folder = f"{table.location}/branch/.{uuid.uuid4()}.tmp"
-    written = _fill(table, folder, name, tag)
+    """Write a branch so that nobody sees half of it."""
     root = branch_root(table.location, branch)
-    table.file_io.rename_folder(folder, root)
+    if is_local(root):
+        folder = f"{table.location}/branch/.{uuid.uuid4()}.tmp"
+        written = _fill(table, folder, name, tag)
+        table.file_io.rename_folder(folder, root)
+    else:
+        written = _fill_hidden(table, branch, name, tag)
     if tag is None:
         return
     # Only now does an expiry see that the branch needs the changelog; it may have gone before.
     first = serialize_snapshot(without_expired_changes(table, tag.snapshot))
     if first != written[_snapshot_file(tag)]:
         table.file_io.overwrite(f"{root}/{_snapshot_file(tag)}", first)
+
+
+def _fill_hidden(table: Table, branch: str, name: str | None, tag: Tag | None) -> dict[str, bytes]:
+    """As `_fill`, in the branch's own folder. Raises: AlreadyExistsError: somebody else has created it meanwhile."""
+    root, branches = branch_root(table.location, branch), Branches(table.file_io, table.paths)
+    if table.file_io.folder_exists(root):
+        if not branches.is_hidden(branch):
+            raise AlreadyExistsError(f"branch '{branch}' exists", table.identifier, "Choose another name.")
+        table.file_io.delete_folder(root)
+    branches.hide(branch)
+    written = _fill(table, root, name, tag)
+    branches.show(branch)
+    return written
 
 
 def check_branch_name(branch: str, table: str) -> None:

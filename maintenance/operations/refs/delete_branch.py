@@ -9,6 +9,7 @@ import uuid
 from dataclasses import dataclass, replace
 
 from maintenance.errors import OptionError
+from maintenance.fs.location import is_local
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.holders import holders_of, needed_by
 from maintenance.metadata.own_files import check_own_files
@@ -84,7 +85,17 @@ def check_branch_exists(table: Table, branch: str) -> None:
 
 
 def remove_branch(table: Table, branch: str) -> None:
-    """Take a branch's folder away, at once on a local disk, then delete it."""
-    gone = f"{table.location}/branch/.{uuid.uuid4()}.deleted"
-    table.file_io.rename_folder(branch_root(table.location, branch), gone)
-    table.file_io.delete_folder(gone)
+    """Take a branch away at once, then delete its files. A store hides it, since it renames file by file."""
+    root = branch_root(table.location, branch)
+    if is_local(root):
+        gone = f"{table.location}/branch/.{uuid.uuid4()}.deleted"
+        table.file_io.rename_folder(root, gone)
+        table.file_io.delete_folder(gone)
+        return
+    branches = Branches(table.file_io, table.paths)
+    branches.hide(branch)
+    # While there is a schema, a deletion that was interrupted can be repeated.
+    files = (f"{root}/{file.path}" for file in table.file_io.list_tree(root))
+    table.file_io.delete_unordered([path for path in files if not path.startswith(f"{root}/schema/")])
+    table.file_io.delete_folder(root)
+    branches.show(branch)
