@@ -15,6 +15,7 @@ from assets.checks.asset_checks import CHANGELOG_HOLDS, FSCK
 from assets.checks.orphan_check import ORPHAN_BYTES
 from assets.project.config import TableConfig
 from assets.steps.bin import EMPTY_BIN, RESTORE_FROM_BIN, empty_bin_op, restore_from_bin_op
+from assets.steps.branches import DELETE, TAKE, branch_op
 from assets.steps.refs import CREATE_TAG, ROLLBACK, create_tag_op, rollback_op
 from assets.steps.restore import RESTORE, restore_op
 from assets.steps.row_changes import CHANGE_ROWS, change_rows_op
@@ -102,10 +103,20 @@ def change_rows_job(tables: Sequence[TableConfig], loggers: Mapping[str, dg.Logg
 
 
 def ref_jobs(tables: Sequence[TableConfig], zone: ZoneInfo, loggers: Mapping[str, dg.LoggerDefinition]) -> list[Any]:
-    """The jobs that tag a state of a table, roll it back, and restore what was deleted."""
+    """The jobs that tag a state of a table, roll it back, change its branches, and restore what was deleted."""
     jobs = (
         (CREATE_TAG, create_tag_op(tables, zone), "Tag a state of a table; dry_run: only say which."),
         (ROLLBACK, rollback_op(tables), "Go back to an earlier state of a table; dry_run: only say what would go."),
+        (
+            DELETE.name,
+            branch_op(DELETE, "branch_to_delete", tables, zone),
+            "Delete a branch of a table; dry_run: only say what would go.",
+        ),
+        (
+            TAKE.name,
+            branch_op(TAKE, "branch_to_take", tables, zone),
+            "Take a branch of a table for main; dry_run: only say what would go and come.",
+        ),
         (
             RESTORE_FROM_BIN,
             restore_from_bin_op(tables),

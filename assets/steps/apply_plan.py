@@ -15,6 +15,7 @@ from assets.project.config import TableConfig
 from assets.resources.catalog import PaimonCatalog
 from assets.resources.spark import Spark
 from assets.runs.failures import as_dagster_failure
+from assets.steps.branches import DELETE, TAKE
 from assets.steps.compaction import CHANGELOG, COMPACT, FILE_INDEX
 from assets.steps.expiry import EXPIRE_PARTITIONS, EXPIRE_SNAPSHOTS, EXPIRE_TAGS, TAG
 from assets.steps.ingestion import INGEST
@@ -38,6 +39,8 @@ STEPS = {
         EXPIRE_SNAPSHOTS,
         EXPIRE_TAGS,
         ORPHANS,
+        DELETE,
+        TAKE,
     )
 }
 

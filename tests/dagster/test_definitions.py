@@ -42,6 +42,8 @@ def test_each_table_has_its_jobs(definitions: dg.Definitions) -> None:
         "rollback",
         "restore_partitions",
         "restore_from_bin",
+        "delete_branch",
+        "fast_forward",
         "empty_bin",
         "apply_plan",
         "compact_database",

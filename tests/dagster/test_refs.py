@@ -10,6 +10,8 @@ from assets import keys
 from assets.project.config import Project
 from assets.resources.catalog import PaimonCatalog
 from definitions import build_definitions
+from maintenance.metadata.branches import Branches
+from maintenance.operations import create_branch
 from maintenance.table.table import Table
 
 
@@ -81,3 +83,25 @@ def test_a_rollback_to_nothing_or_elsewhere_is_refused(
         assert failure is not None
         assert found in str(failure.user_failure_data.description)
     assert visits.snapshots.list_ids() == [1, 2, 3]
+
+
+def test_a_branch_is_deleted_by_the_plan_of_a_dry_run(project: Project, instance: dg.DagsterInstance) -> None:
+    table = PaimonCatalog(warehouse=project.warehouse).get_or_create(project.tables[1])
+    table.write_arrow(pa.table({"page": ["a"], "seconds": pa.array([1], pa.int32())}))
+    create_branch(table, "trial", snapshot_id=1)
+    definitions = build_definitions(project)
+
+    def launch(job: str, op: str, **config: Any) -> dg.ExecuteInProcessResult:
+        definition = definitions.resolve_job_def(job)
+        return definition.execute_in_process(run_config={"ops": {op: {"config": config}}}, instance=instance)
+
+    chosen = {"table": "shop.visits", "branch": "trial", "dry_run": True}
+    dry = launch("delete_branch", "branch_to_delete", **chosen)
+    assert Branches(table.file_io, table.paths).names() == ["main", "trial"]
+    (plan_id,) = [
+        event.step_output_data.metadata["plan id"].value
+        for event in dry.all_node_events
+        if event.is_successful_output and "plan id" in event.step_output_data.metadata
+    ]
+    assert launch("apply_plan", "plan", plan_id=plan_id).success
+    assert Branches(table.file_io, table.paths).names() == ["main"]
