@@ -57,6 +57,15 @@ def extract(case: str, folder: Path) -> Path:
     return folder / case / "warehouse"
 
 
+def contents(case: str, suffix: str) -> Iterator[tuple[str, bytes]]:
+    """Names and contents of the files of a case that end so, without unpacking it."""
+    with tarfile.open(CASES / f"{case}{_SUFFIX}") as archive:
+        for member in archive:
+            file = archive.extractfile(member) if member.name.endswith(suffix) else None
+            if file is not None:
+                yield member.name, file.read()
+
+
 def _expected(case: str) -> dict[str, Any]:
     with tarfile.open(CASES / f"{case}{_SUFFIX}", "r|xz") as archive:
         first = archive.next()
