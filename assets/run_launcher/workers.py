@@ -288,7 +288,10 @@ def _preload() -> None:
 def main(arguments: Sequence[str]) -> int:
     """Run until told to end, or, in a process that was forked, until the run is over; returns the exit code."""
     with listening(Path(arguments[0])) as listener:
-        _preload()
+        try:
+            _preload()
+        except KeyboardInterrupt:  # ended while it started: there is no run to end
+            return 130
         task = RunWorkers(listener).serve()
     return 0 if task is None else task()
 
