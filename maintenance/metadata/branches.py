@@ -46,9 +46,10 @@ class Branches:
         """End what `hide` began."""
         self.file_io.delete_folder(self._hiding(branch))
 
-    def is_hidden(self, branch: str) -> bool:
-        """Whether the creation or deletion of a branch goes on, or was interrupted."""
-        return self.file_io.folder_exists(self._hiding(branch))
+    def hidden(self) -> list[str]:
+        """Branches whose creation or deletion goes on, or was interrupted."""
+        folders = self.file_io.list_folders(f"{self.paths.root}/branch")
+        return sorted(name.removeprefix(_HIDDEN) for name in folders if name.startswith(_HIDDEN))
 
     def _hiding(self, branch: str) -> str:
         return f"{self.paths.root}/branch/{_HIDDEN}{branch}"

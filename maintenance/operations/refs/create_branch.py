@@ -114,7 +114,7 @@ def _fill_hidden(table: Table, branch: str, name: str | None, tag: Tag | None) -
     """As `_fill`, in the branch's own folder. Raises: AlreadyExistsError: somebody else has created it meanwhile."""
     root, branches = branch_root(table.location, branch), Branches(table.file_io, table.paths)
     if table.file_io.folder_exists(root):
-        if not branches.is_hidden(branch):
+        if branch not in branches.hidden():
             raise AlreadyExistsError(f"branch '{branch}' exists", table.identifier, "Choose another name.")
         table.file_io.delete_folder(root)
     branches.hide(branch)

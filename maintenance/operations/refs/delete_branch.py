@@ -97,5 +97,6 @@ def remove_branch(table: Table, branch: str) -> None:
     # While there is a schema, a deletion that was interrupted can be repeated.
     files = (f"{root}/{file.path}" for file in table.file_io.list_tree(root))
     table.file_io.delete_unordered([path for path in files if not path.startswith(f"{root}/schema/")])
-    table.file_io.delete_folder(root)
+    if table.file_io.folder_exists(root):
+        table.file_io.delete_folder(root)
     branches.show(branch)

@@ -17,7 +17,7 @@ from maintenance.operations.expiry.expire_changelogs import expire_changelogs
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.operations.orphans.remove_orphan_files import MINIMUM_AGE, remove_orphan_files
 from maintenance.operations.refs.clear_consumers import clear_consumers
-from maintenance.operations.refs.delete_branch import delete_branch
+from maintenance.operations.refs.delete_branch import delete_branch, remove_branch
 from maintenance.operations.refs.delete_tag import delete_tag
 from maintenance.options import table as table_options
 from maintenance.table.table import Table, new_commit_user
@@ -79,6 +79,8 @@ def purge_files(
         return going
     for branch in going.branches:
         delete_branch(main, branch)
+    for branch in Branches(main.file_io, main.paths).hidden():
+        remove_branch(main, branch)  # what an interrupted creation or deletion has left on a store
     tags = delete_tag(main, *going.tags)
     clear_consumers(main)
     properties = {OPERATION_PROPERTY: "purge_files"}

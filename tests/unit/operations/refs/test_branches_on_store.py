@@ -1,0 +1,63 @@
+"""Branches on a store, whose files come and go one after the other."""
+
+from datetime import timedelta
+
+import pytest
+
+from maintenance.errors import AlreadyExistsError, NotFoundError
+from maintenance.metadata.branches import Branches
+from maintenance.operations import create_branch, create_tag, delete_branch, purge_files
+from maintenance.table.table import Table
+from tests.servers.s3 import S3
+from tests.small_tables import put, rows, small_table
+
+
+@pytest.fixture
+def table(s3: S3) -> Table:
+    found = small_table(s3.options(s3.new_bucket()))
+    put(found, {1: "a"})
+    create_tag(found, "t", snapshot_id=1)
+    return found
+
+
+def branches_of(table: Table) -> Branches:
+    return Branches(table.file_io, table.paths)
+
+
+def leave_half_a_branch(table: Table) -> None:
+    branches_of(table).hide("b")
+    table.file_io.write_bytes(f"{table.location}/branch/branch-b/tag/tag-old", b"{}")
+
+
+def test_half_a_branch_is_none(table: Table) -> None:
+    leave_half_a_branch(table)
+    assert (branches_of(table).names(), branches_of(table).hidden()) == (["main"], ["b"])
+    with pytest.raises(NotFoundError):
+        delete_branch(table, "b")
+    create_branch(table, "b", tag="t")
+    assert (branches_of(table).names(), branches_of(table).hidden()) == (["main", "b"], [])
+    assert branches_of(table).tags("b").names() == ["t"]
+    assert rows(table.on_branch("b")) == [(1, "a")]
+
+
+def test_a_branch_that_somebody_creates_meanwhile(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    create_branch(table, "b", tag="t")
+    put(table.on_branch("b"), {2: "b"})
+    with monkeypatch.context() as patched:
+        patched.setattr(Branches, "names", lambda _: ["main"])  # as it was a moment before
+        with pytest.raises(AlreadyExistsError):
+            create_branch(table, "b", tag="t")
+    assert rows(table.on_branch("b")) == [(1, "a"), (2, "b")]
+
+
+def test_nothing_of_a_deleted_branch_is_left(table: Table) -> None:
+    create_branch(table, "b", tag="t")
+    delete_branch(table, "b")
+    assert table.file_io.list_tree(f"{table.location}/branch") == []
+
+
+def test_purging_takes_what_was_interrupted(table: Table) -> None:
+    leave_half_a_branch(table)
+    branches_of(table).hide("c")
+    purge_files(table, minimum_age=timedelta(0))
+    assert table.file_io.list_tree(f"{table.location}/branch") == []
