@@ -161,7 +161,8 @@ def avro_holds(data_type: DataType) -> bool:
     names = (field.name for field in data_type.fields)
     fraction = 3 if data_type.root == "TIME" else 6 if data_type.is_timestamp else 38
     counts_texts = data_type.root != "MULTISET" or (data_type.element is not None and data_type.element.is_string)
-    return counts_texts and all(map(str.isidentifier, names)) and (data_type.precision or 0) <= fraction
+    named = all(name.isascii() and name.isidentifier() for name in names)
+    return counts_texts and named and (data_type.precision or 0) <= fraction
 
 
 HOLDS = {"orc": holds_everywhere(orc_holds), "avro": holds_everywhere(avro_holds)}
