@@ -160,7 +160,8 @@ def _session_of(master: str, remote: str | None, options: Mapping[str, str]) -> 
     if cached is not None and not _is_stopped(cached):
         return cached
     for other in (*_CACHED.values(), SparkSession.getActiveSession()):
-        if other is not None:
+        # To stop one that is stopped already would make PySpark forget the one that runs.
+        if other is not None and not _is_stopped(other):
             other.stop()
     _CACHED.clear()
     session: Any = get_session(master=master, remote=remote, config=options)

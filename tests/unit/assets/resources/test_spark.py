@@ -1,5 +1,7 @@
 """The Spark resource: whose settings a run gets, and which mistakes in them are told."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import dagster as dg
@@ -10,6 +12,7 @@ from assets.project.config import SPARK_ACTIONS, load_project
 from assets.resources.spark import Spark, of_run, spark_of
 from definitions import build_definitions
 from maintenance.errors import InfrastructureError, OptionError
+from tests.unit.test_layers import ROOT
 
 TABLES = """\
 warehouse: lake
@@ -94,3 +97,25 @@ def test_an_unknown_job_is_a_mistake(tmp_path: Path) -> None:
 def test_a_server_that_is_not_there_is_told_at_once(tmp_path: Path) -> None:
     with pytest.raises(InfrastructureError, match=r"no Spark Connect server answers \(sc://127.0.0.1:1\)"):
         Spark(remote="sc://127.0.0.1:1/;token=secret").session()
+
+
+IN_A_THREAD = """
+from threading import Thread
+from assets.resources.spark import _session_of
+from maintenance.spark.session import get_session
+
+_session_of("local[1]", None, {"spark.sql.shuffle.partitions": "2"}).stop()
+others = get_session(master="local[1]")
+counts = []
+asking = lambda: counts.append(_session_of("local[1]", None, {"spark.sql.shuffle.partitions": "3"}).range(3).count())
+thread = Thread(target=asking)
+thread.start()
+thread.join()
+assert counts == [3] and others.range(2).count() == 2
+"""
+
+
+def test_a_session_that_somebody_stopped_does_not_take_the_next_one_along() -> None:
+    """In a process of its own, whose Spark nobody else uses."""
+    done = subprocess.run([sys.executable, "-c", IN_A_THREAD], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
