@@ -24,6 +24,7 @@ from maintenance.operations import (
 )
 from maintenance.operations.bin.run import BinRun
 from maintenance.table.table import Table
+from tests.examples import examples
 from tests.models.reachable import files_on_disk, unreachable_files
 from tests.small_tables import put, rows, rows_at, rows_of_tag, small_table
 
@@ -90,7 +91,7 @@ def orphans(table: Table) -> set[str]:
 
 
 @given(st.lists(st.sampled_from(STEPS), min_size=3, max_size=9), st.sampled_from(PRODUCERS))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 def test_exactly_what_nothing_names_goes_and_comes_back(steps: Sequence[str], producer: str) -> None:
     folder = Path(tempfile.mkdtemp())
     try:
