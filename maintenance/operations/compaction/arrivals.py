@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from maintenance.bucket.postpone import is_postponed
-from maintenance.errors import CorruptFileError, NotFoundError
+from maintenance.errors import ExpiredError
 from maintenance.format.metadata.data_file import DataFileMeta, FileSource
 from maintenance.format.metadata.manifest import EntrySelection, FileKind, ManifestEntry
 from maintenance.format.metadata.manifest_list import ManifestFileMeta
@@ -87,12 +87,12 @@ def find_arrivals(table: Table, latest: Snapshot, entries: Sequence[ManifestEntr
 
 
 def _delta(table: Table, snapshot: Snapshot, selection: EntrySelection) -> list[ManifestEntry] | None:
-    """What a snapshot changed; None if it has expired in the meantime."""
+    """What a snapshot changed; None if it has expired, or an expiry is deleting its files and will delete it."""
+    manifests = table.manifests
     try:
-        return list(table.manifests.entries_of(table.manifests.delta_manifests(snapshot), selection))
-    except (CorruptFileError, NotFoundError):
-        if table.snapshots.find(snapshot.id) == snapshot:
-            raise
+        with manifests.reading(snapshot):
+            return list(manifests.entries_of(manifests.delta_manifests(snapshot), selection))
+    except ExpiredError:
         return None
 
 

@@ -13,8 +13,10 @@ import maintenance.compaction.postpone as postpone
 import maintenance.operations.compaction.postponed as compact_postponed
 from maintenance.catalog import SetOption
 from maintenance.compaction.postpone import PostponeCompaction
+from maintenance.errors import CorruptFileError
 from maintenance.format.metadata.data_file import FileSource
 from maintenance.format.metadata.manifest import FileKind, ManifestEntry
+from maintenance.metadata.hints import EARLIEST
 from maintenance.operations.checks.fsck import fsck
 from maintenance.operations.compaction.arrivals import MOVE_FIRST, Arrivals
 from maintenance.operations.compaction.compact import compact
@@ -85,6 +87,29 @@ def test_what_waits_loses_to_what_was_written_after_it(tmp_path: Path, full: boo
     compact(None, table, full=True)
     assert rows(table) == {0: (0, 0), 1: (2, 2), 3: (1, 1)}
     assert fsck(table.file_io, table.location, deep=True).healthy
+
+
+@pytest.mark.parametrize("expiring", [True, False])
+def test_snapshots_that_an_expiry_is_deleting_count_as_expired(tmp_path: Path, expiring: bool) -> None:
+    """Their records go last. If nobody is deleting them, what they lack is damage."""
+    table = postponed(tmp_path, **{"manifest.merge-min-count": "2"})
+    wait(table, ("+I", 1, 1, 1))
+    direct(table, ("+I", 2, 2, 2))
+    direct(table, ("+I", 1, 3, 3))
+    if expiring:
+        table.snapshots.write_hint(EARLIEST, 3)
+    named = {meta.file_name for meta in table.manifests.data_manifests(table.snapshots.get(3))}
+    lost = [meta.file_name for meta in table.manifests.data_manifests(table.snapshots.get(2))]
+    gone = [name for name in lost if name not in named]
+    assert gone, "the newest state has merged manifests"
+    for name in gone:
+        (Path(table.paths.manifest(name))).unlink()
+    if expiring:
+        compact(None, get_table(tmp_path), full=True)
+        assert rows(get_table(tmp_path)) == {1: (3, 3), 2: (2, 2)}
+    else:
+        with pytest.raises(CorruptFileError):
+            compact(None, get_table(tmp_path), full=True)
 
 
 def test_only_what_came_later_is_written_again(tmp_path: Path) -> None:
