@@ -179,6 +179,6 @@ class Verdict:
             if name != "main":
                 branch = self.table.on_branch(name)
                 held = (branch.snapshots.get(number) for number in branch.snapshots.list_ids())
-                found |= {path for snapshot in held for path in files_of(branch, snapshot)}
+                found |= {path for snapshot in held for path in files_of(branch, snapshot, changelog=True)}
                 delete_branch(self.table, name)
         return found

@@ -73,9 +73,9 @@ def missing_files(table: Table, snapshot: Snapshot, *, changelog: bool = True) -
     return {path for path in _named(table, snapshot, changelog=changelog) if not table.file_io.exists(path)}
 
 
-def files_of(table: Table, snapshot: Snapshot) -> set[str]:
-    """Files that a snapshot names, all but its changelog."""
-    return set(_named(table, snapshot, changelog=False))
+def files_of(table: Table, snapshot: Snapshot, *, changelog: bool = False) -> set[str]:
+    """Files that a snapshot names. `changelog`: its changelog among them, which tags lack."""
+    return set(_named(table, snapshot, changelog=changelog))
 
 
 def changes_of(table: Table, changelog: Snapshot) -> Iterator[str]:
