@@ -54,12 +54,8 @@ def remove_unexisting_files(
         entries = tuple(replace(entry, kind=FileKind.DELETE) for entry in gone)
         return Changes(CommitKind.OVERWRITE, entries, index=without_vectors_of(names))
 
-    snapshot_id: int | None = None
-    if dry_run:
-        planned(table.latest_snapshot())
-    else:
-        nothing = "no file is missing"
-        snapshot_id = forget(table, "remove_unexisting_files", planned, lambda: None if gone else nothing)
+    nothing = "no file is missing"
+    snapshot_id = forget(table, "remove_unexisting_files", planned, gone, nothing, dry_run=dry_run)
     return RemoveUnexistingFilesReport(
         table.identifier,
         snapshot_id,

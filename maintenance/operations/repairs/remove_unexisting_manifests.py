@@ -60,12 +60,8 @@ def remove_unexisting_manifests(table: Table, *, dry_run: bool = False) -> Remov
             total=sum(entry.file.row_count for entry in live),
         )
 
-    snapshot_id: int | None = None
-    if dry_run:
-        planned(table.latest_snapshot())
-    else:
-        nothing = "no manifest is missing"
-        snapshot_id = forget(table, "remove_unexisting_manifests", planned, lambda: None if missing else nothing)
+    nothing = "no manifest is missing"
+    snapshot_id = forget(table, "remove_unexisting_manifests", planned, missing, nothing, dry_run=dry_run)
     return RemoveUnexistingManifestsReport(
         table.identifier,
         snapshot_id,
