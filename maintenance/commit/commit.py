@@ -21,7 +21,7 @@ from maintenance.errors import CommitError, ConflictError, DataError, NotFoundEr
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.metadata.index_manifest import IndexManifestEntry
 from maintenance.format.metadata.manifest import EntrySelection, FileKind, ManifestEntry
-from maintenance.format.metadata.snapshot import CommitKind, Snapshot
+from maintenance.format.metadata.snapshot import BATCH_IDENTIFIER, CommitKind, Snapshot
 from maintenance.format.rows.key import key_reader
 from maintenance.options import table as table_options
 from maintenance.write.buckets import RESCALE, other_number
@@ -47,7 +47,7 @@ _KEEP_KEYS = (CommitKind.COMPACT, CommitKind.ANALYZE)
 def _append(files: OrderedFiles, identity: CommitIdentity, state: WriteState | None) -> tuple[int, ...]:
     target = files.target
     changes = _append_changes(files.written)
-    if not changes.entries and not changes.changelog:
+    if not changes.entries and not changes.changelog and not _commits_nothing(target.options, identity):
         return ()
 
     def check(target: CommitTarget, changes: Changes, latest: Snapshot | None) -> Conflict | None:
@@ -76,6 +76,13 @@ def _append(files: OrderedFiles, identity: CommitIdentity, state: WriteState | N
         raise
     files.published()
     return (snapshot.id,)
+
+
+def _commits_nothing(options: Mapping[str, str], identity: CommitIdentity) -> bool:
+    """Whether a commit without rows is a snapshot, too; `commit.force-create-snapshot` is of streams alone."""
+    if not table_options.SNAPSHOT_IGNORE_EMPTY_COMMIT.of(options):
+        return True
+    return identity.identifier != BATCH_IDENTIFIER and table_options.COMMIT_FORCE_CREATE_SNAPSHOT.of(options)
 
 
 def _append_changes(messages: Sequence[CommitMessage]) -> Changes:

@@ -14,6 +14,7 @@ from maintenance.commit.lock import NO_LOCK, LockTimeoutError, TableLock
 from maintenance.commit.manifest_merge import ManifestMergeOptions, merge_manifests
 from maintenance.commit.record import FILES_ALONE, CatalogRecord
 from maintenance.commit.replays import last_committed, remember
+from maintenance.commit.strict import StrictMode
 from maintenance.commit.succession import Succession
 from maintenance.commit.waits import Waits
 from maintenance.errors import (
@@ -33,6 +34,7 @@ from maintenance.format.metadata.index_manifest import IndexManifestEntry
 from maintenance.format.metadata.manifest import FileKind, ManifestEntry
 from maintenance.format.metadata.manifest_list import ManifestFileMeta
 from maintenance.format.metadata.schema import TableSchema
+from maintenance.format.metadata.simple_stats import EMPTY_STATS
 from maintenance.format.metadata.snapshot import BATCH_IDENTIFIER, CommitKind, Snapshot
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.manifests import Manifests, ManifestWriter
@@ -40,6 +42,9 @@ from maintenance.metadata.paths import TablePaths
 from maintenance.metadata.schemas import Schemas
 from maintenance.metadata.snapshots import Snapshots
 from maintenance.options import table as table_options
+from maintenance.options.callbacks import COMMIT_GROUP, call_back
+
+_MAX_SEQUENCE_NUMBER = "sequence.generation.max-sequence-number"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +131,20 @@ def publish(
         changes that have no conflict with a snapshot what is published next after it.
     Returns: snapshot or conflict, and the attempts made.
     Raises: CommitError: certainly nothing is published: out of retries, the catalog's lock cannot be had or was lost,
-        or storage takes no more.
+        or storage takes no more. InfrastructureError: a callback of `commit.callbacks` failed after the commit.
     """
+    published = _published(target, changes, identity, check, prepare)
+    if published[0] is not None:
+        call_back(COMMIT_GROUP, target.options, target.name, published[0])
+    return published
+
+
+def _published(
+    target: CommitTarget, changes: Changes | Plan, identity: CommitIdentity, check: Check, prepare: Prepare
+) -> tuple[Snapshot | None, Conflict | None, int]:
     waits, timed_out = Waits.of(target.options), None
+    last_safe = table_options.COMMIT_STRICT_MODE_LAST_SAFE_SNAPSHOT.of(target.options)
+    strict = StrictMode(target.snapshots, target.manifests, last_safe, identity.user)
     replay = _Replay(target, identity)
     written = _Written(target, _manifest_writer(target))
     try:
@@ -136,7 +152,11 @@ def publish(
             try:
                 latest = target.snapshots.latest()
                 planned = changes(latest) if callable(changes) else changes
-                conflict = replay.found(planned.kind, latest) or check(target, planned, latest)
+                conflict = (
+                    replay.found(planned.kind, latest)
+                    or strict.found(planned.kind, planned.entries, latest)
+                    or check(target, planned, latest)
+                )
                 if conflict is not None:
                     written.discard()
                     return None, conflict, attempt
@@ -213,7 +233,10 @@ class _Written:
         if changes is self.changes:
             return
         self.discard()
-        self.delta = self.writer.write(changes.entries, self.target.schema.id)
+        entries = changes.entries
+        if table_options.MANIFEST_DELETE_FILE_DROP_STATS.of(self.target.options):
+            entries = tuple(map(_without_statistics, entries))
+        self.delta = self.writer.write(entries, self.target.schema.id)
         self.changelog = self.writer.write(changes.changelog, self.target.schema.id)
         self.changes, self.kept = changes, len(self.writer.written)
 
@@ -314,6 +337,8 @@ def _snapshot(
         snapshot = replace(
             snapshot, index_manifest=latest.index_manifest, statistics=statistics, next_row_id=latest.next_row_id
         )
+    if table_options.WRITE_SEQUENCE_NUMBER_INIT_MODE.of(target.options) == "snapshot":
+        snapshot = replace(snapshot, properties=_with_max_sequence(target, snapshot, latest, changes))
     if changes.statistics is not None:
         snapshot = replace(snapshot, statistics=changes.statistics)
     if changes.index is not None:
@@ -330,6 +355,32 @@ def _snapshot(
             snapshot, changelog_manifest_list=name, changelog_manifest_list_size=size, changelog_record_count=count
         )
     return snapshot
+
+
+def _without_statistics(entry: ManifestEntry) -> ManifestEntry:
+    """A DELETE without what pruning needs: nothing reads the file. Source: option `manifest.delete-file-drop-stats`."""
+    if entry.kind == FileKind.ADD:
+        return entry
+    return replace(entry, file=replace(entry.file, value_stats=EMPTY_STATS, value_stats_cols=()))
+
+
+def _with_max_sequence(
+    target: CommitTarget, snapshot: Snapshot, latest: Snapshot | None, changes: Changes
+) -> dict[str, str] | None:
+    """The properties, with the largest sequence number of all times, which writers of Paimon start from.
+
+    Source: option `write.sequence-number-init-mode`, Java `SequenceSnapshotProperties`.
+    """
+    numbers = [entry.file.max_sequence_number for entry in changes.entries if entry.kind == FileKind.ADD]
+    stored = None if latest is None else (latest.properties or {}).get(_MAX_SEQUENCE_NUMBER)
+    if stored is not None:
+        numbers.append(int(stored))
+    elif latest is not None:
+        numbers += [entry.file.max_sequence_number for entry in target.manifests.live_entries(latest)]
+    properties = dict(snapshot.properties or {})
+    if numbers:
+        properties[_MAX_SEQUENCE_NUMBER] = str(max(numbers))
+    return properties or None
 
 
 def _watermark(latest: Snapshot | None, own: int | None) -> int | None:

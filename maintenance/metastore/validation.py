@@ -11,6 +11,7 @@ from maintenance.merge.rules import check_merge_engine
 from maintenance.metadata.zone import local_zone
 from maintenance.metastore.option_rules import check_options
 from maintenance.options import table as table_options
+from maintenance.options.callbacks import check_callbacks
 from maintenance.options.known import check_names
 from maintenance.options.option import Option
 from maintenance.read.defaults import read_defaults
@@ -38,6 +39,7 @@ def validate(schema: TableSchema, table: str, before: TableSchema | None = None)
     news = {key: value for key, value in schema.options.items() if known.get(key) != value}
     check_names(news, known, where)
     table_options.check_writable(news, table)
+    check_callbacks(news, table)
     checked_startup(schema.options)
     check_options(schema, where)
     check_merge_engine(schema, where)

@@ -160,6 +160,16 @@ COMMIT_TIMEOUT: Option[timedelta | None] = Option("commit.timeout", duration, No
 COMMIT_MIN_RETRY_WAIT = Option("commit.min-retry-wait", duration, timedelta(milliseconds=10))
 COMMIT_MAX_RETRY_WAIT = Option("commit.max-retry-wait", duration, timedelta(seconds=10))
 COMMIT_USER_PREFIX: Option[str | None] = Option("commit.user-prefix", string, None)
+COMMIT_FORCE_CREATE_SNAPSHOT = Option("commit.force-create-snapshot", boolean, False)
+COMMIT_STRICT_MODE_LAST_SAFE_SNAPSHOT: Option[int | None] = Option(
+    "commit.strict-mode.last-safe-snapshot", long_integer, None
+)
+COMMIT_CALLBACKS: Option[tuple[str, ...]] = Option("commit.callbacks", names, ())
+TAG_CALLBACKS: Option[tuple[str, ...]] = Option("tag.callbacks", names, ())
+SNAPSHOT_IGNORE_EMPTY_COMMIT = Option("snapshot.ignore-empty-commit", boolean, True)
+MANIFEST_DELETE_FILE_DROP_STATS = Option("manifest.delete-file-drop-stats", boolean, False)
+WRITE_SEQUENCE_NUMBER_INIT_MODE = Option("write.sequence-number-init-mode", one_of("scan", "snapshot"), "scan")
+PARTITION_TIMESTAMP_FORMAT_STRICT = Option("partition.timestamp-format.strict", boolean, False)
 
 NUM_SORTED_RUN_COMPACTION_TRIGGER = Option("num-sorted-run.compaction-trigger", positive, 5)
 NUM_SORTED_RUN_STOP_TRIGGER: Option[int | None] = Option("num-sorted-run.stop-trigger", integer, None)
@@ -298,20 +308,13 @@ REFUSED_ON_WRITE: Mapping[str, _Accepts] = {
     "sequence.snapshot-ordering": _OFF,
     "pk-clustering-override": _OFF,
     "clustering.incremental": _OFF,
-    "force-lookup": _OFF,
     "manifest-sort.enabled": _OFF,
     "data-file.external-paths": _never,
-    "index-file-in-data-file-dir": _OFF,
     "upsert-key": _never,
     "postpone.batch-write-fixed-bucket.rescale-load-factor": _never,
     "file.format": _is(*_DATA_FORMATS),
     "file.format.per.level": _levels_are(*_DATA_FORMATS),
     "changelog-file.format": _is(*_DATA_FORMATS),
-    "manifest.delete-file-drop-stats": _OFF,
-    "write.sequence-number-init-mode": _is("scan"),
-    "commit.strict-mode.last-safe-snapshot": _never,
-    "partition.timestamp-format.strict": _OFF,
-    "commit.force-create-snapshot": _OFF,
     "metastore.tag-to-partition.preview": _is("none", "process-time"),
     "branch": _is("main"),
     "primary-key.nullable": _OFF,
@@ -325,11 +328,8 @@ REFUSED_ON_WRITE: Mapping[str, _Accepts] = {
     "pk-bitmap.index.columns": _never,
     "pk-multivalue.index.columns": _never,
     "pk-full-text.index.columns": _never,
-    "commit.callbacks": _is(""),
-    "tag.callbacks": _is(""),
     "metadata.iceberg.storage": _is("disabled"),
     "visibility-callback.enabled": _OFF,
-    "snapshot.ignore-empty-commit": _is("true"),
 }
 
 

@@ -31,6 +31,7 @@ from maintenance.metadata.schemas import Schemas
 from maintenance.metadata.snapshots import Snapshots
 from maintenance.metadata.tags import Tags
 from maintenance.options import table as table_options
+from maintenance.options.callbacks import check_callbacks
 from maintenance.options.changes import may_change_option
 from maintenance.options.renames import renamed
 from maintenance.predicate.tree import Predicate
@@ -265,6 +266,7 @@ class Table:
         return WriteContext(self.identifier, self.file_io, self.paths, self.schema, self.options)
 
     def commit_target(self) -> CommitTarget:
+        check_callbacks(self.options, self.identifier)
         properties = {ENGINE_PROPERTY: ENGINE, **({} if self.run is None else {RUN_PROPERTY: self.run})}
         return CommitTarget(
             self.identifier,

@@ -6,7 +6,15 @@ import numpy as np
 import pyarrow as pa
 
 from maintenance.bucket.postpone import is_postponed, waits
+from maintenance.errors import DataError
+from maintenance.metadata.partition_times import PartitionTimes
+from maintenance.metadata.paths import partition_text_of
 from maintenance.options import table as table_options
+from maintenance.options.table import (
+    PARTITION_TIMESTAMP_FORMAT_STRICT,
+    PARTITION_TIMESTAMP_FORMATTER,
+    PARTITION_TIMESTAMP_PATTERN,
+)
 from maintenance.write.bucket_writer import BucketWitness, BucketWriter
 from maintenance.write.buckets import (
     BucketRows,
@@ -81,6 +89,7 @@ class TableWrite:
 
     def _opened(self, key: tuple[bytes, int]) -> BucketWriter:
         context = self._context
+        self._check_time(key[0])
         if key[1] == table_options.POSTPONE_BUCKET:
             context = self._waiting
         elif is_postponed(context.options):
@@ -90,6 +99,20 @@ class TableWrite:
         counter = Counter(self._state.sequences.get(key, -1) + 1, self._state.lane)
         witness = None if self._witness is None else self._witness(*key)
         return BucketWriter(context, *key, counter, self._index(key), witness)
+
+    def _check_time(self, partition: bytes) -> None:
+        """Option `partition.timestamp-format.strict`: partitions must name a time as their options say."""
+        context = self._context
+        options, fields = context.options, context.schema.partition_fields
+        says = PARTITION_TIMESTAMP_FORMATTER.key in options or PARTITION_TIMESTAMP_PATTERN.key in options
+        if not fields or not says or not PARTITION_TIMESTAMP_FORMAT_STRICT.of(options):
+            return
+        if PartitionTimes.of(fields, options, f"table {context.name}").time_of(partition) is None:
+            raise DataError(
+                f"rows of partition {partition_text_of(context.paths.spec_of(partition))}, whose values are no time",
+                f"table {context.name}",
+                "Correct the partition columns, 'partition.timestamp-pattern' or 'partition.timestamp-formatter'.",
+            )
 
     def _index(self, key: tuple[bytes, int]) -> HashIndexWriter | None:
         if self._assigner is None:

@@ -7,18 +7,15 @@ a partition that never expires; so do DATE columns, whose values print as number
 Source: metadata section 10.5, Java `PartitionExpire`, `PartitionValuesTimeExpireStrategy`.
 """
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
 from maintenance.errors import OptionError
 from maintenance.format.metadata.manifest import ManifestEntry
-from maintenance.format.rows.binary_row import parse_row
-from maintenance.metadata.partition_path import partition_text
+from maintenance.metadata.partition_times import PartitionTimes
 from maintenance.options import table as table_options
 from maintenance.table.table import Table
-from maintenance.types.time_pattern import TimePattern, default_time
 
 _MILLI = timedelta(milliseconds=1)
 
@@ -29,16 +26,14 @@ class PartitionRules:
 
     Attributes:
         life: how old they become; `check_interval`: how often somebody is expected to look.
-        pattern: of values to the text of a time; None = the first column is it. `formatter`: how that text is read;
-            None = Paimon's own form.
+        named: how values are read as a time.
     """
 
     table: Table
     life: timedelta
     check_interval: timedelta
     by_values: bool
-    pattern: str | None
-    formatter: TimePattern | None
+    named: PartitionTimes
 
     @classmethod
     def of(cls, table: Table, life: timedelta | None = None) -> "PartitionRules | None":
@@ -55,15 +50,14 @@ class PartitionRules:
             life,
             table_options.PARTITION_EXPIRATION_CHECK_INTERVAL.of(options),
             table_options.PARTITION_EXPIRATION_STRATEGY.of(options) == "values-time",
-            table_options.PARTITION_TIMESTAMP_PATTERN.of(options),
-            _formatter(table),
+            PartitionTimes.of(table.schema.partition_fields, options, f"table {table.identifier}"),
         )
 
     def times(self, entries: Sequence[ManifestEntry]) -> dict[bytes, int | None]:
         """For each partition the time its age counts from, in milliseconds rounded up; None: it never expires."""
         partitions = {entry.partition for entry in entries}
         if self.by_values:
-            return {partition: _rounded_up(self._time_of_values(partition)) for partition in partitions}
+            return {partition: _rounded_up(self.named.time_of(partition)) for partition in partitions}
         newest: dict[bytes, int | None] = dict.fromkeys(partitions)
         for entry in entries:
             if entry.file.creation_time is not None:
@@ -87,35 +81,6 @@ class PartitionRules:
             else f"it is about to expire, within {self.check_interval}"
             for partition in soon
         }
-
-    def _time_of_values(self, partition: bytes) -> int | None:
-        fields = self.table.schema.partition_fields
-        values = parse_row(partition, [field.type for field in fields])
-        named = values if self.pattern is not None else values[:1]
-        if any(value is None for value in named):
-            return None
-        texts = {
-            field.name: partition_text(value, field.type, legacy=True)
-            for field, value in zip(fields, named, strict=False)
-        }
-        text = texts[fields[0].name] if self.pattern is None else _filled(self.pattern, texts)
-        return default_time(text) if self.formatter is None else self.formatter.time_of(text)
-
-
-def _formatter(table: Table) -> TimePattern | None:
-    text = table_options.PARTITION_TIMESTAMP_FORMATTER.of(table.options)
-    try:
-        return None if text is None else TimePattern.parse(text)
-    except ValueError as error:
-        raise OptionError(
-            f"'partition.timestamp-formatter' = '{text}': {error}", f"table {table.identifier}", "Choose another one."
-        ) from error
-
-
-def _filled(pattern: str, texts: Mapping[str, str]) -> str:
-    """The pattern with values in place of their ``$column``, the longest name that fits."""
-    names = sorted(texts, key=len, reverse=True)
-    return re.sub(r"\$(" + "|".join(map(re.escape, names)) + ")", lambda match: texts[match[1]], pattern)
 
 
 def _rounded_up(nanos: int | None) -> int | None:

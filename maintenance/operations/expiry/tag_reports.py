@@ -7,21 +7,24 @@ import time
 
 from maintenance.metadata.success_file import write_success_file
 from maintenance.options import table as table_options
+from maintenance.options.callbacks import TAG_GROUP, call_back
 from maintenance.table.table import Table
 
 
 def report_created(table: Table, name: str) -> None:
-    """Report a new tag. Raises: InfrastructureError: the catalog cannot be reached."""
+    """Report a new tag. Raises: InfrastructureError: the catalog cannot be reached, or a callback failed."""
     if table_options.TAG_CREATE_SUCCESS_FILE.of(table.options):
         write_success_file(table.file_io, _success_file(table, name), time.time_ns() // 1_000_000)
     table.record.tag_created(name)
+    call_back(TAG_GROUP, table.options, table.identifier, "created", name)
 
 
 def report_deleted(table: Table, name: str) -> None:
-    """Report a tag that is going. Raises: InfrastructureError: the catalog cannot be reached."""
+    """Report a tag that is going. Raises: as `report_created`."""
     if table_options.TAG_CREATE_SUCCESS_FILE.of(table.options):
         table.file_io.delete_quietly([_success_file(table, name)])
     table.record.tag_deleted(name)
+    call_back(TAG_GROUP, table.options, table.identifier, "deleted", name)
 
 
 def _success_file(table: Table, name: str) -> str:
