@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maintenance.errors import NotFoundError, OptionError, PaimonError
+from maintenance.errors import NotFoundError, OptionError, PaimonError, UnsupportedError
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
 from maintenance.format.metadata.tag import Tag
 from maintenance.scan.auto_tag import AutoTagNames
@@ -26,6 +26,7 @@ from maintenance.scan.startup import (
     Latest,
     Startup,
     ToAutoTag,
+    checked_startup,
     startup_of,
 )
 from maintenance.scan.target import Difference, FullState, RecordChanges, ScanTarget
@@ -79,10 +80,13 @@ def snapshot(number: int, time: int = 0, kind: str = "APPEND", watermark: int | 
     )
 
 
-def target(startup: Startup, snapshots: Sequence[Snapshot], tags: dict[str, Snapshot] | None = None) -> ScanTarget:
+def history_of(snapshots: Sequence[Snapshot], tags: dict[str, Snapshot] | None = None) -> History:
     found = tags or {}
-    history = History("db.t", Remembered(snapshots, found), RememberedTags(found), AutoTagNames.of({}))
-    return scan_target(history, startup)
+    return History("db.t", Remembered(snapshots, found), RememberedTags(found), AutoTagNames.of({}))
+
+
+def target(startup: Startup, snapshots: Sequence[Snapshot], tags: dict[str, Snapshot] | None = None) -> ScanTarget:
+    return scan_target(history_of(snapshots, tags), startup)
 
 
 @pytest.mark.parametrize(
@@ -151,6 +155,18 @@ def test_what_contradicts_itself(options: dict[str, str], named: str) -> None:
         startup_of(options)
 
 
+@pytest.mark.parametrize("option", ["scan.unheard-of", "log.scan", "incremental-unheard-of", "scan.ignore-lost-files"])
+def test_scan_options_that_reads_do_not_honour(option: str) -> None:
+    with pytest.raises(UnsupportedError, match=f"option '{option}' = 'true' is not supported yet"):
+        startup_of({option: "true"})
+    checked_startup({option: "true"})
+
+
+def test_options_that_change_no_row() -> None:
+    harmless = {"scan.parallelism": "3", "scan.ignore-corrupt-files": " False ", "bucket": "2", "scan.mode": "default"}
+    assert startup_of(harmless) == Latest()
+
+
 @st.composite
 def histories(draw: st.DrawFn) -> list[Snapshot]:
     """Snapshots from some id on, times and watermarks strictly ascending, some without a watermark."""
@@ -182,6 +198,47 @@ def test_one_snapshot_by_time_watermark_or_id(snapshots: list[Snapshot], value: 
                 target(startup, snapshots)
         else:
             assert target(startup, snapshots) == FullState(found, travelled=True)
+
+
+@given(histories(), st.integers(-1, 42))
+def test_neighbours_of_a_time_and_a_watermark(snapshots: list[Snapshot], value: int) -> None:
+    history = history_of(snapshots)
+    after = [s for s in snapshots if s.time_millis >= value]
+    assert history.at_or_after(value) == (after[0] if after else None)
+    marked = [s for s in snapshots if s.watermark is not None and s.watermark <= value]
+    if marked:
+        assert history.before_watermark(value) == marked[-1]
+    else:
+        with pytest.raises(NotFoundError, match=f"watermark of {value} or earlier"):
+            history.before_watermark(value)
+
+
+def test_many_tags_are_not_all_named() -> None:
+    tags = {f"t{i:02}": snapshot(1) for i in range(22)}
+    assert history_of([snapshot(1)], tags).tag_names().endswith("t18, t19 and 2 more")
+    assert history_of([], dict(list(tags.items())[:20])).tag_names().endswith("t18, t19")
+    assert history_of([]).tag_names() == "none"
+
+
+def test_a_table_without_snapshots_has_none_to_name() -> None:
+    with pytest.raises(NotFoundError, match="snapshot 3 does not exist: the table has none"):
+        target(AtSnapshot(3), [])
+    with pytest.raises(NotFoundError, match="at or before 3: the table has none"):
+        target(AtTime(3), [])
+
+
+def test_the_least_number_is_no_watermark() -> None:
+    history = [snapshot(1, 1, watermark=5), snapshot(2, 2, watermark=-(2**63))]
+    assert target(AtWatermark(5), history) == FullState(history[0], travelled=True)
+    with pytest.raises(NotFoundError):
+        target(AtWatermark(-(2**63)), history[1:])
+
+
+def test_versions_that_are_not_numbers_of_snapshots() -> None:
+    with pytest.raises(NotFoundError, match="is not a tag, a watermark-<number> or the id of a snapshot"):
+        target(AtVersion("9" * 20), [snapshot(1)])
+    with pytest.raises(NotFoundError, match="Use one of 1 to 1"):
+        target(AtVersion(" "), [snapshot(1)])
 
 
 @given(histories(), st.integers(-1, 42))
