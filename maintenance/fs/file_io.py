@@ -230,6 +230,15 @@ class FileIO:
         """Give a file another path on the same storage; folders of the path are made where the store has folders."""
         self._storage(source).move_file(source, target)
 
+    @reported("move")
+    def move_files(self, targets: Mapping[str, str]) -> None:
+        """Give files of one storage other paths in folders that exist; those that are missing are left out.
+
+        Args: `targets`: by the path that each has.
+        """
+        if targets:
+            self._storage(next(iter(targets))).move_files(targets)
+
     @reported("delete")
     def delete_folder(self, folder: str) -> None:
         """Delete a folder with everything in it."""

@@ -147,6 +147,11 @@ class FsspecStorage:
         self.fs.cp_file(source, target)
         self.fs.rm_file(source)
 
+    def move_files(self, targets: Mapping[str, str]) -> None:
+        for source, target in targets.items():
+            with contextlib.suppress(FileNotFoundError):
+                self.move_file(source, target)
+
     def rename_folder(self, source: str, target: str) -> None:
         if not _PATTERNS & set(source + target):
             self.fs.mv(source, target, recursive=True)

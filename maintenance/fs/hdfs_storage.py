@@ -13,6 +13,7 @@ import tempfile
 import uuid
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -171,6 +172,11 @@ class HdfsStorage:
     def move_file(self, source: str, target: str) -> None:
         self.make_folder(target.rpartition("/")[0])
         self._renamed(source, target, "OVERWRITE")
+
+    def move_files(self, targets: Mapping[str, str]) -> None:
+        for source, target in targets.items():
+            with suppress(FileNotFoundError):
+                self._renamed(source, target, "OVERWRITE")
 
     def rename_folder(self, source: str, target: str) -> None:
         self._renamed(source, target, "NONE")

@@ -127,6 +127,13 @@ class LocalStorage:
         local_disk.make_folders(os.path.dirname(local_path(target)))
         self.rename_folder(source, target)
 
+    def move_files(self, targets: Mapping[str, str]) -> None:
+        for source, target in targets.items():
+            with suppress(FileNotFoundError):
+                os.rename(local_path(source), local_path(target))
+        for folder in sorted({os.path.dirname(local_path(target)) for target in targets.values()}):
+            local_disk.flush_folder(folder)
+
     def rename_folder(self, source: str, target: str) -> None:
         os.rename(local_path(source), local_path(target))
         local_disk.flush_folder(os.path.dirname(local_path(target)))

@@ -15,6 +15,7 @@ import os
 import time
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeVar
@@ -211,6 +212,14 @@ class ObjectStorage:
     def move_file(self, source: str, target: str) -> None:
         self._call(source, obstore.copy, self.key(source), self._valid_key(target))
         self.delete(source)
+
+    def move_files(self, targets: Mapping[str, str]) -> None:
+        def copy(source: str) -> None:
+            with suppress(FileNotFoundError):
+                self._call(source, obstore.copy, self.key(source), self._valid_key(targets[source]))
+
+        self._each(copy, list(targets))
+        self.delete_many(list(targets))
 
     def rename_folder(self, source: str, target: str) -> None:
         """Objects are copied, several at a time, and deleted once all copies are there. Raises: FileNotFoundError."""

@@ -102,4 +102,10 @@ class Storage(Protocol):
 
     def move_file(self, source: str, target: str) -> None: ...
 
+    def move_files(self, targets: Mapping[str, str]) -> None:
+        """Move files, each to its target; those that are missing are left out. An interrupted call may have moved any.
+
+        No target is lost when this returns; on an object store no source goes before all targets are there.
+        """
+
     def rename_folder(self, source: str, target: str) -> None: ...

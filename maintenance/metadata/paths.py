@@ -18,6 +18,8 @@ from maintenance.types.data_type import DataField
 MAIN_BRANCH = "main"
 # What stands before a branch's name in the name of a table.
 BRANCH_PREFIX = "branch_"
+# What stands before the names of snapshots and tags that no reader finds any more, and whose files are being deleted.
+RETIRED = "retired-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,10 @@ class TablePaths:
 
     def snapshot(self, snapshot_id: int) -> str:
         return f"{self.branch_root}/snapshot/snapshot-{snapshot_id}"
+
+    def retired_snapshot(self, snapshot_id: int) -> str:
+        """Where the record of a snapshot is while its files are deleted. Paimon knows no such file."""
+        return f"{self.branch_root}/snapshot/{RETIRED}{snapshot_id}"
 
     def changelog_folder(self) -> str:
         return f"{self.branch_root}/changelog"

@@ -5,6 +5,7 @@ otherwise the folder is listed. Source: Java `SnapshotManager`, `HintFileUtils`.
 """
 
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from maintenance.errors import ExpiredError, NotFoundError
@@ -16,7 +17,7 @@ from maintenance.metadata import hints
 from maintenance.metadata.cache import RecentlyUsed, metadata_cache
 from maintenance.metadata.hints import EARLIEST, LATEST
 from maintenance.metadata.identity import check_number
-from maintenance.metadata.paths import TablePaths
+from maintenance.metadata.paths import RETIRED, TablePaths
 
 _PREFIX = "snapshot-"
 _MAX_GAP = 300
@@ -178,6 +179,27 @@ class Snapshots:
     def prevent(self, snapshot_ids: Collection[int]) -> None:
         """Before snapshots go: nobody who has looked for the last time can still create one of these numbers."""
         self.file_io.prevent([self.paths.snapshot(snapshot_id) for snapshot_id in snapshot_ids])
+
+    def retire(self, snapshot_ids: Collection[int]) -> None:
+        """Take snapshots out of sight before their files go. What they name stays on record until it is deleted."""
+        self.file_io.move_files({self.paths.snapshot(i): self.paths.retired_snapshot(i) for i in snapshot_ids})
+
+    def retired(self) -> dict[int, Snapshot]:
+        """Snapshots out of sight whose files are not all deleted, ascending by id.
+
+        One that is in sight still, since its move was interrupted, is not among them: nothing of it is gone.
+        """
+        names = self.file_io.list_names(self.paths.snapshot_folder())
+        texts = (name.removeprefix(RETIRED) for name in names if name.startswith(RETIRED))
+        found: dict[int, Snapshot] = {}
+        for snapshot_id in sorted(int(text) for text in texts if text.isdecimal()):
+            path = self.paths.retired_snapshot(snapshot_id)
+            # One whose removal ends meanwhile is left out.
+            with suppress(FileNotFoundError):
+                snapshot = parse_snapshot(self.file_io.read_settled(path), path)
+                if f"{_PREFIX}{snapshot_id}" not in names or self.find(snapshot_id) != snapshot:
+                    found[snapshot_id] = snapshot
+        return found
 
     def _has(self, path: str, data: bytes) -> bool:
         try:

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from maintenance.errors import NotFoundError
 from maintenance.format.metadata.tag import Tag, parse_tag, serialize_tag
 from maintenance.fs.file_io import FileIO
-from maintenance.metadata.paths import TablePaths
+from maintenance.metadata.paths import RETIRED, TablePaths
 
 _PREFIX = "tag-"
-_RETIRED = "retired-"
 _SHOWN_BYTES = 100
 
 
@@ -81,12 +80,12 @@ class Tags:
     def _new_record(self, name: str) -> str:
         # A name of its own: a new tag of the same name may be retired before this record is worked off.
         shown = name.encode(errors="replace")[:_SHOWN_BYTES].decode(errors="ignore")
-        return f"{self.paths.tag_folder()}/{_RETIRED}{uuid.uuid4()}-{shown}"
+        return f"{self.paths.tag_folder()}/{RETIRED}{uuid.uuid4()}-{shown}"
 
     def retired(self) -> dict[str, Tag]:
         """Retired tags whose files are not all deleted, by the path of their record."""
         listed = self.file_io.list_names(self.paths.tag_folder())
-        paths = (f"{self.paths.tag_folder()}/{name}" for name in sorted(listed) if name.startswith(_RETIRED))
+        paths = (f"{self.paths.tag_folder()}/{name}" for name in sorted(listed) if name.startswith(RETIRED))
         tags: dict[str, Tag] = {}
         for path in paths:
             # One whose removal ends meanwhile is left out.

@@ -21,6 +21,7 @@ from maintenance.errors import (
 from maintenance.format.metadata.snapshot import Snapshot, parse_snapshot
 from maintenance.format.metadata.tag import Tag, parse_tag
 from maintenance.fs.file_io import FileIO
+from maintenance.metadata.branches import Branches
 from maintenance.metadata.changelogs import Changelogs
 from maintenance.metadata.completeness import check_complete
 from maintenance.metadata.hints import EARLIEST, LATEST
@@ -140,6 +141,8 @@ class _Restore:
             of_records = {record.file.path for record in records}
             wanted = [file for file in self.binned.values() if file.path not in of_records]
         self._put_back(sorted({file.path: file for file in wanted}.values(), key=lambda file: (file.stage, file.path)))
+        if not chosen and not files:
+            self._bring_into_sight()
         self._put_back_records(records)
         self.progress(f"{len(self.back)} files of run {self.head.run} are back")
         return self._report()
@@ -213,6 +216,23 @@ class _Restore:
 
     # Records, last
 
+    def _bring_into_sight(self) -> None:
+        """Undo what an expiry that died had retired: newest first, as long as each joins the oldest one in sight."""
+        branches = Branches(self._file_io, self.table.paths)
+        for branch in branches.names():
+            snapshots = branches.snapshots(branch)
+            earliest = min(snapshots.list_ids(), default=None)
+            for snapshot in reversed(snapshots.retired().values()):
+                if snapshot.id + 1 != earliest or not self._is_whole(f"snapshot {snapshot.id}", snapshot, branch):
+                    break
+                paths = snapshots.paths
+                self._move(paths.retired_snapshot(snapshot.id), paths.snapshot(snapshot.id))
+                earliest = snapshot.id
+                name = str(snapshot.id)
+                self.done["snapshot"].append(name if branch == MAIN_BRANCH else f"{branch}: {name}")
+            if not self.dry_run and earliest is not None and (snapshots.read_hint(EARLIEST) or 0) > earliest:
+                snapshots.write_hint(EARLIEST, earliest)
+
     def _put_back_records(self, records: Sequence[_Record]) -> None:
         for branch in sorted({record.branch for record in records}):
             paths = replace(TablePaths(self.head.location), branch=branch)
@@ -223,14 +243,17 @@ class _Restore:
             self._put_back_snapshots(paths, [record for record in mine if record.kind == "snapshot"])
 
     def _is_complete(self, record: _Record) -> bool:
+        return self._is_whole(f"{record.kind} {record.shown}", self._parsed(record), record.branch)
+
+    def _is_whole(self, name: str, snapshot: Snapshot, branch: str) -> bool:
         """Whether all that a state needs is there by now; a dry run cannot know."""
         if self.dry_run:
             return True
-        manifests = replace(self.table.manifests, paths=replace(self.table.paths, branch=record.branch))
+        manifests = replace(self.table.manifests, paths=replace(self.table.paths, branch=branch))
         try:
-            check_complete(manifests, self._parsed(record))
+            check_complete(manifests, snapshot)
         except (CorruptFileError, MissingFileError, ExpiredError, FileNotFoundError) as error:
-            self.incomplete.append(f"{record.kind} {record.shown}: {error}")
+            self.incomplete.append(f"{name}: {error}")
             return False
         return True
 
@@ -242,7 +265,8 @@ class _Restore:
             if earliest is not None and int(record.name) in (earliest - 1, earliest):
                 self._put_back([record.file])
                 earliest = int(record.name)
-                self.done["snapshot"].append(record.shown)
+                if record.shown not in self.done["snapshot"]:
+                    self.done["snapshot"].append(record.shown)
             else:
                 self._put_back_as_tag(record, paths, f"{RESTORED}{record.name}")
         if not self.dry_run and earliest is not None and (snapshots.read_hint(EARLIEST) or 0) > earliest:

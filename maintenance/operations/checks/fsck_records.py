@@ -10,7 +10,7 @@ from maintenance.fs.file_io import FileIO
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.consumers import Consumers
 from maintenance.metadata.hints import EARLIEST, LATEST
-from maintenance.metadata.paths import MAIN_BRANCH, TablePaths
+from maintenance.metadata.paths import MAIN_BRANCH, RETIRED, TablePaths
 from maintenance.metadata.snapshots import Snapshots
 from maintenance.operations.checks.faults import RESTORE, FaultKind, Faults
 
@@ -93,9 +93,14 @@ class _Branch:
 
     def snapshots(self, schemas: Mapping[int, TableSchema]) -> list[State]:
         folder = self.paths.snapshot_folder()
-        files = self._numbered(folder, "snapshot-", _HINTS)
+        retired = [name for name in self.file_io.list_names(folder) if name.startswith(RETIRED)]
+        for name in retired:
+            self.faults.note(FaultKind.STRAY, f"{folder}/{name}", "an expiry of snapshots was interrupted", _UNFINISHED)
+        files = self._numbered(folder, "snapshot-", (*_HINTS, *retired))
         self._check_hints(f"{folder}/snapshot-", sorted(files))
         for number in self._gaps(files):
+            if f"{RETIRED}{number}" in retired:
+                continue
             self.faults.add(
                 FaultKind.MISSING,
                 f"{folder}/snapshot-{number}",
@@ -132,7 +137,7 @@ class _Branch:
         states = []
         for name in self.file_io.list_names(folder):
             path = f"{folder}/{name}"
-            if name.startswith("retired-"):
+            if name.startswith(RETIRED):
                 self.faults.note(FaultKind.STRAY, path, "an expiry of tags was interrupted", _UNFINISHED)
             if not name.startswith("tag-"):
                 continue

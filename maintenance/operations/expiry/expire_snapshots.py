@@ -1,8 +1,9 @@
 """Expire snapshots and delete what only they used: procedure `expire_snapshots`.
 
 Works through the whole backlog, `snapshot.expire.limit` snapshots at a time. Of each batch the EARLIEST hint moves
-first, so that readers no longer start at what is about to lose files; then go data, changelog and index files,
-manifests, lists, and at last the snapshots' own files. What a run that died has left is finished first (`unfinished`).
+first, then the snapshots are retired: they get names that no reader looks for, so that none finds a snapshot with files
+missing. Then go data, changelog and index files, manifests, lists, and at last the retired snapshots. What a run that
+died has left is finished first (`unfinished`). Java's own expiry leaves a snapshot in sight until the end.
 Tags are looked at once more after EARLIEST has moved: if one appeared, moved or went meanwhile, the rest is planned
 again, as it is when another expiry deletes what this one is reading. Where changes are kept longer than snapshots, each
 snapshot's changes become a long-lived changelog before anything goes; at the end those that are due expire too.
@@ -24,11 +25,12 @@ from maintenance.metadata.branches import Branches
 from maintenance.metadata.expired import again_if_expired
 from maintenance.metadata.hints import EARLIEST
 from maintenance.metadata.holders import HolderCensus, counting_ids, holders_of, needed_by
+from maintenance.metadata.snapshots import Snapshots
 from maintenance.operations.bin.run import BinRun
 from maintenance.operations.expiry.empty_folders import clean_empty_folders
 from maintenance.operations.expiry.expire_changelogs import expire_changelogs
 from maintenance.operations.expiry.expiring_commits import record_commits
-from maintenance.operations.expiry.removal import Removal, batch_text, plan_removals, remove
+from maintenance.operations.expiry.removal import Removal, Stage, batch_text, plan_removals, remove
 from maintenance.operations.expiry.rules import ExpiryRange, Retention, RetentionChoice, moment_before, plan_range
 from maintenance.operations.expiry.unfinished import leaving_snapshots, unfinished, unfinished_notes
 from maintenance.options import table as table_options
@@ -233,7 +235,8 @@ class _Expiry:
             snapshots.write_hint(EARLIEST, max(following, snapshots.earliest_id() or 0))
             self.expired += [i for i in ids[start : start + limit] if i not in self.expired]
             snapshots.prevent(ids[start : start + limit])
-            if not self._remove(plan, batch):
+            snapshots.retire(ids[start : start + limit])
+            if not self._remove(plan, [_retired(removal, snapshots) for removal in batch]):
                 return False
         if ids and plan.earliest is not None:
             self.table.commit_records.tidy(plan.earliest)
@@ -265,7 +268,7 @@ class _Expiry:
             kept_by=plan.range.kept_by,
             earliest=plan.earliest,
             latest=plan.range.kept[-1] if plan.range.kept else None,
-            deleted_files=tuple(deletion.path for deletion in deletions),
+            deleted_files=tuple(deletion.back_to or deletion.path for deletion in deletions),
             deleted_bytes=sum(deletion.size for deletion in deletions),
             remaining=plan.range.remaining,
             consumers=tuple(self.idle),
@@ -273,6 +276,13 @@ class _Expiry:
             dry_run=dry_run,
             seconds=time.monotonic() - self.started,
         )
+
+
+def _retired(removal: Removal, snapshots: Snapshots) -> Removal:
+    """The removal of a snapshot that is out of sight now."""
+    path = snapshots.paths.retired_snapshot(int(removal.name))
+    moved = (replace(d, path=path, back_to=d.path) if d.stage == Stage.RECORD else d for d in removal.deletions)
+    return replace(removal, deletions=tuple(moved))
 
 
 def _gaps(ids: Sequence[int]) -> list[str]:

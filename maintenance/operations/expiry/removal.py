@@ -2,7 +2,7 @@
 
 A removal has all files of one snapshot or tag, in stages: a file is deleted only after everything that is found through
 it. Data, changelog, index and statistics files go first, then the manifests that name them, then the lists that name
-the manifests, and last the record: the snapshot's file, or the journal of a tag. So if the process dies, all remaining
+the manifests, and last the record: that of a retired snapshot or tag. So if the process dies, all remaining
 files are still named, and planning again finds them; files already deleted are skipped. A file that several snapshots
 name goes with the last one.
 """
@@ -49,11 +49,12 @@ class Stage(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Deletion:
-    """A file that goes. `size`: bytes."""
+    """A file that goes. `size`: bytes; `back_to`: the path that it comes back to from the bin, if another one."""
 
     path: str
     size: int
     stage: Stage
+    back_to: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,7 @@ class Leaving:
     """A snapshot, tag or long-lived changelog that goes.
 
     Attributes:
-        record: path of the file deleted last.
+        record: path of the file deleted last; `back_to`: as of `Deletion`.
         following: the snapshot after it; what its delta deletes goes now. None for a tag: all its own files may go.
         is_changelog: only its changes go; its state went with its snapshot.
     """
@@ -79,6 +80,7 @@ class Leaving:
     record: str
     following: Snapshot | None = None
     is_changelog: bool = False
+    back_to: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +112,8 @@ def plan_removals(leaving: Sequence[Leaving], needed: Needed, manifests: Manifes
     for (index, file), size in zip(going.values(), sizes_of(manifests.file_io, list(going)), strict=True):
         if size is not None:
             _check_own(file, size, leaving[index], manifests.file_io)
-            deletions[index].append(Deletion(file.path, size, file.stage))
+            back_to = leaving[index].back_to if file.stage == Stage.RECORD else None
+            deletions[index].append(Deletion(file.path, size, file.stage, back_to))
     removals = [
         Removal(part.name, tuple(sorted(files, key=lambda d: d.stage)))
         for part, files in zip(leaving, deletions, strict=True)
@@ -332,7 +335,7 @@ def remove(file_io: FileIO, removals: Iterable[Removal], into: BinRun | None = N
 
 
 def _going(deletion: Deletion) -> Going:
-    return Going(deletion.path, deletion.size, int(deletion.stage))
+    return Going(deletion.path, deletion.size, int(deletion.stage), deletion.back_to)
 
 
 def _folder(path: str) -> str:

@@ -1,9 +1,9 @@
 """Work that an interrupted expiry left behind: the next expiry finishes it.
 
-Snapshots below the EARLIEST hint with missing files were given up, and retired tags are no longer tags; both may have
-lost files already, so they cannot be read. Each expiry, of snapshots or of tags, finishes both kinds in all branches
-before it begins anything new: the files of one kind can be found only while the manifests that it shares with the other
-kind exist.
+Retired snapshots and tags are out of sight, and snapshots below the EARLIEST hint with missing files were given up, by
+Java's expiry for example; all of them may have lost files already, so they cannot be read. Each expiry, of snapshots or
+of tags, finishes both kinds in all branches before it begins anything new: the files of one kind can be found only
+while the manifests that it shares with the other kind exist.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,7 +22,7 @@ def unfinished(branches: Branches, manifests: Manifests) -> list[Leaving]:
     pending: list[Leaving] = []
     for branch in branches.names():
         snapshots = branches.snapshots(branch)
-        pending += leaving_snapshots(snapshots, list(_given_up(snapshots, manifests)))
+        pending += _leaving(snapshots, manifests)
         for path, tag in branches.tags(branch).retired().items():
             pending.append(Leaving(f"tag of snapshot {tag.snapshot.id}", tag.snapshot, path))
     return pending
@@ -42,11 +42,25 @@ def unfinished_notes(pending: Sequence[Leaving]) -> list[str]:
     return [f"finished what an interrupted run had left behind: {', '.join([*snapshots, *tags])}"] if pending else []
 
 
-def _given_up(snapshots: Snapshots, manifests: Manifests) -> Iterator[Snapshot]:
-    """The snapshots below the first that counts, and that one."""
+def _leaving(snapshots: Snapshots, manifests: Manifests) -> Iterator[Leaving]:
+    """The snapshots out of sight, and those in sight below the first that counts, each with the one after it."""
+    retired, in_sight = snapshots.retired(), snapshots.list_ids()
     first = min(counting_ids(snapshots, manifests), default=None)
-    for snapshot_id in snapshots.list_ids():
-        if first is not None and snapshot_id <= first:
-            snapshot = snapshots.find(snapshot_id)
-            if snapshot is not None:
-                yield snapshot
+    given_up = [i for i in in_sight if first is not None and i < first]
+    going = sorted({*retired, *given_up})
+    if not going:
+        return
+    after = {min((i for i in in_sight if i > number), default=None) for number in going}
+    known = snapshots.find_many([*given_up, *(i for i in after if i is not None and i not in given_up)]) | retired
+    for number in going:
+        following = known.get(min((i for i in known if i > number), default=0))
+        if number in retired:
+            yield out_of_sight(snapshots, retired[number], following)
+        elif number in known and following is not None:
+            yield Leaving(str(number), known[number], snapshots.paths.snapshot(number), following)
+
+
+def out_of_sight(snapshots: Snapshots, snapshot: Snapshot, following: Snapshot | None) -> Leaving:
+    """A retired snapshot. `following`: the one after it, None where there is none."""
+    paths, number = snapshots.paths, snapshot.id
+    return Leaving(str(number), snapshot, paths.retired_snapshot(number), following, back_to=paths.snapshot(number))

@@ -20,7 +20,7 @@ from maintenance.fs.file_io import FileIO
 from maintenance.fs.storage import FileStatus
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.hints import EARLIEST, LATEST
-from maintenance.metadata.paths import TablePaths
+from maintenance.metadata.paths import RETIRED, TablePaths
 from maintenance.spark.tasks import all_done, run_tasks
 
 if TYPE_CHECKING:
@@ -40,7 +40,6 @@ _HINTS = (EARLIEST, LATEST)
 # The object that stands for an empty folder of a store, and packs that readers find without metadata.
 _NEVER = (".folder",)
 _NEVER_ENDS = (".managed.blob",)
-_RETIRED = "retired-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +176,7 @@ def _is_candidate(status: FileStatus, part: _Part) -> bool:
     if len(folders) != part.depth or not name or name in _NEVER or name.endswith(_NEVER_ENDS):
         return False
     if part.prefix:
-        return not name.startswith((part.prefix, _RETIRED)) and name not in _HINTS
+        return not name.startswith((part.prefix, RETIRED)) and name not in _HINTS
     if not folders:
         return True
     return folders[-1].startswith(_BUCKET) and all("=" in folder for folder in folders[:-1])

@@ -87,6 +87,8 @@ def _unfinished(branches: Branches, counted: set[tuple[str, int]]) -> Iterator[t
             snapshot = None if (branch, number) in counted else snapshots.find(number)
             if snapshot is not None:
                 yield snapshots.paths.snapshot(number), branch, snapshot
+        for number, snapshot in snapshots.retired().items():
+            yield snapshots.paths.retired_snapshot(number), branch, snapshot
         for path, tag in branches.tags(branch).retired().items():
             yield path, branch, tag.snapshot
 

@@ -307,6 +307,11 @@ def test_tags() -> None:
             target(wrong, [three], tags)
 
 
+def test_what_changes_there_are() -> None:
+    with pytest.raises(NotFoundError, match=r"snapshots 7 to 8 are there \(db\.t\)\. Use 6 to 8\."):
+        target(Between("5", "8", "delta"), [snapshot(7), snapshot(8)])
+
+
 def test_watermarks_as_a_version() -> None:
     history = [snapshot(i, i, watermark=10 * i) for i in (1, 2, 3)]
     assert target(AtVersion("watermark-11"), history) == FullState(history[1], travelled=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from maintenance.errors import AlreadyExistsError, ConflictError, NotFoundError
+from maintenance.fs.file_io import FileIO
 from maintenance.metadata.hints import EARLIEST
 from maintenance.operations import (
     compact,
@@ -84,6 +85,31 @@ def test_all_that_an_expiry_took(tmp_path: Path, producer: str) -> None:
     }
     assert table.snapshots.read_hint(EARLIEST) == 1
     assert {i: rows_at(table, i) for i in range(1, 7)} == expected
+    assert healthy(table)
+    assert unreachable_files(table) == set()
+
+
+def test_what_an_expiry_that_died_took(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It died while it moved the records: some are in the bin, some out of sight in the table."""
+    table = filled(tmp_path)
+    expected = {i: rows_at(table, i) for i in range(1, 7)}
+    into = begin(table, tmp_path)
+    real = FileIO.move_file
+
+    def dying(self: FileIO, source: str, target: str) -> None:
+        if source.endswith(("/retired-3", "/retired-4")):
+            raise KeyboardInterrupt
+        real(self, source, target)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(FileIO, "move_file", dying)
+        with pytest.raises(KeyboardInterrupt):
+            expire_snapshots(table, retain_min=2, retain_max=2, into=into)
+    assert (table.snapshots.list_ids(), list(table.snapshots.retired())) == ([5, 6], [3, 4])
+    report = restore(table, str(tmp_path), into.head.run)
+    assert report.snapshots == ("4", "3", "2", "1")
+    assert {i: rows_at(table, i) for i in range(1, 7)} == expected
+    assert table.snapshots.retired() == {}
     assert healthy(table)
     assert unreachable_files(table) == set()
 

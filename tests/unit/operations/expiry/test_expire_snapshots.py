@@ -1,17 +1,22 @@
 """Expiry of snapshots: what goes, what stays, what it says, and what it refuses."""
 
 import json
+import shutil
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from maintenance.errors import CorruptFileError, OptionError, UnsupportedError
+from maintenance.errors import CorruptFileError, NotFoundError, OptionError, UnsupportedError
 from maintenance.format.metadata.snapshot import serialize_snapshot
+from maintenance.fs.file_io import FileIO
 from maintenance.metadata.hints import EARLIEST
+from maintenance.operations.checks.fsck import fsck
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
+from maintenance.operations.orphans.remove_orphan_files import remove_orphan_files
 from maintenance.operations.refs.create_tag import create_tag
 from maintenance.operations.refs.replace_tag import replace_tag
 from maintenance.table.table import Table
@@ -154,6 +159,78 @@ def test_a_run_that_died_is_finished(tmp_path: Path) -> None:
     assert set(report.deleted_files) == set(plan.deleted_files) - set(data[::2])
     assert report.expired == ()
     assert report.notes == ("finished what an interrupted run had left behind: snapshots 1 to 10",)
+    assert unreachable_files(table) == set()
+
+
+def test_no_snapshot_in_sight_lacks_a_file_at_any_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = filled(tmp_path, {"changelog-producer": "full-compaction"})
+    seen: list[list[int]] = []
+    real = FileIO.delete_unordered
+
+    def looking(self: FileIO, paths: Sequence[str]) -> None:
+        real(self, paths)
+        in_sight = table.snapshots.list_ids()
+        seen.append(in_sight)
+        assert all(missing_files(table, table.snapshots.get(i)) == set() for i in in_sight)
+
+    monkeypatch.setattr(FileIO, "delete_unordered", looking)
+    drop_all_but(table, 2)
+    assert seen
+    assert all(in_sight == [11, 12] for in_sight in seen)
+    assert table.snapshots.retired() == {}
+
+
+@pytest.mark.parametrize("step", ["bucket-", "manifest-", "manifest-list-", "retired-"])
+def test_a_run_that_died_after_snapshots_went_out_of_sight(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    table = filled(tmp_path)
+    create_tag(table, "kept", snapshot_id=3)
+    kept = rows_of_tag(table, "kept")
+    real = {name: getattr(FileIO, name) for name in ("delete_unordered", "delete_quietly")}
+
+    def dying(name: str) -> Callable[[FileIO, Sequence[str]], None]:
+        def delete(self: FileIO, paths: Sequence[str]) -> None:
+            listed = list(paths)
+            if any(f"/{step}" in path for path in listed):
+                real[name](self, listed[:1])
+                raise KeyboardInterrupt
+            real[name](self, listed)
+
+        return delete
+
+    with monkeypatch.context() as patched:
+        for name in real:
+            patched.setattr(FileIO, name, dying(name))
+        with pytest.raises(KeyboardInterrupt):
+            drop_all_but(table, 2)
+    assert table.snapshots.list_ids() == [11, 12]
+    assert set(table.snapshots.retired()) >= set(range(2, 11))
+    with pytest.raises(NotFoundError, match="snapshot 5 does not exist"):
+        table.snapshots.get(5)
+    report = fsck(table.file_io, table.location)
+    assert report.healthy
+    assert any("an expiry of snapshots was interrupted" in str(note) for note in report.notes)
+    assert remove_orphan_files(None, table, minimum_age=timedelta(0)).deleted_files == 0
+    report = expire_snapshots(table, retain_min=10)
+    assert report.notes[0].startswith("finished what an interrupted run had left behind: snapshots ")
+    assert unreachable_files(table) == set()
+    assert rows_of_tag(table, "kept") == kept
+    assert not fsck(table.file_io, table.location).notes
+
+
+def test_a_move_out_of_sight_that_was_interrupted_on_a_store(tmp_path: Path) -> None:
+    """The copies are there, and so are some of the snapshots: nothing of those is gone."""
+    table = filled(tmp_path)
+    for i in range(1, 11):
+        shutil.copy(table.paths.snapshot(i), table.paths.retired_snapshot(i))
+    table.snapshots.write_hint(EARLIEST, 11)
+    table.file_io.delete_quietly(table.paths.snapshot(i) for i in (1, 3, 4))
+    assert set(table.snapshots.retired()) == {1, 3, 4}
+    assert rows_at(table, 2)
+    drop_all_but(table, 2)
+    assert table.snapshots.list_ids() == [11, 12]
+    assert table.snapshots.retired() == {}
     assert unreachable_files(table) == set()
 
 
