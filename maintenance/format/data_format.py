@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from maintenance.errors import CorruptFileError, OptionError, UnsupportedError
 from maintenance.format.parquet.int96 import STORED, unpacked
+from maintenance.format.variant.shredding import unshredded
 from maintenance.types.arrow import arrow_type, in_unit
 from maintenance.types.data_type import DataField
 from maintenance.types.nested import Path, Rebuild
@@ -184,7 +185,7 @@ def _natural_leaf(array: pa.Array, target: pa.DataType, _: Path) -> pa.Array:
     return array.cast(target)
 
 
-_NATURAL = Rebuild(_natural_leaf)
+_NATURAL = Rebuild(_natural_leaf, variants=lambda array, _: unshredded(array))
 
 
 def format_options(settings: FileSettings, honoured: Sequence[str], harmless: Sequence[str] = ()) -> dict[str, str]:

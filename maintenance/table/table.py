@@ -19,6 +19,7 @@ from maintenance.commit.record import FILES_ALONE, CatalogRecord
 from maintenance.errors import NotFoundError, OptionError
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.format.metadata.snapshot import Snapshot
+from maintenance.format.variant.extension import shown
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.changelogs import Changelogs
@@ -227,7 +228,7 @@ class Table:
         where: str | None = None,
         options: Mapping[str, str] | None = None,
     ) -> pa.Table:
-        """The rows of the table.
+        """The rows of the table; a VARIANT has the extension type `VariantType`, whose Python values are JSON texts.
 
         What expires while it is read is read again, in the newest state.
 
@@ -246,7 +247,7 @@ class Table:
         schema = pa.schema([(f.name, arrow_type(f.type, f"column {f.name}")) for f in read.columns])
         # The caller asks for all rows at once, so merging may hold more of them than in a task, and be faster.
         tables = read_splits(plan.splits, replace(read, memory=WHOLE_TABLE_MEMORY))
-        return pa.concat_tables(tables) if tables else schema.empty_table()
+        return shown(pa.concat_tables(tables) if tables else schema.empty_table(), read.columns)
 
     def to_spark(
         self,

@@ -2,6 +2,7 @@
 
 TIME is `time32[ms]` whatever its precision, since Paimon keeps milliseconds of the day. A MULTISET is a map from its
 elements to how often each is there. Nested fields that are NOT NULL are so in Arrow too; map keys always are.
+A VARIANT is a struct of the two byte strings `value` and `metadata`; reads of a table show it as `VariantType`.
 This is the only place that says which types this engine can hold; every other one is refused here by name.
 """
 
@@ -31,6 +32,9 @@ _FIXED = {
     "BINARY": pa.binary(),
     "VARBINARY": pa.binary(),
 }
+# As Paimon stores it, and as pypaimon shows it.
+VARIANT = pa.struct([pa.field(name, pa.binary(), nullable=False) for name in ("value", "metadata")])
+VARIANT_NAME = "paimon.variant"
 _DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 _UNIT_NAMES = {"s": "second", "ms": "millisecond", "us": "microsecond"}
 
@@ -46,6 +50,8 @@ def arrow_type(data_type: DataType, where: str = "a column") -> pa.DataType:
     """The Arrow type of a Paimon type. Raises: UnsupportedError naming `where` with the path inside it."""
     if data_type.root in _FIXED:
         return _FIXED[data_type.root]
+    if data_type.root == "VARIANT":
+        return VARIANT
     if data_type.root == "DECIMAL":
         return pa.decimal128(data_type.precision or 10, data_type.scale or 0)
     if data_type.root == "TIMESTAMP":
@@ -105,6 +111,10 @@ def data_type_of_arrow(arrow: pa.DataType, nullable: bool = True, where: str = "
     """
     if pa.types.is_dictionary(arrow):
         arrow = arrow.value_type
+    if isinstance(arrow, pa.BaseExtensionType):
+        if arrow.extension_name == VARIANT_NAME:
+            return DataType("VARIANT", nullable)
+        arrow = arrow.storage_type
     for root in ("BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DATE"):
         if arrow == _FIXED[root]:
             return DataType(root, nullable)

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from maintenance.types.arrow import is_list
+from maintenance.types.arrow import VARIANT, is_list
 
 Path = tuple[str, ...]
 Leaf = Callable[[pa.Array, pa.DataType, Path], pa.Array]
 OnNull = Callable[[Path], None]
+Variants = Callable[[pa.Array, Path], pa.Array]
 
 
 def keep_null(path: Path) -> None:
@@ -31,11 +32,13 @@ class Rebuild:
             `element`, `key`, `value` and names of fields.
         on_null: called where a value that is NOT NULL is null while everything around it is not.
         strict: whether a ROW with fields that the target lacks is refused; otherwise they are left out.
+        variants: gives variants in their usual form, of an array that stands where they are wanted; None = they have it.
     """
 
     leaf: Leaf
     on_null: OnNull = keep_null
     strict: bool = False
+    variants: Variants | None = None
 
     def column(self, column: pa.ChunkedArray, target: pa.DataType) -> pa.ChunkedArray:
         """A column of type `target`. Raises: pa.ArrowInvalid: it has another shape."""
@@ -45,6 +48,12 @@ class Rebuild:
         """An array of type `target`; `path`: where it stands. Raises: pa.ArrowInvalid: it has another shape."""
         if pa.types.is_dictionary(array.type):
             array = array.dictionary_decode()
+        if isinstance(array.type, pa.BaseExtensionType):
+            array = array.storage
+        if isinstance(target, pa.BaseExtensionType):
+            return self.leaf(array, target, path)
+        if target == VARIANT and self.variants is not None and not pa.types.is_null(array.type):
+            return self.variants(array, path)
         if pa.types.is_null(array.type):
             return nulls(len(array), target)
         if not pa.types.is_nested(target):

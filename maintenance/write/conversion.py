@@ -12,8 +12,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from maintenance.errors import DataError
-from maintenance.types.arrow import arrow_type, element_of, in_unit, map_parts
+from maintenance.errors import DataError, PaimonError
+from maintenance.format.variant.json_parse import parse_json
+from maintenance.format.variant.stored import checked_variants, is_text
+from maintenance.types.arrow import VARIANT, arrow_type, element_of, in_unit, map_parts
 from maintenance.types.data_type import MAX_LENGTH, DataField, DataType
 from maintenance.types.nested import Path, Rebuild
 from maintenance.types.values import MILLIS_PER_DAY
@@ -21,6 +23,7 @@ from maintenance.types.values import MILLIS_PER_DAY
 _LOG = logging.getLogger(__name__)
 _DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 _MILLI_DIGITS = 3
+_BYTES = DataType("VARBINARY", nullable=False, length=MAX_LENGTH)
 
 
 def converted(column: pa.ChunkedArray, field: DataField, where: str) -> pa.ChunkedArray:
@@ -30,9 +33,8 @@ def converted(column: pa.ChunkedArray, field: DataField, where: str) -> pa.Chunk
     """
     conversion = _Conversion(field, where, dict(_leaves(field.type, ())))
     try:
-        return Rebuild(conversion.leaf, conversion.refuse_null, strict=True).column(
-            column, arrow_type(field.type, f"column {field.name}")
-        )
+        rebuild = Rebuild(conversion.leaf, conversion.refuse_null, strict=True, variants=conversion.variants)
+        return rebuild.column(column, arrow_type(field.type, f"column {field.name}"))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise DataError(
             f"column '{field.name}' does not fit {field.type}: {error}", where, "Cast the column before writing."
@@ -47,6 +49,8 @@ def _leaves(data_type: DataType, path: Path) -> list[tuple[Path, DataType]]:
         case "MAP" | "MULTISET":
             key, value = map_parts(data_type)
             return _leaves(key, (*path, "key")) + _leaves(value, (*path, "value"))
+        case "VARIANT":
+            return [((*path, part.name), _BYTES) for part in VARIANT]
         case "ROW":
             return [leaf for field in data_type.fields for leaf in _leaves(field.type, (*path, field.name))]
     return [(path, data_type)]
@@ -72,6 +76,13 @@ class _Conversion:
         if data_type.root == "TIME":
             self._check_time(array, path)
         return array
+
+    def variants(self, array: pa.Array, path: Path) -> pa.Array:
+        """Variants as they are, or out of JSON texts."""
+        try:
+            return parse_json(array) if is_text(array.type) else checked_variants(array)
+        except PaimonError as error:
+            raise DataError(f"{error.found} in {self._name(path)}", self.where, error.fix) from error
 
     def refuse_null(self, path: Path) -> None:
         raise DataError(f"null in {self._name(path)}, which is NOT NULL", self.where, "Fill the column before writing.")

@@ -8,6 +8,5 @@ NOT_YET = {
     # Deletion vectors, row tracking, order by snapshot, postponed buckets
     "variant_blob:blob:batch": "type BLOB",
     # Types, casts and formats
-    "variant_blob:v*:batch": "type VARIANT",
     "type_casts:from_bigint:batch": "TIMESTAMP(9) of far years",
 }

@@ -5,7 +5,7 @@ before 2.0 reads INT64 nanoseconds as microseconds. Source: seed 000 (parquet ty
 """
 
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -16,7 +16,8 @@ from maintenance.errors import OptionError
 from maintenance.format.data_format import FileSettings, OpenWriter, format_options, number_of_option
 from maintenance.format.parquet.column_writer import ColumnWriter, needs_column_writer
 from maintenance.format.rows.system_fields import element_field_id, map_key_field_id
-from maintenance.types.arrow import arrow_type, element_of, map_parts
+from maintenance.format.variant.shredding import Shredding, shreddings
+from maintenance.types.arrow import VARIANT, arrow_type, element_of, map_parts
 from maintenance.types.data_type import DataField, DataType
 
 _CODECS = {"zstd": "zstd", "snappy": "snappy", "gzip": "gzip", "lz4": "lz4", "none": "none", "uncompressed": "none"}
@@ -29,6 +30,7 @@ _HONOURED = (
     "dictionary.page.size",
     "writer.version",
     "block.size",
+    "variant.shreddingSchema",
 )
 # How much a writer gathers before it looks at sizes, how it pads blocks of HDFS, and what only readers look at.
 _HARMLESS = (
@@ -42,6 +44,7 @@ _HARMLESS = (
     "filter.columnindex.enabled",
     "read.async.enabled",
 )
+_UNSHREDDED: Mapping[str, Shredding] = {}
 _SAMPLE_ROWS = 1 << 15
 _FIRST_ROWS = 1 << 11
 
@@ -88,9 +91,13 @@ class ParquetOptions:
         )
 
 
-def physical_schema(fields: Sequence[DataField]) -> pa.Schema:
-    """The Arrow schema that becomes the file's schema: natural types, NOT NULL as REQUIRED, Paimon's field ids."""
-    return pa.schema([_physical_field(field.name, field.type, field.id, field.id, 0) for field in fields])
+def physical_schema(fields: Sequence[DataField], shredded: Mapping[str, Shredding] = _UNSHREDDED) -> pa.Schema:
+    """The Arrow schema that becomes the file's schema: natural types, NOT NULL as REQUIRED, Paimon's field ids.
+
+    Args: `shredded`: columns of variants that are stored in parts.
+    """
+    plain = [_physical_field(field.name, field.type, field.id, field.id, 0) for field in fields]
+    return pa.schema([f.with_type(shredded[f.name].stored) if f.name in shredded else f for f in plain])
 
 
 def _physical_field(name: str, data_type: DataType, own_id: int, of_field: int, depth: int) -> pa.Field:
@@ -105,6 +112,9 @@ def _physical_field(name: str, data_type: DataType, own_id: int, of_field: int, 
             key_id = map_key_field_id(of_field, depth + 1)
             key_field = _physical_field("key", key.as_nullable(False), key_id, of_field, depth + 1)
             arrow = pa.map_(key_field, _element_field("value", value, of_field, depth + 1))
+        case "VARIANT":
+            parts = [part.with_metadata({"PARQUET:field_id": str(n)}) for n, part in enumerate(VARIANT)]
+            arrow = pa.struct(parts)
         case "ROW":
             arrow = pa.struct([_physical_field(f.name, f.type, f.id, f.id, 0) for f in data_type.fields])
     return pa.field(name, arrow, data_type.nullable, {"PARQUET:field_id": str(own_id)})
@@ -148,8 +158,11 @@ def _is_nanos(arrow: pa.DataType) -> bool:
 class _ParquetWriter:
     """Every table written is a row group. Which columns get a dictionary the first of them decides."""
 
-    def __init__(self, sink: pa.NativeFile, schema: pa.Schema, options: ParquetOptions) -> None:
+    def __init__(
+        self, sink: pa.NativeFile, schema: pa.Schema, options: ParquetOptions, shredded: Mapping[str, Shredding]
+    ) -> None:
         self._sink = sink
+        self._shredded = shredded
         self._schema = schema
         self._options = options
         self._writer: pq.ParquetWriter | ColumnWriter | None = None
@@ -161,8 +174,12 @@ class _ParquetWriter:
     def write(self, rows: pa.Table) -> None:
         if self._writer is None:
             self._writer = open_writer(self._sink, self._schema, self._options, _dictionary_columns(rows))
+        columns = [
+            _shredded(column, self._shredded[field.name], field.type) if field.name in self._shredded else column
+            for field, column in zip(self._schema, rows.columns, strict=True)
+        ]
         self._writer.write_table(
-            pa.Table.from_arrays(rows.columns, schema=self._schema), row_group_size=max(1, rows.num_rows)
+            pa.Table.from_arrays(columns, schema=self._schema), row_group_size=max(1, rows.num_rows)
         )
 
     def close(self) -> None:
@@ -170,6 +187,12 @@ class _ParquetWriter:
             self.write(self._schema.empty_table())
         assert self._writer is not None
         self._writer.close()
+
+
+def _shredded(column: pa.ChunkedArray, how: Shredding, stored: pa.DataType) -> pa.ChunkedArray:
+    if column.type == stored:  # of an empty file
+        return column
+    return pa.chunked_array([how.shredded(chunk) for chunk in column.chunks], stored)
 
 
 def _dictionary_columns(rows: pa.Table) -> list[str]:
@@ -192,5 +215,7 @@ def _repeats(column: pa.ChunkedArray) -> bool:
 
 
 def prepare_writer(fields: Sequence[DataField], settings: FileSettings) -> OpenWriter:
-    options, schema = ParquetOptions.of(settings), physical_schema(fields)
-    return lambda sink: _ParquetWriter(sink, schema, options)
+    variants = {field.name for field in fields if field.type.root == "VARIANT"}
+    shredded = {name: how for name, how in shreddings(settings.options).items() if name in variants}
+    options, schema = ParquetOptions.of(settings), physical_schema(fields, shredded)
+    return lambda sink: _ParquetWriter(sink, schema, options, shredded)

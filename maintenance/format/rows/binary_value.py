@@ -1,12 +1,13 @@
 """Single values in serialized rows: their 8 bytes in the row, and what is in the variable part.
 
 Values are internal ones (`types/values`); an ARRAY is a sequence of values, a MAP or MULTISET a sequence of pairs, a
-ROW a tuple. Nested values are in the variable part, with offsets that count from their own start:
+ROW a tuple, a VARIANT the pair of its value and metadata. Nested values are in the variable part, with offsets that count from their own start:
 
 - ROW: a row without its number of fields.
 - ARRAY: number of elements (int32), null bits in words of 4 bytes, elements of 1, 2, 4 or 8 bytes, all rounded up to 8
   bytes, then its variable part. Unlike in a row, a null reserves nothing there.
 - MAP: size of the array of keys (int32), that array, the array of values.
+- VARIANT, a pair of byte strings: size of the value (int32), value, metadata.
 
 Source: metadata section 4.4, Java `BinaryRow`, `BinaryArray`, `BinaryMap`.
 """
@@ -106,6 +107,9 @@ def _nested_bytes(value: Any, data_type: DataType) -> bytes:
             key, item = map_parts(data_type)
             keys = _array_bytes([pair[0] for pair in value], key)
             return _INT.pack(len(keys)) + keys + _array_bytes([pair[1] for pair in value], item)
+        case "VARIANT":
+            content, metadata = value
+            return _INT.pack(len(content)) + content + metadata
     raise unsupported(data_type, "row")
 
 
@@ -186,6 +190,10 @@ def _value(row: bytes, slot: int, data_type: DataType) -> Any:
 
 
 def _nested_value(row: bytes, slot: int, data_type: DataType) -> Any:
+    if data_type.root == "VARIANT":
+        content = _variable(row, *_SLOT.unpack_from(row, slot))
+        end = 4 + int(_INT.unpack_from(content)[0])
+        return content[4:end], content[end:]
     if not data_type.is_nested or data_type.root == "VECTOR":
         raise unsupported(data_type, "row")
     content = _variable(row, *_SLOT.unpack_from(row, slot))

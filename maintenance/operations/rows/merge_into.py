@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from maintenance.errors import DataError
+from maintenance.format.variant.extension import plain
 from maintenance.operations.rows import merge_frames, merge_rows
 from maintenance.operations.rows.merge_clauses import Clause, checked
 from maintenance.operations.rows.record_changes import check_deletes, check_updates, newest, write_records
@@ -72,7 +73,7 @@ def _by_records(
     report = RowChangeReport(table.identifier, "merge", RECORDS)
     if spark is None:
         assert isinstance(source, pa.Table)
-        merged = merge_rows.merge(table, newest(table).to_arrow(), source, on, clauses)
+        merged = merge_rows.merge(table, plain(newest(table).to_arrow()), plain(source), on, clauses)
         ids, _ = write_records(table, merged.records(), "merge")
         report = replace(report.counted(merged.counts), snapshot_ids=ids)
     else:

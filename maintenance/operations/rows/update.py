@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from maintenance.commit.commit import abort
 from maintenance.errors import DataError
+from maintenance.format.variant.extension import plain
 from maintenance.operations.rows.assignments import Assigned, assigned, resolved
 from maintenance.operations.rows.record_changes import UPDATED, check_moves, check_updates, newest, write_records
 from maintenance.operations.rows.row_changes import (
@@ -78,7 +79,7 @@ def _by_records(
     where, predicate = condition
     rows: DataFrame | pa.Table
     if spark is None:
-        rows = assigned(newest(table).to_arrow(where=where), values, table)
+        rows = assigned(plain(newest(table).to_arrow(where=where)), values, table)
     else:
         frame = newest(table).to_spark(spark, where=where if predicate is not None else None)
         rows = assigned(frame if where is None or predicate is not None else frame.where(where), values, table)

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from sqlglot import exp
 
 from maintenance.errors import DataError
+from maintenance.format.variant.extension import plain
 from maintenance.operations.rows.record_changes import (
     DELETED,
     INSERTED,
@@ -88,7 +89,7 @@ def change_rows(session: "Session", table: Table, change: RowChange) -> RowChang
     for clause in change.clauses:
         if clause.action == "update":
             check_moves(table, clause.values or ())
-    rows = _changed(session, table, newest(table).to_arrow(), change)
+    rows = _changed(session, table, plain(newest(table).to_arrow()), change)
     ids, _ = write_records(table, rows.select([*table.schema.field_names, KIND]), change.operation)
     return _counted(RowChangeReport(table.identifier, change.operation, RECORDS, ids), rows)
 

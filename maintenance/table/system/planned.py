@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 import pyarrow as pa
 
+from maintenance.format.variant.extension import shown
 from maintenance.metadata.expired import again_if_expired
 from maintenance.predicate.arrow import mask
 from maintenance.predicate.sql import parse
@@ -117,8 +118,9 @@ def _all_rows(view: PlannedView, columns: Sequence[str] | None, where: str | Non
     plan, read = view.plan(columns, _predicate_of(view, where))
     tables = read_splits(plan.splits, replace(read, read=replace(read.read, memory=WHOLE_TABLE_MEMORY)))
     schema = pa.schema([(column.name, arrow_type(column.type, f"column {column.name}")) for column in read.columns])
-    return (
+    rows = (
         pa.concat_tables([schema.empty_table(), *tables], promote_options="permissive")
         if tables
         else schema.empty_table()
     )
+    return shown(rows, read.columns)
