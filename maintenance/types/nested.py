@@ -32,7 +32,7 @@ class Rebuild:
             `element`, `key`, `value` and names of fields.
         on_null: called where a value that is NOT NULL is null while everything around it is not.
         strict: whether a ROW with fields that the target lacks is refused; otherwise they are left out.
-        variants: gives variants in their usual form, of an array that stands where they are wanted; None = they have it.
+        variants: gives variants in their usual form, of what stands where they are wanted; None = they have it.
     """
 
     leaf: Leaf

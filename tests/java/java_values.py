@@ -1,6 +1,6 @@
 """Internal values (see `maintenance/types/values.py`) as objects of the Java core, and back.
 
-Nested values have the forms of `tests/nested_values.py`: lists, lists of pairs, tuples.
+Nested values have the forms of `tests/nested_values.py`: lists, lists of pairs, tuples. Variants are JSON texts.
 """
 
 from collections.abc import Callable, Iterable
@@ -33,6 +33,7 @@ _GETTERS: dict[str, Getter] = {
     "VARCHAR": lambda row, i: str(row.getString(i)),
     "BINARY": lambda row, i: bytes(row.getBinary(i)),
     "VARBINARY": lambda row, i: bytes(row.getBinary(i)),
+    "VARIANT": lambda row, i: str(row.getVariant(i).toJson()),
 }
 
 
@@ -53,6 +54,8 @@ def to_java(paimon: Any, value: Any, data_type: Any) -> Any:
             return lang.Double(value)
         case "CHAR" | "VARCHAR":
             return paimon.data.BinaryString.fromString(value)
+        case "VARIANT":
+            return paimon.data.variant.GenericVariant.fromJson(value)
         case "BINARY" | "VARBINARY":
             return jpype.JArray(jpype.JByte)(value)
         case "DECIMAL":

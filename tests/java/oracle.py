@@ -35,6 +35,24 @@ class Oracle:
         self._prepared: dict[int, Callable[[], None]] = {}
         self._streams: dict[tuple[str, str, str], tuple[Any, Any]] = {}
 
+    # Variants
+
+    def variant(self, text: str) -> tuple[tuple[bytes, bytes], str, bytes]:
+        """The value and metadata of a JSON text, the text of these, and they in a serialized row behind a 7."""
+        variant = self._paimon.data.variant.GenericVariant.fromJson(text)
+        types = self._paimon.types.DataTypes
+        both = jpype.JArray(self._paimon.types.DataType)([types.INT(), types.VARIANT()])
+        row = self._paimon.data.GenericRow(2)
+        row.setField(0, jpype.java.lang.Integer(7))
+        row.setField(1, variant)
+        serialized = self._paimon.data.serializer.InternalRowSerializer(both).toBinaryRow(row).toBytes()
+        return (bytes(variant.value()), bytes(variant.metadata())), str(variant.toJson()), bytes(serialized)
+
+    def variant_text(self, value: bytes, metadata: bytes) -> str:
+        """The JSON text of a value and its metadata."""
+        array = jpype.JArray(jpype.JByte)
+        return str(self._paimon.data.variant.GenericVariant(array(value), array(metadata)).toJson())
+
     # Tables
 
     def _catalog(self, warehouse: str) -> Any:

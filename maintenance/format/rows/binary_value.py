@@ -1,7 +1,8 @@
 """Single values in serialized rows: their 8 bytes in the row, and what is in the variable part.
 
 Values are internal ones (`types/values`); an ARRAY is a sequence of values, a MAP or MULTISET a sequence of pairs, a
-ROW a tuple, a VARIANT the pair of its value and metadata. Nested values are in the variable part, with offsets that count from their own start:
+ROW a tuple, a VARIANT the pair of its value and metadata. Nested values are in the variable part, with offsets that
+count from their own start:
 
 - ROW: a row without its number of fields.
 - ARRAY: number of elements (int32), null bits in words of 4 bytes, elements of 1, 2, 4 or 8 bytes, all rounded up to 8
@@ -109,7 +110,7 @@ def _nested_bytes(value: Any, data_type: DataType) -> bytes:
             return _INT.pack(len(keys)) + keys + _array_bytes([pair[1] for pair in value], item)
         case "VARIANT":
             content, metadata = value
-            return _INT.pack(len(content)) + content + metadata
+            return _INT.pack(len(content)) + bytes(content) + bytes(metadata)
     raise unsupported(data_type, "row")
 
 

@@ -92,6 +92,14 @@ def damaged(problem: str) -> CorruptFileError:
     return CorruptFileError(f"a VARIANT is damaged: {problem}", "values", "Restore the file, or roll back.")
 
 
+def check_whole(values: Ragged) -> None:
+    """Raises: CorruptFileError: a value, whose bytes end where those of others begin, is cut off."""
+    if len(values) and (
+        values.sizes.min() < 1 or (_sizes(padded(values.data), values.offsets[:-1]) > values.sizes).any()
+    ):
+        raise damaged("a value is cut off")
+
+
 def children(values: Ragged) -> Children:
     """What the objects and arrays among values hold. Raises: CorruptFileError."""
     kind, header = kinds(values), types(values).astype(np.int64)
@@ -125,7 +133,7 @@ def children(values: Ragged) -> Children:
 def _sizes(data: np.ndarray, at: np.ndarray) -> np.ndarray:
     """Bytes of the values that start at these places of padded data."""
     kind, header = data[at] & 3, (data[at] >> 2).astype(np.int64)
-    sizes = np.where(kind == SHORT_TEXT, header + 1, _SIZES[header])
+    sizes: np.ndarray = np.where(kind == SHORT_TEXT, header + 1, _SIZES[header])
     primitive = kind == PRIMITIVE
     if (primitive & (sizes == 0)).any():
         raise damaged(f"type {int(header[primitive & (sizes == 0)][0])} is unknown")

@@ -15,7 +15,7 @@ from maintenance.types.data_type import DataField, DataType
 from maintenance.types.nested import Path, Rebuild
 
 
-class VariantScalar(pa.ExtensionScalar):
+class VariantScalar(pa.ExtensionScalar):  # type: ignore[misc]
     """One variant."""
 
     def as_py(self, **_: Any) -> str | None:
@@ -26,7 +26,7 @@ class VariantScalar(pa.ExtensionScalar):
         return text
 
 
-class VariantArray(pa.ExtensionArray):
+class VariantArray(pa.ExtensionArray):  # type: ignore[misc]
     """Variants."""
 
     def to_pylist(self, **_: Any) -> list[str | None]:
@@ -39,7 +39,7 @@ class VariantArray(pa.ExtensionArray):
         return json_texts(self.storage)
 
 
-class VariantType(pa.ExtensionType):
+class VariantType(pa.ExtensionType):  # type: ignore[misc]
     """The type of VARIANT columns: `struct<value: binary, metadata: binary>` underneath."""
 
     def __init__(self) -> None:

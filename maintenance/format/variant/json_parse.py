@@ -116,7 +116,7 @@ def _tokens(texts: pa.Array, faults: _Faults) -> _Tokens:
 
 def _escaped(data: np.ndarray) -> np.ndarray:
     """Which bytes stand behind an odd number of backslashes."""
-    slashes = data == _BACKSLASH
+    slashes: np.ndarray = data == _BACKSLASH
     if not slashes.any():
         return slashes
     places = np.arange(len(data))

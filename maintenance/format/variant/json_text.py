@@ -45,9 +45,7 @@ def _texts(values: Ragged, rows: np.ndarray, names: Names) -> pa.Array:
     return below
 
 
-def _level(
-    values: Ragged, rows: np.ndarray, inner: binary.Children | None, names: Names, below: pa.Array
-) -> pa.Array:
+def _level(values: Ragged, rows: np.ndarray, inner: binary.Children | None, names: Names, below: pa.Array) -> pa.Array:
     """Texts of one level. `below`: of what its objects and arrays hold."""
     kinds = binary.kinds(values)
     holders = np.flatnonzero(kinds >= binary.OBJECT)
@@ -63,9 +61,7 @@ def _level(
     lists = pa.ListArray.from_arrays(pa.array(ends(counts).astype(np.int32)), below)
     joined = pc.binary_join(lists, ",")
     is_object = pa.array(kinds[holders] == binary.OBJECT)
-    shown = pc.binary_join_element_wise(
-        pc.if_else(is_object, "{", "["), joined, pc.if_else(is_object, "}", "]"), ""
-    )
+    shown = pc.binary_join_element_wise(pc.if_else(is_object, "{", "["), joined, pc.if_else(is_object, "}", "]"), "")
     return pc.replace_with_mask(texts, pa.array(kinds >= binary.OBJECT), shown)
 
 

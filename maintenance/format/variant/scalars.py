@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from maintenance.format.bytes.ragged import Ragged, ends, fixed, interleaved, spread
+from maintenance.format.bytes.ragged import Ragged, ends, fixed, spread
 from maintenance.format.variant import binary
-from maintenance.format.variant.binary import PRIMITIVE, SHORT_TEXT, padded, unsigned
-from maintenance.format.variant.dictionary import binaries_of, bytes_of, prefixed
+from maintenance.format.variant.binary import PRIMITIVE, SHORT_TEXT
+from maintenance.format.variant.dictionary import bytes_of, prefixed
 
 _INTEGERS = {binary.INT8: 1, binary.INT16: 2, binary.INT32: 4, binary.INT64: 8}
 _DECIMALS = {binary.DECIMAL4: 4, binary.DECIMAL8: 8, binary.DECIMAL16: 16}
@@ -29,12 +29,14 @@ def _header(primitive: int) -> int:
 
 def of_type(values: Ragged, *primitives: int) -> np.ndarray:
     """Which values are of one of these primitive types. bool, shape (n,)."""
-    return (binary.kinds(values) == PRIMITIVE) & np.isin(binary.types(values), primitives)
+    found: np.ndarray = np.isin(binary.types(values), primitives) & (binary.kinds(values) == PRIMITIVE)
+    return found
 
 
 def is_text(values: Ragged) -> np.ndarray:
     """Which values are texts. bool, shape (n,)."""
-    return (binary.kinds(values) == SHORT_TEXT) | of_type(values, binary.TEXT)
+    found: np.ndarray = of_type(values, binary.TEXT) | (binary.kinds(values) == SHORT_TEXT)
+    return found
 
 
 def texts(values: Ragged) -> Ragged:
@@ -105,7 +107,9 @@ def _with_point(digits: pa.Array, scale: int) -> pa.Array:
     fraction = pc.utf8_rtrim(pc.utf8_slice_codeunits(filled, -scale), "0")
     whole = pc.utf8_slice_codeunits(filled, 0, -scale)
     number = pc.if_else(pc.equal(fraction, ""), whole, pc.binary_join_element_wise(whole, fraction, "."))
-    return pc.if_else(pc.and_(negative, pc.not_equal(number, "0")), pc.binary_join_element_wise("-", number, ""), number)
+    return pc.if_else(
+        pc.and_(negative, pc.not_equal(number, "0")), pc.binary_join_element_wise("-", number, ""), number
+    )
 
 
 def of_constants(types: np.ndarray) -> Ragged:
@@ -175,14 +179,6 @@ def _lengths(sizes: np.ndarray, there: np.ndarray) -> Ragged:
     return Ragged(content, ends(np.where(there, 4, 0)))
 
 
-def checked_lengths(values: Ragged) -> None:
-    """Raises: CorruptFileError: a value is not as long as it says."""
-    long = np.flatnonzero(of_type(values, binary.TEXT, binary.BINARY))
-    said = unsigned(padded(values.data), values.offsets[:-1][long] + 1, np.full(len(long), 4))
-    if (said + 5 != values.sizes[long]).any():
-        raise binary.damaged("a text is cut off")
-
-
 def of_arrow(array: pa.Array) -> Ragged:
     """Values of an Arrow array of a type that a variant has; of nulls anything.
 
@@ -222,5 +218,3 @@ def joined(parts: list[tuple[np.ndarray, Ragged]], count: int) -> Ragged:
         content = values.data[int(values.offsets[0]) : int(values.offsets[-1])]
         data[spread(out[:-1][rows], values.sizes)] = content
     return Ragged(data, out)
-
-

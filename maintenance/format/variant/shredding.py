@@ -19,16 +19,18 @@ import pyarrow.compute as pc
 
 from maintenance.errors import OptionError, SchemaError, UnsupportedError
 from maintenance.format.bytes.ragged import Ragged, ends
+from maintenance.format.rows.system_fields import element_field_id
 from maintenance.format.variant import binary, scalars
 from maintenance.format.variant.dictionary import Names, binaries_of, bytes_of, texts_of
 from maintenance.format.variant.stored import plain_variants, present, storage_of
-from maintenance.types.arrow import arrow_type, is_list
+from maintenance.types.arrow import arrow_type, element_of, is_list
 from maintenance.types.data_type import DataField, DataType, parse_type
 
 SHREDDING_SCHEMA = ("variant.shreddingSchema", "parquet.variant.shreddingSchema")
 _SCALARS = ("BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL", "DATE", "VARCHAR")
 _MOMENTS = ("TIMESTAMP", "TIMESTAMP_LTZ")
 _MICRO_DIGITS = 6
+_TYPED_ID = 2
 
 
 def unshredded(array: pa.Array) -> pa.Array:
@@ -42,9 +44,7 @@ def unshredded(array: pa.Array) -> pa.Array:
     values, is_there = _whole(there, np.arange(len(rows)), Names.of(metadata))
     values = _or_null(values, is_there)
     count = len(array)
-    return storage_of(
-        scalars.joined([(rows, values)], count), scalars.joined([(rows, metadata)], count), ~valid
-    )
+    return storage_of(scalars.joined([(rows, values)], count), scalars.joined([(rows, metadata)], count), ~valid)
 
 
 def _or_null(values: Ragged, is_there: np.ndarray) -> Ragged:
@@ -80,7 +80,9 @@ def _whole(groups: pa.Array, rows: np.ndarray, names: Names) -> tuple[Ragged, np
         is_there[at] = True
     if value is not None:
         at = np.flatnonzero(value.is_valid().to_numpy(zero_copy_only=False) & ~is_there)
-        parts.append((at, bytes_of(value.take(pa.array(at)))))
+        whole = bytes_of(value.take(pa.array(at)))
+        binary.check_whole(whole)
+        parts.append((at, whole))
         is_there[at] = True
     return scalars.joined(parts, len(groups)), is_there
 
@@ -150,7 +152,7 @@ class Shredding:
             [
                 _with_id("metadata", pa.binary(), 0, nullable=False),
                 _with_id("value", pa.binary(), 1),
-                _with_id("typed_value", _typed(self.type), 2),
+                _with_id("typed_value", _typed(self.type, _TYPED_ID), _TYPED_ID),
             ]
         )
 
@@ -159,12 +161,8 @@ class Shredding:
         rows, values, metadata = present(column)
         names = Names.of(metadata)
         value, typed = _split(values, np.arange(len(rows)), names, self.type)
-        target = self.stored
-        parts = [binaries_of(metadata), value, typed]
-        made = pa.StructArray.from_arrays(
-            [part.cast(field.type) for part, field in zip(parts[:2], target, strict=False)] + [typed],
-            fields=list(target),
-        )
+        texts = [part.cast(pa.binary()) for part in (binaries_of(metadata), value)]
+        made = pa.StructArray.from_arrays([*texts, typed], fields=list(self.stored))
         if len(rows) == len(column):
             return made
         places = np.full(len(column), -1)
@@ -180,16 +178,15 @@ def _group(data_type: DataType) -> pa.DataType:
     value = _with_id("value", pa.binary(), 0)
     if data_type.root == "VARIANT":
         return pa.struct([value])
-    return pa.struct([value, _with_id("typed_value", _typed(data_type), 1)])
+    return pa.struct([value, _with_id("typed_value", _typed(data_type, 1), 1)])
 
 
-def _typed(data_type: DataType) -> pa.DataType:
+def _typed(data_type: DataType, own_id: int) -> pa.DataType:
+    """The Arrow type of a `typed_value`. `own_id`: its field id in parquet."""
     if data_type.root == "ROW":
-        fields = enumerate(data_type.fields, 1)
-        return pa.struct([_with_id(f.name, _group(f.type), n, nullable=False) for n, f in fields])
+        return pa.struct([_with_id(f.name, _group(f.type), f.id, nullable=False) for f in data_type.fields])
     if data_type.root == "ARRAY":
-        assert data_type.element is not None
-        return pa.list_(_with_id("element", _group(data_type.element), 0, nullable=False))
+        return pa.list_(_with_id("element", _group(element_of(data_type)), element_field_id(own_id, 1)))
     return arrow_type(data_type)
 
 
@@ -200,7 +197,7 @@ def _split(values: Ragged, rows: np.ndarray, names: Names, data_type: DataType) 
     if data_type.root == "ARRAY":
         return _split_arrays(values, rows, names, data_type)
     fits, typed = _typed_scalars(values, data_type)
-    return binaries_of(values, fits), _over(typed, fits, _typed(data_type))
+    return binaries_of(values, fits), _over(typed, fits, _typed(data_type, 1))
 
 
 def _over(found: pa.Array, fits: np.ndarray, kind: pa.DataType) -> pa.Array:
@@ -210,9 +207,7 @@ def _over(found: pa.Array, fits: np.ndarray, kind: pa.DataType) -> pa.Array:
     return taken if pa.types.is_nested(kind) else taken.cast(kind)
 
 
-def _split_objects(
-    values: Ragged, rows: np.ndarray, names: Names, data_type: DataType
-) -> tuple[pa.Array, pa.Array]:
+def _split_objects(values: Ragged, rows: np.ndarray, names: Names, data_type: DataType) -> tuple[pa.Array, pa.Array]:
     is_object = binary.kinds(values) == binary.OBJECT
     at = np.flatnonzero(is_object)
     inner = binary.children(values.take(at))
@@ -225,7 +220,7 @@ def _split_objects(
         own = np.flatnonzero(texts == text) if text >= 0 else np.empty(0, np.int64)
         left[own] = False
         groups.append(_field_group(inner, own, field_rows, names, field.type, len(at)))
-    target = _typed(data_type)
+    target = _typed(data_type, 1)
     typed = pa.StructArray.from_arrays(groups, fields=list(target))
     others = inner.take(np.flatnonzero(left))
     counts = np.bincount(others.parents, minlength=len(at))
@@ -243,11 +238,7 @@ def _field_group(
     """The group of one field, for each of so many objects. `own`: which of all fields are of its name."""
     kind = _group(data_type)
     content = inner.values.take(own)
-    parts = (
-        (binaries_of(content),)
-        if data_type.root == "VARIANT"
-        else _split(content, rows[own], names, data_type)
-    )
+    parts = (binaries_of(content),) if data_type.root == "VARIANT" else _split(content, rows[own], names, data_type)
     places = np.full(count, -1)
     places[inner.parents[own]] = np.arange(len(own))
     indices = pa.array(places, mask=places < 0)
@@ -255,17 +246,14 @@ def _field_group(
     return pa.StructArray.from_arrays([columns[0].cast(pa.binary()), *columns[1:]], fields=list(kind))
 
 
-def _split_arrays(
-    values: Ragged, rows: np.ndarray, names: Names, data_type: DataType
-) -> tuple[pa.Array, pa.Array]:
-    assert data_type.element is not None
+def _split_arrays(values: Ragged, rows: np.ndarray, names: Names, data_type: DataType) -> tuple[pa.Array, pa.Array]:
     is_array = binary.kinds(values) == binary.ARRAY
     at = np.flatnonzero(is_array)
     inner = binary.children(values.take(at))
     every = np.arange(len(inner.parents))
     elements = binary.Children(every, inner.names, inner.values)
-    group = _field_group(elements, every, rows[at][inner.parents], names, data_type.element, len(every))
-    target = _typed(data_type)
+    group = _field_group(elements, every, rows[at][inner.parents], names, element_of(data_type), len(every))
+    target = _typed(data_type, 1)
     offsets = pa.array(ends(inner.counts(len(at))).astype(np.int32))
     typed = pa.ListArray.from_arrays(offsets, group, type=target)
     return binaries_of(values, is_array), _over(typed, is_array, target)
@@ -345,7 +333,10 @@ def _type_of(form: object) -> DataType:
         return DataType("ARRAY", element=_type_of(form["element"]))
     if root != "ROW":
         raise ValueError(f"{root} is not a type of JSON values")
-    fields = [DataField(n, str(field["name"]), _type_of(field["type"])) for n, field in enumerate(form["fields"])]
+    fields = [
+        DataField(int(field.get("id", n)), str(field["name"]), _type_of(field["type"]))
+        for n, field in enumerate(form["fields"], 1)
+    ]
     return DataType("ROW", fields=tuple(fields))
 
 
@@ -355,8 +346,7 @@ def _check(data_type: DataType, where: str) -> None:
         for field in data_type.fields:
             _check(field.type, f"{where}.{field.name}")
     elif data_type.root == "ARRAY":
-        assert data_type.element is not None
-        _check(data_type.element, f"{where}.element")
+        _check(element_of(data_type), f"{where}.element")
     elif not (
         data_type.root in (*_SCALARS, "VARIANT", "VARBINARY")
         or (data_type.root in _MOMENTS and data_type.precision == _MICRO_DIGITS)

@@ -6,8 +6,8 @@ import pyarrow.compute as pc
 
 from maintenance.format.bytes.ragged import Ragged
 from maintenance.format.variant import binary
+from maintenance.format.variant.binary import check_whole
 from maintenance.format.variant.dictionary import Names, binaries_of, bytes_of
-from maintenance.format.variant.scalars import checked_lengths
 from maintenance.types.arrow import VARIANT
 
 
@@ -19,10 +19,12 @@ def storage_of(values: Ragged, metadata: Ragged, nulls: np.ndarray | None = None
 
 
 def present(column: pa.Array) -> tuple[np.ndarray, Ragged, Ragged]:
-    """Rows of the variants that are not null, their values and their metadata."""
+    """Rows of the variants that are not null, their values and their metadata. Raises: CorruptFileError."""
     rows = np.flatnonzero(column.is_valid().to_numpy(zero_copy_only=False))
     there = column.take(pa.array(rows)) if len(rows) < len(column) else column
-    return rows, bytes_of(there.field("value")), bytes_of(there.field("metadata"))
+    values = bytes_of(there.field("value"))
+    check_whole(values)
+    return rows, values, bytes_of(there.field("metadata"))
 
 
 def spread_over(found: pa.Array, rows: np.ndarray, count: int) -> pa.Array:
@@ -60,7 +62,6 @@ def checked_variants(array: pa.Array) -> pa.Array:
     rows, values, metadata = present(array)
     names, at = Names.of(metadata), np.arange(len(rows))
     while len(values):
-        checked_lengths(values)
         inner = binary.children(values)
         at = at[inner.parents]
         is_field = inner.names >= 0

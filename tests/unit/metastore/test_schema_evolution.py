@@ -261,9 +261,10 @@ def test_what_is_no_table_of_its_own(tmp_path: Path) -> None:
 def test_what_is_not_supported_may_stay() -> None:
     """Tables of Paimon with features that this engine lacks can be changed, but not given another of them."""
     theirs = replace(start(), options={**start().options, "chain-table.enabled": "true"})
-    variant = replace(theirs, fields=(*theirs.fields, DataField(40, "v", DataType("VARIANT"))), highest_field_id=40)
-    assert altered(AddColumn("n", "INT"), schema=variant).field("n").id == 41
+    vector = DataType("VECTOR", element=DataType("FLOAT"), length=3)
+    theirs = replace(theirs, fields=(*theirs.fields, DataField(40, "v", vector)), highest_field_id=40)
+    assert altered(AddColumn("n", "INT"), schema=theirs).field("n").id == 41
     with pytest.raises(UnsupportedError, match="query-auth"):
-        altered(SetOption("query-auth.enabled", "true"), schema=variant)
-    with pytest.raises(UnsupportedError, match="BLOB"):
-        altered(AddColumn("o", "BLOB"), schema=variant)
+        altered(SetOption("query-auth.enabled", "true"), schema=theirs)
+    with pytest.raises(UnsupportedError, match="VECTOR"):
+        altered(AddColumn("o", "VECTOR<INT, 2>"), schema=theirs)

@@ -68,9 +68,9 @@ def test_other_forms_of_arrow(arrow: pa.DataType, text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "path"),
     [
-        ("VARIANT", "column c"),
+        ("VECTOR<FLOAT, 3>", "column c"),
         ("ARRAY<ROW<>>", "column c.element"),
-        ("ARRAY<VARIANT>", "column c.element"),
+        ("ARRAY<VECTOR<INT, 2>>", "column c.element"),
         ("MAP<INT, VECTOR<FLOAT, 3>>", "column c.value"),
         ("ROW<a INT, b ARRAY<ROW<d BLOB>>>", "column c.b.element.d"),
     ],

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from maintenance.errors import CorruptFileError, DataError, UnsupportedError
 from maintenance.format.rows.binary_row import EMPTY_ROW, parse_row, row_array, row_hashes, serialize_row
 from maintenance.types.data_type import DataType, parse_type
+from maintenance.types.type_text import parse_data_type
 from maintenance.types.values import Value, arrow_of_values
 from tests.models.murmur import murmur, row_hash
 from tests.strategies import bits, data_types, values
@@ -184,16 +185,16 @@ def test_no_rows() -> None:
 def test_types_without_a_form_are_named() -> None:
     with pytest.raises(UnsupportedError, match=r"ARRAY<INT>"):
         row_hashes([pa.array([[1]])], [ARRAY])
-    with pytest.raises(UnsupportedError, match=r"VARIANT"):
-        serialize_row((1,), [parse_type("VARIANT")])
+    with pytest.raises(UnsupportedError, match=r"VECTOR"):
+        serialize_row((1,), [parse_data_type("VECTOR<FLOAT, 3>")])
     assert parse_row(serialize_row((None, 1), [ARRAY, parse_type("INT")]), [ARRAY, parse_type("INT")]) == (None, 1)
 
 
 def test_statistics_skip_values_of_types_without_a_form() -> None:
     data = serialize_row((5, 7), [parse_type("INT"), parse_type("INT")])
-    types = [parse_type("VARIANT"), parse_type("INT")]
+    types = [parse_data_type("VECTOR<FLOAT, 3>"), parse_type("INT")]
     assert parse_row(data, types, skip_unsupported=True) == (None, 7)
-    with pytest.raises(UnsupportedError, match="VARIANT"):
+    with pytest.raises(UnsupportedError, match="VECTOR"):
         parse_row(data, types)
 
 
