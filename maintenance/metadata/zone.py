@@ -4,6 +4,7 @@ import os
 import time
 import zoneinfo
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 
 _LOCAL = Path("/etc/localtime")
@@ -15,10 +16,18 @@ def local_zone() -> str:
     Paimon takes the zone of the JVM that reads. Source: Java `TimeZone.getDefault`.
     """
     named = os.environ.get("TZ", "").removeprefix(":")
-    if not named and _LOCAL.exists():
-        named = str(_LOCAL.resolve()).rpartition("zoneinfo/")[2]
+    return _zone_of(named) if named else _zone_at(os.readlink(_LOCAL) if _LOCAL.is_symlink() else "")
+
+
+# Whoever opens a table asks for it, and following links takes long; another zone means another link.
+@cache
+def _zone_at(_: str) -> str:
+    return _zone_of(str(_LOCAL.resolve()).rpartition("zoneinfo/")[2] if _LOCAL.exists() else "")
+
+
+def _zone_of(name: str) -> str:
     try:
-        return zoneinfo.ZoneInfo(named).key if named else _by_offset()
+        return zoneinfo.ZoneInfo(name).key if name else _by_offset()
     except (zoneinfo.ZoneInfoNotFoundError, ValueError):
         return _by_offset()
 

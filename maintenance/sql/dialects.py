@@ -5,6 +5,7 @@ whose text the table's node keeps. Flink has no dialect in sqlglot: its function
 Spark's; strings, casts, division and timestamps are its own.
 """
 
+from functools import cache
 from typing import Any, ClassVar
 
 from sqlglot import exp
@@ -78,6 +79,7 @@ class Flink(Spark):
         }
 
 
+@cache
 def words_tokenizer(dialect: type[Spark]) -> type[BaseTokenizer]:
     """A tokenizer of the dialect's strings and names that knows no keyword: each word is a token of its own."""
     base: Any = dialect.Tokenizer

@@ -14,7 +14,7 @@ import pyarrow.dataset as ds
 
 from maintenance.read.split_read import ReadsSplits
 from maintenance.scan.split import AnySplit
-from maintenance.sql.query.relations import PlannedTable, Relation, fields_of_view, predicate_of
+from maintenance.sql.query.relations import PlannedTable, Relation, predicate_of
 from maintenance.types.arrow import arrow_schema
 
 
@@ -24,7 +24,7 @@ class RelationDataset(ds.Dataset):  # type: ignore[misc]
     def __init__(self, relation: Relation, view: PlannedTable) -> None:
         self._relation = relation
         self._view = view
-        self._fields = tuple(fields_of_view(view))
+        self._fields = tuple(relation.fields())
         self._schema = pa.schema([pa.field(f.name, f.type) for f in arrow_schema(self._fields)])
         self.failure: BaseException | None = None
 

@@ -16,6 +16,10 @@ Digits = tuple[int, int]
 
 _MOST = 38
 _LEAST_SCALE = 6
+# The narrowest decimal that DuckDB holds in 128 bits.
+_WIDE = 19
+OPERANDS = "paimon_digits"
+"""Under this key arithmetic with decimals has the digits of its operands, in `meta`."""
 _INTEGERS = {"TINYINT": 3, "SMALLINT": 5, "INT": 10}
 _OF_CASTS = {exp.DType.TINYINT: 3, exp.DType.SMALLINT: 5, exp.DType.INT: 10}
 
@@ -28,12 +32,37 @@ def cast_decimals(tree: exp.Expr, types: Mapping[str, DataType], *, is_flink: bo
         digits = rules.of(node)
         if digits is not None and rules.has_decimal(node):
             wanted.append((node, digits))
+    for arithmetic, _ in wanted:
+        if not isinstance(arithmetic, exp.Sum):
+            arithmetic.meta[OPERANDS] = (rules.of(arithmetic.this), rules.of(arithmetic.expression))
+    # Inside other arithmetic an exact result may have any type.
+    exact = {id(node) for node, digits in wanted if digits[1] == rules.full_scale(node)}
+    outer = {id(node) for node, _ in wanted}
+    wanted = [(node, digits) for node, digits in wanted if id(node) not in exact or id(_around(node)) not in outer]
     # From the inside out, as what is replaced is copied with all that it contains.
     for arithmetic, (precision, scale) in reversed(wanted):
         # A window belongs to its function.
         in_window = isinstance(arithmetic.parent, exp.Window) and arithmetic.arg_key == "this"
         place = arithmetic.parent if in_window and arithmetic.parent is not None else arithmetic
         place.replace(exp.cast(place.copy(), f"DECIMAL({precision}, {scale})"))
+
+
+def widened(tree: exp.Expr) -> exp.Expr:
+    """The query with the operands of decimals so wide that DuckDB reckons with 128 bits, where it has taken 64."""
+    tree = tree.copy()
+    for node in reversed([node for node in tree.find_all(exp.Add, exp.Sub, exp.Mul) if OPERANDS in node.meta]):
+        for side, (precision, scale) in zip(("this", "expression"), node.meta[OPERANDS], strict=True):
+            wide = min(_MOST, max(_WIDE, precision))
+            node.set(side, exp.cast(node.args[side].copy(), f"DECIMAL({wide}, {scale})"))
+    return tree
+
+
+def _around(node: exp.Expr) -> exp.Expr | None:
+    """The expression that a value goes into."""
+    parent = node.parent
+    while isinstance(parent, exp.Paren | exp.Neg):
+        parent = parent.parent
+    return parent
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +106,15 @@ class _Rules:
             case exp.Add() | exp.Sub() | exp.Mul():
                 return self.has_decimal(node.this) or self.has_decimal(node.expression)
         return False
+
+    def full_scale(self, node: exp.Expr) -> int | None:
+        """How many digits after the point an exact result has."""
+        if isinstance(node, exp.Sum):
+            return None
+        left, right = self.of(node.this), self.of(node.expression)
+        if left is None or right is None:
+            return None
+        return left[1] + right[1] if isinstance(node, exp.Mul) else max(left[1], right[1])
 
     @property
     def _of_bigint(self) -> Digits:

@@ -1,6 +1,9 @@
 """Queries run in this process by DuckDB, over Arrow datasets of our own reader."""
 
+import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache
 
 import duckdb
 import pyarrow as pa
@@ -10,8 +13,10 @@ from sqlglot.errors import SqlglotError
 from maintenance.errors import PaimonError, SqlError
 from maintenance.spelling import suggestion
 from maintenance.sql.query.dataset import RelationDataset
+from maintenance.sql.query.decimals import widened
 from maintenance.sql.query.duck_types import duck_type
-from maintenance.sql.query.relations import PlannedTable, Relation, fields_of_view
+from maintenance.sql.query.plain_files import read_plainly
+from maintenance.sql.query.relations import PlannedTable, Relation
 from maintenance.sql.query.resolve import Resolved
 from maintenance.types.data_type import DataField
 
@@ -21,11 +26,45 @@ _WIDE = {"HUGEINT": "BIGINT", "UHUGEINT": "BIGINT", "UBIGINT": "BIGINT", "UINTEG
 
 def run_embedded(resolved: Resolved, fields: Sequence[DataField] | None = None) -> pa.Table:
     """The rows of a query. `fields`: see `run_query`."""
+    plainly = True
+    while True:
+        try:
+            return _run(resolved, fields, plainly=plainly)
+        except _PlainFilesError:
+            plainly = False
+        except _OverflowError:
+            resolved = replace(resolved, tree=widened(resolved.tree), is_wide=True)
+
+
+class _PlainFilesError(Exception):
+    """A query failed that reads files without our reader: that one finds out why, if it fails as well."""
+
+
+class _OverflowError(Exception):
+    """A decimal needs more than the 64 bits that DuckDB gave it."""
+
+
+@cache
+def _root(_: int) -> duckdb.DuckDBPyConnection:
+    """The DuckDB of a process, by its id: opening one takes longer than many queries, and a fork needs its own."""
     connection = duckdb.connect()
+    # A file is bound more than once for a query, and its footer read each time; files that change are noticed.
+    connection.execute("SET GLOBAL parquet_metadata_cache = true")
+    return connection
+
+
+def _run(resolved: Resolved, fields: Sequence[DataField] | None, *, plainly: bool) -> pa.Table:
+    """The rows of a query. `plainly`: DuckDB reads by itself what it can."""
+    # A cursor is a connection of its own, with views and settings that no other one sees.
+    connection = _root(os.getpid()).cursor()
+    plain = False
     datasets: dict[str, RelationDataset] = {}
     try:
         connection.execute("SET TimeZone = 'UTC'")
         for relation in resolved.relations.values():
+            if plainly and read_plainly(connection, relation):
+                plain = True
+                continue
             rows = _rows(relation)
             if isinstance(rows, RelationDataset):
                 datasets[relation.name] = rows
@@ -34,6 +73,10 @@ def run_embedded(resolved: Resolved, fields: Sequence[DataField] | None = None) 
             connection.register(name, bound_rows)
         return _fetched(connection, translated(resolved), fields)
     except duckdb.Error as error:
+        if not resolved.is_wide and isinstance(error, duckdb.OutOfRangeException) and "DECIMAL" in str(error):
+            raise _OverflowError from error
+        if plain:
+            raise _PlainFilesError from error
         for dataset in datasets.values():
             if isinstance(dataset.failure, PaimonError):
                 raise dataset.failure from error
@@ -115,5 +158,5 @@ def _explained(error: duckdb.Error, resolved: Resolved) -> SqlError:
 
 
 def _column_missing(name: str, relations: Mapping[str, Relation]) -> tuple[str, str]:
-    columns = sorted({f.name for relation in relations.values() for f in fields_of_view(relation.opened())})
+    columns = sorted({f.name for relation in relations.values() for f in relation.fields()})
     return f"column '{name}' does not exist", f"The columns are: {', '.join(columns)}.{suggestion(name, columns)}"

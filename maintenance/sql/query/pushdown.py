@@ -10,18 +10,30 @@ from collections.abc import Mapping, Sequence
 from sqlglot import exp
 
 from maintenance.errors import PaimonError
-from maintenance.sql.query.relations import Relation, fields_of_view, own_alias, predicate_of
+from maintenance.sql.query.relations import Relation, own_alias, predicate_of
 
 
 def push_down(tree: exp.Expr, relations: Mapping[str, Relation]) -> None:
     """Give each relation what the query says of it."""
     mentioned = frozenset(node.name.lower() for node in tree.find_all(exp.Identifier))
-    starred = any(True for _ in tree.find_all(exp.Star))
+    starred = any(_gives_columns(star) for star in tree.find_all(exp.Star))
+    starred |= any(join.method.upper() == "NATURAL" for join in tree.find_all(exp.Join))
+    # TABLE t has columns that no SELECT names; t AS x (a, b) counts them.
+    tables = list(tree.find_all(exp.Table))
+    starred |= any(isinstance(table.parent, exp.Query) or bool(table.alias_column_names) for table in tables)
     for relation in relations.values():
-        columns = frozenset(f.name.lower() for f in fields_of_view(relation.opened()))
+        columns = frozenset(f.name.lower() for f in relation.fields())
         relation.mentioned = columns if starred else columns & mentioned
     for select in tree.find_all(exp.Select):
         _select(select, relations)
+
+
+def _gives_columns(star: exp.Star) -> bool:
+    """Whether a star stands for columns: not in COUNT(*) and EXISTS (SELECT * …)."""
+    place = star.parent
+    if isinstance(place, exp.Select) and place.parent is not None:
+        place = place.parent.unnest().parent if isinstance(place.parent, exp.Subquery) else place.parent
+    return not isinstance(place, exp.Count | exp.Exists)
 
 
 def _select(select: exp.Select, relations: Mapping[str, Relation]) -> None:

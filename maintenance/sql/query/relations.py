@@ -27,21 +27,38 @@ class Relation:
 
     Attributes:
         name: in the engine that runs the query.
+        path: its names in the query.
         where: conditions on its columns that the query implies, in Spark's SQL dialect.
         limit: how many rows the query can use at most.
         mentioned: names in the query, in lower case: every column that a filter may need is among them.
     """
 
     name: str
+    path: tuple[str, ...]
     view: Readable
     options: dict[str, str]
     where: list[str] = field(default_factory=list)
     limit: int | None = None
     mentioned: frozenset[str] = frozenset()
+    _opened: Readable | None = field(default=None, repr=False)
+    _fields: Sequence[DataField] | None = field(default=None, repr=False)
 
     def opened(self) -> Readable:
         """The table with the query's options for it. Raises: OptionError, NotFoundError."""
-        return self.view.copy(self.options) if self.options else self.view
+        if self._opened is None:
+            self._opened = self.view.copy(self.options) if self.options else self.view
+        return self._opened
+
+    def fields(self) -> Sequence[DataField]:
+        """The columns that a read sees."""
+        if self._fields is None:
+            self._fields = fields_of_view(self.opened())
+        return self._fields
+
+    def needed(self) -> list[DataField]:
+        """The columns that the query may look at, at least one."""
+        fields = self.fields()
+        return [column for column in fields if column.name.lower() in self.mentioned] or list(fields[:1])
 
     @property
     def condition(self) -> str | None:

@@ -25,12 +25,18 @@ _CASTABLE = ("TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A query over relations. `bound`: rows that are here already, by the name that the query reads them under."""
+    """A query over relations.
+
+    Attributes:
+        bound: rows that are here already, by the name that the query reads them under.
+        is_wide: decimals have all the bits that there are.
+    """
 
     tree: exp.Expr
     relations: dict[str, Relation]
     source: Source
     bound: Mapping[str, pa.Table] = field(default_factory=dict)
+    is_wide: bool = False
 
 
 def resolve(session: "Session", tree: exp.Expr, source: Source, bound: Mapping[str, pa.Table]) -> Resolved:
@@ -58,22 +64,28 @@ def _tables(
         if not isinstance(node.this, exp.Identifier) or id(node) in left_out or is_of_with(node):
             continue
         path = tuple(part.name for part in node.parts)
-        view = session.sql_view(path) if "$" not in node.name and not session.is_table(path) else None
+        same = next((relation for relation in relations.values() if relation.path == path), None)
+        is_known = same is not None or "$" in node.name or session.is_table(path)
+        view = None if is_known else session.sql_view(path)
         if view is not None:
             _expand(session, node, view, (source, relations, depth))
             continue
-        relation = _relation(session, node, path, source, f"paimon_{len(relations)}")
-        relation.options |= options
+        relation = _relation(session, node, path, source, f"paimon_{len(relations)}", same)
+        if options:
+            relation = Relation(relation.name, path, relation.view, {**relation.options, **options})
         relations[relation.name] = relation
         _rename(node, relation.name)
 
 
-def _relation(session: "Session", node: exp.Table, path: tuple[str, ...], source: Source, name: str) -> Relation:
+def _relation(
+    session: "Session", node: exp.Table, path: tuple[str, ...], source: Source, name: str, same: Relation | None
+) -> Relation:
+    """The relation of a node. `same`: one of the same table, which is not opened again."""
     options = {**session.read_options(path), **options_of(node, source)}
     first, last = node.parts[0], node.parts[-1]
     start = first.meta.get("start")
     try:
-        relation = Relation(name, session.view(path), options)
+        relation = Relation(name, path, session.view(path) if same is None else same.view, options)
         relation.opened()
     except NotFoundError as error:
         if start is None or "$" in node.name or options:

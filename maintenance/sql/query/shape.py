@@ -6,7 +6,6 @@ from sqlglot import exp
 
 from maintenance.sql.dialects import Flink, PaimonSpark
 from maintenance.sql.query.decimals import cast_decimals
-from maintenance.sql.query.relations import fields_of_view
 from maintenance.sql.query.resolve import Resolved
 from maintenance.types.data_type import DataType
 
@@ -39,7 +38,7 @@ def _column_types(resolved: Resolved) -> dict[str, DataType]:
     """The types of columns by name; a name that several tables give different types is left out."""
     types: dict[str, DataType | None] = {}
     for relation in resolved.relations.values():
-        for field in fields_of_view(relation.opened()):
+        for field in relation.fields():
             first_type = types.setdefault(field.name, field.type)
             if first_type is not None and first_type.as_nullable() != field.type.as_nullable():
                 types[field.name] = None

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from maintenance.sql.cursor import Cursor
-from maintenance.sql.query.relations import fields_of_view
 from maintenance.sql.query.run import prepared, run_query
 from maintenance.sql.result import Result
 from maintenance.sql.statements.statement import Parse
@@ -37,7 +36,7 @@ class Explain:
         lines = []
         for relation in resolved.relations.values():
             view = relation.opened()
-            columns = [f.name for f in fields_of_view(view) if f.name.lower() in relation.mentioned]
+            columns = [f.name for f in relation.fields() if f.name.lower() in relation.mentioned]
             lines.append(f"Scan {view.identifier} as {relation.name}")
             lines.append(f"  columns: {', '.join(columns) or 'none'}")
             lines.append(f"  filter: {relation.condition or 'none'}")

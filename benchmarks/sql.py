@@ -1,0 +1,156 @@
+"""The 22 queries of TPC-H through SQL over Paimon tables, beside DuckDB and Spark on plain parquet of the same rows.
+
+    python -m benchmarks.sql [--scale 0.1] [--keyed] [--spark] [--rounds 3]
+
+Each engine runs all queries in a process of its own, once to warm up; of the rounds the fastest counts. The answers are
+compared. `--keyed`: the tables have primary keys and were compacted; else they are append tables. `--spark`: Spark's
+turn as well: our session on Spark, and Spark SQL on the parquet files.
+"""
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from benchmarks.contest import CACHE, CORES, Found, contend, parser_of, run_contender
+from benchmarks.tpch.queries import QUERIES
+from benchmarks.tpch.tables import PRIMARY_KEYS, fill, generated
+from maintenance.sql import Session
+
+Ask = Callable[[str], pa.Table]
+
+
+def timed(ask: Ask, rounds: str) -> Found:
+    """Seconds and answer of each query."""
+    found: Found = {}
+    for number, query in QUERIES.items():
+        seconds = []
+        for _ in range(int(rounds) + 1):
+            started = time.perf_counter()
+            rows = ask(query)
+            seconds.append(time.perf_counter() - started)
+        found[str(number)] = {"seconds": min(seconds[1:]), "rows": plain_rows(rows)}
+    return found
+
+
+def plain_rows(rows: pa.Table) -> list[list[Any]]:
+    """Rows with numbers as floats and all else as text."""
+    return [
+        [float(value) if isinstance(value, int | float | Decimal) else str(value) for value in row.values()]
+        for row in rows.to_pylist()
+    ]
+
+
+def agree(one: list[list[Any]], other: list[list[Any]]) -> bool:
+    """Whether two answers are the same. Averages have six digits after the point in Spark, more in DuckDB."""
+    return len(one) == len(other) and all(
+        math.isclose(a, b, rel_tol=1e-6, abs_tol=1e-6) if isinstance(a, float) and isinstance(b, float) else a == b
+        for row, other_row in zip(one, other, strict=True)
+        for a, b in zip(row, other_row, strict=True)
+    )
+
+
+def ask_duckdb(parquet: str) -> Ask:
+    """DuckDB by itself, on the generated files."""
+    connection = duckdb.connect()
+    for table in PRIMARY_KEYS:
+        connection.execute(f"CREATE VIEW {table} AS SELECT * FROM '{parquet}/{table}.parquet'")
+    return lambda query: connection.sql(query).to_arrow_table()
+
+
+def ask_embedded(warehouse: str) -> Ask:
+    session = Session({"warehouse": warehouse})
+    return lambda query: session.sql(query).to_arrow()
+
+
+def ask_on_spark(warehouse: str) -> Ask:
+    session = Session({"warehouse": warehouse}, spark=_spark())
+    return lambda query: session.sql(query).to_arrow()
+
+
+def ask_spark(parquet: str) -> Ask:
+    """Spark SQL by itself, on the generated files."""
+    spark = _spark()
+    for table in PRIMARY_KEYS:
+        spark.read.parquet(f"{parquet}/{table}.parquet").createOrReplaceTempView(table)
+    return lambda query: spark.sql(query).toArrow()
+
+
+def _spark() -> Any:
+    from maintenance.spark.session import get_session
+
+    return get_session(master=f"local[{CORES}]")
+
+
+CONTENDERS: Mapping[str, Callable[..., Found]] = {
+    "DuckDB": lambda parquet, _, rounds: timed(ask_duckdb(parquet), rounds),
+    "ours": lambda _, warehouse, rounds: timed(ask_embedded(warehouse), rounds),
+    "Spark": lambda parquet, _, rounds: timed(ask_spark(parquet), rounds),
+    "ours, Spark": lambda _, warehouse, rounds: timed(ask_on_spark(warehouse), rounds),
+}
+
+
+def main() -> None:
+    parser = parser_of(__doc__)
+    parser.add_argument("--scale", type=float, default=0.1)
+    parser.add_argument("--keyed", action="store_true")
+    parser.add_argument("--spark", action="store_true")
+    arguments = parser.parse_args()
+    if run_contender(CONTENDERS, arguments):
+        return
+    parquet = generated(CACHE / f"tpch-{arguments.scale}", arguments.scale)
+    warehouse = filled(parquet, keyed=arguments.keyed)
+    names = ["DuckDB", "ours", *(["Spark", "ours, Spark"] if arguments.spark else [])]
+    given = (parquet.absolute(), warehouse.absolute(), arguments.rounds)
+    report({name: contend("sql", name, *given) for name in names}, arguments)
+
+
+def filled(parquet: Path, *, keyed: bool) -> Path:
+    """A warehouse with the tables, made if it is not there."""
+    warehouse = parquet.with_name(f"{parquet.name}-{'keyed' if keyed else 'append'}")
+    if not warehouse.exists():
+        part = warehouse.with_name(warehouse.name + ".part")
+        fill(part, parquet, keyed=keyed)
+        if keyed:
+            session = Session({"warehouse": str(part)})
+            for table in PRIMARY_KEYS:
+                session.sql(f"CALL sys.compact(table => 'default.{table}', compact_strategy => 'full')")
+        part.rename(warehouse)
+    return warehouse
+
+
+def report(results: Mapping[str, Found], arguments: Any) -> None:
+    """Print a line for each query. Raises: SystemExit: answers differ."""
+    kind = "primary keys, compacted" if arguments.keyed else "append tables"
+    print(f"\nTPC-H, scale factor {arguments.scale}, {kind}, {CORES} cores: seconds, and times what it is beside")
+    pairs = [("ours", "DuckDB"), ("ours, Spark", "Spark")]
+    pairs = [(name, beside) for name, beside in pairs if name in results]
+    print("query" + "".join(f"{beside:>12}{name:>14}{'':>8}" for name, beside in pairs))
+    wrong = []
+    for number in map(str, QUERIES):
+        line = f"{number:>5}"
+        for name, beside in pairs:
+            ours, theirs = results[name][number]["seconds"], results[beside][number]["seconds"]
+            line += f"{theirs:12.3f}{ours:14.3f}{ours / theirs:7.2f}x"
+        print(line)
+        wrong += [
+            f"{number} by {name}"
+            for name in results
+            if not agree(results[name][number]["rows"], results["DuckDB"][number]["rows"])
+        ]
+    line = "  all"
+    for name, beside in pairs:
+        ours, theirs = (sum(query["seconds"] for query in results[each].values()) for each in (name, beside))
+        line += f"{theirs:12.3f}{ours:14.3f}{ours / theirs:7.2f}x"
+    print(line)
+    if wrong:
+        raise SystemExit(f"answers differ from DuckDB's: {', '.join(wrong)}")
+
+
+if __name__ == "__main__":
+    main()

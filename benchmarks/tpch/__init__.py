@@ -1,0 +1,1 @@
+"""TPC-H: its tables and its queries, for timing and for tests."""

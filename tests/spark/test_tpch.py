@@ -1,0 +1,47 @@
+"""TPC-H over Paimon tables: DuckDB's own answers on plain parquet, embedded and on Spark."""
+
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from pyspark.sql import SparkSession
+
+from benchmarks.sql import agree, ask_duckdb, filled, plain_rows
+from benchmarks.tpch.queries import QUERIES
+from benchmarks.tpch.tables import generated
+from maintenance.sql import Session
+
+pytestmark = pytest.mark.slow
+
+Answers = dict[int, list[list[Any]]]
+
+
+@pytest.fixture(scope="module")
+def parquet(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return generated(tmp_path_factory.mktemp("tpch") / "tpch-0.1", 0.1)
+
+
+@pytest.fixture(scope="module")
+def expected(parquet: Path) -> Answers:
+    ask = ask_duckdb(str(parquet))
+    return {number: plain_rows(ask(query)) for number, query in QUERIES.items()}
+
+
+def check(session: Session, expected: Answers) -> None:
+    wrong = [
+        number
+        for number, query in QUERIES.items()
+        if not agree(plain_rows(session.sql(query).to_arrow()), expected[number])
+    ]
+    assert not wrong
+    assert all(expected[number] for number in QUERIES)
+
+
+@pytest.mark.parametrize("dialect", ["spark", "flink"])
+@pytest.mark.parametrize("keyed", [False, True])
+def test_embedded(parquet: Path, expected: Answers, dialect: Literal["flink", "spark"], keyed: bool) -> None:
+    check(Session({"warehouse": str(filled(parquet, keyed=keyed))}, dialect=dialect), expected)
+
+
+def test_on_spark(parquet: Path, expected: Answers, spark: SparkSession) -> None:
+    check(Session({"warehouse": str(filled(parquet, keyed=False))}, spark=spark), expected)

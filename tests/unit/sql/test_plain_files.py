@@ -1,0 +1,119 @@
+"""Files that DuckDB reads by itself give the rows that our own reader gives."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from maintenance.errors import CorruptFileError
+from maintenance.sql import Session
+from maintenance.sql.query import embedded
+
+
+@contextmanager
+def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
+    """Whether each relation was read plainly."""
+    found: list[bool] = []
+    read = embedded.read_plainly
+
+    def noted(*arguments: object) -> bool:
+        found.append(read(*arguments))  # type: ignore[arg-type]
+        return found[-1]
+
+    with monkeypatch.context() as patched:
+        patched.setattr(embedded, "read_plainly", noted)
+        yield found
+
+
+def rows(session: Session, text: str) -> list[tuple[object, ...]]:
+    return [tuple(row.values()) for row in session.sql(text).to_arrow().to_pylist()]
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Session:
+    return Session({"warehouse": str(tmp_path)})
+
+
+PLAIN = "CREATE TABLE t (id INT, name STRING, at TIMESTAMP, price DECIMAL(12, 2))"
+FIRST = "INSERT INTO t VALUES (1, 'a', TIMESTAMP '2024-01-02 03:04:05', 1.50), (2, NULL, NULL, NULL)"
+
+
+def test_append_table(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    session.sql(PLAIN)
+    session.sql(FIRST)
+    with counted(monkeypatch) as plainly:
+        found = session.sql("SELECT * FROM t ORDER BY id").to_arrow()
+        assert rows(session, "SELECT COUNT(*) FROM t WHERE id > 1") == [(1,)]
+        assert rows(session, "SELECT b.z FROM t AS b (id, z, y, x) ORDER BY 1") == [(None,), ("a",)]
+    assert plainly == [True, True, True]
+    direct = session.table(("t",)).to_arrow()
+    assert found.to_pylist() == direct.sort_by("id").to_pylist()
+
+
+@pytest.mark.parametrize(
+    ("statements", "query", "expected"),
+    [
+        (["ALTER TABLE t ADD COLUMN extra INT"], "SELECT id, extra FROM t ORDER BY id", [(1, None), (2, None)]),
+        (["ALTER TABLE t ALTER COLUMN id TYPE BIGINT"], "SELECT id FROM t ORDER BY id", [(1,), (2,)]),
+        (["ALTER TABLE t SET TBLPROPERTIES ('fields.name.default-value' = 'x')"], "SELECT name FROM t ORDER BY id",
+         [("a",), ("x",)]),
+    ],
+)  # fmt: skip
+def test_rows_that_are_not_as_the_file_has_them(
+    session: Session, monkeypatch: pytest.MonkeyPatch, statements: list[str], query: str, expected: list[object]
+) -> None:
+    session.sql(PLAIN)
+    session.sql(FIRST)
+    for statement in statements:
+        session.sql(statement)
+    with counted(monkeypatch) as plainly:
+        assert rows(session, query) == expected
+    assert plainly == [False]
+
+
+def test_deleted_and_merged_rows(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    session.sql("CREATE TABLE v (id INT, n INT) TBLPROPERTIES ('deletion-vectors.enabled' = 'true')")
+    session.sql("INSERT INTO v VALUES (1, 1), (2, 2)")
+    session.sql("DELETE FROM v WHERE id = 1")
+    session.sql("CREATE TABLE k (id INT, n INT) TBLPROPERTIES ('primary-key' = 'id', 'bucket' = '1')")
+    session.sql("INSERT INTO k VALUES (1, 1), (2, 2)")
+    session.sql("INSERT INTO k VALUES (1, 9)")
+    with counted(monkeypatch) as plainly:
+        assert rows(session, "SELECT * FROM v") == [(2, 2)]
+        assert rows(session, "SELECT * FROM k ORDER BY id") == [(1, 9), (2, 2)]
+        assert plainly == [False, False]
+        session.sql("CALL sys.compact(`table` => 'k', compact_strategy => 'full')")
+        plainly.clear()
+        assert rows(session, "SELECT * FROM k ORDER BY id") == [(1, 9), (2, 2)]
+    assert plainly == [True]
+
+
+def test_partitions_are_what_the_manifest_says(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    session.sql("CREATE TABLE p (id INT, dt STRING) PARTITIONED BY (dt)")
+    session.sql("INSERT INTO p VALUES (1, 'x'), (2, 'y')")
+    with counted(monkeypatch) as plainly:
+        assert rows(session, "SELECT id FROM p ORDER BY id") == [(1,), (2,)]
+        assert rows(session, "SELECT dt FROM p WHERE id = 2") == [("y",)]
+    assert plainly == [True, False]
+
+
+def test_a_damaged_file_is_our_readers_error(session: Session, tmp_path: Path) -> None:
+    session.sql(PLAIN)
+    session.sql(FIRST)
+    (file,) = tmp_path.glob("default.db/t/bucket-*/*.parquet")
+    size = file.stat().st_size
+    file.write_bytes(b"x" * size)
+    with pytest.raises(CorruptFileError, match=file.name):
+        session.sql("SELECT * FROM t")
+
+
+@pytest.mark.parametrize("dialect", ["spark", "flink"])
+def test_decimals_beyond_64_bits(tmp_path: Path, dialect: str) -> None:
+    session = Session({"warehouse": str(tmp_path)}, dialect=dialect)  # type: ignore[arg-type]
+    session.sql("CREATE TABLE d (a DECIMAL(12, 2), b DECIMAL(12, 2))")
+    session.sql("INSERT INTO d VALUES (9876543210.99, 1234567890.12)")
+    assert [str(v) for v in rows(session, "SELECT a * b AS x, SUM(a * b) + 1 AS y FROM d GROUP BY a, b")[0]] == [
+        "12193263113670934296.4188",
+        "12193263113670934297.4188",
+    ]
