@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from maintenance.cli.exits import FAILED, REFUSED
+from maintenance.cli.exits import FAILED, NOTHING_TO_DO, REFUSED
 from maintenance.cli.operations import SUMMARIES
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Target:
 
     def _given(self) -> Mapping[str, str]:
         if not self.options:
-            raise click.UsageError("Give --warehouse, or --catalog-option for another kind of catalog.")
+            raise click.UsageError("Give --warehouse or --profile, or --catalog-option for another kind of catalog.")
         return self.options
 
     def show(self, result: "Result") -> None:
@@ -94,26 +94,54 @@ def _pairs(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> di
     return pairs
 
 
+def _profiles(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    from maintenance.cli.profiles import profile_names
+
+    return [name for name in profile_names() if name.startswith(incomplete)]
+
+
 @click.group(cls=OperationGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--warehouse", envvar="PAIMON_WAREHOUSE", help="Path or URI of the warehouse; or PAIMON_WAREHOUSE.")
+@click.option(
+    "--profile",
+    envvar="PAIMON_PROFILE",
+    shell_complete=_profiles,
+    help="A catalog of your file of profiles; or PAIMON_PROFILE.",
+)
 @click.option("--catalog-option", "options", multiple=True, callback=_pairs, help="KEY=VALUE, may be repeated.")
-@click.option("--dialect", type=click.Choice(["flink", "spark"]), default="spark", show_default=True, help="Of SQL.")
+@click.option("--dialect", type=click.Choice(["flink", "spark"]), help="Of SQL; spark if nothing says otherwise.")
 @click.option("--json", "as_json", is_flag=True, help="Print results as JSON: an object for each row.")
 @click.option("--format", "output", type=click.Choice(FORMATS), default="table", show_default=True)
 @click.pass_context
 def cli(
-    context: click.Context, warehouse: str | None, options: dict[str, str], dialect: str, as_json: bool, output: str
+    context: click.Context,
+    warehouse: str | None,
+    profile: str | None,
+    options: dict[str, str],
+    dialect: str | None,
+    as_json: bool,
+    output: str,
 ) -> None:
     """Read, change and maintain Apache Paimon tables.
 
     \b
     paimonctl --warehouse /data/lake sql "SELECT * FROM trips LIMIT 5"
     paimonctl --warehouse /data/lake compact default.trips --dry-run
+    paimonctl --profile lake health default.trips
+
+    Profiles are tables of ~/.config/paimonctl/config.toml: [profiles.lake], and below it warehouse = "/data/lake" and
+    other catalog options. Completion of the shell: paimonctl completion bash.
 
     Exit codes: 0 done, 1 failed, 2 refused, 3 nothing to do.
     """
     catalog_options = options if warehouse is None else {"warehouse": warehouse, **options}
-    context.obj = Target(catalog_options, dialect, "json" if as_json else output)
+    if profile is not None:
+        from maintenance.cli.profiles import load_profile
+
+        found = load_profile(profile)
+        catalog_options = {**found.options, **catalog_options}
+        dialect = dialect or found.dialect
+    context.obj = Target(catalog_options, dialect or "spark", "json" if as_json else output)
 
 
 @cli.command()
@@ -121,14 +149,18 @@ def cli(
 @click.option("-f", "--file", "path", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="A script.")
 @click.pass_obj
 def sql(target: Target, text: str | None, path: Path | None) -> None:
-    """Run statements: one text, a file, or what standard input has.
+    """Run statements: one text, a file, or what standard input has; on a terminal, a prompt.
 
     \b
+    paimonctl --warehouse /data/lake sql
     paimonctl --warehouse /data/lake sql "SHOW TABLES"
     paimonctl --warehouse /data/lake sql -f nightly.sql
     """
     if (text is None) == (path is None) and text is not None:
         raise click.UsageError("Give a statement or a file, not both.")
+    if text is None and path is None and sys.stdin.isatty():
+        _prompt(target)
+        return
     script = text if text is not None else sys.stdin.read() if path is None else path.read_text(encoding="utf-8")
     for result in target.session().execute(script):
         target.show(result)
@@ -202,6 +234,133 @@ def write(target: Target, table: str, path: Path) -> None:
         raise UnsupportedError("this command cannot write such a table", f"table {table}", "Use INSERT INTO of SQL.")
     ids = written.write_arrow(rows)
     click.echo(f"{rows.num_rows:,} rows in snapshot {', '.join(map(str, ids))}" if ids else "no rows, no snapshot")
+
+
+def _prompt(target: Target) -> None:
+    """Statements as they are typed; one that fails does not end it."""
+    from maintenance.cli.prompt import line_reader, statements
+    from maintenance.errors import SqlError
+
+    session = target.session()
+    click.echo(f"{session.dialect} dialect, database {session.current_database}; quit or Ctrl-D ends.")
+    for statement in statements(line_reader(session), session):
+        try:
+            for result in session.execute(statement):
+                target.show(result)
+        except SqlError as error:
+            click.echo(f"Error: {error}", err=True)
+        except KeyboardInterrupt:
+            click.echo("Stopped.", err=True)
+
+
+@cli.command()
+@click.argument("path")
+@click.option("--rows", "limit", type=click.IntRange(min=0), default=5, show_default=True, help="Of a data file.")
+@click.pass_obj
+def inspect(target: Target, path: str, limit: int) -> None:
+    """Say what one file holds: a snapshot, schema, tag, manifest, manifest list, index or data file, on any store.
+
+    The settings of a store are catalog options.
+
+    \b
+    paimonctl inspect /data/lake/db.db/trips/snapshot/snapshot-7
+    paimonctl --catalog-option s3.endpoint=http://minio:9000 inspect s3://lake/db.db/trips/manifest/manifest-1a2b-0
+    """
+    import json
+
+    from maintenance.cli.inspection import inspected, rows_table
+    from maintenance.fs.file_io import FileIO
+
+    found = inspected(FileIO.of(target.options), path, limit)
+    if target.output == "json":
+        content = {"kind": found.kind, **found.facts, "entries": list(found.rows)}
+        click.echo(json.dumps(content, default=str, ensure_ascii=False))
+        return
+    click.echo(f"{found.kind}: {path}")
+    for name, value in found.facts.items():
+        if isinstance(value, dict):
+            click.echo(f"  {name}:")
+            for key, inner in value.items():
+                click.echo(f"    {key}: {inner}")
+        else:
+            click.echo(f"  {name}: {value}")
+    if found.rows:
+        target.print_rows(rows_table(found.rows))
+
+
+@cli.command()
+@click.argument("table")
+@click.argument("start", metavar="FROM")
+@click.argument("end", metavar="TO")
+@click.option("--summary", is_flag=True, help="How many rows of each kind, not the rows.")
+@click.option("--where", help="Only rows for which this SQL condition is true.")
+@click.option("--limit", type=click.IntRange(min=0), help="Maximum number of rows.")
+@click.pass_obj
+def diff(target: Target, table: str, start: str, end: str, summary: bool, where: str | None, limit: int | None) -> int:
+    """Print the rows that two snapshots, or two tags, of a table do not share; exit code 3 if there are none.
+
+    +I is new, -D is gone; a row that changed has its new values as +I or +U.
+
+    \b
+    paimonctl --warehouse /data/lake diff db.trips 3 7 --summary
+    paimonctl --warehouse /data/lake diff db.trips monday tuesday --where "city = 'Oslo'"
+    """
+    reading = {"incremental-between": f"{start},{end}", "incremental-between-scan-mode": "diff"}
+    pairs = ", ".join(f"{_text(key)} = {_text(value)}" for key, value in reading.items())
+    text = f"FROM {_quoted(table + '$audit_log')} /*+ OPTIONS({pairs}) */"
+    text += f" WHERE {where}" if where else ""
+    if summary:
+        text = f"SELECT rowkind, COUNT(*) AS row_count {text} GROUP BY rowkind ORDER BY rowkind"
+    else:
+        text = f"SELECT * {text}" + (f" LIMIT {limit}" if limit is not None else "")
+    result = target.session().sql(text)
+    target.show(result)
+    return 0 if result.to_arrow().num_rows else NOTHING_TO_DO
+
+
+@cli.command()
+@click.argument("table")
+@click.option("--max-age", help="Of the newest rows, such as '1 d'.")
+@click.pass_obj
+def health(target: Target, table: str, max_age: str | None) -> int:
+    """Judge a table by its metadata: lost files, backlogs, writers, what holds snapshots. Exit code 1: not healthy.
+
+    \b
+    paimonctl --warehouse /data/lake health db.trips --max-age '1 d'
+    """
+    import pyarrow as pa
+
+    from maintenance.catalog import CatalogTable
+    from maintenance.cli.health import judge_table
+    from maintenance.errors import UnsupportedError
+    from maintenance.options.option import duration
+
+    judged = target.catalog().get_table(table)
+    if not isinstance(judged, CatalogTable):
+        raise UnsupportedError("there is nothing to judge in such a table", f"table {table}", "Name the table itself.")
+    judgements = judge_table(judged, duration(max_age) if max_age is not None else None)
+    rows = [
+        {"check": each.check, "healthy": "yes" if each.passed else "no", "found": each.summary, "fix": each.fix}
+        for each in judgements
+    ]
+    target.print_rows(pa.Table.from_pylist(rows))
+    return 0 if all(each.passed for each in judgements) else FAILED
+
+
+@cli.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print what makes a shell complete commands, options and profiles.
+
+    \b
+    eval "$(paimonctl completion bash)"
+    """
+    from click.shell_completion import get_completion_class
+
+    made = get_completion_class(shell)
+    if made is None:
+        raise click.UsageError(f"{shell} is not known.")
+    click.echo(made(cli, {}, "paimonctl", "_PAIMONCTL_COMPLETE").source())
 
 
 def _quoted(path: str) -> str:

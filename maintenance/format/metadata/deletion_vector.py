@@ -97,6 +97,19 @@ def frame_at(data: bytes, length: int, where: str) -> bytes:
     return data[:size]
 
 
+def frames_of(data: bytes, where: str) -> list[tuple[int, bytes]]:
+    """The frames of a whole index file and where each begins: they follow each other. Raises: CorruptFileError."""
+    frames, offset = [], 1
+    while offset < len(data):
+        length = int.from_bytes(data[offset : offset + _SIZE], "big", signed=True)
+        size = length + _FRAME
+        if length < 0 or offset + size > len(data):
+            raise CorruptFileError(f"a deletion vector is cut off after {len(data)} bytes", where, _FIX)
+        frames.append((offset, data[offset : offset + size]))
+        offset += size
+    return frames
+
+
 def bytes_to_read(length: int) -> int:
     """Bytes that hold a frame of either form. `length`: as the index manifest says."""
     return length + _FRAME

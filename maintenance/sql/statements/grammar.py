@@ -43,6 +43,11 @@ _STATEMENTS: Mapping[tuple[str, ...], Parse] = {
 _LONGEST = max(map(len, _STATEMENTS))
 
 
+def words() -> list[str]:
+    """The words that statements begin with, sorted."""
+    return sorted({word for statement in _STATEMENTS for word in statement if word.isalpha()})
+
+
 def parse(cursor: Cursor) -> Statement:
     """The statement of a cursor. Raises: SqlError: there is none like it, or something follows it."""
     for length in range(_LONGEST, 0, -1):
