@@ -14,6 +14,8 @@ from maintenance.commit.lock import NO_LOCK, LockTimeoutError, TableLock
 from maintenance.commit.manifest_merge import ManifestMergeOptions, merge_manifests
 from maintenance.commit.record import FILES_ALONE, CatalogRecord
 from maintenance.commit.replays import last_committed, remember
+from maintenance.commit.row_ids import with_row_ids
+from maintenance.commit.row_ranges import torn_rows
 from maintenance.commit.strict import StrictMode
 from maintenance.commit.succession import Succession
 from maintenance.commit.waits import Waits
@@ -91,6 +93,7 @@ class Changes:
         merging: how they are merged; None = as the table's options say.
         total: rows of the new state, where those of the snapshot before do not count.
         bring_back: files are added that were deleted before.
+        next_row_id: with row tracking, the lowest id that later rows may get; None = what the entries say.
     """
 
     kind: CommitKind
@@ -102,6 +105,7 @@ class Changes:
     merging: ManifestMergeOptions | None = None
     total: int | None = None
     bring_back: bool = False
+    next_row_id: int | None = None
 
     @property
     def returning(self) -> frozenset[Hashable]:
@@ -145,6 +149,7 @@ def _published(
     waits, timed_out = Waits.of(target.options), None
     last_safe = table_options.COMMIT_STRICT_MODE_LAST_SAFE_SNAPSHOT.of(target.options)
     strict = StrictMode(target.snapshots, target.manifests, last_safe, identity.user)
+    evolves = table_options.DATA_EVOLUTION_ENABLED.of(target.options)
     replay = _Replay(target, identity)
     written = _Written(target, _manifest_writer(target))
     try:
@@ -156,11 +161,12 @@ def _published(
                     replay.found(planned.kind, latest)
                     or strict.found(planned.kind, planned.entries, latest)
                     or check(target, planned, latest)
+                    or (torn_rows(target.manifests, planned.entries, latest) if evolves else None)
                 )
                 if conflict is not None:
                     written.discard()
                     return None, conflict, attempt
-                planned = prepare(planned, latest)
+                planned = _with_row_ids(target, prepare(planned, latest), latest)
                 written.take(planned)
                 # A lost race means others commit quickly: then only the first attempt spends time on merging manifests.
                 snapshot = _snapshot(target, planned, identity, latest, written, merge=attempt == 1)
@@ -330,12 +336,15 @@ def _snapshot(
         watermark=_watermark(latest, identity.watermark),
         properties={**target.properties, **identity.properties} or None,
     )
+    if changes.next_row_id is not None:
+        snapshot = replace(snapshot, next_row_id=changes.next_row_id)
     if changes.total is not None:
         snapshot = replace(snapshot, total_record_count=changes.total)
     if latest is not None:
         statistics = latest.statistics if latest.schema_id == schema_id else None
+        next_row_id = latest.next_row_id if changes.next_row_id is None else changes.next_row_id
         snapshot = replace(
-            snapshot, index_manifest=latest.index_manifest, statistics=statistics, next_row_id=latest.next_row_id
+            snapshot, index_manifest=latest.index_manifest, statistics=statistics, next_row_id=next_row_id
         )
     if table_options.WRITE_SEQUENCE_NUMBER_INIT_MODE.of(target.options) == "snapshot":
         snapshot = replace(snapshot, properties=_with_max_sequence(target, snapshot, latest, changes))
@@ -355,6 +364,16 @@ def _snapshot(
             snapshot, changelog_manifest_list=name, changelog_manifest_list_size=size, changelog_record_count=count
         )
     return snapshot
+
+
+def _with_row_ids(target: CommitTarget, changes: Changes, latest: Snapshot | None) -> Changes:
+    """The changes as the next snapshot has them, in a table whose rows have ids."""
+    if not table_options.ROW_TRACKING_ENABLED.of(target.options):
+        return changes
+    before = 0 if latest is None else latest.next_row_id or 0
+    first = max(before, changes.next_row_id or 0)
+    entries, following = with_row_ids(changes.entries, 1 if latest is None else latest.id + 1, first)
+    return replace(changes, entries=tuple(entries), next_row_id=following)
 
 
 def _without_statistics(entry: ManifestEntry) -> ManifestEntry:

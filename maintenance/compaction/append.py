@@ -9,6 +9,7 @@ from functools import partial
 
 import pyarrow as pa
 
+from maintenance.compaction.joined import joined_rows, of_same_rows
 from maintenance.compaction.proof.findings import Findings
 from maintenance.compaction.proof.quarantine import refuse
 from maintenance.compaction.proof.settings import ProofMode, ProofResult, ProofSettings
@@ -19,6 +20,7 @@ from maintenance.metadata.manifests import DeletionFile
 from maintenance.read.data_file import DataFileReader, ReadContext
 from maintenance.read.small_files import batches_of_files
 from maintenance.read.split_read import partition_values
+from maintenance.write.columns import in_one_file
 from maintenance.write.context import FileNames, WriteContext
 from maintenance.write.message import CommitMessage
 from maintenance.write.rolling import FilePlace, RollingFileWriter
@@ -35,6 +37,7 @@ class AppendCompaction:
         deletions: locations of the deletion vectors of the files, by name.
         deleted: vectors in their place, for the files that have one there.
         source: what the new files say of where they come from.
+        joins: several files have the columns of the same rows, and become one file with all of them.
     """
 
     partition: bytes
@@ -44,6 +47,7 @@ class AppendCompaction:
     deletions: Mapping[str, DeletionFile] = field(default_factory=dict)
     deleted: Mapping[str, DeletionVector] = field(default_factory=dict)
     source: FileSource = FileSource.COMPACT
+    joins: bool = False
 
     @property
     def input_files(self) -> tuple[DataFileMeta, ...]:
@@ -195,21 +199,24 @@ def proved_append(task: AppendCompactionTask) -> tuple[CommitMessage, ProofResul
     """The same, with the proof."""
     plan = task.compaction
     ordered = sorted(plan.files, key=lambda f: f.min_sequence_number)
+    write = in_one_file(task.write) if plan.joins else task.write
     place = FilePlace(plan.partition, plan.bucket, source=plan.source)
-    proof = None if task.proof.mode == ProofMode.OFF else StreamProof(task.proof, task.write, plan.files, plan.gone)
+    proof = None if task.proof.mode == ProofMode.OFF else StreamProof(task.proof, write, plan.files, plan.gone)
     writer = RollingFileWriter(
-        task.write,
+        write,
         place,
         FileNames.of(task.write),
         min_sequence_number=min(f.min_sequence_number for f in ordered),
         witness=None if proof is None else proof.output,
     )
     try:
-        for rows in _read(task, ordered):
+        for rows in joined_rows(task.read, task.write.paths, plan) if plan.joins else _read(task, ordered):
             if proof is not None:
                 proof.reads(rows)
             writer.write(rows)
         written = writer.close()
+        if plan.joins:
+            written = tuple(of_same_rows(file, plan.files) for file in written)
         message = CommitMessage(
             plan.partition, plan.bucket, plan.total_buckets, compact_before=plan.files, compact_after=written
         )

@@ -303,8 +303,6 @@ REFUSED: Mapping[str, _Accepts] = {
 }
 # Reading such tables is exact: none of these options changes what a batch read sees beyond what `scan` and `read` do.
 REFUSED_ON_WRITE: Mapping[str, _Accepts] = {
-    "row-tracking.enabled": _OFF,
-    "data-evolution.enabled": _OFF,
     "sequence.snapshot-ordering": _OFF,
     "pk-clustering-override": _OFF,
     "clustering.incremental": _OFF,

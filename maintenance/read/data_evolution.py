@@ -117,9 +117,14 @@ def _in_step(streams: Sequence[_Stream]) -> Iterator[list[pa.Table]]:
         yield [stream.take(rows) for stream in streams]
 
 
+def is_beside_rows(file: DataFileMeta) -> bool:
+    """Whether a file holds values that are kept apart from the rows."""
+    return file.file_name.endswith(_BESIDE_ROWS)
+
+
 def _of_rows(files: Sequence[DataFileMeta]) -> list[DataFileMeta]:
     """The files of a group that hold columns: blobs are in files of another format."""
-    row_files = [file for file in files if not file.file_name.endswith(_BESIDE_ROWS)]
+    row_files = [file for file in files if not is_beside_rows(file)]
     if not row_files:
         raise UnsupportedError(
             "files of blobs are not supported yet", files[0].file_name, "Read the table with Paimon."

@@ -23,7 +23,7 @@ from maintenance.format.data_formats import open_data_file
 from maintenance.format.metadata.data_file import DataFileMeta, FileSource, written_fields
 from maintenance.format.metadata.deletion_vector import DeletionVector
 from maintenance.format.metadata.schema import TableSchema
-from maintenance.format.rows.system_fields import ROW_ID, SEQUENCE_NUMBER, SYSTEM_FIELDS, VALUE_KIND
+from maintenance.format.rows.system_fields import POSITION, ROW_ID, SEQUENCE_NUMBER, SYSTEM_FIELDS, VALUE_KIND
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.identity import check_size
 from maintenance.metadata.manifests import DeletionFile
@@ -179,13 +179,18 @@ class DataFileReader:
         """The rows that live. `table`: the rows of the file from the number `start` on."""
         kept = live[start : start + table.num_rows]
         positions = None
-        if any(field.id == ROW_ID.id for field in self.context.fields):
+        if self._counts_rows:
             positions = start + np.flatnonzero(kept)
         return self.conform(chosen_rows(table, kept), positions)
 
+    @property
+    def _counts_rows(self) -> bool:
+        """Whether a column wanted depends on the number of a row."""
+        return any(field.id in (ROW_ID.id, POSITION.id) for field in self.context.fields)
+
     def _positions(self, reader: DataReader, selection: FileSelection) -> np.ndarray | None:
         """Row numbers in the file of what is read, None where nothing depends on them."""
-        if selection.rows is None and not any(field.id == ROW_ID.id for field in self.context.fields):
+        if selection.rows is None and not self._counts_rows:
             return None
         positions = reader.positions(selection)
         return np.arange(self.file.row_count) if positions is None else positions
@@ -303,6 +308,9 @@ class DataFileReader:
         self, field: DataField, column: pa.ChunkedArray | pa.Array, positions: np.ndarray | None
     ) -> pa.ChunkedArray | pa.Array:
         """A column of the system as the manifest says; every other as it is."""
+        if field.id == POSITION.id:
+            assert positions is not None, "a row's number is wanted"
+            return pa.array(positions, pa.int64())
         if field.id == ROW_ID.id and positions is not None:
             if self.file.first_row_id is None:
                 return self._complete(column, field)

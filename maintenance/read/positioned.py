@@ -1,15 +1,14 @@
 """Read rows that need no merging, with their location: the data file and the row's number in it.
 
-Deleting rows in files needs this. Row numbers come from the reader of a file, which counts them as if they were
-the row ids of row tracking, from 0 in each file.
+Deleting rows in files needs this.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pyarrow as pa
 
-from maintenance.format.rows.system_fields import ROW_ID
+from maintenance.format.rows.system_fields import POSITION, ROW_ID, SEQUENCE_NUMBER
 from maintenance.options.file_index import FILE_INDEX_READ_ENABLED
 from maintenance.predicate.arrow import mask
 from maintenance.predicate.tree import columns_of
@@ -20,7 +19,6 @@ from maintenance.scan.split import AnySplit, Split
 from maintenance.types.data_type import MAX_LENGTH, DataField, DataType
 
 FILE = DataField(ROW_ID.id - 1, "_paimon_file", DataType("VARCHAR", nullable=False, length=MAX_LENGTH))
-POSITION = DataField(ROW_ID.id - 2, "_paimon_position", DataType("BIGINT", nullable=False))
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +39,7 @@ class PositionedRead:
             reader = DataFileReader(
                 self._context(),
                 self.read.paths.data_file(split.partition, split.bucket, file),
-                replace(file, first_row_id=0),
+                file,
                 partition,
                 stored_predicate(self.read.predicate, self.read.schema, self.read.options),
                 split.deletions.get(file.file_name),
@@ -55,10 +53,10 @@ class PositionedRead:
         names = {field.name for field in self.read.columns}
         if self.read.predicate is not None:
             names |= columns_of(self.read.predicate)
-        fields = [field for field in self.read.schema.fields if field.name in names]
+        fields = [field for field in (*self.read.schema.fields, ROW_ID, SEQUENCE_NUMBER) if field.name in names]
         keyed = bool(self.read.schema.primary_keys)
         return ReadContext(
-            self.read.file_io, self.read.schemas, (*fields, ROW_ID), self.read.schema.partition_keys, keyed=keyed
+            self.read.file_io, self.read.schemas, (*fields, POSITION), self.read.schema.partition_keys, keyed=keyed
         )
 
     def _selected(self, rows: pa.Table, file_name: str) -> Iterator[pa.Table]:
@@ -69,4 +67,4 @@ class PositionedRead:
             return
         names = pa.repeat(pa.scalar(file_name), rows.num_rows)
         kept = rows.select([field.name for field in self.read.columns])
-        yield kept.append_column(FILE.name, names).append_column(POSITION.name, rows.column(ROW_ID.name))
+        yield kept.append_column(FILE.name, names).append_column(POSITION.name, rows.column(POSITION.name))

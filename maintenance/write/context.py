@@ -3,10 +3,17 @@
 import datetime as dt
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from maintenance.format.metadata.schema import TableSchema
-from maintenance.format.rows.system_fields import SEQUENCE_NUMBER, VALUE_KIND, key_value_fields
+from maintenance.format.rows.system_fields import (
+    ROW_ID,
+    SEQUENCE_NUMBER,
+    VALUE_KIND,
+    WRITTEN_SEQUENCE,
+    is_system_field,
+    key_value_fields,
+)
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.paths import TablePaths
 from maintenance.options import table as table_options
@@ -26,6 +33,8 @@ class WriteContext:
 
     Attributes:
         clock: creation time of files, see `wall_clock_millis`.
+        write_cols: columns of the files in order, `_ROW_ID` and `_SEQUENCE_NUMBER` among them; None = those of the
+            table. Only for tables without a primary key.
         stamp: how the UUIDs in the names of files begin, so that the files of one job can be distinguished from
         others'.
     """
@@ -37,14 +46,39 @@ class WriteContext:
     options: Mapping[str, str]
     clock: Callable[[], int] = wall_clock_millis
     stamp: str = ""
+    write_cols: tuple[str, ...] | None = None
 
     @property
     def has_primary_key(self) -> bool:
         return bool(self.schema.primary_keys)
 
     @property
+    def tracks_rows(self) -> bool:
+        """Whether rows have an id for life. Source: option `row-tracking.enabled`."""
+        return table_options.ROW_TRACKING_ENABLED.of(self.options)
+
+    def with_row_ids(self) -> "WriteContext":
+        """The context for rows that are there already: with row tracking their files hold id and sequence number.
+
+        With data evolution a file's rows have consecutive ids, which its manifest entry says.
+        """
+        if not self.tracks_rows or table_options.DATA_EVOLUTION_ENABLED.of(self.options):
+            return self
+        return replace(self, write_cols=(*self.schema.field_names, ROW_ID.name, SEQUENCE_NUMBER.name))
+
+    @property
+    def columns(self) -> tuple[DataField, ...]:
+        """The table's own columns in the files written, in file order."""
+        if self.write_cols is None:
+            return tuple(self.schema.fields)
+        return tuple(self.schema.field(name) for name in self.write_cols if not is_system_field(name))
+
+    @property
     def row_fields(self) -> tuple[DataField, ...]:
         """Columns of the rows handed to a writer: sequence number and kind first, with a primary key."""
+        if self.write_cols is not None:
+            by_name = {field.name: field for field in (*self.schema.fields, ROW_ID, WRITTEN_SEQUENCE)}
+            return tuple(by_name[name] for name in self.write_cols)
         system = (SEQUENCE_NUMBER, VALUE_KIND) if self.has_primary_key else ()
         return (*system, *self.schema.fields)
 
@@ -52,7 +86,7 @@ class WriteContext:
     def file_fields(self) -> tuple[DataField, ...]:
         """Columns of a data file, in file order."""
         if not self.has_primary_key:
-            return tuple(self.schema.fields)
+            return self.row_fields
         return key_value_fields(() if self.is_thin else self.schema.key_fields, self.schema.fields)
 
     @property

@@ -14,7 +14,8 @@ SUFFIX = ".index"
 def index_builder(context: WriteContext) -> FileIndexBuilder | None:
     """A builder for a new data file, None if the table declares no index."""
     declared = column_indexes(context.options, context.schema.fields)
-    return FileIndexBuilder(declared) if declared else None
+    written = [index for index in declared if index.field in context.columns]
+    return FileIndexBuilder(written) if written else None
 
 
 def store_container(

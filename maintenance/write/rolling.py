@@ -171,6 +171,7 @@ class _OpenFile:
         self.rows = 0
         self._deletes = 0
         self._sequences: list[tuple[int, int]] = []
+        self._changed = False
         self._min_key: bytes | None = None
         self._last_row: pa.Table | None = None
 
@@ -186,6 +187,8 @@ class _OpenFile:
         if self._writer._witness is not None:
             self._writer._witness.wrote(self._name, encoded)
         self._statistics.add(rows)
+        if SEQUENCE_NUMBER.name in names and not self._context.has_primary_key:
+            self._note_tracked(rows.column(SEQUENCE_NUMBER.name))
         if self._index is not None:
             self._index.add(rows)
         self.rows += rows.num_rows
@@ -201,6 +204,13 @@ class _OpenFile:
             self._min_key = self._key(rows.slice(0, 1))
         self._last_row = rows.slice(rows.num_rows - 1, 1)
 
+    def _note_tracked(self, numbers: pa.ChunkedArray) -> None:
+        """Sequence numbers of rows that are older than the file. Source: Java `RowDataFileSequenceNumberTracker`."""
+        bounds = pc.min_max(numbers).as_py()
+        if bounds["min"] is not None:
+            self._sequences.append((bounds["min"], bounds["max"]))
+        self._changed |= numbers.null_count > 0
+
     def _key(self, row: pa.Table) -> bytes:
         fields = self._context.schema.key_fields
         values = [values_of_arrow(row.column(field.name))[0] for field in fields]
@@ -214,9 +224,12 @@ class _OpenFile:
         key_stats, value_stats, columns = self._statistics.finish()
         embedded, extra = self._store_index()
         low, high = sequence, sequence + self.rows - 1
+        if self._context.tracks_rows:
+            # The commit puts the snapshot's id in the place of 0.
+            low, high = 0, 0
         if self._sequences:
             low = min(bounds[0] for bounds in self._sequences)
-            high = max(bounds[1] for bounds in self._sequences)
+            high = 0 if self._changed else max(bounds[1] for bounds in self._sequences)
         return DataFileMeta(
             file_name=self._name,
             file_size=size,
@@ -235,6 +248,7 @@ class _OpenFile:
             embedded_index=embedded,
             file_source=self._place.source,
             value_stats_cols=columns,
+            write_cols=self._context.write_cols,
         )
 
     def _store_index(self) -> tuple[bytes | None, tuple[str, ...]]:
@@ -252,7 +266,7 @@ class _OpenFile:
 
 
 def _check_not_null(rows: pa.Table, context: WriteContext) -> None:
-    for field in context.schema.fields:
+    for field in context.columns:
         if not field.type.nullable and rows.column(field.name).null_count:
             raise DataError(
                 f"null in column '{field.name}', which is {field.type}",

@@ -24,13 +24,16 @@ def conform(rows: pa.Table, kinds: pa.Array | None, context: WriteContext, *, ke
 
     With `rowkind.field` the row kinds are the texts of that column, whatever `kinds` says.
 
-    Args: `rows`: columns by name in any order, a missing nullable column is null; `kinds`: row kinds (int8), None = +I;
+    Args: `rows`: columns by name in any order, a missing nullable column is null, `_ROW_ID` among them where the files
+        are to hold it; `kinds`: row kinds (int8), None = +I;
         `keep_ignored`: leave the retractions in that the table ignores.
     Raises: DataError: a column is unknown or missing, a value does not fit, null where NOT NULL, a kind not allowed,
             or not one kind per row.
     """
     where = f"table {context.name}"
-    column_names = {field.name for field in context.schema.fields}
+    system = tuple(field for field in context.row_fields if field not in context.schema.fields)
+    system = () if context.has_primary_key else system
+    column_names = {field.name for field in (*context.schema.fields, *system)}
     unknown = [name for name in rows.column_names if name not in column_names]
     if unknown:
         raise DataError(
@@ -42,8 +45,9 @@ def conform(rows: pa.Table, kinds: pa.Array | None, context: WriteContext, *, ke
         raise DataError(f"column '{twice}' occurs {names.count(twice)} times", where, "Give each column once.")
     if kinds is not None and len(kinds) != rows.num_rows:
         raise DataError(f"{rows.num_rows} rows with {len(kinds)} row kinds", where, "Give one row kind per row.")
-    columns = [_column(rows, field, where) for field in context.schema.fields]
-    table = pa.Table.from_arrays(columns, names=[field.name for field in context.schema.fields])
+    fields = (*context.columns, *system)
+    columns = [_column(rows, field, where) for field in fields]
+    table = pa.Table.from_arrays(columns, names=[field.name for field in fields])
     if not context.has_primary_key:
         if kinds is not None and pc.any(pc.not_equal(kinds, int(RowKind.INSERT))).as_py():
             raise DataError("a row kind other than +I", where, "A table without primary key takes inserts only.")

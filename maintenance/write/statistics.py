@@ -21,7 +21,8 @@ class FileStatistics:
 
     def __init__(self, context: WriteContext, mode: str, *, nested: bool) -> None:
         self._nested = nested
-        self._fields = context.schema.fields
+        self._fields = context.columns
+        self._named = context.write_cols is not None
         self._keys = context.schema.key_fields
         thin_keys = context.schema.trimmed_primary_keys if context.is_thin else ()
         self._modes = stats_modes(self._fields, context.options, mode, thin_keys)
@@ -45,6 +46,8 @@ class FileStatistics:
         by_name = dict(zip((field.name for field in self._fields), collected, strict=True))
         values = [CollectedStats() if mode == NO_STATS else by_name[field.name] for field, mode in self._by_field()]
         value_stats, columns = stored_stats(values, self._fields, self._modes, dense=self._dense)
+        if self._named and columns is None:
+            columns = tuple(field.name for field in self._fields)
         if not self._keys:
             return EMPTY_STATS, value_stats, columns
         keys = [by_name[field.name] for field in self._keys]

@@ -412,6 +412,9 @@ class Oracle:
         return number
 
     def _append_compaction(self, table: Any) -> Any:
+        if table.coreOptions().dataEvolutionEnabled():
+            planned = self._paimon.append.dataevolution.DataEvolutionCompactCoordinator(table, False, False).plan()
+            return jpype.java.util.ArrayList([task.doCompact(table, "tests") for task in planned])
         write = table.store().newWrite("tests")
         tasks = self._paimon.append.AppendCompactCoordinator(table, False).run()
         return jpype.java.util.ArrayList([task.doCompact(table, write) for task in tasks])

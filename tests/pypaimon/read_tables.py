@@ -13,7 +13,11 @@ from pypaimon import CatalogFactory  # type: ignore[import-not-found]
 
 def main(warehouses: list[str]) -> None:
     for warehouse in warehouses:
-        builder = CatalogFactory.create({"warehouse": warehouse}).get_table("db.t").new_read_builder()
+        table = CatalogFactory.create({"warehouse": warehouse}).get_table("db.t")
+        builder = table.new_read_builder()
+        if table.options.options.to_map().get("row-tracking.enabled") == "true":
+            names = [field.name for field in table.fields]
+            builder = builder.with_projection([*names, "_ROW_ID", "_SEQUENCE_NUMBER"])
         rows = builder.new_read().to_arrow(builder.new_scan().plan().splits())
         with pa.OSFile(f"{warehouse}/rows.arrow", "wb") as sink, pa.ipc.new_file(sink, rows.schema) as writer:
             writer.write_table(rows)

@@ -143,3 +143,29 @@ def test_kinds_that_a_column_says(spark: SparkSession, tmp_path: Path) -> None:
     assert table.update({"v": "upper(v)"}, "id = 3", spark=spark).updated_rows == 1
     found = sorted(table.to_arrow().to_pylist(), key=lambda row: row["id"])
     assert found == [{"id": 2, "v": "b", "op": "+I"}, {"id": 3, "v": "C", "op": "+U"}]
+
+
+TRACKED = {"bucket": "-1", "row-tracking.enabled": "true"}
+EVOLVING = {**TRACKED, "data-evolution.enabled": "true", "deletion-vectors.enabled": "true"}
+
+
+@pytest.mark.parametrize("options", [TRACKED, EVOLVING], ids=["tracked", "evolved"])
+def test_rows_keep_their_ids(spark: SparkSession, tmp_path: Path, options: Mapping[str, str]) -> None:
+    table = filled(tmp_path, options)
+    assert table.update({"v": "concat(coalesce(v, 'none'), '!')"}, "id % 5 = 4", spark=spark).updated_rows == 4
+    source = spark.sql("SELECT id + 18 AS id, concat('s', id) AS text FROM range(4)")
+    clauses = [
+        Clause("matched", "update", {"v": "upper(s.text)"}, "s.id = 18"),
+        Clause("not_matched", "insert", {"id": "s.id", "v": "s.text"}),
+    ]
+    report = table.merge(source, "t.id = s.id", clauses, spark=spark)
+    assert (report.updated_rows, report.inserted_rows) == (1, 2)
+    assert table.delete("length(v) = 2 AND id < 3", spark=spark).deleted_rows == 3
+    rows = table.to_arrow(columns=["_ROW_ID", "id", "v"]).to_pylist()
+    found = {row["id"]: (row["_ROW_ID"], row["v"]) for row in rows}
+    kept = {n: (n, f"v{n}" if n < 10 else None) for n in range(3, 20)}
+    changed = {4: (4, "v4!"), 9: (9, "v9!"), 14: (14, "none!"), 19: (19, "none!"), 18: (18, "S0")}
+    new = {n: found.pop(n) for n in (20, 21)}
+    assert found == kept | changed
+    assert {n: text for n, (_, text) in new.items()} == {20: "s2", 21: "s3"}
+    assert {number for number, _ in new.values()} == {20, 21}

@@ -89,8 +89,15 @@ class StreamProof:
         )
 
 
+def rows_once(files: Sequence[DataFileMeta]) -> list[DataFileMeta]:
+    """The files without those that hold further columns of the rows of others."""
+    by_rows = {(file.first_row_id, file.first_row_id is None and file.file_name): file for file in files}
+    return list(by_rows.values())
+
+
 def wrong_rows(files: Sequence[DataFileMeta], gone: Mapping[str, int | None], read: int) -> Iterator[str]:
     """Whether other numbers of rows were read than files hold. `gone`: deleted rows of files; None = unknown."""
+    files = rows_once(files)
     deleted = [gone.get(file.file_name, 0) for file in files]
     if None not in deleted:
         due = sum(file.row_count for file in files) - sum(count or 0 for count in deleted)

@@ -17,6 +17,10 @@ VALUE_KIND = DataField(2147483645, "_VALUE_KIND", DataType("TINYINT", nullable=F
 LEVEL = DataField(2147483644, "_LEVEL", DataType("INT", nullable=False))
 ROW_KIND = DataField(2147483643, "rowkind", DataType("VARCHAR", length=MAX_LENGTH))
 ROW_ID = DataField(2147483642, "_ROW_ID", DataType("BIGINT", nullable=False))
+# The sequence number in files of tables with row tracking: null for rows that the commit of the file changed.
+WRITTEN_SEQUENCE = replace(SEQUENCE_NUMBER, type=DataType("BIGINT"))
+# A row's number in its file: asked of a reader, and in no file.
+POSITION = DataField(ROW_ID.id - 2, "_paimon_position", DataType("BIGINT", nullable=False))
 
 SYSTEM_FIELDS = (SEQUENCE_NUMBER, VALUE_KIND, LEVEL, ROW_KIND, ROW_ID)
 _SYSTEM_NAMES = frozenset(field.name for field in SYSTEM_FIELDS)

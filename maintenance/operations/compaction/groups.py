@@ -137,7 +137,7 @@ class GroupRewrite:
         return list(zip(units, done, strict=True))
 
     def _tasks(self, units: Sequence[Unit], stamp: str) -> list[CompactionTask | AppendCompactionTask]:
-        write = replace(self.work.table.write_context(), stamp=stamp)
+        write = replace(self.work.table.write_context(), stamp=stamp).with_row_ids()
         read = self.work.read_context([file for unit in units for file in unit.input_files], write)
         base, proof = self.plan.snapshot_id, self.work.request.proof
         expiry = RecordExpiry.of(write.schema, write.options, time.time())

@@ -17,6 +17,7 @@ from maintenance.compaction.plan import (
     plan_steps,
 )
 from maintenance.compaction.record_expiry import RecordExpiry
+from maintenance.compaction.row_groups import pack_rows
 from maintenance.compaction.universal import CompactUnit, UniversalOptions, pick, pick_full
 from maintenance.errors import OptionError
 from maintenance.format.metadata.data_file import DataFileMeta
@@ -342,6 +343,12 @@ def _plan_append(
     else:
         packed = pack_in_order(files, target_size=target, min_files=least, full=full, with_vectors=deletions)
     total = members[0].total_buckets
+    if table_options.DATA_EVOLUTION_ENABLED.of(options):
+        open_cost = table_options.SOURCE_SPLIT_OPEN_FILE_COST.of(options)
+        packed = pack_rows(
+            files, deletions, target_size=target, open_cost=open_cost, min_files=2 if full else max(2, least)
+        )
+        return [AppendCompaction(*group, total, chosen, joins=True) for chosen in packed]
     return [AppendCompaction(*group, total, chosen, _of_files(deletions, chosen)) for chosen in packed]
 
 

@@ -76,6 +76,9 @@ def sorted_by(table: Table, strategy: str, columns: Sequence[str], scope: Compac
         raise OptionError("'partition_idle_time' with an order", where, "Choose partitions by name or filter.")
     if table.is_primary_key_table or table_options.BUCKET.of(table.options) != -1:
         raise UnsupportedError("a table with a primary key or buckets already has an order", where, "Leave it out.")
+    if table_options.DATA_EVOLUTION_ENABLED.of(table.options):
+        problem = "a table with data evolution, whose rows stay in the order of their ids"
+        raise UnsupportedError(problem, where, "Leave the order out.")
     return SortedBy(name, tuple(columns), table_options.ZORDER_VAR_LENGTH_CONTRIBUTION.of(table.options))
 
 

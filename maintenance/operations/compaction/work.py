@@ -107,7 +107,8 @@ class CompactionWork:
                 "Open the table again: otherwise they would be rewritten with the old columns.",
             )
         schemas = {i: self.table.schema if i == self.table.schema.id else self.table.schemas.get(i) for i in ids}
-        return ReadContext(self.table.file_io, schemas, write.row_fields, self.table.schema.partition_keys)
+        keyed = self.table.is_primary_key_table
+        return ReadContext(self.table.file_io, schemas, write.row_fields, self.table.schema.partition_keys, keyed=keyed)
 
 
 def group_of(message: CommitMessage) -> Group:

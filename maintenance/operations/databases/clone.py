@@ -246,7 +246,7 @@ class _Clone:
         """The id of the target's new snapshot; None if its state was the source's already."""
 
         def planned(newest: Snapshot | None) -> Changes:
-            return _changes(state, _State.of(target, newest))
+            return replace(_changes(state, _State.of(target, newest)), next_row_id=snapshot.next_row_id)
 
         def check(_target: CommitTarget, changes: Changes, newest: Snapshot | None) -> Conflict | None:
             if newest is not None and not self._is_own(newest):

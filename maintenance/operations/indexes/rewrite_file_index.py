@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from maintenance.commit.commit import commit_compact
 from maintenance.commit.identity import OPERATION_PROPERTY, REWRITE_FILE_INDEX, CommitIdentity
-from maintenance.errors import ConflictError, CorruptFileError, PredicateError
+from maintenance.errors import ConflictError, CorruptFileError, PredicateError, UnsupportedError
 from maintenance.format.file_index.kinds import column_indexes
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.metadata.manifest import ManifestEntry
@@ -106,7 +106,7 @@ def rewrite_file_index(
     """
     started = time.monotonic()
     say = progress or (lambda _: None)
-    table_options.check_writable(table.options, table.identifier)
+    _check_whole_files(table)
     report = RewriteFileIndexReport(table.identifier, None, (), 0, 0, 0, dry_run=dry_run)
     scope = _Scope(_over_partitions(table, where), rebuild, max(1, files_per_commit), only)
     for _ in range(_ATTEMPTS):
@@ -129,11 +129,22 @@ def files_to_index(
 
     Arguments and errors as there.
     """
-    table_options.check_writable(table.options, table.identifier)
+    _check_whole_files(table)
     snapshot, entries = _entries(table, _Scope(_over_partitions(table, where), rebuild))
     tasks = _tasks(table, entries, rebuild=rebuild, dry_run=True)
     stale = [entry for outcome in run_tasks(spark, stale_entries, tasks) for entry in _done(table, outcome)]
     return None if snapshot is None else snapshot.id, stale
+
+
+def _check_whole_files(table: Table) -> None:
+    """Raises: UnsupportedError: files may have some of the columns of their rows alone."""
+    table_options.check_writable(table.options, table.identifier)
+    if table_options.DATA_EVOLUTION_ENABLED.of(table.options):
+        raise UnsupportedError(
+            "file indexes of a table with data evolution cannot be written again",
+            f"table {table.identifier}",
+            "Compact the table: the new files have the indexes that are declared.",
+        )
 
 
 def _over_partitions(table: Table, where: str | None) -> Predicate | None:

@@ -6,7 +6,7 @@ Branches do not record where they began, so this is certain only for tables with
 are complete and have nothing but appends: a file that one branch deleted would come back.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from maintenance.commit.conflicts import Conflict
 from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
@@ -55,7 +55,8 @@ def merge_branch(
 
     def planned(newest: Snapshot | None) -> Changes:
         _complete(target)
-        return Changes(CommitKind.APPEND, _missing(source, latest, target, newest))
+        missing = _missing(source, latest, target, newest)
+        return Changes(CommitKind.APPEND, tuple(map(_without_row_ids, missing)))
 
     entries = planned(target.latest_snapshot()).entries
     rows = sum(entry.file.row_count for entry in entries)
@@ -102,6 +103,11 @@ def _complete(branch: Table) -> Snapshot:
             )
     assert newest is not None
     return newest
+
+
+def _without_row_ids(entry: ManifestEntry) -> ManifestEntry:
+    """An entry whose rows get other ids in the target. Source: Java `BranchMergeHandler`."""
+    return replace(entry, file=replace(entry.file, first_row_id=None))
 
 
 def _missing(source: Table, latest: Snapshot, target: Table, newest: Snapshot | None) -> tuple[ManifestEntry, ...]:

@@ -8,6 +8,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from maintenance.errors import DataError, PredicateError, UnsupportedError
+from maintenance.format.rows.system_fields import ROW_ID
 from maintenance.predicate.literals import compare
 from maintenance.predicate.sql_syntax import literal_of, syntax_tree
 from maintenance.predicate.tree import Compare, In
@@ -119,9 +120,10 @@ def _scalar(table: Table, field: DataField, value: object) -> pa.Scalar:
 def assigned(rows: "DataFrame | pa.Table", values: Mapping[str, Assigned], table: Table) -> Any:
     """Rows of the table with new values; expressions see the rows as they are. Returns: what `rows` is."""
     if isinstance(rows, pa.Table):
-        columns = [_column(rows, values.get(name), name) for name in table.schema.field_names]
-        return pa.Table.from_arrays(columns, names=list(table.schema.field_names))
-    return rows.select(*(_spark_column(values.get(f.name), f) for f in table.schema.fields))
+        names = [*table.schema.field_names, *(name for name in rows.column_names if name == ROW_ID.name)]
+        return pa.Table.from_arrays([_column(rows, values.get(name), name) for name in names], names=names)
+    ids = [name for name in rows.columns if name == ROW_ID.name]
+    return rows.select(*(_spark_column(values.get(f.name), f) for f in table.schema.fields), *ids)
 
 
 def _column(rows: pa.Table, value: Assigned | None, name: str) -> pa.ChunkedArray | pa.Array:

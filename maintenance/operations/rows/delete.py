@@ -14,6 +14,9 @@ import pyarrow as pa
 
 from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
 from maintenance.commit.overwrite import Overwrite, overwrite_or_abort
+from maintenance.errors import UnsupportedError
+from maintenance.format.rows.system_fields import ROW_ID
+from maintenance.operations.rows.evolved import commit_evolved, is_evolved, positions_of, rows_with_ids
 from maintenance.operations.rows.keyed_files import check_compacted, deletes_in_files, rewritten_files
 from maintenance.operations.rows.record_changes import DELETED, newest, write_records
 from maintenance.operations.rows.row_changes import (
@@ -30,6 +33,7 @@ from maintenance.operations.rows.row_changes import (
     find_positions,
     positions_of_frame,
     repeated,
+    whole_rows,
     with_finding,
 )
 from maintenance.options import table as table_options
@@ -111,9 +115,32 @@ def _by_records(spark: "SparkSession | None", table: Table, where: str, predicat
     return replace(report, seconds=time.monotonic() - started)
 
 
+def _evolved(spark: "SparkSession | None", table: Table, where: str, predicate: Predicate | None) -> RowChangeReport:
+    """Mark rows in deletion vectors: their ids and places stay."""
+    if not table_options.DELETION_VECTORS_ENABLED.of(table.options):
+        raise UnsupportedError(
+            "rows of a table with data evolution are deleted by deletion vectors alone",
+            f"table {table.identifier}",
+            "Set 'deletion-vectors.enabled' = 'true', which Paimon 2.0 allows.",
+        )
+    report = RowChangeReport(table.identifier, "delete", DELETION_VECTORS)
+    state = TargetState.of(table, predicate, (ROW_ID,) if predicate is not None else whole_rows(table))
+    rows = rows_with_ids(spark, state)
+    if not isinstance(rows, pa.Table) and predicate is None:
+        rows = rows.where(where)
+    positions = positions_of(spark, state, rows)
+    if not positions:
+        return report
+    ids = commit_evolved(state, (), deleted_rows(spark, state, positions), "delete")
+    count = sum(map(len, positions.values()))
+    return replace(report, snapshot_ids=ids, deleted_rows=count, touched_files=len(positions))
+
+
 def _attempt(spark: "SparkSession | None", table: Table, where: str, predicate: Predicate | None) -> RowChangeReport:
     vectors = table_options.DELETION_VECTORS_ENABLED.of(table.options)
     report = RowChangeReport(table.identifier, "delete", DELETION_VECTORS if vectors else COPY_ON_WRITE)
+    if is_evolved(table):
+        return _evolved(spark, table, where, predicate)
     if predicate is not None:
         state = TargetState.of(table, predicate, ())
     else:

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from maintenance.errors import DataError
+from maintenance.format.rows.system_fields import POSITION, ROW_ID
 from maintenance.operations.rows.merge_clauses import SOURCE, TARGET, Clause, quoted
 from maintenance.operations.rows.record_changes import DELETED, INSERTED, KIND, UPDATED
 from maintenance.operations.rows.row_changes import Positions, positions_of_frame
-from maintenance.read.positioned import FILE, POSITION
+from maintenance.options import table as table_options
+from maintenance.read.positioned import FILE
 from maintenance.spark.cancellation import ended_with_caller
 from maintenance.spark.types import spark_type
 from maintenance.table.table import Table
@@ -57,13 +59,17 @@ def merge(
 
     joined = _joined(target, source, on, clauses)
     clause = _clause_of(clauses)
-    keys = table.schema.primary_keys or (FILE.name, POSITION.name)
+    evolved = table_options.DATA_EVOLUTION_ENABLED.of(table.options)
+    keys = table.schema.primary_keys or ((ROW_ID.name,) if evolved else (FILE.name, POSITION.name))
     old = [functions.col(f"{TARGET}.{quoted(name)}").alias(f"_paimon_key_{n}") for n, name in enumerate(keys)]
-    places = [] if table.schema.primary_keys else [FILE.name, POSITION.name]
+    places = [] if table.schema.primary_keys or evolved else [FILE.name, POSITION.name]
     chosen = joined.select("*", clause.alias(_CLAUSE)).where(f"{_CLAUSE} IS NOT NULL")
     kind = _of_clause([functions.lit(_KINDS[clause.action]) for clause in clauses])
     columns = [_new_value(table, name, clauses).alias(name) for name in table.schema.field_names]
-    frame = chosen.select(kind.alias(KIND), *columns, *places, *old).persist()
+    tracked = []
+    if table_options.ROW_TRACKING_ENABLED.of(table.options):
+        tracked = [functions.col(f"{TARGET}.{ROW_ID.name}").alias(ROW_ID.name)]
+    frame = chosen.select(kind.alias(KIND), *columns, *tracked, *places, *old).persist()
     try:
         with ended_with_caller(frame.sparkSession):
             # Deleting a row twice is not a contradiction.
@@ -73,7 +79,7 @@ def merge(
             counts = {"update": by_kind.get(UPDATED, 0), "insert": by_kind.get(INSERTED, 0)}
             deleted = frame.where(f"{KIND} = '{DELETED}'").select(*(f"_paimon_key_{n}" for n in range(len(keys))))
             counts["delete"] = deleted.distinct().count() if by_kind.get(DELETED) else 0
-        yield MergedFrame(frame, tuple(table.schema.field_names), counts)
+        yield MergedFrame(frame, (*table.schema.field_names, *(ROW_ID.name for _ in tracked)), counts)
     finally:
         frame.unpersist()
 

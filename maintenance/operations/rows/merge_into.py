@@ -14,7 +14,19 @@ import pyarrow as pa
 
 from maintenance.errors import DataError
 from maintenance.format.variant.extension import plain
+from maintenance.commit.commit import abort
+from maintenance.errors import DataError, UnsupportedError
+from maintenance.format.rows.system_fields import ROW_ID
 from maintenance.operations.rows import merge_frames, merge_rows
+from maintenance.operations.rows.evolved import (
+    COLUMNS,
+    NewColumns,
+    check_columns,
+    commit_evolved,
+    is_evolved,
+    new_columns,
+    rows_with_ids,
+)
 from maintenance.operations.rows.merge_clauses import Clause, checked
 from maintenance.operations.rows.record_changes import check_deletes, check_updates, newest, write_records
 from maintenance.operations.rows.row_changes import (
@@ -23,8 +35,11 @@ from maintenance.operations.rows.row_changes import (
     RECORDS,
     RowChangeReport,
     TargetState,
+    by_row_id,
     check_target,
+    new_rows,
     repeated,
+    whole_rows,
 )
 from maintenance.operations.rows.update import applied
 from maintenance.options import table as table_options
@@ -63,6 +78,8 @@ def merge_into(
         if any(clause.action == "delete" for clause in checked_clauses):
             check_deletes(table)
         return _by_records(spark, table, source, on, checked_clauses)
+    if is_evolved(table):
+        return repeated(lambda: _evolved(spark, table, source, on, checked_clauses))
     return repeated(lambda: _attempt(spark, table, source, on, checked_clauses))
 
 
@@ -84,12 +101,57 @@ def _by_records(
     return replace(report, seconds=time.monotonic() - started)
 
 
+def _evolved(
+    spark: "SparkSession | None", table: Table, source: "DataFrame | pa.Table", on: str, clauses: Sequence[Clause]
+) -> RowChangeReport:
+    """Write the columns that some clause updates, for the rows that match; append the rows that are inserted."""
+    if any(clause.action == "delete" for clause in clauses):
+        raise UnsupportedError(
+            "a MERGE INTO of a table with data evolution does not delete rows",
+            f"table {table.identifier}",
+            "Delete them with DELETE.",
+        )
+    updated = {name for clause in clauses if clause.action == "update" for name in clause.values or {}}
+    names = tuple(name for name in table.schema.field_names if name in updated)
+    check_columns(table, names)
+    report = RowChangeReport(table.identifier, "merge", COLUMNS)
+    state = TargetState.of(table, None, whole_rows(table))
+    target = rows_with_ids(spark, state)
+    if isinstance(target, pa.Table):
+        assert isinstance(source, pa.Table)
+        merged = merge_rows.merge(table, target, source, on, clauses)
+        return _columns_and_rows(None, state, merged.written(), names, report.counted(merged.counts))
+    with merge_frames.merge(table, target, source, on, clauses) as frames:
+        return _columns_and_rows(spark, state, frames.written(), names, report.counted(frames.counts))
+
+
+def _columns_and_rows(
+    spark: "SparkSession | None",
+    state: TargetState,
+    rows: "DataFrame | pa.Table",
+    names: tuple[str, ...],
+    report: RowChangeReport,
+) -> RowChangeReport:
+    if not report.updated_rows + report.inserted_rows:
+        return report
+    table = state.table
+    there, fresh = by_row_id(rows)
+    columns = new_columns(spark, state, NewColumns(there.select([ROW_ID.name, *names]), names)) if names else []
+    try:
+        appended = new_rows(spark, table, fresh) if report.inserted_rows else []
+    except BaseException:
+        abort(table.commit_target(), columns)
+        raise
+    ids = commit_evolved(state, columns, appended, "merge")
+    return replace(report, snapshot_ids=ids, touched_files=len(columns))
+
+
 def _attempt(
     spark: "SparkSession | None", table: Table, source: "DataFrame | pa.Table", on: str, clauses: Sequence[Clause]
 ) -> RowChangeReport:
     vectors = table_options.DELETION_VECTORS_ENABLED.of(table.options)
     report = RowChangeReport(table.identifier, "merge", DELETION_VECTORS if vectors else COPY_ON_WRITE)
-    state = TargetState.of(table, None, table.schema.fields)
+    state = TargetState.of(table, None, whole_rows(table))
     if spark is None:
         assert isinstance(source, pa.Table)
         merged = merge_rows.merge(table, state.rows(), source, on, clauses)

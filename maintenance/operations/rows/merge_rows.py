@@ -8,10 +8,12 @@ import pyarrow as pa
 from sqlglot import exp
 
 from maintenance.errors import DataError, PredicateError, UnsupportedError
+from maintenance.format.rows.system_fields import ROW_ID
 from maintenance.operations.rows.assignments import literal_value
 from maintenance.operations.rows.merge_clauses import SOURCE, TARGET, Clause, only_equal_columns
 from maintenance.operations.rows.record_changes import DELETED, INSERTED, KIND, UPDATED
 from maintenance.operations.rows.row_changes import Positions, gathered
+from maintenance.options import table as table_options
 from maintenance.predicate.sql_syntax import syntax_tree
 from maintenance.table.table import Table
 from maintenance.types.arrow import arrow_type
@@ -52,8 +54,9 @@ class MergedRows:
         return gathered([part.old for part in self.parts if part.old is not None and part.old.num_rows])
 
     def written(self) -> pa.Table:
-        """New rows and new versions of rows."""
-        return pa.concat_tables([self._empty(), *(part.new for part in self.parts if part.new is not None)])
+        """New rows and new versions of rows, with `_ROW_ID` where the table's rows have one: null of new ones."""
+        written = [part.new for part in self.parts if part.new is not None]
+        return pa.concat_tables(written) if written else self._empty()
 
     def records(self) -> pa.Table:
         """All changes as records."""
@@ -147,7 +150,10 @@ def _new(table: Table, clause: Clause, old: pa.Table | None, source: pa.Table | 
             columns.append(old.column(field.name))
         else:
             columns.append(pa.nulls(rows, kind))
-    return pa.Table.from_arrays(columns, names=list(table.schema.field_names))
+    made = pa.Table.from_arrays(columns, names=list(table.schema.field_names))
+    if not table_options.ROW_TRACKING_ENABLED.of(table.options):
+        return made
+    return made.append_column(ROW_ID.name, pa.nulls(rows, pa.int64()) if old is None else old.column(ROW_ID.name))
 
 
 def _value(

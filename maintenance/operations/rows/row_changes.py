@@ -11,9 +11,10 @@ import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyroaring import BitMap, FrozenBitMap
 
 from maintenance.commit.commit import abort, commit_rows
@@ -24,6 +25,7 @@ from maintenance.format.metadata.data_file import FileSource
 from maintenance.format.metadata.deletion_vector import DeletionVector
 from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.format.metadata.snapshot import Snapshot
+from maintenance.format.rows.system_fields import POSITION, ROW_ID
 from maintenance.operations.compaction.partition_choice import no_match
 from maintenance.operations.refs.trigger_tag_automatic_creation import tag_after_commit
 from maintenance.options import table as table_options
@@ -31,7 +33,7 @@ from maintenance.predicate.sql import parse
 from maintenance.predicate.tree import Predicate
 from maintenance.read.data_file import ReadContext
 from maintenance.read.defaults import stored_predicate
-from maintenance.read.positioned import FILE, POSITION, PositionedRead
+from maintenance.read.positioned import FILE, PositionedRead
 from maintenance.read.split_read import SplitRead
 from maintenance.scan.plan import plan_scan
 from maintenance.scan.split import Split
@@ -44,6 +46,7 @@ from maintenance.table.planning import branches_of
 from maintenance.table.rows import splits_to_spark
 from maintenance.table.table import Table, new_commit_user
 from maintenance.types.data_type import DataField
+from maintenance.write.context import WriteContext
 from maintenance.write.deletion_vectors import BucketVectors
 from maintenance.write.message import CommitMessage
 from maintenance.write.rows import conform
@@ -218,7 +221,7 @@ def _by_vectors(state: TargetState, positions: Positions) -> list[CommitMessage]
 
 
 def _by_rewriting(spark: "SparkSession | None", state: TargetState, positions: Positions) -> list[CommitMessage]:
-    write = state.table.write_context()
+    write = state.table.write_context().with_row_ids()
     read = ReadContext(
         state.table.file_io, state.read.schemas, write.row_fields, state.table.schema.partition_keys, keyed=False
     )
@@ -240,8 +243,34 @@ def _by_rewriting(spark: "SparkSession | None", state: TargetState, positions: P
 
 
 def new_rows(spark: "SparkSession | None", table: Table, data: "DataFrame | pa.Table") -> list[CommitMessage]:
-    """Write rows to append. On an error nothing of what was written stays."""
-    context, state = table.write_context(), table.write_state(new_commit_user(table.options))
+    """Write rows to append. On an error nothing of what was written stays.
+
+    Args: `data`: with row tracking it may have `_ROW_ID`; rows that have an id there keep it.
+    """
+    context = table.write_context()
+    if ROW_ID.name not in (data.column_names if isinstance(data, pa.Table) else data.columns):
+        return _appended(spark, table, data, context)
+    old, new = by_row_id(data)
+    messages = _appended(spark, table, old, context.with_row_ids())
+    try:
+        return [*messages, *_appended(spark, table, new, context)]
+    except BaseException:
+        abort(table.commit_target(), messages)
+        raise
+
+
+def by_row_id(data: "DataFrame | pa.Table") -> tuple[Any, Any]:
+    """The rows that have a row id, and those that have none, without that column."""
+    if isinstance(data, pa.Table):
+        has_id = data.column(ROW_ID.name).is_valid()
+        return data.filter(has_id), data.filter(pc.invert(has_id)).drop_columns([ROW_ID.name])
+    return data.where(f"{ROW_ID.name} IS NOT NULL"), data.where(f"{ROW_ID.name} IS NULL").drop(ROW_ID.name)
+
+
+def _appended(
+    spark: "SparkSession | None", table: Table, data: "DataFrame | pa.Table", context: WriteContext
+) -> list[CommitMessage]:
+    state = table.write_state(new_commit_user(table.options))
     if isinstance(data, pa.Table):
         return write_rows(context, state, conform(data, None, context))
     done = write_frame(data, FrameWrite(context, state))
@@ -298,6 +327,12 @@ def check_target(table: Table) -> None:
             table.identifier,
             "Change the rows of each branch, as table$branch_<name>.",
         )
+
+
+def whole_rows(table: Table) -> tuple[DataField, ...]:
+    """The columns to read of rows that are written again: those of the table, and their ids if they have any."""
+    tracked = (ROW_ID,) if table_options.ROW_TRACKING_ENABLED.of(table.options) else ()
+    return (*table.schema.fields, *tracked)
 
 
 def count_rows(spark: "SparkSession | None", table: Table, where: str) -> int:

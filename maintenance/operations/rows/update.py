@@ -14,7 +14,17 @@ import pyarrow as pa
 from maintenance.commit.commit import abort
 from maintenance.errors import DataError
 from maintenance.format.variant.extension import plain
+from maintenance.format.rows.system_fields import POSITION, ROW_ID
 from maintenance.operations.rows.assignments import Assigned, assigned, resolved
+from maintenance.operations.rows.evolved import (
+    COLUMNS,
+    NewColumns,
+    check_columns,
+    commit_evolved,
+    is_evolved,
+    new_columns,
+    rows_with_ids,
+)
 from maintenance.operations.rows.record_changes import UPDATED, check_moves, check_updates, newest, write_records
 from maintenance.operations.rows.row_changes import (
     COPY_ON_WRITE,
@@ -31,11 +41,12 @@ from maintenance.operations.rows.row_changes import (
     new_rows,
     positions_of_frame,
     repeated,
+    whole_rows,
     with_finding,
 )
 from maintenance.options import table as table_options
 from maintenance.predicate.tree import Predicate
-from maintenance.read.positioned import FILE, POSITION
+from maintenance.read.positioned import FILE
 from maintenance.table.table import Table
 from maintenance.write.message import CommitMessage
 
@@ -64,6 +75,9 @@ def update(
         check_updates(table, "UPDATE")
         check_moves(table, values)
         report = _by_records(spark, table, values, (where, predicate))
+    elif is_evolved(table):
+        check_columns(table, list(values))
+        report = repeated(lambda: _evolved(spark, table, values, (where, predicate)))
     else:
         report = repeated(lambda: _attempt(spark, table, values, (where, predicate)))
     return with_finding(report, table, where, predicate)
@@ -88,6 +102,35 @@ def _by_records(
     return replace(report, seconds=time.monotonic() - started)
 
 
+def _evolved(
+    spark: "SparkSession | None",
+    table: Table,
+    values: Mapping[str, Assigned],
+    condition: tuple[str | None, Predicate | None],
+) -> RowChangeReport:
+    """Write the columns that change, beside the others of the same rows."""
+    where, predicate = condition
+    report = RowChangeReport(table.identifier, "update", COLUMNS)
+    state = TargetState.of(table, predicate, whole_rows(table))
+    rows = rows_with_ids(spark, state)
+    if not isinstance(rows, pa.Table) and where is not None and predicate is None:
+        rows = rows.where(where)
+    names = (ROW_ID.name, *values)
+    made = assigned(rows, values, table).select(list(names))
+    if not isinstance(made, pa.Table):
+        made = made.persist()
+    try:
+        count = made.num_rows if isinstance(made, pa.Table) else made.count()
+        if not count:
+            return report
+        messages = new_columns(spark, state, NewColumns(made, tuple(values)))
+    finally:
+        if not isinstance(made, pa.Table):
+            made.unpersist()
+    ids = commit_evolved(state, messages, (), "update")
+    return replace(report, snapshot_ids=ids, updated_rows=count, touched_files=len(messages))
+
+
 def _attempt(
     spark: "SparkSession | None",
     table: Table,
@@ -97,7 +140,7 @@ def _attempt(
     vectors = table_options.DELETION_VECTORS_ENABLED.of(table.options)
     report = RowChangeReport(table.identifier, "update", DELETION_VECTORS if vectors else COPY_ON_WRITE)
     where, predicate = condition
-    state = TargetState.of(table, predicate, table.schema.fields)
+    state = TargetState.of(table, predicate, whole_rows(table))
     if spark is None:
         matching = state.rows()
         positions: Positions = gathered([matching])

@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from maintenance.errors import DataError
 from maintenance.format.variant.extension import plain
+from maintenance.format.rows.system_fields import POSITION
 from maintenance.operations.rows.record_changes import (
     DELETED,
     INSERTED,
@@ -38,7 +39,7 @@ from maintenance.operations.rows.row_changes import (
 )
 from maintenance.operations.rows.update import applied
 from maintenance.options import table as table_options
-from maintenance.read.positioned import FILE, POSITION
+from maintenance.read.positioned import FILE
 from maintenance.sql.cursor import Source
 from maintenance.sql.query.embedded import run_embedded
 from maintenance.sql.query.run import prepared

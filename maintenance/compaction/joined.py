@@ -1,0 +1,46 @@
+"""The rows of files that have columns of the same rows, put together: compaction with data evolution.
+
+Row ids stay: the new file has those of the files that it replaces. Source: Java `DataEvolutionNormalCompactTask`.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from maintenance.format.metadata.data_file import DataFileMeta
+from maintenance.metadata.paths import TablePaths
+from maintenance.read.data_evolution import joined, newest_columns
+from maintenance.read.data_file import DataFileReader, ReadContext
+from maintenance.read.split_read import partition_values
+from maintenance.scan.data_evolution import row_groups, row_id_range
+
+if TYPE_CHECKING:
+    from maintenance.compaction.append import AppendCompaction
+
+_BATCH_ROWS = 1 << 17
+
+
+def joined_rows(read: ReadContext, paths: TablePaths, plan: "AppendCompaction") -> Iterator[pa.Table]:
+    """All rows, by row id. `read`: of the columns of the new file."""
+    schema = read.schemas[max(read.schemas)]
+    partition = partition_values(schema, plan.partition)
+    for files in row_groups(plan.files):
+        readers = [
+            DataFileReader(
+                replace(read, fields=fields), paths.data_file(plan.partition, plan.bucket, file), file, partition
+            )
+            for file, fields in newest_columns(files, read.fields, read.schemas, read.partition_keys)
+        ]
+        yield from joined(readers, None, read.fields, _BATCH_ROWS)
+
+
+def of_same_rows(file: DataFileMeta, files: Sequence[DataFileMeta]) -> DataFileMeta:
+    """A new file as the manifest names it in the place of others."""
+    return replace(
+        file,
+        first_row_id=min(row_id_range(old).start for old in files),
+        min_sequence_number=min(old.min_sequence_number for old in files),
+        max_sequence_number=max(old.max_sequence_number for old in files),
+    )
