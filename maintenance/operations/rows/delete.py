@@ -14,9 +14,8 @@ import pyarrow as pa
 
 from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
 from maintenance.commit.overwrite import Overwrite, overwrite_or_abort
-from maintenance.errors import UnsupportedError
 from maintenance.format.rows.system_fields import ROW_ID
-from maintenance.operations.rows.evolved import commit_evolved, is_evolved, positions_of, rows_with_ids
+from maintenance.operations.rows.evolved import check_deletes, commit_evolved, is_evolved, positions_of, rows_with_ids
 from maintenance.operations.rows.keyed_files import check_compacted, deletes_in_files, rewritten_files
 from maintenance.operations.rows.record_changes import DELETED, newest, write_records
 from maintenance.operations.rows.row_changes import (
@@ -117,12 +116,7 @@ def _by_records(spark: "SparkSession | None", table: Table, where: str, predicat
 
 def _evolved(spark: "SparkSession | None", table: Table, where: str, predicate: Predicate | None) -> RowChangeReport:
     """Mark rows in deletion vectors: their ids and places stay."""
-    if not table_options.DELETION_VECTORS_ENABLED.of(table.options):
-        raise UnsupportedError(
-            "rows of a table with data evolution are deleted by deletion vectors alone",
-            f"table {table.identifier}",
-            "Set 'deletion-vectors.enabled' = 'true', which Paimon 2.0 allows.",
-        )
+    check_deletes(table)
     report = RowChangeReport(table.identifier, "delete", DELETION_VECTORS)
     state = TargetState.of(table, predicate, (ROW_ID,) if predicate is not None else whole_rows(table))
     rows = rows_with_ids(spark, state)

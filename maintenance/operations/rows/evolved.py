@@ -21,7 +21,14 @@ from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
 from maintenance.errors import UnsupportedError
 from maintenance.format.rows.system_fields import ROW_ID
 from maintenance.operations.refs.trigger_tag_automatic_creation import tag_after_commit
-from maintenance.operations.rows.row_changes import Positions, TargetState
+from maintenance.operations.rows.row_changes import (
+    Positions,
+    RowChangeReport,
+    TargetState,
+    by_row_id,
+    deleted_rows,
+    new_rows,
+)
 from maintenance.options import table as table_options
 from maintenance.read.data_evolution import anchor
 from maintenance.scan.data_evolution import row_groups, row_id_range
@@ -162,6 +169,49 @@ def positions_of(spark: "SparkSession | None", state: TargetState, rows: "DataFr
     return {
         anchor(groups[first]).file_name: BitMap(ids[firsts == first] - first) for first in np.unique(firsts).tolist()
     }
+
+
+def check_deletes(table: Table) -> None:
+    """Raises: UnsupportedError: there are no deletion vectors, and files are not written again without rows."""
+    if not table_options.DELETION_VECTORS_ENABLED.of(table.options):
+        raise UnsupportedError(
+            "rows of a table with data evolution are deleted by deletion vectors alone",
+            f"table {table.identifier}",
+            "Set 'deletion-vectors.enabled' = 'true', which Paimon 2.0 allows.",
+        )
+
+
+def apply_changes(
+    spark: "SparkSession | None",
+    state: TargetState,
+    rows: "DataFrame | pa.Table",
+    names: tuple[str, ...],
+    report: RowChangeReport,
+    positions: Positions | None = None,
+) -> RowChangeReport:
+    """Write what changes, and commit it.
+
+    Args: `rows`: new values of rows, and new rows, whose `_ROW_ID` is null; `names`: the columns that change; `report`:
+        says how many rows are updated and inserted; `positions`: of the rows that are deleted.
+    """
+    if not report.updated_rows + report.inserted_rows and not positions:
+        return report
+    table = state.table
+    there, fresh = by_row_id(rows)
+    messages: list[CommitMessage] = []
+    others: list[CommitMessage] = []
+    try:
+        if names and report.updated_rows:
+            messages = new_columns(spark, state, NewColumns(there.select([ROW_ID.name, *names]), names))
+        if report.inserted_rows:
+            others = new_rows(spark, table, fresh)
+        if positions:
+            others = [*others, *deleted_rows(spark, state, positions)]
+    except BaseException:
+        abort(table.commit_target(), [*messages, *others])
+        raise
+    ids = commit_evolved(state, messages, others, report.operation)
+    return replace(report, snapshot_ids=ids, touched_files=len(messages) + len(positions or ()))
 
 
 def commit_evolved(

@@ -12,21 +12,10 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from maintenance.errors import DataError
 from maintenance.format.variant.extension import plain
-from maintenance.commit.commit import abort
 from maintenance.errors import DataError, UnsupportedError
-from maintenance.format.rows.system_fields import ROW_ID
 from maintenance.operations.rows import merge_frames, merge_rows
-from maintenance.operations.rows.evolved import (
-    COLUMNS,
-    NewColumns,
-    check_columns,
-    commit_evolved,
-    is_evolved,
-    new_columns,
-    rows_with_ids,
-)
+from maintenance.operations.rows.evolved import COLUMNS, apply_changes, check_columns, is_evolved, rows_with_ids
 from maintenance.operations.rows.merge_clauses import Clause, checked
 from maintenance.operations.rows.record_changes import check_deletes, check_updates, newest, write_records
 from maintenance.operations.rows.row_changes import (
@@ -35,9 +24,7 @@ from maintenance.operations.rows.row_changes import (
     RECORDS,
     RowChangeReport,
     TargetState,
-    by_row_id,
     check_target,
-    new_rows,
     repeated,
     whole_rows,
 )
@@ -120,30 +107,9 @@ def _evolved(
     if isinstance(target, pa.Table):
         assert isinstance(source, pa.Table)
         merged = merge_rows.merge(table, target, source, on, clauses)
-        return _columns_and_rows(None, state, merged.written(), names, report.counted(merged.counts))
+        return apply_changes(None, state, merged.written(), names, report.counted(merged.counts))
     with merge_frames.merge(table, target, source, on, clauses) as frames:
-        return _columns_and_rows(spark, state, frames.written(), names, report.counted(frames.counts))
-
-
-def _columns_and_rows(
-    spark: "SparkSession | None",
-    state: TargetState,
-    rows: "DataFrame | pa.Table",
-    names: tuple[str, ...],
-    report: RowChangeReport,
-) -> RowChangeReport:
-    if not report.updated_rows + report.inserted_rows:
-        return report
-    table = state.table
-    there, fresh = by_row_id(rows)
-    columns = new_columns(spark, state, NewColumns(there.select([ROW_ID.name, *names]), names)) if names else []
-    try:
-        appended = new_rows(spark, table, fresh) if report.inserted_rows else []
-    except BaseException:
-        abort(table.commit_target(), columns)
-        raise
-    ids = commit_evolved(state, columns, appended, "merge")
-    return replace(report, snapshot_ids=ids, touched_files=len(columns))
+        return apply_changes(spark, state, frames.written(), names, report.counted(frames.counts))
 
 
 def _attempt(

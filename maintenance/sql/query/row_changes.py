@@ -15,7 +15,16 @@ from sqlglot import exp
 
 from maintenance.errors import DataError
 from maintenance.format.variant.extension import plain
-from maintenance.format.rows.system_fields import POSITION
+from maintenance.format.rows.system_fields import POSITION, ROW_ID
+from maintenance.operations.rows import evolved
+from maintenance.operations.rows.evolved import (
+    COLUMNS,
+    apply_changes,
+    check_columns,
+    is_evolved,
+    positions_of,
+    rows_with_ids,
+)
 from maintenance.operations.rows.record_changes import (
     DELETED,
     INSERTED,
@@ -36,6 +45,7 @@ from maintenance.operations.rows.row_changes import (
     check_target,
     gathered,
     repeated,
+    whole_rows,
 )
 from maintenance.operations.rows.update import applied
 from maintenance.options import table as table_options
@@ -80,6 +90,11 @@ class RowChange:
 def change_rows(session: "Session", table: Table, change: RowChange) -> RowChangeReport:
     """Carry out a statement in this process. Raises: SqlError; errors as of `operations.merge_into`."""
     check_target(table)
+    if is_evolved(table):
+        check_columns(table, _updated(table, change))
+        if any(clause.action == "delete" for clause in change.clauses):
+            evolved.check_deletes(table)
+        return repeated(lambda: _by_row_id(session, table, change))
     if not table.is_primary_key_table:
         return repeated(lambda: _in_files(session, table, change))
     actions = {clause.action for clause in change.clauses}
@@ -96,15 +111,42 @@ def change_rows(session: "Session", table: Table, change: RowChange) -> RowChang
 
 
 def _in_files(session: "Session", table: Table, change: RowChange) -> RowChangeReport:
-    state = TargetState.of(table, None, table.schema.fields)
+    state = TargetState.of(table, None, whole_rows(table))
     old = state.rows()
-    rows = _changed(session, table, old.drop_columns([FILE.name, POSITION.name]), change)
+    rows = _changed(session, table, old.select(list(table.schema.field_names)), change)
     gone = rows.filter(pc.not_equal(rows.column(KIND), INSERTED)).column(_ROW)
-    written = rows.filter(pc.not_equal(rows.column(KIND), DELETED)).select(list(table.schema.field_names))
+    written = _written(table, old, rows)
     vectors = table_options.DELETION_VECTORS_ENABLED.of(table.options)
     report = RowChangeReport(table.identifier, change.operation, DELETION_VECTORS if vectors else COPY_ON_WRITE)
     positions = gathered([old.select([FILE.name, POSITION.name]).take(gone)]) if len(gone) else {}
     return applied(None, state, positions, written, _counted(report, rows))
+
+
+def _by_row_id(session: "Session", table: Table, change: RowChange) -> RowChangeReport:
+    """Write the columns that change alone."""
+    state = TargetState.of(table, None, whole_rows(table))
+    old = rows_with_ids(None, state)
+    assert isinstance(old, pa.Table)
+    rows = _changed(session, table, old.select(list(table.schema.field_names)), change)
+    gone = rows.filter(pc.equal(rows.column(KIND), DELETED)).column(_ROW)
+    positions = positions_of(None, state, old.take(gone)) if len(gone) else {}
+    report = _counted(RowChangeReport(table.identifier, change.operation, COLUMNS), rows)
+    return apply_changes(None, state, _written(table, old, rows), tuple(_updated(table, change)), report, positions)
+
+
+def _updated(table: Table, change: RowChange) -> list[str]:
+    """The columns that some clause gives new values."""
+    updates = [clause.values for clause in change.clauses if clause.action == "update"]
+    return [name for name in table.schema.field_names if any(v is None or name in v for v in updates)]
+
+
+def _written(table: Table, old: pa.Table, rows: pa.Table) -> pa.Table:
+    """New rows and new versions of rows, with the ids of the latter if rows have any."""
+    kept = rows.filter(pc.not_equal(rows.column(KIND), DELETED))
+    written = kept.select(list(table.schema.field_names))
+    if ROW_ID.name not in old.column_names:
+        return written
+    return written.append_column(ROW_ID.name, old.column(ROW_ID.name).take(kept.column(_ROW)))
 
 
 def _counted(report: RowChangeReport, rows: pa.Table) -> RowChangeReport:

@@ -9,12 +9,20 @@ from maintenance.sql import Session, SqlError
 
 KEYED = "k INT PRIMARY KEY NOT ENFORCED, v INT, s STRING"
 APPEND = "k INT, v INT, s STRING"
-TABLES = [(KEYED, ""), (APPEND, ""), (APPEND, "WITH ('deletion-vectors.enabled' = 'true')")]
+VECTORS = "'deletion-vectors.enabled' = 'true'"
+TRACKED = "'row-tracking.enabled' = 'true'"
+TABLES = {
+    "keyed": (KEYED, ""),
+    "append": (APPEND, ""),
+    "vectors": (APPEND, f"WITH ({VECTORS})"),
+    "tracked": (APPEND, f"WITH ({TRACKED})"),
+    "evolved": (APPEND, f"WITH ({TRACKED}, {VECTORS}, 'data-evolution.enabled' = 'true')"),
+}
 
 
-@pytest.fixture(params=TABLES, ids=["keyed", "append", "vectors"])
+@pytest.fixture(params=TABLES)
 def session(tmp_path: Path, request: pytest.FixtureRequest) -> Session:
-    columns, options = request.param
+    columns, options = TABLES[request.param]
     session = Session({"warehouse": str(tmp_path)}, dialect="flink")
     session.sql(f"CREATE TABLE t ({columns}) {options}")
     session.sql("INSERT INTO t VALUES (1, 10, 'a'), (2, 20, 'b'), (3, 30, 'c'), (4, CAST(NULL AS INT), 'd')")
