@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from maintenance.commit.commit import abort
 from maintenance.errors import DataError
-from maintenance.format.variant.extension import plain
 from maintenance.format.rows.system_fields import POSITION, ROW_ID
+from maintenance.format.variant.extension import plain
 from maintenance.operations.rows.assignments import Assigned, assigned, resolved
 from maintenance.operations.rows.evolved import (
     COLUMNS,

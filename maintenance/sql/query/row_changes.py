@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 from sqlglot import exp
 
 from maintenance.errors import DataError
-from maintenance.format.variant.extension import plain
 from maintenance.format.rows.system_fields import POSITION, ROW_ID
+from maintenance.format.variant.extension import plain
 from maintenance.operations.rows import evolved
 from maintenance.operations.rows.evolved import (
     COLUMNS,
