@@ -27,10 +27,10 @@ def json_texts(column: pa.Array) -> pa.Array:
     Raises: CorruptFileError: bytes that are not a variant.
     """
     rows, values, metadata = present(column)
-    return spread_over(_texts(values, np.arange(len(rows)), Names.of(metadata)), rows, len(column))
+    return spread_over(texts_of_values(values, np.arange(len(rows)), Names.of(metadata)), rows, len(column))
 
 
-def _texts(values: Ragged, rows: np.ndarray, names: Names) -> pa.Array:
+def texts_of_values(values: Ragged, rows: np.ndarray, names: Names) -> pa.Array:
     """Texts of values. `rows`: number of the variant that each is in."""
     levels = []
     while True:

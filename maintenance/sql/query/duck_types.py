@@ -8,6 +8,7 @@ _PLAIN = {
     "CHAR": "VARCHAR",
     "BINARY": "BLOB",
     "VARBINARY": "BLOB",
+    "VARIANT": 'STRUCT("value" BLOB, metadata BLOB)',
     "TIMESTAMP_LTZ": "TIMESTAMP WITH TIME ZONE",
 }
 

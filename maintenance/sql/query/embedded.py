@@ -11,6 +11,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from maintenance.errors import PaimonError, SqlError
+from maintenance.format.variant.extension import plain
 from maintenance.spelling import suggestion
 from maintenance.sql.query.dataset import RelationDataset
 from maintenance.sql.query.decimals import widened
@@ -18,6 +19,8 @@ from maintenance.sql.query.duck_types import duck_type
 from maintenance.sql.query.plain_files import read_plainly
 from maintenance.sql.query.relations import PlannedTable, Relation
 from maintenance.sql.query.resolve import Resolved
+from maintenance.sql.query.variant_functions import register_variant_functions, with_variants
+from maintenance.sql.query.variants import PREFIX
 from maintenance.types.data_type import DataField
 
 # Wider than any type of Paimon: DuckDB's sums of integers.
@@ -70,8 +73,10 @@ def _run(resolved: Resolved, fields: Sequence[DataField] | None, *, plainly: boo
                 datasets[relation.name] = rows
             connection.register(relation.name, rows)
         for name, bound_rows in resolved.bound.items():
-            connection.register(name, bound_rows)
-        return _fetched(connection, translated(resolved), fields)
+            connection.register(name, plain(bound_rows))
+        register_variant_functions(connection, resolved.tree)
+        rows_found = _fetched(connection, translated(resolved), fields)
+        return with_variants(rows_found) if _has_variants(resolved) else rows_found
     except duckdb.Error as error:
         if not resolved.is_wide and isinstance(error, duckdb.OutOfRangeException) and "DECIMAL" in str(error):
             raise _OverflowError from error
@@ -97,7 +102,14 @@ def _rows(relation: Relation) -> "RelationDataset | pa.Table":
     view = relation.opened()
     if isinstance(view, PlannedTable):
         return RelationDataset(relation, view)
-    return view.to_arrow()
+    return plain(view.to_arrow())
+
+
+def _has_variants(resolved: Resolved) -> bool:
+    """Whether a query reads or makes variants."""
+    columns = (field for relation in resolved.relations.values() for field in fields_of_view(relation.opened()))
+    made = (str(node.this).startswith(PREFIX) for node in resolved.tree.find_all(exp.Anonymous))
+    return any(field.type.root == "VARIANT" for field in columns) or any(made)
 
 
 def _fetched(connection: duckdb.DuckDBPyConnection, query: str, fields: Sequence[DataField] | None) -> pa.Table:

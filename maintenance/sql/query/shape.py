@@ -7,6 +7,7 @@ from sqlglot import exp
 from maintenance.sql.dialects import Flink, PaimonSpark
 from maintenance.sql.query.decimals import cast_decimals
 from maintenance.sql.query.resolve import Resolved
+from maintenance.sql.query.variants import shape_variants
 from maintenance.types.data_type import DataType
 
 _INTEGERS = ("TINYINT", "SMALLINT", "INT", "BIGINT")
@@ -28,6 +29,7 @@ def shaped(resolved: Resolved, *, embedded: bool) -> None:
     if is_flink and embedded:
         _unnest_rows(resolved.tree, types)
     if embedded:
+        shape_variants(resolved.tree, types)
         cast_decimals(resolved.tree, types, is_flink=is_flink)
         _averages(resolved.tree, types, is_flink=is_flink)
         _casts(resolved.tree, types)

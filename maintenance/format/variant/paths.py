@@ -1,0 +1,86 @@
+"""What stands at a path inside variants. Source: Java `VariantPathSegment`, Spark's `variant_get`."""
+
+import re
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from maintenance.errors import DataError
+from maintenance.format.bytes.ragged import Ragged
+from maintenance.format.variant import binary, scalars
+from maintenance.format.variant.dictionary import Names, texts_of
+from maintenance.format.variant.json_text import texts_of_values
+from maintenance.format.variant.stored import present, spread_over, storage_of
+
+_STEP = re.compile(r"""\.(?P<plain>[^.\[\]'"]+)|\[(?P<index>\d+)\]|\['(?P<single>[^']*)'\]|\["(?P<double>[^"]*)"\]""")
+_QUOTED = (binary.DATE, binary.TIMESTAMP, binary.TIMESTAMP_NTZ, binary.BINARY, binary.UUID)
+
+
+def parse_path(text: str) -> tuple[str | int, ...]:
+    """The steps of a path such as ``$.a[0]['b c']``: names of fields, and places in arrays.
+
+    Raises: DataError: it is not a path.
+    """
+    steps: list[str | int] = []
+    at = 1
+    while at < len(text):
+        match = _STEP.match(text, at)
+        if match is None:
+            break
+        at = match.end()
+        steps.append(
+            int(match["index"]) if match["index"] else next(part for part in match.groups() if part is not None)
+        )
+    if not text.startswith("$") or at < len(text):
+        raise DataError(f"'{text}' is not a path", "a VARIANT", "Write it as $.name[0]['other name'].")
+    return tuple(steps)
+
+
+def variants_at(column: pa.Array, path: str) -> pa.Array:
+    """The variants at a path, null where there is nothing. Raises: DataError: not a path; CorruptFileError."""
+    rows, values, at, metadata, _ = _found(column, path)
+    return spread_over(storage_of(values, metadata.take(at)), rows, len(column))
+
+
+def texts_at(column: pa.Array, path: str) -> pa.Array:
+    """What is at a path as a text: of a text its content, of others their JSON without quotation marks around it.
+
+    Null where there is nothing, or the variant's null. Raises: DataError: not a path; CorruptFileError.
+    """
+    rows, values, at, _, names = _found(column, path)
+    shown = texts_of_values(values, at, names)
+    enclosed = pa.array(scalars.of_type(values, *_QUOTED))
+    shown = pc.if_else(enclosed, pc.utf8_slice_codeunits(shown, 1, -1), shown)
+    plain = scalars.is_text(values)
+    contents = texts_of(scalars.texts(values.take(np.flatnonzero(plain))))
+    shown = pc.replace_with_mask(shown, pa.array(plain), contents)
+    is_null = pa.array(scalars.of_type(values, binary.NULL))
+    return spread_over(pc.if_else(is_null, pa.scalar(None, pa.string()), shown), rows, len(column))
+
+
+def are_null(column: pa.Array) -> pa.Array:
+    """Whether variants are the null that JSON has; false where there is no variant. Raises: CorruptFileError."""
+    rows, values, _ = present(column)
+    found = np.zeros(len(column), bool)
+    found[rows] = scalars.of_type(values, binary.NULL)
+    return pa.array(found)
+
+
+def _found(column: pa.Array, path: str) -> tuple[np.ndarray, Ragged, np.ndarray, Ragged, Names]:
+    """Rows that have something at a path, what it is, and number in the metadata, which with its names comes last."""
+    rows, values, metadata = present(column)
+    names, at = Names.of(metadata), np.arange(len(rows))
+    for step in parse_path(path):
+        inner = binary.children(values)
+        if isinstance(step, int):
+            counts = inner.counts(len(values))
+            place = np.arange(len(inner.parents)) - (np.cumsum(counts) - counts)[inner.parents]
+            own = np.flatnonzero((inner.names < 0) & (place == step))
+        else:
+            fields = np.flatnonzero(inner.names >= 0)
+            number = pc.index(names.texts, step).as_py()
+            texts = names.of_fields(at[inner.parents[fields]], inner.names[fields])
+            own = fields[texts == number]
+        at, values = at[inner.parents[own]], inner.values.take(own)
+    return rows[at], values, at, metadata, names

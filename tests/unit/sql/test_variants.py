@@ -1,0 +1,89 @@
+"""VARIANT in SQL without Spark."""
+
+from pathlib import Path
+
+import pytest
+
+from maintenance.errors import DataError, PaimonError, SqlError
+from maintenance.sql import Session
+
+DOCUMENTS = (
+    """(1, parse_json('{"a": 1, "b": {"c d": ["x", 2.75, null]}, "when": "2024-02-29"}'))""",
+    "(2, parse_json('[10, true]'))",
+    "(3, NULL)",
+    "(4, parse_json('null'))",
+)
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Session:
+    session = Session({"warehouse": str(tmp_path)})
+    session.sql("CREATE DATABASE db")
+    session.sql("CREATE TABLE db.t (id INT NOT NULL, v VARIANT) TBLPROPERTIES ('primary-key' = 'id', 'bucket' = '1')")
+    session.sql(f"INSERT INTO db.t VALUES {', '.join(DOCUMENTS)}")
+    return session
+
+
+def column(session: Session, expression: str, rest: str = "ORDER BY id") -> list[object]:
+    return session.sql(f"SELECT {expression} AS x FROM db.t {rest}").to_arrow().column("x").to_pylist()
+
+
+def test_variants_are_created_written_and_selected(session: Session) -> None:
+    first = '{"a":1,"b":{"c d":["x",2.75,null]},"when":"2024-02-29"}'
+    assert column(session, "v") == [first, "[10,true]", None, "null"]
+    shown = session.sql("SHOW CREATE TABLE db.t").to_arrow().to_pylist()
+    assert "VARIANT" in str(shown)
+
+
+@pytest.mark.parametrize(
+    ("expression", "found"),
+    [
+        ("variant_get(v, '$.a', 'int')", [1, None, None, None]),
+        ("variant_get(v, '$.b[\"c d\"][0]', 'string')", ["x", None, None, None]),
+        ("variant_get(v, '$.b[\\'c d\\'][1]', 'int')", [2, None, None, None]),
+        ("variant_get(v, '$.b', 'string')", ['{"c d":["x",2.75,null]}', None, None, None]),
+        ("CAST(variant_get(v, '$.when', 'date') AS STRING)", ["2024-02-29", None, None, None]),
+        ("variant_get(v, '$[1]', 'boolean')", [None, True, None, None]),
+        ("variant_get(v, '$.b', 'variant')", ['{"c d":["x",2.75,null]}', None, None, None]),
+        ("try_variant_get(v, '$', 'int')", [None, None, None, None]),
+        ("is_variant_null(v)", [False, False, False, True]),
+        ("to_json(v)", None),
+        ("CAST(v AS STRING)", ['{"a":1,"b":{"c d":["x",2.75,null]},"when":"2024-02-29"}', "[10,true]", None, None]),
+    ],
+)
+def test_functions(session: Session, expression: str, found: list[object] | None) -> None:
+    assert column(session, expression) == (column(session, "v") if found is None else found)
+
+
+def test_filters_and_changes(session: Session) -> None:
+    assert column(session, "id", "WHERE variant_get(v, '$[0]', 'int') >= 10") == [2]
+    session.sql("UPDATE db.t SET v = parse_json('{}') WHERE id = 2")
+    session.sql("INSERT INTO db.t SELECT id + 10, v FROM db.t WHERE id < 3")
+    assert column(session, "v", "WHERE id IN (2, 11, 12) ORDER BY id")[::2] == ["{}", "{}"]
+    session.sql("DELETE FROM db.t WHERE id = 1")
+    assert column(session, "id") == [2, 3, 4, 11, 12]
+
+
+def test_texts_that_are_not_json(session: Session) -> None:
+    rows = session.sql("SELECT try_parse_json(x) AS v FROM VALUES ('[1]'), ('{'), (NULL), ('1') AS t(x)").to_arrow()
+    assert rows.column("v").to_pylist() == ["[1]", None, None, "1"]
+    with pytest.raises(PaimonError, match="is not JSON"):
+        session.sql("SELECT parse_json('{')").to_arrow()
+
+
+@pytest.mark.parametrize(
+    ("expression", "problem"),
+    [
+        ("variant_get(v, 'a', 'int')", "'a' is not a path"),
+        ("variant_get(v, CAST(id AS STRING), 'int')", "takes a variant, a path"),
+        ("variant_get(v, '$', 'array<int>')", "ARRAY<INT>"),
+    ],
+)
+def test_what_variant_get_refuses(session: Session, expression: str, problem: str) -> None:
+    with pytest.raises((SqlError, DataError), match=problem):
+        column(session, expression)
+
+
+def test_a_value_of_another_type_is_an_error(session: Session) -> None:
+    with pytest.raises(SqlError):
+        column(session, "variant_get(v, '$.b', 'int')")
