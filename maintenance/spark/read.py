@@ -48,7 +48,7 @@ def as_spark_takes(table: pa.Table) -> pa.Table:
     """A table in the Arrow types that Spark takes."""
     schema = pa.schema([field.with_type(arrow_for_spark(field.type)) for field in table.schema])
     columns = [
-        column if column.type == field.type else _REBUILD.column(column, field.type)
+        column if column.type.equals(field.type, check_metadata=True) else _REBUILD.column(column, field.type)
         for column, field in zip(table.columns, schema, strict=True)
     ]
     return pa.Table.from_arrays(columns, schema=schema)

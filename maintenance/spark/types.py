@@ -5,10 +5,11 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from maintenance.errors import UnsupportedError
-from maintenance.types.arrow import element_of, map_parts
+from maintenance.types.arrow import VARIANT, element_of, map_parts
 from maintenance.types.data_type import DataField, DataType
 
 MAX_DIGITS = 6  # of a second
+_SPARK_VARIANT = pa.struct([VARIANT.field("value"), VARIANT.field("metadata").with_metadata({"variant": "true"})])
 
 _NAMES = {
     "BOOLEAN": "boolean",
@@ -23,6 +24,7 @@ _NAMES = {
     "VARCHAR": "string",
     "BINARY": "binary",
     "VARBINARY": "binary",
+    "VARIANT": "variant",
     "TIMESTAMP": "timestamp_ntz",
     "TIMESTAMP_LTZ": "timestamp",
 }
@@ -83,8 +85,10 @@ def spark_ddl(fields: Sequence[DataField]) -> str:
 def arrow_for_spark(arrow: pa.DataType) -> pa.DataType:
     """The Arrow type that Spark takes for a natural one: timestamps in microseconds, times in nanoseconds.
 
-    Fields of rows may be null.
+    Fields of rows may be null. Spark knows a VARIANT by a mark on its metadata.
     """
+    if arrow == VARIANT:
+        return _SPARK_VARIANT
     if pa.types.is_timestamp(arrow):
         return pa.timestamp("us", tz=arrow.tz)
     if pa.types.is_time(arrow):

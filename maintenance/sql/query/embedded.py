@@ -19,8 +19,8 @@ from maintenance.sql.query.duck_types import duck_type
 from maintenance.sql.query.plain_files import read_plainly
 from maintenance.sql.query.relations import PlannedTable, Relation
 from maintenance.sql.query.resolve import Resolved
-from maintenance.sql.query.variant_functions import register_variant_functions, with_variants
-from maintenance.sql.query.variants import PREFIX
+from maintenance.sql.query.variant_functions import register_variant_functions
+from maintenance.sql.query.variants import PREFIX, with_variants
 from maintenance.types.data_type import DataField
 
 # Wider than any type of Paimon: DuckDB's sums of integers.

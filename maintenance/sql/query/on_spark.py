@@ -10,6 +10,7 @@ from sqlglot import exp
 from maintenance.errors import SqlError
 from maintenance.spark.types import spark_type
 from maintenance.sql.query.resolve import Resolved
+from maintenance.sql.query.variants import with_variants
 from maintenance.types.data_type import DataField
 
 if TYPE_CHECKING:
@@ -22,11 +23,12 @@ def run_on_spark(spark: "SparkSession", resolved: Resolved, fields: Sequence[Dat
 
     try:
         frame = frame_of(spark, resolved)
-        rows: pa.Table = (frame if fields is None else _cast(frame, fields)).toArrow()
+        chosen = frame if fields is None else _cast(frame, fields)
+        rows: pa.Table = chosen.toArrow()
     except PySparkException as error:
         message = str(error).strip().splitlines()[0]
         raise SqlError(message, "query on Spark", "") from error
-    return rows
+    return with_variants(rows) if "variant" in dict(chosen.dtypes).values() else rows
 
 
 def _cast(frame: "DataFrame", fields: Sequence[DataField]) -> "DataFrame":

@@ -8,7 +8,6 @@ import pyarrow as pa
 from sqlglot import exp
 
 from maintenance.errors import DataError
-from maintenance.format.variant.extension import VariantType
 from maintenance.format.variant.json_parse import parse_json
 from maintenance.format.variant.json_text import json_texts
 from maintenance.format.variant.paths import are_null, texts_at, variants_at
@@ -63,14 +62,3 @@ def _parsed_where_possible(texts: pa.Array) -> pa.Array:
         return pa.concat_arrays(
             [_parsed_where_possible(texts.slice(0, middle)), _parsed_where_possible(texts.slice(middle))]
         )
-
-
-def with_variants(rows: pa.Table) -> pa.Table:
-    """The result of a query over variants: its columns that have their form are such."""
-    for number, field in enumerate(rows.schema):
-        if pa.types.is_struct(field.type) and [part.name for part in field.type] == VARIANT.names:
-            chunks = [
-                pa.ExtensionArray.from_storage(VariantType(), plain_variants(c)) for c in rows.column(number).chunks
-            ]
-            rows = rows.set_column(number, field.with_type(VariantType()), pa.chunked_array(chunks, VariantType()))
-    return rows

@@ -5,11 +5,15 @@ A value of a type is the text at its path, cast by DuckDB; numbers that become i
 
 from collections.abc import Callable, Mapping
 
+import pyarrow as pa
 from sqlglot import exp
 
 from maintenance.errors import DataError, SqlError
+from maintenance.format.variant.extension import VariantType
 from maintenance.format.variant.paths import parse_path
+from maintenance.format.variant.stored import plain_variants
 from maintenance.sql.dialects import PaimonSpark
+from maintenance.types.arrow import VARIANT
 from maintenance.types.data_type import DataType
 
 PREFIX = "paimon_variant_"
@@ -81,3 +85,14 @@ def _typed(variant: exp.Expr, path: str, target: exp.DataType, *, is_try: bool) 
     if target.this in exp.DataType.INTEGER_TYPES:
         text = exp.Anonymous(this="trunc", expressions=[cast(this=text, to=exp.DataType.build(_WIDE))])
     return cast(this=text, to=target.copy())
+
+
+def with_variants(rows: pa.Table) -> pa.Table:
+    """The result of a query over variants: its columns that have their form are such."""
+    for number, field in enumerate(rows.schema):
+        if pa.types.is_struct(field.type) and [part.name for part in field.type] == VARIANT.names:
+            chunks = [
+                pa.ExtensionArray.from_storage(VariantType(), plain_variants(c)) for c in rows.column(number).chunks
+            ]
+            rows = rows.set_column(number, field.with_type(VariantType()), pa.chunked_array(chunks, VariantType()))
+    return rows
