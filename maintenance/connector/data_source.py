@@ -39,7 +39,7 @@ from maintenance.connector.data_writer import PaimonWriter, write_options
 from maintenance.connector.stream_source import READ_CHANGELOG, PaimonStreamReader, reads_changelog
 from maintenance.errors import NotFoundError, OptionError, UnsupportedError
 from maintenance.format.rows.system_fields import ROW_KIND
-from maintenance.format.variant.extension import plain
+from maintenance.format.variant.extension import as_stored
 from maintenance.metastore.global_tables import GlobalView
 from maintenance.predicate.pushed import of_filter
 from maintenance.predicate.tree import Predicate, conjunction
@@ -178,7 +178,7 @@ class PaimonReader(DataSourceReader):
     def partitions(self) -> Sequence[InputPartition]:
         table = opened(self._options)
         if isinstance(table, SystemTableView | GlobalView):
-            return [RowsPartition(plain(table.to_arrow(self._columns)))]
+            return [RowsPartition(as_stored(table.to_arrow(self._columns)))]
         plan, split_read = table.plan(self._columns, self._predicate)
         return [SplitPartition(split, split_read) for split in plan.splits]
 

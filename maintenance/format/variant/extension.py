@@ -102,7 +102,7 @@ def _with_variants(data_type: DataType, arrow: pa.DataType) -> pa.DataType:
     return arrow
 
 
-def plain(rows: pa.Table) -> pa.Table:
+def as_stored(rows: pa.Table) -> pa.Table:
     """Rows with the storage in place of `VariantType`, which Arrow's functions do not take."""
     for number, field in enumerate(rows.schema):
         kind = _plain_type(field.type)

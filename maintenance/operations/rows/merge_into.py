@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from maintenance.errors import DataError, UnsupportedError
-from maintenance.format.variant.extension import plain
+from maintenance.format.variant.extension import as_stored
 from maintenance.operations.rows import merge_frames, merge_rows
 from maintenance.operations.rows.evolved import COLUMNS, apply_changes, check_columns, is_evolved, rows_with_ids
 from maintenance.operations.rows.merge_clauses import Clause, checked
@@ -77,7 +77,7 @@ def _by_records(
     report = RowChangeReport(table.identifier, "merge", RECORDS)
     if spark is None:
         assert isinstance(source, pa.Table)
-        merged = merge_rows.merge(table, plain(newest(table).to_arrow()), plain(source), on, clauses)
+        merged = merge_rows.merge(table, as_stored(newest(table).to_arrow()), as_stored(source), on, clauses)
         ids, _ = write_records(table, merged.records(), "merge")
         report = replace(report.counted(merged.counts), snapshot_ids=ids)
     else:
@@ -106,7 +106,7 @@ def _evolved(
     target = rows_with_ids(spark, state)
     if isinstance(target, pa.Table):
         assert isinstance(source, pa.Table)
-        merged = merge_rows.merge(table, target, plain(source), on, clauses)
+        merged = merge_rows.merge(table, target, as_stored(source), on, clauses)
         return apply_changes(None, state, merged.written(), names, report.counted(merged.counts))
     with merge_frames.merge(table, target, source, on, clauses) as frames:
         return apply_changes(spark, state, frames.written(), names, report.counted(frames.counts))

@@ -14,7 +14,7 @@ import pyarrow as pa
 from maintenance.commit.commit import abort
 from maintenance.errors import DataError
 from maintenance.format.rows.system_fields import POSITION, ROW_ID
-from maintenance.format.variant.extension import plain
+from maintenance.format.variant.extension import as_stored
 from maintenance.operations.rows.assignments import Assigned, assigned, resolved
 from maintenance.operations.rows.evolved import (
     COLUMNS,
@@ -93,7 +93,7 @@ def _by_records(
     where, predicate = condition
     rows: DataFrame | pa.Table
     if spark is None:
-        rows = assigned(plain(newest(table).to_arrow(where=where)), values, table)
+        rows = assigned(as_stored(newest(table).to_arrow(where=where)), values, table)
     else:
         frame = newest(table).to_spark(spark, where=where if predicate is not None else None)
         rows = assigned(frame if where is None or predicate is not None else frame.where(where), values, table)

@@ -11,13 +11,13 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from maintenance.errors import PaimonError, SqlError
-from maintenance.format.variant.extension import plain
+from maintenance.format.variant.extension import as_stored
 from maintenance.spelling import suggestion
 from maintenance.sql.query.dataset import RelationDataset
 from maintenance.sql.query.decimals import widened
 from maintenance.sql.query.duck_types import duck_type
 from maintenance.sql.query.plain_files import read_plainly
-from maintenance.sql.query.relations import PlannedTable, Relation
+from maintenance.sql.query.relations import PlannedTable, Relation, fields_of_view
 from maintenance.sql.query.resolve import Resolved
 from maintenance.sql.query.variant_functions import register_variant_functions
 from maintenance.sql.query.variants import PREFIX, with_variants
@@ -53,6 +53,7 @@ def _root(_: int) -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect()
     # A file is bound more than once for a query, and its footer read each time; files that change are noticed.
     connection.execute("SET GLOBAL parquet_metadata_cache = true")
+    register_variant_functions(connection)
     return connection
 
 
@@ -73,8 +74,7 @@ def _run(resolved: Resolved, fields: Sequence[DataField] | None, *, plainly: boo
                 datasets[relation.name] = rows
             connection.register(relation.name, rows)
         for name, bound_rows in resolved.bound.items():
-            connection.register(name, plain(bound_rows))
-        register_variant_functions(connection, resolved.tree)
+            connection.register(name, as_stored(bound_rows))
         rows_found = _fetched(connection, translated(resolved), fields)
         return with_variants(rows_found) if _has_variants(resolved) else rows_found
     except duckdb.Error as error:
@@ -102,7 +102,7 @@ def _rows(relation: Relation) -> "RelationDataset | pa.Table":
     view = relation.opened()
     if isinstance(view, PlannedTable):
         return RelationDataset(relation, view)
-    return plain(view.to_arrow())
+    return as_stored(view.to_arrow())
 
 
 def _has_variants(resolved: Resolved) -> bool:

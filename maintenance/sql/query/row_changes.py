@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from maintenance.errors import DataError
 from maintenance.format.rows.system_fields import POSITION, ROW_ID
-from maintenance.format.variant.extension import plain
+from maintenance.format.variant.extension import as_stored
 from maintenance.operations.rows import evolved
 from maintenance.operations.rows.evolved import (
     COLUMNS,
@@ -105,7 +105,7 @@ def change_rows(session: "Session", table: Table, change: RowChange) -> RowChang
     for clause in change.clauses:
         if clause.action == "update":
             check_moves(table, clause.values or ())
-    rows = _changed(session, table, plain(newest(table).to_arrow()), change)
+    rows = _changed(session, table, as_stored(newest(table).to_arrow()), change)
     ids, _ = write_records(table, rows.select([*table.schema.field_names, KIND]), change.operation)
     return _counted(RowChangeReport(table.identifier, change.operation, RECORDS, ids), rows)
 

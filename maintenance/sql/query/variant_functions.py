@@ -1,11 +1,10 @@
 """The functions over variants that DuckDB calls; `variants` puts them into queries."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import duckdb
 import pyarrow as pa
-from sqlglot import exp
 
 from maintenance.errors import DataError
 from maintenance.format.variant.json_parse import parse_json
@@ -15,12 +14,11 @@ from maintenance.format.variant.stored import plain_variants
 from maintenance.sql.query.variants import PREFIX
 from maintenance.types.arrow import VARIANT
 
-Column = pa.ChunkedArray | pa.Array
+Column: TypeAlias = pa.ChunkedArray | pa.Array
 
 
-def register_variant_functions(connection: duckdb.DuckDBPyConnection, tree: exp.Expr) -> None:
-    """Give DuckDB those of our functions that a query names."""
-    names = {str(node.this) for node in tree.find_all(exp.Anonymous)}
+def register_variant_functions(connection: duckdb.DuckDBPyConnection) -> None:
+    """Give DuckDB the functions, for all connections of its process."""
     variant, text = duckdb.struct_type({"value": "BLOB", "metadata": "BLOB"}), "VARCHAR"
     functions: dict[str, tuple[list[Any], Any, Callable[..., pa.Array]]] = {
         "parse": ([text], variant, _of_one(parse_json)),
@@ -30,9 +28,9 @@ def register_variant_functions(connection: duckdb.DuckDBPyConnection, tree: exp.
         "at": ([variant, text], variant, _of_two(variants_at)),
         "is_null": ([variant], "BOOLEAN", _of_one(are_null)),
     }
+    create: Any = connection.create_function
     for name, (takes, gives, function) in functions.items():
-        if PREFIX + name in names:
-            connection.create_function(PREFIX + name, function, takes, gives, type="arrow", null_handling="special")
+        create(PREFIX + name, function, takes, gives, type="arrow", null_handling="special")
 
 
 def _of_one(function: Callable[[pa.Array], pa.Array]) -> Callable[[Column], pa.Array]:

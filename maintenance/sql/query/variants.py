@@ -54,7 +54,7 @@ def _call(name: str, *arguments: exp.Expr) -> exp.Expr:
     return exp.Anonymous(this=PREFIX + name, expressions=[argument.copy() for argument in arguments])
 
 
-def _get(node: exp.Anonymous) -> exp.Expr:
+def _get(node: exp.Func) -> exp.Expr:
     name = str(node.this).lower()
     texts = [part for part in node.expressions[1:] if isinstance(part, exp.Literal) and part.is_string]
     if len(node.expressions) not in (2, 3) or len(texts) != len(node.expressions) - 1:
