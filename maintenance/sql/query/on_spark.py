@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from maintenance.errors import SqlError
 from maintenance.spark.types import spark_type
+from maintenance.spark.variants import collected, has_variants
 from maintenance.sql.query.resolve import Resolved
 from maintenance.sql.query.variants import with_variants
 from maintenance.types.data_type import DataField
@@ -24,11 +25,11 @@ def run_on_spark(spark: "SparkSession", resolved: Resolved, fields: Sequence[Dat
     try:
         frame = frame_of(spark, resolved)
         chosen = frame if fields is None else _cast(frame, fields)
-        rows: pa.Table = chosen.toArrow()
+        rows: pa.Table = collected(chosen) if has_variants(chosen) else chosen.toArrow()
     except PySparkException as error:
         message = str(error).strip().splitlines()[0]
         raise SqlError(message, "query on Spark", "") from error
-    return with_variants(rows) if "variant" in dict(chosen.dtypes).values() else rows
+    return with_variants(rows) if has_variants(chosen) else rows
 
 
 def _cast(frame: "DataFrame", fields: Sequence[DataField]) -> "DataFrame":

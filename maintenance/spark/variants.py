@@ -1,0 +1,51 @@
+"""Rows with variants out of Spark, whose own `toArrow` fails on a VARIANT that is null: its two parts are NOT NULL."""
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from maintenance.types.nested import Rebuild
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+# The type, not a field of that name.
+_VARIANT = re.compile(r"(?<![^<,:])variant(?![^,>])")
+_PARTS = "struct<value: binary, metadata: binary>"
+
+
+def has_variants(frame: "DataFrame") -> bool:
+    """Whether a column is a VARIANT, or has one inside it."""
+    return any(_VARIANT.search(kind) for _, kind in frame.dtypes)
+
+
+def collected(frame: "DataFrame") -> pa.Table:
+    """The rows of a DataFrame; variants as structs of `value` and `metadata`."""
+    numbered = frame.toDF(*(f"column_{number}" for number in range(len(frame.columns))))
+    schema = ", ".join(f"{name} {_VARIANT.sub(_PARTS, kind)}" for name, kind in numbered.dtypes)
+    rows: pa.Table = numbered.mapInArrow(_loosened, schema).toArrow()
+    return rows.rename_columns(frame.columns)
+
+
+def _loosened(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        columns = [_REBUILD.array(column, _loose(column.type)) for column in batch.columns]
+        yield pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+
+
+def _loose(arrow: pa.DataType) -> pa.DataType:
+    """The type with fields that may be null."""
+    if pa.types.is_list(arrow):
+        return pa.list_(_loose_field(arrow.value_field))
+    if pa.types.is_map(arrow):
+        return pa.map_(_loose(arrow.key_type), _loose_field(arrow.item_field))
+    return pa.struct(list(map(_loose_field, arrow))) if pa.types.is_struct(arrow) else arrow
+
+
+def _loose_field(field: pa.Field) -> pa.Field:
+    return pa.field(field.name, _loose(field.type))
+
+
+_REBUILD = Rebuild(lambda array, kind, _: array)
