@@ -212,6 +212,8 @@ class OrderedFiles:
 def _is_numbered(target: CommitTarget) -> bool:
     """Whether the numbers of new files say how new they are."""
     if target.schema.primary_keys:
+        if table_options.SEQUENCE_SNAPSHOT_ORDERING.of(target.options):
+            return False
         return not table_options.SEQUENCE_AUTO_PADDING.of(target.options)
     return table_options.BUCKET.of(target.options) > 0
 

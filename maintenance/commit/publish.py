@@ -32,6 +32,7 @@ from maintenance.errors import (
 )
 from maintenance.format.avro.codec import codec_of
 from maintenance.format.data_format import FileSettings
+from maintenance.format.metadata.data_file import FileSource
 from maintenance.format.metadata.index_manifest import IndexManifestEntry
 from maintenance.format.metadata.manifest import FileKind, ManifestEntry
 from maintenance.format.metadata.manifest_list import ManifestFileMeta
@@ -366,8 +367,29 @@ def _snapshot(
     return snapshot
 
 
+def _ordered_by_snapshot(changes: Changes, snapshot_id: int) -> Changes:
+    """The changes with new files whose records are all as new as the snapshot. Source: `sequence.snapshot-ordering`.
+
+    What compactions write has the numbers of its records in it, and files that come back keep theirs.
+    """
+    if changes.kind == CommitKind.COMPACT or changes.bring_back:
+        return changes
+    stamp = {"min_sequence_number": snapshot_id, "max_sequence_number": snapshot_id}
+    return replace(
+        changes,
+        entries=tuple(
+            replace(entry, file=replace(entry.file, **stamp))
+            if entry.kind == FileKind.ADD and entry.file.file_source == FileSource.APPEND
+            else entry
+            for entry in changes.entries
+        ),
+    )
+
+
 def _with_row_ids(target: CommitTarget, changes: Changes, latest: Snapshot | None) -> Changes:
     """The changes as the next snapshot has them, in a table whose rows have ids."""
+    if table_options.SEQUENCE_SNAPSHOT_ORDERING.of(target.options):
+        return _ordered_by_snapshot(changes, 1 if latest is None else latest.id + 1)
     if not table_options.ROW_TRACKING_ENABLED.of(target.options):
         return changes
     before = 0 if latest is None else latest.next_row_id or 0

@@ -17,7 +17,7 @@ _LOOKUP, _FULL = "lookup", "full-compaction"
 def check_options(schema: TableSchema, where: str) -> None:
     """Raises: OptionError: the first rule that is broken."""
     of_columns = (_of_fields, _of_sequence_fields, _of_row_kind, _of_time_field)
-    for rule in (*of_columns, _of_changelog, _of_engines, _of_row_tracking):
+    for rule in (*of_columns, _of_changelog, _of_engines, _of_snapshot_ordering, _of_row_tracking):
         for problem, fix in rule(schema):
             raise OptionError(problem, where, fix)
 
@@ -87,6 +87,17 @@ def _of_engines(schema: TableSchema) -> Iterator[tuple[str, str]]:
             yield "deletion vectors with merge engine first-row, which deletes nothing", "Unset one of the options."
     if vectors and producer == _FULL:
         yield "deletion vectors with 'changelog-producer' = 'full-compaction'", "Use 'none', 'input' or 'lookup'."
+
+
+def _of_snapshot_ordering(schema: TableSchema) -> Iterator[tuple[str, str]]:
+    if not _is_true(schema.options, "sequence.snapshot-ordering"):
+        return
+    if not schema.primary_keys:
+        yield "'sequence.snapshot-ordering' without a primary key", "Unset it."
+    if "sequence.field" in schema.options:
+        yield "'sequence.snapshot-ordering' with 'sequence.field'", "Drop one of the options."
+    if not _is_true(schema.options, "write-only"):
+        yield "'sequence.snapshot-ordering' without 'write-only' = 'true'", "Set it, and compact by a job of its own."
 
 
 def _of_row_tracking(schema: TableSchema) -> Iterator[tuple[str, str]]:

@@ -303,7 +303,6 @@ REFUSED: Mapping[str, _Accepts] = {
 }
 # Reading such tables is exact: none of these options changes what a batch read sees beyond what `scan` and `read` do.
 REFUSED_ON_WRITE: Mapping[str, _Accepts] = {
-    "sequence.snapshot-ordering": _OFF,
     "pk-clustering-override": _OFF,
     "clustering.incremental": _OFF,
     "manifest-sort.enabled": _OFF,
@@ -354,6 +353,14 @@ def check_writable(options: Mapping[str, str], table: str) -> None:
             f"'{RECORD_LEVEL_EXPIRE_TIME.key}' together with '{DELETION_VECTORS_ENABLED.key}' is not supported",
             f"table {table}",
             "Unset one of the options, or maintain this table with Apache Paimon's own jobs.",
+        )
+
+    if SEQUENCE_SNAPSHOT_ORDERING.of(options) and BUCKET.of(options) == POSTPONE_BUCKET:
+        # Rows that leave the postpone bucket are numbered by their place in it, not by their snapshots.
+        raise UnsupportedError(
+            f"'{SEQUENCE_SNAPSHOT_ORDERING.key}' together with '{BUCKET.key}' = '-2' is not supported",
+            f"table {table}",
+            "Use another number of buckets, or maintain this table with Apache Paimon's own jobs.",
         )
 
 

@@ -17,6 +17,7 @@ from maintenance.operations.compaction.plan import Group
 from maintenance.operations.compaction.report import COMMITTED, CONFLICT_RETRIED, Ledger
 from maintenance.operations.compaction.request import CheckedRequest
 from maintenance.operations.refs.trigger_tag_automatic_creation import tag_after_commit
+from maintenance.options import table as table_options
 from maintenance.read.data_file import ReadContext
 from maintenance.table.table import Table, new_commit_user
 from maintenance.write.context import WriteContext
@@ -108,7 +109,9 @@ class CompactionWork:
             )
         schemas = {i: self.table.schema if i == self.table.schema.id else self.table.schemas.get(i) for i in ids}
         keyed = self.table.is_primary_key_table
-        return ReadContext(self.table.file_io, schemas, write.row_fields, self.table.schema.partition_keys, keyed=keyed)
+        ordering = table_options.SEQUENCE_SNAPSHOT_ORDERING.of(self.table.options)
+        keys = self.table.schema.partition_keys
+        return ReadContext(self.table.file_io, schemas, write.row_fields, keys, keyed=keyed, snapshot_ordering=ordering)
 
 
 def group_of(message: CommitMessage) -> Group:

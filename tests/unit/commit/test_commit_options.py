@@ -7,16 +7,23 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from maintenance.errors import ConflictError, DataError, InfrastructureError, UnsupportedError
+from maintenance.commit.commit import append_or_abort
+from maintenance.commit.identity import CommitIdentity
+from maintenance.errors import ConflictError, DataError, InfrastructureError, OptionError, UnsupportedError
 from maintenance.format.metadata.manifest import FileKind
 from maintenance.format.metadata.simple_stats import EMPTY_STATS
 from maintenance.format.metadata.snapshot import CommitKind
+from maintenance.format.rows.binary_row import EMPTY_ROW
+from maintenance.operations.checks.fsck import fsck
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.refs.create_tag import create_tag
 from maintenance.operations.refs.delete_tag import delete_tag
 from maintenance.options import callbacks
 from maintenance.table.table import Table
-from tests.tables import create_table, get_table, keyed
+from maintenance.write.rows import conform
+from maintenance.write.state import WriteState
+from maintenance.write.table_write import write_rows
+from tests.tables import create_table, get_table, keyed, live_files
 
 
 def nothing() -> pa.Table:
@@ -107,6 +114,31 @@ def test_partitions_must_be_times_where_the_option_is_strict(tmp_path: Path) -> 
         tmp_path, fields, (), {"partition.timestamp-format.strict": "true"}, partition_keys=("d",), name="db.u"
     )
     free.write_arrow(pa.table({"d": ["x"], "v": ["a"]}))
+
+
+def test_records_are_as_new_as_their_snapshots(tmp_path: Path) -> None:
+    table = create_table(tmp_path, options={"sequence.snapshot-ordering": "true"})
+    context = table.write_context()
+    state = WriteState(sequences={(EMPTY_ROW, 0): 500})
+    # The second of two writers has counted from far behind the first.
+    for rows, start in (({1: "first", 2: "first"}, state), ({1: "second"}, WriteState()), ({2: "third"}, WriteState())):
+        messages = write_rows(context, start, conform(keyed(rows), None, context))
+        append_or_abort(table.commit_target(), messages, CommitIdentity("u"), state=start)
+    expected = {1: "second", 2: "third"}
+    assert {row["id"]: row["v"] for row in table.to_arrow().to_pylist()} == expected
+    bounds = [(f.min_sequence_number, f.max_sequence_number) for f in live_files(table)]
+    assert sorted(bounds) == [(1, 1), (2, 2), (3, 3)]
+    assert compact(None, table, full=True).failed == ()
+    (file,) = live_files(table)
+    assert (file.min_sequence_number, file.max_sequence_number) == (2, 3)
+    assert {row["id"]: row["v"] for row in table.to_arrow().to_pylist()} == expected
+    table.write_arrow(keyed({1: "fourth"}))
+    assert {row["id"]: row["v"] for row in table.to_arrow().to_pylist()} == {1: "fourth", 2: "third"}
+    compact(None, table, full=True)
+    assert {row["id"]: row["v"] for row in table.to_arrow().to_pylist()} == {1: "fourth", 2: "third"}
+    assert fsck(table.file_io, table.location, deep=True).faults == ()
+    with pytest.raises(OptionError, match="without 'write-only'"):
+        create_table(tmp_path, options={"sequence.snapshot-ordering": "true", "write-only": "false"}, name="db.u")
 
 
 TOLD: list[tuple[Any, ...]] = []
