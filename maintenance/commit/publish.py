@@ -374,16 +374,13 @@ def _ordered_by_snapshot(changes: Changes, snapshot_id: int) -> Changes:
     """
     if changes.kind == CommitKind.COMPACT or changes.bring_back:
         return changes
-    stamp = {"min_sequence_number": snapshot_id, "max_sequence_number": snapshot_id}
-    return replace(
-        changes,
-        entries=tuple(
-            replace(entry, file=replace(entry.file, **stamp))
-            if entry.kind == FileKind.ADD and entry.file.file_source == FileSource.APPEND
-            else entry
-            for entry in changes.entries
-        ),
+    stamped = (
+        replace(entry, file=replace(entry.file, min_sequence_number=snapshot_id, max_sequence_number=snapshot_id))
+        if entry.kind == FileKind.ADD and entry.file.file_source == FileSource.APPEND
+        else entry
+        for entry in changes.entries
     )
+    return replace(changes, entries=tuple(stamped))
 
 
 def _with_row_ids(target: CommitTarget, changes: Changes, latest: Snapshot | None) -> Changes:
