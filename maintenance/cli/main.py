@@ -393,6 +393,15 @@ def _failed(error: Exception) -> int:
     return REFUSED if class_of(error) is ErrorClass.USER else FAILED
 
 
+class _WithoutPandas:
+    """Arrow loads pandas as soon as it sees it, which takes longer than all else together. No command needs it."""
+
+    def find_spec(self, name: str, *_: object) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError("pandas is not loaded in this process", name=name)
+
+
 def main() -> None:
     """The console script."""
+    sys.meta_path.insert(0, _WithoutPandas())
     sys.exit(run())

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 from sqlglot.tokens import Token
 
+from maintenance.errors import UnsupportedError
 from maintenance.sql.cursor import Cursor
 from maintenance.sql.place import unknown
 from maintenance.sql.result import Result
@@ -34,10 +35,14 @@ class CallProcedure:
     def run(self, session: "Session") -> Result:
         # The operations take long to import, and most statements need none of them.
         from maintenance.sql.procedures.procedure import Call
+        from maintenance.sql.procedures.refused import REFUSED
         from maintenance.sql.procedures.registry import PROCEDURES
 
         name = self.path[-1].lower()
         token = next(token for token in self.cursor.words if token.text == self.path[-1])
+        if len(self.path) > 1 and self.path[-2].lower() == "sys" and name in REFUSED:
+            reason, instead = REFUSED[name]
+            raise self.cursor.error(f"sys.{name}: {reason}", instead, token=token, kind=UnsupportedError)
         if len(self.path) < 2 or self.path[-2].lower() != "sys" or name not in PROCEDURES:
             raise self.cursor.error(*unknown("procedure", ".".join(self.path), [f"sys.{p}" for p in PROCEDURES]),
                                     token=token)  # fmt: skip

@@ -115,3 +115,14 @@ def test_help_imports_no_engine() -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "expire-snapshots" in done.stdout
+
+
+def test_no_command_loads_pandas(warehouse: str) -> None:
+    program = (
+        "import sys, atexit; from maintenance.cli.main import main;"
+        "atexit.register(lambda: print([name for name in ('pandas', 'pyspark') if name in sys.modules]));"
+        "sys.argv[1:] = ['--warehouse', %r, 'sql', 'SELECT * FROM t']; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", program % warehouse], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "[]"

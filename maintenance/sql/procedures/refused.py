@@ -1,0 +1,48 @@
+"""Procedures of Paimon that this engine does not have: why, and what to do instead.
+
+Source: Java `SparkProcedures`, the factories of `paimon-flink`.
+"""
+
+from collections.abc import Mapping
+
+_GLOBAL_INDEX = (
+    "global indexes (btree, bitmap, vectors, full text) are neither built nor read here",
+    "Run it in Flink or Spark, or use file indexes: CALL sys.rewrite_file_index.",
+)
+_FUNCTION = ("functions of a catalog are not kept here", "Create it through Spark or Flink.")
+_MIGRATE = (
+    "files of Hive, Iceberg and other tables are not taken over as they are",
+    "Write the rows: CREATE TABLE … AS SELECT, or paimonctl write.",
+)
+_ROW_IDS = ("row ids are given by commits alone here", "Run it in Spark or Flink.")
+
+REFUSED: Mapping[str, tuple[str, str]] = {
+    "create_global_index": _GLOBAL_INDEX,
+    "drop_global_index": _GLOBAL_INDEX,
+    "vector_search": _GLOBAL_INDEX,
+    "full_text_search": _GLOBAL_INDEX,
+    "create_function": _FUNCTION,
+    "alter_function": _FUNCTION,
+    "drop_function": _FUNCTION,
+    "migrate_table": _MIGRATE,
+    "migrate_database": _MIGRATE,
+    "migrate_file": _MIGRATE,
+    "reassign_row_id": _ROW_IDS,
+    "data_evolution_merge_into": (
+        "single columns are not written into files of their own by a procedure here",
+        "Write MERGE INTO.",
+    ),
+    "merge_into": ("a merge is a statement here, not a procedure", "Write MERGE INTO … USING … ON …."),
+    "copy": ("its files are copied by another procedure here", "Use CALL sys.clone."),
+    "copy_files": ("its files are copied by another procedure here", "Use CALL sys.clone."),
+    "compact_chain_table": ("chain tables are not compacted here", "Run it in Spark."),
+    "materialize_deletion_vectors": (
+        "deletion vectors are applied by a full compaction",
+        "Use CALL sys.compact with compact_strategy => 'full'.",
+    ),
+    "query_service": ("a lookup server needs a running Flink job", "Run it in Flink."),
+    "repair_earliest_snapshot": (
+        "the hint of the earliest snapshot is looked after by expiry and reads",
+        "Use CALL sys.fsck to see whether snapshots are missing.",
+    ),
+}
