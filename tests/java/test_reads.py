@@ -50,7 +50,11 @@ TABLES = {
     "data-evolution": ([], [], {"bucket": "-1", "row-tracking.enabled": "true", "data-evolution.enabled": "true"}),
 }
 
-WRITTEN = ("lookup", "input", "dv-parquet", "dv-orc-64", "dv-avro-partitioned", "dv-write-only", "record-level-expire")
+# Those that are written here, too.
+WRITTEN = (
+    "lookup", "input", "dv-parquet", "dv-orc-64", "dv-avro-partitioned", "dv-write-only", "dv-beside-data",
+    "force-lookup", "record-level-expire", "row-tracking", "data-evolution",
+)  # fmt: skip
 
 
 def created(java: JavaProcess, folder: Path, name: str) -> str:
