@@ -6,6 +6,7 @@ import pyarrow as pa
 
 from maintenance.errors import UnsupportedError
 from maintenance.format.avro.data_format import AVRO
+from maintenance.format.blob import BLOB
 from maintenance.format.data_format import DataFormat, DataReader
 from maintenance.format.orc.reader import ORC
 from maintenance.format.parquet.reader import PARQUET
@@ -24,4 +25,6 @@ def data_format(name: str, where: str) -> DataFormat:
 
 def open_data_file(source: pa.NativeFile, path: str, options: Mapping[str, str]) -> DataReader:
     """The reader for a file, by its extension. `options`: of its table. Raises: UnsupportedError, CorruptFileError."""
-    return data_format(path.rsplit(".", 1)[-1], path).open_reader(source, path, options)
+    name = path.rsplit(".", 1)[-1]
+    form = BLOB if name == BLOB.name else data_format(name, path)
+    return form.open_reader(source, path, options)

@@ -62,6 +62,10 @@ def _validate_fields(schema: TableSchema, where: str, known: frozenset[DataType]
         if is_system_field(field.name):
             raise SchemaError(f"column name '{field.name}' is reserved", where, "Choose another name.")
         if field.type not in known:
+            if field.type.root == "BLOB":
+                raise UnsupportedError(
+                    "BLOB columns are read, not written yet", f"{where}, column {field.name}", "Use BYTES."
+                )
             arrow_type(field.type, f"{where}, column {field.name}")
 
 

@@ -6,6 +6,7 @@ group's oldest file, is applied after it. Source: Java `DataEvolutionSplitRead`,
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 
 import numpy as np
 import pyarrow as pa
@@ -37,7 +38,7 @@ def newest_columns(
     """The files to read, and which of the requested columns each one gives. Columns that no file has go with the first.
 
     Args: `files`: of one group, newest first; `schemas`: of the files, by id; `constant`: the partition's columns.
-    Raises: CorruptFileError: the files do not have the same rows; UnsupportedError: a column is in a file of blobs.
+    Raises: CorruptFileError: the files do not have the same rows; UnsupportedError: blobs were written again.
     """
     rows = _of_rows(files)
     if len({(file.first_row_id, file.row_count) for file in rows}) > 1:
@@ -54,19 +55,37 @@ def newest_columns(
         missing = [field for field in missing if field not in of_file]
         if of_file:
             chosen.append((file, of_file))
-    for file in files:
-        held = {field.id for field in written_fields(file, schemas[file.schema_id])} if file not in rows else set()
-        for field in missing:
-            if field.id in held:
-                raise UnsupportedError(
-                    f"column '{field.name}' is in files of blobs, which are not supported yet",
-                    file.file_name,
-                    "Leave the column out of the read.",
-                )
+    blobs = []
+    for field in tuple(missing):
+        holders = [
+            file
+            for file in files
+            if file not in rows and field.id in {own.id for own in written_fields(file, schemas[file.schema_id])}
+        ]
+        if holders:
+            missing.remove(field)
+            blobs += [(file, (field,)) for file in _in_order(holders, rows[0], field)]
     if missing:
         first, fields = chosen[0] if chosen else (rows[0], ())
         chosen[:1] = [(first, (*fields, *missing))]
-    return chosen
+    return chosen + blobs
+
+
+def _in_order(blobs: Sequence[DataFileMeta], rows: DataFileMeta, field: DataField) -> list[DataFileMeta]:
+    """The files of one column of blobs in the order of their rows. `rows`: a file of the columns.
+
+    Raises: UnsupportedError: they are not one after the other, because blobs were written again.
+    """
+    ordered = sorted(blobs, key=lambda file: file.first_row_id or 0)
+    starts = np.cumsum([rows.first_row_id or 0, *(file.row_count for file in ordered)]).tolist()
+    ends = (rows.first_row_id or 0) + rows.row_count
+    if [file.first_row_id for file in ordered] != starts[:-1] or starts[-1] != ends:
+        raise UnsupportedError(
+            f"blobs of column '{field.name}' were written again, or not for all rows",
+            ordered[0].file_name,
+            "Leave the column out of the read.",
+        )
+    return ordered
 
 
 def joined(
@@ -74,13 +93,14 @@ def joined(
 ) -> Iterator[pa.Table]:
     """The rows of a group in tables of bounded size, its columns in the order of `fields`."""
     first = readers[0]
-    row_count = first.file.row_count
+    streams = _streams(readers, batch_rows)
+    row_count = sum(r.file.row_count for r in readers if r.context.fields == first.context.fields)
     live = None
     if deletion is not None:
         live = read_vector(first.context.file_io, deletion, row_count).kept(row_count)
     names = [field.name for field in fields]
     start = 0
-    for parts in _in_step([_Stream(reader, batch_rows) for reader in readers]):
+    for parts in _in_step(streams):
         columns = {name: part.column(name) for part in parts for name in part.column_names}
         table = pa.table([columns[name] for name in names], names=names)
         end = start + table.num_rows
@@ -92,11 +112,19 @@ def joined(
         )
 
 
-class _Stream:
-    """A file in tables, of which any number of rows can be taken."""
+def _streams(readers: Sequence[DataFileReader], batch_rows: int) -> list["_Stream"]:
+    """A stream for each set of columns: those of rows are in one file, those of blobs in one behind the other."""
+    by_columns: dict[tuple[DataField, ...], list[DataFileReader]] = {}
+    for reader in readers:
+        by_columns.setdefault(reader.context.fields, []).append(reader)
+    return [_Stream(of_columns, batch_rows) for of_columns in by_columns.values()]
 
-    def __init__(self, reader: DataFileReader, batch_rows: int) -> None:
-        self._tables = reader.batches(batch_rows)
+
+class _Stream:
+    """Files of the same columns in tables, of which any number of rows can be taken."""
+
+    def __init__(self, readers: Sequence[DataFileReader], batch_rows: int) -> None:
+        self._tables = chain.from_iterable(reader.batches(batch_rows) for reader in readers)
         self._rest: pa.Table | None = next(self._tables, None)
 
     def __len__(self) -> int:

@@ -24,6 +24,7 @@ _NAMES = {
     "VARCHAR": "string",
     "BINARY": "binary",
     "VARBINARY": "binary",
+    "BLOB": "binary",
     "VARIANT": "variant",
     "TIMESTAMP": "timestamp_ntz",
     "TIMESTAMP_LTZ": "timestamp",
@@ -89,6 +90,8 @@ def arrow_for_spark(arrow: pa.DataType) -> pa.DataType:
     """
     if arrow == VARIANT:
         return _SPARK_VARIANT
+    if pa.types.is_large_binary(arrow):
+        return pa.binary()
     if pa.types.is_timestamp(arrow):
         return pa.timestamp("us", tz=arrow.tz)
     if pa.types.is_time(arrow):

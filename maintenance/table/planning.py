@@ -18,6 +18,7 @@ from maintenance.metadata.expired import again_if_expired
 from maintenance.options import table as table_options
 from maintenance.predicate.sql import parse
 from maintenance.predicate.tree import Predicate, restrict
+from maintenance.read.blobs import check_blobs
 from maintenance.read.data_file import read_fields
 from maintenance.read.defaults import stored_predicate
 from maintenance.read.split_read import SplitRead
@@ -70,7 +71,9 @@ def _plan_read(table: "Table", request: ReadRequest) -> tuple[ScanPlan, SplitRea
     if sides is not None:
         return _plan_two(*sides, request)
     seen, target = _target(table)
-    return _plan_one(seen, target, request.of(seen))
+    plan, read = _plan_one(seen, target, request.of(seen))
+    check_blobs(read.columns, table.options, table.identifier)
+    return plan, read
 
 
 def plan_state(table: "Table", snapshot: Snapshot) -> tuple[ScanPlan, SplitRead]:

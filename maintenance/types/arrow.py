@@ -31,6 +31,7 @@ _FIXED = {
     "VARCHAR": pa.string(),
     "BINARY": pa.binary(),
     "VARBINARY": pa.binary(),
+    "BLOB": pa.large_binary(),
 }
 # As Paimon stores it, and as pypaimon shows it.
 VARIANT = pa.struct([pa.field(name, pa.binary(), nullable=False) for name in ("value", "metadata")])
@@ -71,6 +72,8 @@ def arrow_type(data_type: DataType, where: str = "a column") -> pa.DataType:
 
 
 def _nested(name: str, data_type: DataType, where: str) -> pa.Field:
+    if data_type.root == "BLOB":
+        raise UnsupportedError("type BLOB inside another type", f"{where}.{name}", "Leave this column out of the read.")
     return pa.field(name, arrow_type(data_type, f"{where}.{name}"), data_type.nullable)
 
 

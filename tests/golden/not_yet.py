@@ -5,8 +5,6 @@ A pattern matches a whole id, ``<case>:<table>:<read>``: ``*`` is anything, ``[!
 """
 
 NOT_YET = {
-    # Deletion vectors, row tracking, order by snapshot, postponed buckets
-    "variant_blob:blob:batch": "type BLOB",
     # Types, casts and formats
     "type_casts:from_bigint:batch": "TIMESTAMP(9) of far years",
 }

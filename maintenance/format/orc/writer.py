@@ -56,7 +56,7 @@ def orc_type(data_type: DataType, where: str) -> pa.DataType:
         case "MAP" | "MULTISET":
             key, value = map_parts(data_type)
             return pa.map_(orc_type(key, where), orc_type(value, where))
-        case "VARIANT":
+        case "VARIANT" | "BLOB":
             raise UnsupportedError(f"type {data_type} in an ORC file", where, "Paimon has it in parquet files alone.")
         case "ROW":
             return pa.struct(_named_types(data_type.fields, where))
