@@ -83,7 +83,7 @@ class _Campaign:
 
     def _start(self) -> None:
         self.witness.start()
-        roles = [*(("write", name) for name in WRITERS), ("tag", "tagger"), ("read", "reader")]
+        roles = [*(("write", name) for name in WRITERS), ("tag", "tagger"), ("sweep", "sweeper"), ("read", "reader")]
         roles += [("compact", f"compactor-{i}") for i in range(self.scenario.compactors)]
         roles += [("expire", f"expirer-{i}") for i in range(self.scenario.expirers)]
         if self.scenario.produces:

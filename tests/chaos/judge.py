@@ -196,6 +196,8 @@ class Judge:
             self.faults.add("audits", f"{entry['start']} to {entry['end']}: {result['text']}")
         elif task == "expire_snapshots":
             self.counts["snapshots expired"] += len(result["expired"])
+        elif task == "remove_orphan_files":
+            self.counts["orphans removed"] += result["files"]
 
     def _judge_acknowledged(self, name: str, number: int, snapshots: list[int]) -> None:
         seen = [self.seen[i - 1] for i in snapshots]

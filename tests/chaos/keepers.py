@@ -1,4 +1,4 @@
-"""Those who keep the table in order: compaction, expiry, tags and branches."""
+"""Those who keep the table in order: compaction, expiry, tags, branches and orphans."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -9,6 +9,7 @@ from maintenance.operations.compaction.produce_changelog import produce_changelo
 from maintenance.operations.compaction.report import CompactReport
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.operations.expiry.expire_tags import expire_tags
+from maintenance.operations.orphans.remove_orphan_files import remove_orphan_files
 from maintenance.operations.refs.create_branch import create_branch
 from maintenance.operations.refs.create_tag import create_tag
 from maintenance.operations.refs.delete_branch import delete_branch
@@ -18,6 +19,8 @@ from maintenance.operations.refs.replace_tag import replace_tag
 from tests.chaos.worker import Worker
 from tests.models.reachable import files_of
 
+# Longer than any process stands still or repeats a commit: younger files may be those of a running writer.
+FLOOR = timedelta(seconds=30)
 _MOST_TAGS = 6
 _MOST_BRANCHES = 2
 # Tags with such a name expire by themselves.
@@ -66,6 +69,19 @@ def _expired(worker: Worker) -> dict[str, object]:
         dry_run=dice.random() < 0.1,
     )
     return {"expired": list(report.expired), "files": len(report.deleted_files), "notes": list(report.notes)}
+
+
+def sweeps(worker: Worker) -> None:
+    """Remove orphan files until asked to stop, those of killed processes among them."""
+    while not (worker.stopping or worker.place.finish):
+        worker.attempt("remove_orphan_files", lambda: _swept(worker))
+        worker.pause(6.0)
+
+
+def _swept(worker: Worker) -> dict[str, object]:
+    dry_run = worker.dice.random() < 0.1
+    report = remove_orphan_files(None, worker.table, minimum_age=FLOOR, never_committed=True, dry_run=dry_run)
+    return {"files": report.deleted_files, "kept": list(report.kept), "notes": list(report.notes)}
 
 
 def tags(worker: Worker) -> None:

@@ -26,6 +26,7 @@ _LIFE = {
     "compact": 5.0,
     "expire": 4.0,
     "tag": 5.0,
+    "sweep": 8.0,
     "read": 20.0,
     "audit": 20.0,
     "follow": 6.0,

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from tests.chaos.java_client import java
-from tests.chaos.keepers import compacts, expires, tags
+from tests.chaos.keepers import compacts, expires, sweeps, tags
 from tests.chaos.readers import audits, follows, reads
 from tests.chaos.worker import Worker
 from tests.chaos.writer import write
@@ -13,6 +13,7 @@ ROLES: Mapping[str, Callable[[Worker], None]] = {
     "compact": compacts,
     "expire": expires,
     "tag": tags,
+    "sweep": sweeps,
     "read": reads,
     "audit": audits,
     "follow": follows,
