@@ -9,6 +9,7 @@ meanwhile is not touched.
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from maintenance.errors import (
     AlreadyExistsError,
@@ -222,14 +223,14 @@ class _Restore:
         for branch in branches.names():
             snapshots = branches.snapshots(branch)
             earliest = min(snapshots.list_ids(), default=None)
-            for snapshot in reversed(snapshots.retired().values()):
-                if snapshot.id + 1 != earliest or not self._is_whole(f"snapshot {snapshot.id}", snapshot, branch):
+            retired, paths = snapshots.retired(), snapshots.paths
+            for number in sorted(retired, reverse=True):
+                found = partial(retired.__getitem__, number)
+                if number + 1 != earliest or not self._is_whole(f"snapshot {number}", found, branch):
                     break
-                paths = snapshots.paths
-                self._move(paths.retired_snapshot(snapshot.id), paths.snapshot(snapshot.id))
-                earliest = snapshot.id
-                name = str(snapshot.id)
-                self.done["snapshot"].append(name if branch == MAIN_BRANCH else f"{branch}: {name}")
+                self._move(paths.retired_snapshot(number), paths.snapshot(number))
+                earliest = number
+                self.done["snapshot"].append(f"{number}" if branch == MAIN_BRANCH else f"{branch}: {number}")
             if not self.dry_run and earliest is not None and (snapshots.read_hint(EARLIEST) or 0) > earliest:
                 snapshots.write_hint(EARLIEST, earliest)
 
@@ -243,15 +244,15 @@ class _Restore:
             self._put_back_snapshots(paths, [record for record in mine if record.kind == "snapshot"])
 
     def _is_complete(self, record: _Record) -> bool:
-        return self._is_whole(f"{record.kind} {record.shown}", self._parsed(record), record.branch)
+        return self._is_whole(f"{record.kind} {record.shown}", partial(self._parsed, record), record.branch)
 
-    def _is_whole(self, name: str, snapshot: Snapshot, branch: str) -> bool:
+    def _is_whole(self, name: str, snapshot: Callable[[], Snapshot], branch: str) -> bool:
         """Whether all that a state needs is there by now; a dry run cannot know."""
         if self.dry_run:
             return True
         manifests = replace(self.table.manifests, paths=replace(self.table.paths, branch=branch))
         try:
-            check_complete(manifests, snapshot)
+            check_complete(manifests, snapshot())
         except (CorruptFileError, MissingFileError, ExpiredError, FileNotFoundError) as error:
             self.incomplete.append(f"{name}: {error}")
             return False
