@@ -23,6 +23,7 @@ from tests.servers import mariadb as mariadb_server
 from tests.servers import postgresql as postgresql_server
 from tests.servers import s3 as s3_server
 from tests.servers.relay import Relay, relaying
+from tests.turns import others_turn, today
 
 # The machines are shared: how long an example takes says nothing.
 settings.register_profile("shared", deadline=None)
@@ -134,6 +135,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 @pytest.hookimpl(optionalhook=True)
+def pytest_configure() -> None:
+    today()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what has its turn on another day, except where a test is named."""
+    if not any("::" in argument for argument in config.args):
+        later = others_turn([item.nodeid for item in items], today())
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid in later])
+        items[:] = [item for item in items if item.nodeid not in later]
+
+
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LongestFirst | None:
     return LongestFirst(config, log) if config.getvalue("dist") == "loadfile" else None
 

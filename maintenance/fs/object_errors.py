@@ -16,7 +16,7 @@ from maintenance.errors import StorageAccessError, StorageError, storage_fix
 
 _STATUS = re.compile(r"status code: (\d{3})|status: (\d{3})")
 _CODE = re.compile(r"<Code>([^<]{1,100})</Code>")
-_MESSAGE = re.compile(r"<Message>([^<]{1,300})")
+_MESSAGE = re.compile(r"<Message>([^<\n]{1,300})")
 _NO_BUCKET = frozenset({"NoSuchBucket", "ContainerNotFound", "InvalidBucketName", "UserProjectMissing"})
 _NO_ACCESS = frozenset({401, 403})
 _BEHIND_THE_END = 416
@@ -60,15 +60,17 @@ def is_worth_repeating(error: BaseException) -> bool:
 
 
 def is_of_store(error: BaseException) -> bool:
-    """Whether an exception is one of the driver, and not of Python."""
-    return isinstance(error, exceptions.BaseError)
+    """Whether an exception is one of the driver, and not of Python. A missing bucket is Python's by its type alone."""
+    return isinstance(error, exceptions.BaseError) or (
+        isinstance(error, FileNotFoundError) and _is_missing_bucket(str(error))
+    )
 
 
 def store_error(error: BaseException, path: str, action: str = "read") -> OSError:
     """The error to raise for one of the driver's: a `FileNotFoundError`, or a `StorageError`."""
     text = str(error)
     code, status = _found(_CODE, text), status_of(error)
-    if code in _NO_BUCKET or "specified bucket does not exist" in text:
+    if _is_missing_bucket(text):
         bucket = path.partition("://")[2].partition("/")[0]
         return StorageAccessError(
             f"the bucket '{bucket}' does not exist", path, "Create it, or correct the warehouse or the endpoint."
@@ -93,6 +95,10 @@ def reported_store_errors(action: str, path: str) -> Iterator[None]:
         yield
     except exceptions.BaseError as error:
         raise store_error(error, path, action) from None
+
+
+def _is_missing_bucket(text: str) -> bool:
+    return _found(_CODE, text) in _NO_BUCKET or "specified bucket does not exist" in text
 
 
 def _answer(text: str) -> str:

@@ -4,7 +4,7 @@ A missing file stays a `FileNotFoundError` for whoever reads: callers decide wha
 is a `StorageError`, whatever the system calls it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
@@ -14,6 +14,14 @@ from maintenance.fs.foreign_errors import error_of_store, is_of_driver
 P = ParamSpec("P")
 R = TypeVar("R")
 Method = Callable[Concatenate[Any, Any, P], R]
+
+
+def _place(path: Any, error: Exception) -> str:
+    """The path, or of several the one that the error names, else the first."""
+    if isinstance(path, str):
+        return path
+    named = getattr(error, "filename", None)
+    return str(named or next(iter(path), "") if isinstance(path, Sequence | Mapping) else named)
 
 
 def reported(action: str, *, missing_is_fault: bool = False) -> Callable[[Method[P, R]], Method[P, R]]:
@@ -27,7 +35,7 @@ def reported(action: str, *, missing_is_fault: bool = False) -> Callable[[Method
             except PaimonError:
                 raise
             except Exception as error:
-                where = path if isinstance(path, str) else str(getattr(error, "filename", None))
+                where = _place(path, error)
                 found = error_of_store(error, where, action)
                 if found is not None:
                     raise found from None

@@ -95,7 +95,10 @@ def leftovers(
     """
     second = attempts_of_java(journals)
     # Those that write data files first: a tag leaves next to nothing.
-    operations = sorted(unended(journals, deaths), key=lambda part: part.task.endswith(("tag", "tags", "branch")))
+    operations = sorted(
+        (part for part in unended(journals, deaths) if part.task != "remove_orphan_files"),
+        key=lambda part: part.task.endswith(("tag", "tags", "branch")),
+    )
     known = {path for entries in journals.values() for e in entries if e["what"] == "leaves" for path in e["files"]}
     for path in sorted({*unreachable_files(table), *_hidden(table)}):
         changed = os.stat(path).st_mtime_ns

@@ -1,4 +1,4 @@
-"""A minute of each campaign: the same code as `make chaos`."""
+"""Half a minute and more of each campaign: the same code as `make chaos`."""
 
 import subprocess
 import sys
@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_a_minute_of_chaos(scenario: str, tmp_path: Path) -> None:
+def test_a_campaign(scenario: str, tmp_path: Path) -> None:
     command = [
         sys.executable,
         "-m",
@@ -21,7 +21,7 @@ def test_a_minute_of_chaos(scenario: str, tmp_path: Path) -> None:
         "--scenario",
         scenario,
         "--minutes",
-        "0.9",
+        "0.6",
         "--folder",
         str(tmp_path),
     ]
