@@ -91,7 +91,8 @@ lock: install-test
 	$(UV_COMPILE) --all-extras pyproject.toml -o requirements.txt
 	$(UV_COMPILE) --all-extras pyproject.toml requirements-dev.in -o requirements-dev.txt
 	$(UV_COMPILE) requirements-pypaimon.in -o requirements-pypaimon.txt
+	$(UV_COMPILE) requirements-airflow.in -o requirements-airflow.txt
 
 clean:
-	rm -rf .venv .venv-pypaimon .cache .dagster_home warehouse landing spark-warehouse
+	rm -rf .venv .venv-pypaimon .venv-airflow .cache .dagster_home warehouse landing spark-warehouse
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,0 +1,57 @@
+"""The examples for schedulers run as they stand."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from maintenance.sql import Session
+
+pytestmark = pytest.mark.slow
+
+PROJECT = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """With `paimonctl` on the path, and a profile of a warehouse that has a table with four small files."""
+    session = Session({"warehouse": str(tmp_path / "lake")})
+    session.sql("CREATE TABLE t (a INT) TBLPROPERTIES ('write-only' = 'true', 'compaction.min.file-num' = '2')")
+    for number in range(4):
+        session.sql(f"INSERT INTO t VALUES ({number})")
+    command = tmp_path / "bin" / "paimonctl"
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/sh\nexec {sys.executable} -m maintenance.cli "$@"\n')
+    command.chmod(0o755)
+    config = tmp_path / "config.toml"
+    config.write_text(f'[profiles.lake]\nwarehouse = "{tmp_path / "lake"}"\n')
+    return {
+        **os.environ,
+        "PATH": f"{command.parent}:{os.environ['PATH']}",
+        "PYTHONPATH": str(PROJECT),
+        "PAIMON_PROFILE": "lake",
+        "PAIMONCTL_CONFIG": str(config),
+        "TMPDIR": str(tmp_path),
+        "PAUSE": "0",
+    }
+
+
+def maintained(environment: dict[str, str], table: str) -> subprocess.CompletedProcess[str]:
+    command = [str(PROJECT / "examples/cron/maintain-table"), table]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_cron(environment: dict[str, str], tmp_path: Path) -> None:
+    """The files are compacted once; a table that is not there is refused without another attempt."""
+    done = maintained(environment, "default.t")
+    assert done.returncode == 0, done.stderr
+    session = Session({"warehouse": str(tmp_path / "lake")})
+    files = session.sql("SELECT COUNT(*) AS n FROM `t$files`").to_arrow().to_pylist()
+    assert files == [{"n": 1}]
+    again = maintained(environment, "default.t")
+    assert again.returncode == 0, again.stderr
+    missing = maintained(environment, "default.none")
+    assert missing.returncode == 2
+    assert missing.stderr.count("does not exist") == 1

@@ -1,0 +1,85 @@
+"""The wheel that the project builds works where nothing but it and its dependencies is installed."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+PROJECT = Path(__file__).parents[2]
+UV = PROJECT / ".cache/uv/bin/uv"
+EXTRAS = {
+    "cli": ["prompt_toolkit"],
+    "spark": ["pyspark"],
+    "dagster": ["dagster", "pyspark", "assets.project", "jobs", "sensors"],
+    "all": ["dagster", "prompt_toolkit", "pyspark", "thriftpy2", "pymysql"],
+}
+
+
+def uv(*arguments: object) -> None:
+    """Run uv. Without a network what it has kept has to do; the tests are skipped where that is not enough."""
+    command = [str(UV), *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=PROJECT)
+    if done.returncode and os.environ.get("CI") != "true" and _is_offline(done.stderr):
+        pytest.skip(f"no network: {done.stderr.strip().splitlines()[-1]}")
+    assert done.returncode == 0, done.stderr
+
+
+def _is_offline(text: str) -> bool:
+    return any(sign in text for sign in ("dns error", "error sending request", "Could not connect", "Failed to fetch"))
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if not UV.exists():
+        pytest.skip("no uv: scripts/install test")
+    folder = tmp_path_factory.mktemp("wheel")
+    # What is not committed stays out of it, such as a folder that an earlier build left.
+    source = folder / "source"
+    names = subprocess.run(["git", "ls-files", "-z"], cwd=PROJECT, check=True, capture_output=True, text=True).stdout
+    for name in filter(None, names.split("\0")):
+        if name.partition("/")[0] not in ("tests", "benchmarks", ".ci") and (PROJECT / name).is_file():
+            target = source / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes((PROJECT / name).read_bytes())
+    uv("build", "--quiet", "--wheel", "--out-dir", folder / "dist", source)
+    (built,) = (folder / "dist").glob("*.whl")
+    return built
+
+
+@pytest.mark.parametrize("extra", ["", *EXTRAS])
+def test_installed(wheel: Path, tmp_path: Path, extra: str) -> None:
+    environment = tmp_path / "venv"
+    uv("venv", "--quiet", "--python", sys.executable, environment)
+    # The versions that all other tests run with; their hashes are of no use to what is no requirement.
+    locked = (PROJECT / "requirements.txt").read_text().splitlines()
+    constraints = tmp_path / "constraints.txt"
+    constraints.write_text("\n".join(line.rstrip(" \\") for line in locked if "==" in line))
+    wanted = f"{wheel}[{extra}]" if extra else str(wheel)
+    uv("pip", "install", "--quiet", "--python", environment / "bin/python", "-c", constraints, wanted)
+
+    def run(*command: str) -> str:
+        clean = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+        done = subprocess.run(
+            [str(environment / "bin" / command[0]), *command[1:]],
+            capture_output=True, text=True, check=False, cwd=tmp_path, env=clean,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert "expire-snapshots" in run("paimonctl", "--help")
+    program = (
+        "import maintenance as pm; from importlib import import_module\n"
+        f"for name in {EXTRAS.get(extra, [])!r}: import_module(name)\n"
+        f"catalog = pm.open_catalog({{'warehouse': {str(tmp_path / 'lake')!r}}})\n"
+        f"print(pm.__file__)"
+    )
+    assert str(environment) in run("python", "-c", program)
+    lake = str(tmp_path / "lake")
+    run("paimonctl", "--warehouse", lake, "sql", "CREATE TABLE t (a INT); INSERT INTO t VALUES (1), (2)")
+    found = run("paimonctl", "--warehouse", lake, "--json", "sql", "SELECT SUM(a) AS n FROM t")
+    assert json.loads(found) == {"n": 3}
