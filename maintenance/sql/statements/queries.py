@@ -53,6 +53,16 @@ def _select(cursor: Cursor) -> Select:
     return Select(cursor.query(), cursor)
 
 
+def _table(cursor: Cursor) -> Select:
+    """``TABLE t``: all of it."""
+    names = cursor.path("the name of a table")
+    if len(names) > 3:
+        raise cursor.error(f"'{'.'.join(names)}' is not the name of a table", "Write catalog.database.table.")
+    parts = [exp.to_identifier(name, quoted=True) for name in names]
+    table = exp.Table(**dict(zip(("this", "db", "catalog"), reversed(parts), strict=False)))
+    return Select(exp.select("*").from_(table), cursor)
+
+
 def _explain(cursor: Cursor) -> Explain:
     if not cursor.take("PLAN", "FOR"):
         cursor.take("EXTENDED")
@@ -65,6 +75,6 @@ STATEMENTS: Mapping[tuple[str, ...], Parse] = {
     ("VALUES",): _select,
     ("FROM",): _select,
     ("(",): _select,
-    ("TABLE",): _select,
+    ("TABLE",): _table,
     ("EXPLAIN",): _explain,
 }

@@ -47,6 +47,7 @@ def test_append_table(session: Session, monkeypatch: pytest.MonkeyPatch) -> None
         assert rows(session, "SELECT COUNT(*) FROM t WHERE id > 1") == [(1,)]
         assert rows(session, "SELECT b.z FROM t AS b (id, z, y, x) ORDER BY 1") == [(None,), ("a",)]
     assert plainly == [True, True, True]
+    assert session.sql("TABLE default.t").to_arrow().num_rows == 2
     direct = session.table(("t",)).to_arrow()
     assert found.to_pylist() == direct.sort_by("id").to_pylist()
 
