@@ -10,7 +10,7 @@ import errno
 import logging
 import os
 import uuid
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
@@ -112,9 +112,18 @@ def flush(paths: Iterable[str], root: str) -> None:
     """Flush files, their folders, and those between them and `root`. Raises: OSError, also for a missing file."""
     files = list(dict.fromkeys(paths))
     folders = {folder for path in files for folder in _folders_up_to(os.path.dirname(path), root)}
-    with ThreadPoolExecutor(_THREADS) as pool:
-        list(pool.map(_flush_file, files))
-        list(pool.map(flush_folder, folders))
+    _each(_flush_file, files)
+    _each(flush_folder, list(folders))
+
+
+def _each(flush_one: Callable[[str], None], paths: Sequence[str]) -> None:
+    """Flush several at the same time: a disk writes them together."""
+    if len(paths) > 1:
+        with ThreadPoolExecutor(_THREADS) as pool:
+            list(pool.map(flush_one, paths))
+    else:
+        for path in paths:
+            flush_one(path)
 
 
 def flush_folder(folder: str) -> None:
@@ -136,8 +145,7 @@ def flush_folders(folders: Iterable[str]) -> None:
         with suppress(FileNotFoundError):
             flush_folder(folder)
 
-    with ThreadPoolExecutor(_THREADS) as pool:
-        list(pool.map(flush_one, dict.fromkeys(folders)))
+    _each(flush_one, list(dict.fromkeys(folders)))
 
 
 def make_folders(folder: str) -> None:

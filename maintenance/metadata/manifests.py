@@ -39,6 +39,7 @@ from maintenance.format.metadata.manifest_list import ManifestFileMeta, parse_ma
 from maintenance.format.metadata.partition_stats import partition_stats_of
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.fs.file_io import FileIO
+from maintenance.fs.location import is_local
 from maintenance.metadata.cache import metadata_cache
 from maintenance.metadata.expired import unless_expired
 from maintenance.metadata.identity import check_size, unexpected
@@ -59,6 +60,8 @@ ManifestFilter = Callable[[ManifestFileMeta], bool]
 
 # Manifests decoded ahead of the one whose entries are looked at.
 _AHEAD = 4
+# Of manifests on a disk: what threads would save is less than what it takes to start them.
+_SMALL_BYTES = 64 << 10
 # A manifest list takes so many times its bytes once it is parsed.
 _PARSED = 8
 # So many entries tell how many bytes each takes; they are encoded twice where a manifest holds more.
@@ -216,7 +219,7 @@ class Manifests:
         def read(manifest: ManifestFileMeta) -> list[ManifestEntry]:
             return self.read_manifest(manifest, selection)
 
-        if len(manifests) <= 1:
+        if len(manifests) <= 1 or self._are_at_hand(manifests):
             for manifest in manifests:
                 yield from read(manifest)
             return
@@ -228,6 +231,10 @@ class Manifests:
                     yield from started.popleft().result()
             while started:
                 yield from started.popleft().result()
+
+    def _are_at_hand(self, manifests: Sequence[ManifestFileMeta]) -> bool:
+        """Whether manifests are read faster one after the other than by threads, which must be started first."""
+        return is_local(self.paths.root) and sum(manifest.file_size for manifest in manifests) <= _SMALL_BYTES
 
     def delta_entries(self, snapshot: Snapshot) -> list[ManifestEntry]:
         """What the snapshot changed."""
