@@ -167,7 +167,7 @@ def _published(
                 if conflict is not None:
                     written.discard()
                     return None, conflict, attempt
-                planned = _with_row_ids(target, prepare(planned, latest), latest)
+                planned = _numbered(target, prepare(planned, latest), latest)
                 written.take(planned)
                 # A lost race means others commit quickly: then only the first attempt spends time on merging manifests.
                 snapshot = _snapshot(target, planned, identity, latest, written, merge=attempt == 1)
@@ -383,15 +383,16 @@ def _ordered_by_snapshot(changes: Changes, snapshot_id: int) -> Changes:
     return replace(changes, entries=tuple(stamped))
 
 
-def _with_row_ids(target: CommitTarget, changes: Changes, latest: Snapshot | None) -> Changes:
-    """The changes as the next snapshot has them, in a table whose rows have ids."""
+def _numbered(target: CommitTarget, changes: Changes, latest: Snapshot | None) -> Changes:
+    """The changes with what only the next snapshot's place says: sequence numbers or row ids, if the table has such."""
+    snapshot_id = 1 if latest is None else latest.id + 1
     if table_options.SEQUENCE_SNAPSHOT_ORDERING.of(target.options):
-        return _ordered_by_snapshot(changes, 1 if latest is None else latest.id + 1)
+        return _ordered_by_snapshot(changes, snapshot_id)
     if not table_options.ROW_TRACKING_ENABLED.of(target.options):
         return changes
     before = 0 if latest is None else latest.next_row_id or 0
     first = max(before, changes.next_row_id or 0)
-    entries, following = with_row_ids(changes.entries, 1 if latest is None else latest.id + 1, first)
+    entries, following = with_row_ids(changes.entries, snapshot_id, first)
     return replace(changes, entries=tuple(entries), next_row_id=following)
 
 

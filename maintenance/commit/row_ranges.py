@@ -6,13 +6,14 @@ first.
 Source: Java `DataEvolutionConflictDetection`, `RowIdColumnConflictChecker`.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 
 from maintenance.commit.conflicts import Conflict
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.metadata.manifest import EntrySelection, FileKind, ManifestEntry
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.manifests import Manifests
+from maintenance.scan.split import by_bucket
 
 _Rows = tuple[int, int]
 
@@ -33,8 +34,8 @@ def torn_rows(
     there = [entry for entry in base if entry.identity not in gone]
     torn = {
         (partition, bucket)
-        for (partition, bucket), files in _by_group([*there, *added]).items()
-        if _overlaps_in_part({_rows(file) for file in files if file.first_row_id is not None})
+        for (partition, bucket), group in by_bucket([*there, *added]).items()
+        if _overlaps_in_part({_rows(entry.file) for entry in group if entry.file.first_row_id is not None})
     }
     if torn:
         return Conflict("another writer put other files in the place of the same rows meanwhile", frozenset(torn))
@@ -55,13 +56,6 @@ def torn_rows(
         if lost
         else None
     )
-
-
-def _by_group(entries: Iterable[ManifestEntry]) -> dict[tuple[bytes, int], list[DataFileMeta]]:
-    groups: dict[tuple[bytes, int], list[DataFileMeta]] = {}
-    for entry in entries:
-        groups.setdefault((entry.partition, entry.bucket), []).append(entry.file)
-    return groups
 
 
 def _rows(file: DataFileMeta) -> _Rows:

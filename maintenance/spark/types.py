@@ -7,6 +7,7 @@ import pyarrow as pa
 from maintenance.errors import UnsupportedError
 from maintenance.types.arrow import VARIANT, element_of, map_parts
 from maintenance.types.data_type import DataField, DataType
+from maintenance.types.nested import retyped
 
 MAX_DIGITS = 6  # of a second
 _SPARK_VARIANT = pa.struct([VARIANT.field("value"), VARIANT.field("metadata").with_metadata({"variant": "true"})])
@@ -88,6 +89,10 @@ def arrow_for_spark(arrow: pa.DataType) -> pa.DataType:
 
     Fields of rows may be null. Spark knows a VARIANT by a mark on its metadata.
     """
+    return retyped(arrow, _leaf_for_spark, lambda field, kind: pa.field(field.name, kind))
+
+
+def _leaf_for_spark(arrow: pa.DataType) -> pa.DataType | None:
     if arrow == VARIANT:
         return _SPARK_VARIANT
     if pa.types.is_large_binary(arrow):
@@ -96,12 +101,4 @@ def arrow_for_spark(arrow: pa.DataType) -> pa.DataType:
         return pa.timestamp("us", tz=arrow.tz)
     if pa.types.is_time(arrow):
         return pa.time64("ns")
-    if pa.types.is_list(arrow):
-        return pa.list_(_field_for_spark(arrow.value_field))
-    if pa.types.is_map(arrow):
-        return pa.map_(arrow_for_spark(arrow.key_type), _field_for_spark(arrow.item_field))
-    return pa.struct(list(map(_field_for_spark, arrow))) if pa.types.is_struct(arrow) else arrow
-
-
-def _field_for_spark(field: pa.Field) -> pa.Field:
-    return pa.field(field.name, arrow_for_spark(field.type))
+    return None

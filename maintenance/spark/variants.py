@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from maintenance.types.nested import Rebuild
+from maintenance.types.nested import Rebuild, retyped
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -37,15 +37,7 @@ def _loosened(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 def _loose(arrow: pa.DataType) -> pa.DataType:
     """The type with fields that may be null."""
-    if pa.types.is_list(arrow):
-        return pa.list_(_loose_field(arrow.value_field))
-    if pa.types.is_map(arrow):
-        return pa.map_(_loose(arrow.key_type), _loose_field(arrow.item_field))
-    return pa.struct(list(map(_loose_field, arrow))) if pa.types.is_struct(arrow) else arrow
-
-
-def _loose_field(field: pa.Field) -> pa.Field:
-    return pa.field(field.name, _loose(field.type))
+    return retyped(arrow, lambda _: None, lambda field, kind: pa.field(field.name, kind))
 
 
 _REBUILD = Rebuild(lambda array, kind, _: array)

@@ -19,6 +19,30 @@ OnNull = Callable[[Path], None]
 Variants = Callable[[pa.Array, Path], pa.Array]
 
 
+def retyped(
+    arrow: pa.DataType,
+    leaf: Callable[[pa.DataType], pa.DataType | None],
+    field: Callable[[pa.Field, pa.DataType], pa.Field] = pa.Field.with_type,
+) -> pa.DataType:
+    """The type with other leaves.
+
+    Args: `leaf`: gives the type in the place of one; None = it stays, and what is inside it is asked for.
+        `field`: gives the field of another type; without it names, nullability and metadata stay.
+    """
+    made = leaf(arrow)
+    if made is not None:
+        return made
+
+    def inner(of: pa.Field) -> pa.Field:
+        return field(of, retyped(of.type, leaf, field))
+
+    if pa.types.is_map(arrow):
+        return pa.map_(inner(arrow.key_field).with_nullable(False), inner(arrow.item_field))
+    if pa.types.is_list(arrow):
+        return pa.list_(inner(arrow.value_field))
+    return pa.struct(list(map(inner, arrow))) if pa.types.is_struct(arrow) else arrow
+
+
 def keep_null(path: Path) -> None:
     """Accept a null where the type says NOT NULL."""
 

@@ -3,6 +3,7 @@
 import ast
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,10 @@ def imports_of(path: Path) -> list[tuple[int, str]]:
     return [(line, name) for line, name in found if line not in for_types]
 
 
-IMPORTS = {module: imports_of(path) for module, path in MODULES.items()}
+@cache
+def imports() -> dict[str, list[tuple[int, str]]]:
+    """What each module imports: read when a test wants it, not by every process that collects the tests."""
+    return {module: imports_of(path) for module, path in MODULES.items()}
 
 
 def within(module: str, package: str) -> bool:
@@ -84,7 +88,7 @@ def climbs(layers: list[list[str]], imports: dict[str, list[tuple[int, str]]]) -
 
 @pytest.mark.parametrize("contract", LAYERS, ids=lambda contract: contract["name"])
 def test_every_import_goes_down(contract: dict[str, Any]) -> None:
-    assert [line for layers in layers_of(contract) for line in climbs(layers, IMPORTS)] == []
+    assert [line for layers in layers_of(contract) for line in climbs(layers, imports())] == []
 
 
 @pytest.mark.parametrize("contract", FORBIDDEN, ids=lambda contract: contract["name"])
@@ -92,7 +96,7 @@ def test_what_is_forbidden_is_imported_nowhere(contract: dict[str, Any]) -> None
     wrong = [
         f"{module}:{line} imports {name}"
         for source in contract["source_modules"]
-        for module, lines in IMPORTS.items()
+        for module, lines in imports().items()
         if within(module, source)
         for line, name in lines
         if any(within(name, forbidden) for forbidden in contract["forbidden_modules"])

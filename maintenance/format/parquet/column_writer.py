@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from maintenance.format.bytes.held_sink import HeldSink
 from maintenance.format.parquet.int96 import STORED, packed, with_int96
-from maintenance.types.nested import Path, Rebuild, hides_not_null, leaf_types
+from maintenance.types.nested import Path, Rebuild, hides_not_null, leaf_types, retyped
 
 Open = Callable[[pa.NativeFile | io.RawIOBase, pa.Schema], pq.ParquetWriter]
 
@@ -66,17 +66,7 @@ def _is_int96(arrow: pa.DataType) -> bool:
 
 def _stored(arrow: pa.DataType) -> pa.DataType:
     """The type with byte strings in place of INT96; names, nullability and field ids stay."""
-    if _is_int96(arrow):
-        return STORED
-    if pa.types.is_list(arrow):
-        return pa.list_(_stored_field(arrow.value_field))
-    if pa.types.is_map(arrow):
-        return pa.map_(_stored_field(arrow.key_field), _stored_field(arrow.item_field))
-    return pa.struct(list(map(_stored_field, arrow))) if pa.types.is_struct(arrow) else arrow
-
-
-def _stored_field(field: pa.Field) -> pa.Field:
-    return field.with_type(_stored(field.type))
+    return retyped(arrow, lambda leaf: STORED if _is_int96(leaf) else None)
 
 
 def _leaf(array: pa.Array, target: pa.DataType, path: Path) -> pa.Array:

@@ -22,7 +22,7 @@ from maintenance.format.bytes.ragged import Ragged, ends
 from maintenance.format.rows.system_fields import element_field_id
 from maintenance.format.variant import binary, scalars
 from maintenance.format.variant.dictionary import Names, binaries_of, bytes_of, texts_of
-from maintenance.format.variant.stored import plain_variants, present, storage_of
+from maintenance.format.variant.stored import plain_variants, present, spread_over, storage_of
 from maintenance.types.arrow import arrow_type, element_of, is_list
 from maintenance.types.data_type import DataField, DataType, parse_type
 
@@ -163,11 +163,7 @@ class Shredding:
         value, typed = _split(values, np.arange(len(rows)), names, self.type)
         texts = [part.cast(pa.binary()) for part in (binaries_of(metadata), value)]
         made = pa.StructArray.from_arrays([*texts, typed], fields=list(self.stored))
-        if len(rows) == len(column):
-            return made
-        places = np.full(len(column), -1)
-        places[rows] = np.arange(len(rows))
-        return made.take(pa.array(places, mask=places < 0))
+        return spread_over(made, rows, len(column))
 
 
 def _with_id(name: str, arrow: pa.DataType, number: int, *, nullable: bool = True) -> pa.Field:
@@ -202,8 +198,7 @@ def _split(values: Ragged, rows: np.ndarray, names: Names, data_type: DataType) 
 
 def _over(found: pa.Array, fits: np.ndarray, kind: pa.DataType) -> pa.Array:
     """What was found where something fits, null elsewhere."""
-    places = np.cumsum(fits) - 1
-    taken = found.take(pa.array(np.where(fits, places, 0), mask=~fits))
+    taken = spread_over(found, np.flatnonzero(fits), len(fits))
     return taken if pa.types.is_nested(kind) else taken.cast(kind)
 
 
