@@ -6,7 +6,6 @@ entry wins, and the table's own entry over all of them, setting by setting.
 """
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -35,6 +34,7 @@ from assets.project.policies import (
     ZoneName,
 )
 from assets.project.yaml_file import parse_yaml
+from maintenance.fs.location import is_absolute
 from maintenance.operations.history import HISTORY_DATABASE
 from maintenance.operations.ingestion.landing import LandingFolder
 from maintenance.options.option import duration
@@ -43,8 +43,6 @@ from maintenance.types.data_type import DataField
 # The checkout: where dagster.yaml, workspace.yaml and demo/ are.
 FOLDER = Path(__file__).resolve().parents[2]
 LOCAL_MASTER = "local[*]"
-# A scheme and what is absolute in it: file:/data and file:///data, s3://bucket.
-_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 # The jobs that use Spark, by their tag paimon/action; a run from an asset's page counts as maintain or compact.
 SPARK_ACTIONS = ("maintain", "ingest", "compact", "change_rows", "restore_partitions", "audit", "fsck")
 
@@ -327,7 +325,7 @@ def rooted(project: Project, folder: Path) -> Project:
 
 
 def _from(folder: Path, path: str) -> str:
-    return path if _URI.match(path) else str(folder.resolve() / path)
+    return path if is_absolute(path) else str(folder.resolve() / path)
 
 
 def parse_project(path: Path) -> Project:

@@ -4,13 +4,13 @@ import dagster as dg
 from pydantic import Field
 
 from assets.project.config import TableConfig
-from assets.secrets import from_environment
 from maintenance.catalog import Catalog, Schema, open_catalog
 from maintenance.errors import CorruptFileError, MissingFileError, NotFoundError, SchemaError, UnsupportedError
 from maintenance.fs.file_io import FileIO
 from maintenance.metastore.filesystem import FilesystemCatalog
 from maintenance.metastore.identifier import Identifier
 from maintenance.operations.history import history_table
+from maintenance.options.environment import from_environment
 from maintenance.table.table import Table
 
 

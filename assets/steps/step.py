@@ -5,7 +5,7 @@ plan, keeps it and shows it; anything else runs the operation. What differs betw
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -143,6 +143,7 @@ def run_step(step: Step, work: Work, account: Account) -> Account:
     """Carry out a step; returns the account behind it. Raises: as the operation; OptionError: more beside a plan."""
     plan = planned(work.config, work.catalog, work.catalog.file_io())
     if plan is not None:
+        work = replace(work, opened=lambda opening: step.opened(opening).copy(plan.table_options))
         return _shown(step, work, account, step.apply(work, plan), {"plan id": plan.id})
     arguments = step.arguments(work)
     if arguments is None:

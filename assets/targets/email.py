@@ -4,11 +4,12 @@ import smtplib
 from email.message import EmailMessage
 from typing import Literal
 
-from assets.secrets import from_environment
 from assets.targets.alert import Alert
 from assets.targets.target import Target
+from maintenance.options.environment import from_environment
 
 _TIMEOUT_SECONDS = 10
+_WHERE = "alert targets"
 
 
 class Email(Target):
@@ -31,9 +32,9 @@ class Email(Target):
         message["To"] = ", ".join(self.to)
         lines = [alert.summary, f"Next step: {alert.fix}" if alert.fix else "", alert.place]
         message.set_content("\n\n".join(line for line in lines if line))
-        with smtplib.SMTP(from_environment(self.host), self.port, timeout=_TIMEOUT_SECONDS) as server:
+        with smtplib.SMTP(from_environment(self.host, _WHERE), self.port, timeout=_TIMEOUT_SECONDS) as server:
             if self.starttls:
                 server.starttls()
             if self.user:
-                server.login(from_environment(self.user), from_environment(self.password or ""))
+                server.login(from_environment(self.user, _WHERE), from_environment(self.password or "", _WHERE))
             server.send_message(message)

@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from assets.secrets import from_environment
 from assets.targets.alert import Alert
 from assets.targets.target import Target
+from maintenance.options.environment import from_environment
 
 _TIMEOUT_SECONDS = 10
 
@@ -25,7 +25,7 @@ class Webhook(Target):
         """Send one alert. Raises: OSError: the receiver cannot be reached or does not answer with success."""
         body = slack_blocks(alert) if self.format == "slack" else {"source": "paimon-maintenance", **asdict(alert)}
         request = urllib.request.Request(
-            from_environment(self.url),
+            from_environment(self.url, "alert targets"),
             json.dumps(body).encode(),
             {"Content-Type": "application/json", "User-Agent": "paimon-maintenance"},
         )

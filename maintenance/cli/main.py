@@ -4,13 +4,16 @@ Only click is imported before a command runs, so that help and completion are qu
 """
 
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
+from click.core import ParameterSource
 
+from maintenance.cli.choices import FILES, FORMATS, JSON
 from maintenance.cli.exits import FAILED, NOTHING_TO_DO, REFUSED
 from maintenance.cli.operations import SUMMARIES
 
@@ -20,8 +23,6 @@ if TYPE_CHECKING:
     from maintenance.catalog import Catalog
     from maintenance.sql import Result, Session
 
-FORMATS = ("table", "json", "csv")
-
 
 @dataclass(frozen=True, slots=True)
 class Target:
@@ -30,6 +31,10 @@ class Target:
     options: Mapping[str, str]
     dialect: str
     output: str
+
+    def as_json(self) -> "Target":
+        """The same, with results as JSON."""
+        return replace(self, output="json")
 
     def catalog(self) -> "Catalog":
         """Raises: PaimonError: it cannot be opened."""
@@ -45,7 +50,9 @@ class Target:
 
     def _given(self) -> Mapping[str, str]:
         if not self.options:
-            raise click.UsageError("Give --warehouse or --profile, or --catalog-option for another kind of catalog.")
+            raise click.UsageError(
+                "Give --warehouse, --profile or --tables; for other kinds of catalogs --catalog-option."
+            )
         return self.options
 
     def show(self, result: "Result") -> None:
@@ -55,9 +62,16 @@ class Target:
             self.print_rows(rows)
 
     def print_rows(self, rows: "pa.Table") -> None:
-        from maintenance.cli.output import text_of
+        from maintenance.cli.output import bytes_of, text_of
 
-        click.echo(text_of(rows, self.output))
+        if self.output not in FILES:
+            click.echo(text_of(rows, self.output))
+            return
+        out: BinaryIO = sys.stdout.buffer
+        if out.isatty():
+            raise click.UsageError(f"{self.output} is not for a terminal: lead the output into a file.")
+        out.write(bytes_of(rows, self.output))
+        out.flush()
 
 
 class OperationGroup(click.Group):
@@ -100,6 +114,18 @@ def _profiles(_: click.Context, __: click.Parameter, incomplete: str) -> list[st
     return [name for name in profile_names() if name.startswith(incomplete)]
 
 
+def _showing(command: Callable[..., int | None]) -> Callable[..., int | None]:
+    """A command that is given where the tables are, and has --json itself."""
+
+    @wraps(command)
+    @click.pass_obj
+    def run(target: Target, /, *, as_json: bool, **given: Any) -> int | None:
+        return command(target.as_json() if as_json else target, **given)
+
+    shown: Callable[..., int | None] = click.option(*JSON.opts, "as_json", is_flag=True, help=JSON.help)(run)
+    return shown
+
+
 @click.group(cls=OperationGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--warehouse", envvar="PAIMON_WAREHOUSE", help="Path or URI of the warehouse; or PAIMON_WAREHOUSE.")
 @click.option(
@@ -108,15 +134,23 @@ def _profiles(_: click.Context, __: click.Parameter, incomplete: str) -> list[st
     shell_complete=_profiles,
     help="A catalog of your file of profiles; or PAIMON_PROFILE.",
 )
+@click.option(
+    "--tables",
+    "described",
+    envvar="PAIMON_TABLES",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="A tables.yaml: the catalog that it names; or PAIMON_TABLES.",
+)
 @click.option("--catalog-option", "options", multiple=True, callback=_pairs, help="KEY=VALUE, may be repeated.")
 @click.option("--dialect", type=click.Choice(["flink", "spark"]), help="Of SQL; spark if nothing says otherwise.")
 @click.option("--json", "as_json", is_flag=True, help="Print results as JSON: an object for each row.")
-@click.option("--format", "output", type=click.Choice(FORMATS), default="table", show_default=True)
+@click.option("--format", "output", type=click.Choice(FORMATS), default="table", show_default=True, help="Of results.")
 @click.pass_context
 def cli(
     context: click.Context,
     warehouse: str | None,
     profile: str | None,
+    described: Path | None,
     options: dict[str, str],
     dialect: str | None,
     as_json: bool,
@@ -132,9 +166,21 @@ def cli(
     Profiles are tables of ~/.config/paimonctl/config.toml: [profiles.lake], and below it warehouse = "/data/lake" and
     other catalog options. Completion of the shell: paimonctl completion bash.
 
-    Exit codes: 0 done, 1 failed, 2 refused, 3 nothing to do.
+    \b
+    Exit codes:
+      0  done
+      1  failed, or not healthy: it may be tried again
+      2  refused: something must be corrected first
+      3  nothing to do
     """
     catalog_options = options if warehouse is None else {"warehouse": warehouse, **options}
+    source = context.get_parameter_source("described")
+    if described is not None and source is ParameterSource.COMMANDLINE and profile is not None:
+        raise click.UsageError("Give --tables or --profile, not both.")
+    if described is not None and profile is None and (warehouse is None or source is ParameterSource.COMMANDLINE):
+        from maintenance.cli.tables_file import catalog_options as options_of
+
+        catalog_options = {**options_of(described), **catalog_options}
     if profile is not None:
         from maintenance.cli.profiles import load_profile
 
@@ -147,7 +193,7 @@ def cli(
 @cli.command()
 @click.argument("text", required=False)
 @click.option("-f", "--file", "path", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="A script.")
-@click.pass_obj
+@_showing
 def sql(target: Target, text: str | None, path: Path | None) -> None:
     """Run statements: one text, a file, or what standard input has; on a terminal, a prompt.
 
@@ -162,13 +208,17 @@ def sql(target: Target, text: str | None, path: Path | None) -> None:
         _prompt(target)
         return
     script = text if text is not None else sys.stdin.read() if path is None else path.read_text(encoding="utf-8")
+    answered = False
     for result in target.session().execute(script):
+        if answered and target.output in FILES and result.to_arrow().num_columns:
+            raise click.UsageError(f"There is a second result, and {target.output} holds one.")
         target.show(result)
+        answered = answered or bool(result.to_arrow().num_columns)
 
 
 @cli.command()
 @click.argument("database", required=False)
-@click.pass_obj
+@_showing
 def tables(target: Target, database: str | None) -> None:
     """List the tables of a database, or of all: paimonctl --warehouse /data/lake tables db"""
     import pyarrow as pa
@@ -195,15 +245,29 @@ def show(target: Target, table: str) -> None:
 @click.option("--where", help="A condition in SQL.")
 @click.option("--limit", type=click.IntRange(min=0), help="Maximum number of rows.")
 @click.option("--option", "reading", multiple=True, callback=_pairs, help="A dynamic option, KEY=VALUE.")
-@click.pass_obj
+@click.option(
+    "-o",
+    "--output",
+    "path",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="A file ending in csv, json, parquet or arrow, instead of standard output.",
+)
+@_showing
 def read(
-    target: Target, table: str, columns: str | None, where: str | None, limit: int | None, reading: dict[str, str]
+    target: Target,
+    table: str,
+    columns: str | None,
+    where: str | None,
+    limit: int | None,
+    reading: dict[str, str],
+    path: Path | None,
 ) -> None:
-    """Print rows of a table or system table.
+    """Print rows of a table or system table, or write them to a file.
 
     \b
     paimonctl --warehouse /data/lake read db.trips --where "city = 'Oslo'" --limit 10
     paimonctl --warehouse /data/lake read 'db.trips$snapshots' --json
+    paimonctl --warehouse /data/lake read db.trips --output trips.parquet
     """
     listed = "*" if columns is None else ", ".join(_quoted(name.strip()) for name in columns.split(","))
     pairs = ", ".join(f"{_text(key)} = {_text(value)}" for key, value in reading.items())
@@ -211,7 +275,15 @@ def read(
     text = f"SELECT {listed} FROM {_quoted(table)}{hint}"
     text += f" WHERE {where}" if where else ""
     text += f" LIMIT {limit}" if limit is not None else ""
-    target.show(target.session().sql(text))
+    if path is None:
+        target.show(target.session().sql(text))
+        return
+    from maintenance.cli.output import format_of, write_file
+
+    output = format_of(path)
+    rows = target.session().sql(text).to_arrow()
+    write_file(rows, path, output)
+    click.echo(f"{rows.num_rows:,} rows in {path}")
 
 
 @cli.command()
@@ -227,11 +299,12 @@ def write(target: Target, table: str, path: Path) -> None:
     from maintenance.catalog import CatalogTable
     from maintenance.cli.input import rows_of
     from maintenance.errors import UnsupportedError
+    from maintenance.types.arrow import arrow_type
 
-    rows = rows_of(path)
     written = target.catalog().get_table(table)
     if not isinstance(written, CatalogTable):
         raise UnsupportedError("this command cannot write such a table", f"table {table}", "Use INSERT INTO of SQL.")
+    rows = rows_of(path, {field.name: arrow_type(field.type) for field in written.schema.fields})
     ids = written.write_arrow(rows)
     click.echo(f"{rows.num_rows:,} rows in snapshot {', '.join(map(str, ids))}" if ids else "no rows, no snapshot")
 
@@ -256,7 +329,7 @@ def _prompt(target: Target) -> None:
 @cli.command()
 @click.argument("path")
 @click.option("--rows", "limit", type=click.IntRange(min=0), default=5, show_default=True, help="Of a data file.")
-@click.pass_obj
+@_showing
 def inspect(target: Target, path: str, limit: int) -> None:
     """Say what one file holds: a snapshot, schema, tag, manifest, manifest list, index or data file, on any store.
 
@@ -295,7 +368,7 @@ def inspect(target: Target, path: str, limit: int) -> None:
 @click.option("--summary", is_flag=True, help="How many rows of each kind, not the rows.")
 @click.option("--where", help="Only rows for which this SQL condition is true.")
 @click.option("--limit", type=click.IntRange(min=0), help="Maximum number of rows.")
-@click.pass_obj
+@_showing
 def diff(target: Target, table: str, start: str, end: str, summary: bool, where: str | None, limit: int | None) -> int:
     """Print the rows that two snapshots, or two tags, of a table do not share; exit code 3 if there are none.
 
@@ -321,7 +394,7 @@ def diff(target: Target, table: str, start: str, end: str, summary: bool, where:
 @cli.command()
 @click.argument("table")
 @click.option("--max-age", help="Of the newest rows, such as '1 d'.")
-@click.pass_obj
+@_showing
 def health(target: Target, table: str, max_age: str | None) -> int:
     """Judge a table by its metadata: lost files, backlogs, writers, what holds snapshots. Exit code 1: not healthy.
 

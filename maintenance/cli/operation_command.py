@@ -1,16 +1,23 @@
 """A command for each operation, made of the parameters of its procedure."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import click
 
-from maintenance.cli.exits import NOTHING_TO_DO
+from maintenance.catalog import Catalog
+from maintenance.cli.choices import JSON
+from maintenance.cli.exits import FAILED, NOTHING_TO_DO
 from maintenance.cli.operations import SUMMARIES
-from maintenance.sql.procedures.procedure import Call, Parameter
+from maintenance.cli.plans import applied, kept, made, shown
+from maintenance.cli.progress import told
+from maintenance.operations.plans.stored_plan import StoredPlan
+from maintenance.sql.procedures.procedure import DRY_RUN, INTO_BIN, TABLE, Call, Parameter, Procedure
 from maintenance.sql.procedures.registry import PROCEDURES
 
 _HINTS = {
-    "partitions": "As a=1,b=2;a=2,b=3.",
+    "partitions": "As a=1,b=2;a=2,b=3; may be repeated.",
     "options": "Table options of this run, as k1=v1,k2=v2.",
     "where": "Only partitions for which this SQL condition is true.",
     "dry_run": "Say what would happen, change nothing.",
@@ -23,36 +30,117 @@ _HINTS = {
     "mode": "'local': do not use Spark.",
     "time_retained": "How long, such as '7 d'.",
 }
+_FLAGS = ("dry_run", "delete_all", "deep", "ignore_if_exists", "into_bin")
+# What may stand beside --apply: all else the plan says.
+_BESIDE_A_PLAN = (TABLE.name, INTO_BIN.name)
+
+
+# Commands whose rows say what is wrong.
+_JUDGEMENTS = ("fsck",)
 
 
 def operation_command(name: str) -> click.Command:
     """The command of an operation: required parameters are arguments, the others options."""
     procedure = PROCEDURES[name]
-    shown = name.replace("_", "-")
-    arguments = " ".join(f"<{parameter.name}>" for parameter in procedure.parameters if parameter.required)
-    example = f"\b\npaimonctl --warehouse /data/lake {shown} {arguments}".rstrip()
+    command = name.replace("_", "-")
 
-    @click.pass_obj
-    def run(target: Any, /, **arguments: Any) -> int:
-        session = target.session()
-        values = {
-            parameter.name: procedure.read(parameter, arguments[parameter.name])
-            for parameter in procedure.parameters
-            if arguments[parameter.name] not in (None, False)
-        }
-        result = procedure.run(Call(session, values))
+    @click.pass_context
+    def run(context: click.Context, /, **given: Any) -> int:
+        target = context.obj.as_json() if given.pop("as_json") else context.obj
+        plan_id, only_id = given.pop("apply_plan", None), given.pop("only_id", False)
+        if plan_id is None:
+            _check_required(context, procedure, given)
+        else:
+            _check_beside_plan(given)
+        values = _values(procedure, given)
+        dry_run = bool(given.get(DRY_RUN.name)) or only_id
+        with told() as progress:
+            call = Call(target.session(), values, progress)
+            if plan_id is not None and procedure.planning is not None:
+                result = applied(procedure.planning, call, plan_id)
+            elif dry_run and procedure.planning is not None:
+                plan = made(procedure.planning, call)
+                if plan is None and only_id:
+                    raise click.UsageError("A plan is of one table or branch: name one.")
+                if plan is not None and (plan.groups or only_id or DRY_RUN not in procedure.parameters):
+                    return _show_plan(target, call.session.current(), command, plan, only_id=only_id)
+                result = procedure.run(replace(call, values={**values, DRY_RUN.name: True}))
+            else:
+                result = procedure.run(call)
         target.show(result)
+        if name in _JUDGEMENTS and result.to_arrow().num_rows:
+            return FAILED
         return NOTHING_TO_DO if result.nothing_to_do else 0
 
-    parameters = [_parameter(parameter) for parameter in procedure.parameters]
+    summary = SUMMARIES[name]
     return click.Command(
-        shown, callback=run, params=parameters, help=f"{SUMMARIES[name]}\n\n{example}", short_help=SUMMARIES[name]
+        command, callback=run, params=_parameters(procedure), help=_help(command, procedure), short_help=summary
     )
+
+
+def _show_plan(target: Any, catalog: Catalog, command: str, plan: StoredPlan, *, only_id: bool) -> int:
+    """Keep a plan and print it. Returns: the exit code."""
+    if not plan.groups:
+        return NOTHING_TO_DO
+    if only_id:
+        click.echo(kept(catalog, plan))
+    else:
+        shown(target, command, catalog, plan)
+    return 0
+
+
+def _help(command: str, procedure: Procedure) -> str:
+    arguments = " ".join(f"<{parameter.name}>" for parameter in procedure.parameters if parameter.required)
+    start = f"paimonctl --warehouse /data/lake {command}"
+    lines = [SUMMARIES[procedure.name], "", "\b", f"{start} {arguments}".rstrip()]
+    if procedure.planning is not None:
+        lines += [f"{start} {arguments} --dry-run".replace("  ", " "), f"{start} --apply 0123456789abcdef"]
+    return "\n".join(lines)
+
+
+def _check_required(context: click.Context, procedure: Procedure, given: Mapping[str, Any]) -> None:
+    for parameter in context.command.params:
+        if isinstance(parameter, click.Argument) and given[parameter.name or ""] is None:
+            raise click.MissingParameter(ctx=context, param=parameter)
+
+
+def _check_beside_plan(given: Mapping[str, Any]) -> None:
+    others = [key for key, value in given.items() if value not in (None, False, ()) and key not in _BESIDE_A_PLAN]
+    if others:
+        option = others[0].replace("_", "-")
+        raise click.UsageError(f"'{option}' does not go with --apply: the plan says what is done.")
+
+
+def _values(procedure: Procedure, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments that are given, read."""
+    values = {}
+    for parameter in procedure.parameters:
+        value = given[parameter.name]
+        if value not in (None, False, ()):
+            values[parameter.name] = procedure.read(parameter, list(value) if isinstance(value, tuple) else value)
+    return values
+
+
+def _parameters(procedure: Procedure) -> list[click.Parameter]:
+    """Arguments may be left out for the sake of --apply; what is missing is said before anything is done."""
+    parameters = [_parameter(parameter) for parameter in procedure.parameters]
+    if procedure.planning is not None:
+        if DRY_RUN not in procedure.parameters:
+            parameters.append(_parameter(DRY_RUN))
+        told_dry = next(each for each in parameters if each.name == DRY_RUN.name and isinstance(each, click.Option))
+        told_dry.help = "Say what would happen, change nothing; keep it as a plan, and print its id."
+        only = "As --dry-run, but print nothing but the plan's id."
+        exactly = "Do what this plan of a dry run says and nothing else, or refuse if the table has changed."
+        parameters.append(click.Option(["--plan", "only_id"], is_flag=True, help=only))
+        parameters.append(click.Option(["--apply", "apply_plan"], metavar="PLAN", help=exactly))
+    parameters.append(JSON)
+    return parameters
 
 
 def _parameter(parameter: Parameter) -> click.Parameter:
     if parameter.required:
-        return click.Argument([parameter.name])
-    option = "--" + parameter.name.replace("_", "-")
-    flag = parameter.name in ("dry_run", "delete_all", "deep", "ignore_if_exists", "into_bin")
-    return click.Option([option, parameter.name], is_flag=flag, help=_HINTS.get(parameter.name))
+        return click.Argument([parameter.name], required=False)
+    names = ["--" + parameter.name.replace("_", "-"), parameter.name]
+    if parameter.name == "partitions":
+        return click.Option([*names, "--partition"], multiple=True, help=_HINTS["partitions"])
+    return click.Option(names, is_flag=parameter.name in _FLAGS, help=_HINTS.get(parameter.name))

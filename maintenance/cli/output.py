@@ -1,10 +1,17 @@
-"""Rows as text."""
+"""Rows as text, and as files."""
 
 import io
 import json
+import os
+from pathlib import Path
 from typing import Any
 
+import click
 import pyarrow as pa
+
+from maintenance.cli.choices import FILES, FORMATS
+
+_ENDINGS = {".jsonl": "json", ".feather": "arrow", **{f".{name}": name for name in FORMATS if name != "table"}}
 
 
 def text_of(rows: pa.Table, output: str) -> str:
@@ -14,6 +21,38 @@ def text_of(rows: pa.Table, output: str) -> str:
     if output == "csv":
         return _csv(rows)
     return _table(rows)
+
+
+def bytes_of(rows: pa.Table, output: str) -> bytes:
+    """The rows as a file. `output`: ``parquet`` or ``arrow``."""
+    sink = pa.BufferOutputStream()
+    if output == "parquet":
+        from pyarrow import parquet
+
+        parquet.write_table(rows, sink)
+    else:
+        with pa.ipc.new_file(sink, rows.schema) as writer:
+            writer.write_table(rows)
+    return bytes(sink.getvalue())
+
+
+def format_of(path: Path) -> str:
+    """What a file is written as. Raises: click.UsageError: its name does not say."""
+    found = _ENDINGS.get(path.suffix.lower())
+    if found is None:
+        raise click.UsageError(f"'{path}' does not end in csv, json, parquet or arrow.")
+    return found
+
+
+def write_file(rows: pa.Table, path: Path, output: str) -> None:
+    """Write rows to a file; what was there stays until all of them are written."""
+    data = bytes_of(rows, output) if output in FILES else (text_of(rows, output) + "\n").encode()
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        beside.write_bytes(data)
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
 
 
 def _plain(value: Any) -> Any:

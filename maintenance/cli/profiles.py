@@ -9,7 +9,6 @@ All keys but `dialect` are Paimon's catalog options. ``${NAME}`` is the environm
 """
 
 import os
-import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,9 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from maintenance.errors import OptionError
+from maintenance.options.environment import from_environment
 from maintenance.spelling import suggestion
-
-_VARIABLE = re.compile(r"\$\{(\w+)\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +54,7 @@ def load_profile(name: str) -> Profile:
         listed = f"There are: {', '.join(names)}." if names else f"Write [profiles.{name}] into it."
         raise OptionError(f"profile '{name}' does not exist", str(path), f"{listed}{suggestion(name, names)}")
     where = f"{path}, profile {name}"
-    values = {key: _filled(str(value), where) for key, value in _plain(profiles[name], where).items()}
+    values = {key: from_environment(str(value), where) for key, value in _plain(profiles[name], where).items()}
     dialect = values.pop("dialect", None)
     if dialect not in (None, "flink", "spark"):
         raise OptionError(f"dialect '{dialect}' is not known", where, "Use 'flink' or 'spark'.")
@@ -72,14 +70,14 @@ def _profiles(path: Path) -> Mapping[str, Any]:
         raise OptionError(f"the file of profiles cannot be read: {error}", str(path), "Correct it.") from error
     profiles = content.get("profiles", {})
     if not isinstance(profiles, dict):
-        raise OptionError("'profiles' is no table", str(path), "Write [profiles.NAME].")
+        raise OptionError("'profiles' is not a table", str(path), "Write [profiles.NAME].")
     return profiles
 
 
 def _plain(profile: Any, where: str, prefix: str = "") -> dict[str, Any]:
     """Keys with their values; ``s3.endpoint = …`` without quotes is a table inside a table for TOML."""
     if not isinstance(profile, dict):
-        raise OptionError("a profile is no table", where, "Write [profiles.NAME], and KEY = VALUE below it.")
+        raise OptionError("a profile is not a table", where, "Write [profiles.NAME], and KEY = VALUE below it.")
     plain: dict[str, Any] = {}
     for key, value in profile.items():
         if isinstance(value, dict):
@@ -87,13 +85,3 @@ def _plain(profile: Any, where: str, prefix: str = "") -> dict[str, Any]:
         else:
             plain[prefix + key] = str(value).lower() if isinstance(value, bool) else value
     return plain
-
-
-def _filled(text: str, where: str) -> str:
-    def of(match: re.Match[str]) -> str:
-        value = os.environ.get(match[1])
-        if value is None:
-            raise OptionError(f"the environment variable {match[1]} is not set", where, "Set it.")
-        return value
-
-    return _VARIABLE.sub(of, text)

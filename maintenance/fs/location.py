@@ -22,6 +22,12 @@ def is_local(path: str) -> bool:
     return path.startswith(("/", _FILE, ".")) or "://" not in path
 
 
+def is_absolute(path: str) -> bool:
+    """Whether a path says the same wherever it is read: `/data`, `file:/data`, `s3://bucket`."""
+    scheme = _SCHEME.match(path)
+    return path.startswith("/") or (scheme is not None and path[scheme.end() :].startswith("/"))
+
+
 def local_path(path: str) -> str:
     """The plain path of a local one. Raises: FileNotFoundError: no file can have it."""
     plain = _without_scheme(path)

@@ -17,7 +17,6 @@ from assets.checks.judgements import DESCRIPTIONS
 from assets.project.config import Project, Radar
 from assets.project.policies import Alerts, CompactionPolicy
 from assets.resources.catalog import PaimonCatalog
-from assets.secrets import from_environment
 from assets.targets.alert import Alert
 from assets.targets.email import Email
 from assets.targets.webhook import Webhook, slack_blocks
@@ -25,6 +24,7 @@ from assets.warehouse.configuration import CONFIGURATION
 from definitions import build_definitions
 from maintenance.errors import OptionError
 from maintenance.operations.refs.create_tag import create_tag
+from maintenance.options.environment import from_environment
 from maintenance.table.table import Table
 from sensors.cursor import Cursor, Trouble
 from sensors.publishing import Judged
@@ -321,4 +321,4 @@ def test_mail_and_slack(mailbox: tuple[Controller, Mailbox], monkeypatch: pytest
     assert [block["type"] for block in blocks] == ["header", "section", "context"]
     assert "Mend it." in blocks[1]["text"]["text"]
     with pytest.raises(OptionError, match="NO_SUCH_NAME"):
-        from_environment("${NO_SUCH_NAME}")
+        from_environment("${NO_SUCH_NAME}", "a test")

@@ -22,7 +22,8 @@ from maintenance.operations.compaction.postponed import distribute_rows, planned
 from maintenance.operations.compaction.report import CompactReport, Ledger
 from maintenance.operations.compaction.request import RETRIES, CheckedRequest, CompactRequest, proof_of
 from maintenance.operations.compaction.sort import NO_ORDER
-from maintenance.operations.compaction.work import CompactionWork, Progress, group_of
+from maintenance.operations.compaction.work import CompactionWork, group_of
+from maintenance.operations.progress import Progress
 from maintenance.table.compactors import refuse_beside_others, warnings_of
 from maintenance.table.shape import table_shape
 from maintenance.table.table import Table

@@ -24,6 +24,7 @@ from maintenance.operations.compaction.plan import CompactionPlan, Group, Unit
 from maintenance.operations.compaction.sort import sort_units
 from maintenance.operations.compaction.vectors import ChangedVectors, VectorsTask
 from maintenance.operations.compaction.work import CompactionWork, group_of
+from maintenance.operations.progress import Counted
 from maintenance.options import table as table_options
 from maintenance.spark.application import is_connect
 from maintenance.spark.tasks import TaskError, run_tasks
@@ -132,7 +133,7 @@ class GroupRewrite:
             run_unit,
             tasks,
             sizes=[sum(file.file_size for file in unit.input_files) for unit in units],
-            on_done=lambda n: work.progress(f"{n} groups rewritten"),
+            on_done=lambda n: work.progress(Counted(f"{n} of {len(tasks)} groups rewritten", n, len(tasks))),
         )
         return list(zip(units, done, strict=True))
 

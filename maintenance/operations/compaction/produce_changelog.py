@@ -16,7 +16,7 @@ from maintenance.operations.compaction.compact import carry_out, preview
 from maintenance.operations.compaction.plan import Unit
 from maintenance.operations.compaction.report import CompactReport
 from maintenance.operations.compaction.request import RETRIES, CompactRequest
-from maintenance.operations.compaction.work import Progress
+from maintenance.operations.progress import Progress
 from maintenance.options import table as table_options
 from maintenance.table.table import Table
 

@@ -1,7 +1,7 @@
 """What the parts of a running compaction share: its table, what it is asked to do, its ledger, and its commits."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from maintenance.operations.compaction.giving_way import rival, seconds_to_wait
 from maintenance.operations.compaction.plan import Group
 from maintenance.operations.compaction.report import COMMITTED, CONFLICT_RETRIED, Ledger
 from maintenance.operations.compaction.request import CheckedRequest
+from maintenance.operations.progress import Progress
 from maintenance.operations.refs.trigger_tag_automatic_creation import tag_after_commit
 from maintenance.options import table as table_options
 from maintenance.read.data_file import ReadContext
@@ -25,8 +26,6 @@ from maintenance.write.message import CommitMessage
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ from maintenance.metastore.catalog import Catalog
 from maintenance.metastore.filesystem import FilesystemCatalog
 from maintenance.metastore.identifier import Identifier
 from maintenance.operations.databases.copying import CopiedFile, FileCopy, copy_files, digest_of
+from maintenance.operations.progress import Counted
 from maintenance.operations.refs.create_tag import snapshot_to_tag
 from maintenance.options import table as table_options
 from maintenance.table.table import Table, new_commit_user
@@ -230,7 +231,7 @@ class _Clone:
             nonlocal done
             done += 1
             if done % _MANY == 0 or done == len(missing):
-                self.progress(f"{done} of {len(missing)} files are there")
+                self.progress(Counted(f"{done} of {len(missing)} files are there", done, len(missing)))
 
         try:
             return copy_files(self.table.file_io, target.file_io, missing, self.parallelism, count)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from maintenance.errors import PaimonError
 from maintenance.metastore.catalog import Catalog
-from maintenance.operations.compaction.work import Progress
 from maintenance.operations.databases.clone import CloneReport, clone
 from maintenance.operations.databases.compact_database import TableChoice, each_table, tables_of
+from maintenance.operations.progress import Progress
 from maintenance.table.table import Table
 
 

@@ -16,7 +16,6 @@ from maintenance.metastore.catalog import Catalog
 from maintenance.operations.compaction.compact import carry_out, preview
 from maintenance.operations.compaction.report import CompactReport
 from maintenance.operations.compaction.request import CompactRequest
-from maintenance.operations.compaction.work import Progress
 from maintenance.operations.plans.stored_plan import (
     MANY,
     StoredPlan,
@@ -26,6 +25,7 @@ from maintenance.operations.plans.stored_plan import (
     plan_compact,
     refuse,
 )
+from maintenance.operations.progress import Progress
 from maintenance.spark.errors import as_paimon_error
 from maintenance.table.table import Table
 

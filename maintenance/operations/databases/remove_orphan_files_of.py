@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from maintenance.errors import PaimonError
 from maintenance.metastore.catalog import Catalog
-from maintenance.operations.compaction.work import Progress
 from maintenance.operations.databases.compact_database import TableChoice, each_table, tables_of
 from maintenance.operations.orphans.remove_orphan_files import RemoveOrphanFilesReport, remove_orphan_files
+from maintenance.operations.progress import Progress
 from maintenance.table.table import Table
 
 if TYPE_CHECKING:

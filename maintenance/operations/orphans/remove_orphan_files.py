@@ -23,6 +23,7 @@ from maintenance.metadata.paths import MAIN_BRANCH
 from maintenance.operations.bin.run import BinRun, Going
 from maintenance.operations.orphans.candidates import Candidates, list_candidates
 from maintenance.operations.orphans.live import LiveFiles
+from maintenance.operations.progress import Counted
 from maintenance.options import table as table_options
 from maintenance.spark.tasks import all_done, run_tasks
 from maintenance.table.table import Table
@@ -201,7 +202,8 @@ class OrphanRemoval:
             self._delete(still.column("path").to_pylist(), still.column("bytes").to_pylist())
             self.deleted += len(still)
             self.deleted_bytes += _sum(still)
-            self.progress(f"{self.deleted} of {len(orphans)} orphans deleted")
+            told = f"{self.deleted} of {len(orphans)} orphans deleted"
+            self.progress(Counted(told, self.deleted, len(orphans)))
 
     def _delete(self, paths: Sequence[str], sizes: Sequence[int]) -> None:
         if self.into is not None:

@@ -9,7 +9,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maintenance.operations.bin.run import BinRun
-from maintenance.operations.compaction.work import Progress
 from maintenance.operations.orphans.remove_orphan_files import (
     MINIMUM_AGE,
     OrphanRemoval,
@@ -18,6 +17,7 @@ from maintenance.operations.orphans.remove_orphan_files import (
     remove_orphan_files,
 )
 from maintenance.operations.plans.stored_plan import PlannedGroup, StoredPlan, check_plan, refuse
+from maintenance.operations.progress import Progress
 from maintenance.table.table import Table
 
 if TYPE_CHECKING:

@@ -16,7 +16,6 @@ from maintenance.operations.bin.run import BinRun
 from maintenance.operations.compaction.produce_changelog import changelog_request
 from maintenance.operations.compaction.report import CompactReport
 from maintenance.operations.compaction.request import CompactRequest
-from maintenance.operations.compaction.work import Progress
 from maintenance.operations.expiry.expire_partitions import ExpirePartitionsReport, expire_partitions
 from maintenance.operations.expiry.expire_tags import ExpireTagsReport, expire_tags
 from maintenance.operations.indexes.rewrite_file_index import RewriteFileIndexReport, files_to_index, rewrite_file_index
@@ -30,6 +29,7 @@ from maintenance.operations.plans.stored_plan import (
     preview_compact,
     refuse,
 )
+from maintenance.operations.progress import Progress
 from maintenance.operations.refs.create_tag import TagReport, check_tag_name, create_tag, snapshot_to_tag
 from maintenance.table.table import Table
 
@@ -168,11 +168,14 @@ def apply_expire_tags(
 
 
 def plan_expire_partitions(
-    table: Table, *, expiration_time: timedelta | None = None, max_expires: int | None = None
+    table: Table, *, expiration_time: timedelta | None = None, max_expires: int | None = None, **others: str
 ) -> StoredPlan:
-    """Which partitions `expire_partitions` would drop now, with their data files. Arguments and errors as there."""
+    """Which partitions `expire_partitions` would drop now, with their data files. Arguments and errors as there.
+
+    Args: `others`: how partitions say their time, as there.
+    """
     seconds = None if expiration_time is None else expiration_time.total_seconds()
-    chosen = {"seconds": seconds, "max_expires": max_expires}
+    chosen = {"seconds": seconds, "max_expires": max_expires, **others}
     return _planned_partitions(table, datetime.now(UTC), chosen)
 
 
@@ -209,7 +212,7 @@ def _life(chosen: Mapping[str, Any]) -> dict[str, Any]:
     """A plan's arguments as those of `expire_partitions`."""
     seconds = chosen["seconds"]
     life = None if seconds is None else timedelta(seconds=seconds)
-    return {"expiration_time": life, "max_expires": chosen["max_expires"]}
+    return {"expiration_time": life, **{name: value for name, value in chosen.items() if name != "seconds"}}
 
 
 def _victims(report: ExpireTagsReport) -> tuple[PlannedGroup, ...]:

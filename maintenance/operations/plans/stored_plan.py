@@ -23,8 +23,8 @@ from maintenance.operations.compaction.compact import carry_out, preview
 from maintenance.operations.compaction.plan import CompactionPlan, Unit
 from maintenance.operations.compaction.report import CompactReport
 from maintenance.operations.compaction.request import CompactRequest
-from maintenance.operations.compaction.work import Progress
 from maintenance.operations.expiry.expire_snapshots import ExpireSnapshotsReport, expire_snapshots
+from maintenance.operations.progress import Progress
 from maintenance.options import table as table_options
 from maintenance.table.compactors import warnings_of
 from maintenance.table.table import Table
@@ -66,6 +66,7 @@ class StoredPlan:
         made_at: seconds since 1970.
         arguments: of the operation.
         warnings: what to know before the plan is carried out.
+        table_options: dynamic options that the table was planned with, and is to be changed with.
     """
 
     operation: str
@@ -75,6 +76,7 @@ class StoredPlan:
     groups: tuple[PlannedGroup, ...]
     arguments: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    table_options: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def id(self) -> str:
@@ -90,7 +92,10 @@ class StoredPlan:
         return sum(len(group.files) for group in self.groups)
 
     def _text(self) -> str:
-        return json.dumps(asdict(self), sort_keys=True)
+        content = asdict(self)
+        if not self.table_options:  # as in plans that were stored before there were any
+            del content["table_options"]
+        return json.dumps(content, sort_keys=True)
 
     def store(self, file_io: FileIO, warehouse: str) -> str:
         """Keep the plan; returns its id."""

@@ -24,7 +24,7 @@ from maintenance.sql.result import Result
 
 
 def _clone(call: Call) -> Result:
-    target, arguments = _target(call), call.passed("parallelism", "dry_run")
+    target, arguments = _target(call), {**call.passed("parallelism", "dry_run"), "progress": call.progress}
     database, table = call.get("database"), call.get("table")
     if table is None:
         choice = {"included": call.get("included_tables", ()), "excluded": call.get("excluded_tables", ())}

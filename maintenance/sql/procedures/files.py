@@ -1,5 +1,9 @@
 """Compaction, expiry, indexes and checks."""
 
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
 import pyarrow as pa
 
 from maintenance.errors import SqlError, worst_of
@@ -16,14 +20,43 @@ from maintenance.operations import (
     rescale,
     rewrite_file_index,
 )
-from maintenance.operations.compaction.report import CompactReport
-from maintenance.operations.databases.compact_database import TableChoice
+from maintenance.operations.compaction.report import CompactReport, GroupResult
+from maintenance.operations.compaction.request import CompactRequest
+from maintenance.operations.databases.compact_database import (
+    COMPACT_DATABASE,
+    UNPLANNED,
+    CompactDatabaseReport,
+    TableChoice,
+    apply_compact_database,
+    plan_compact_database,
+)
+from maintenance.operations.expiry.expire_partitions import ExpirePartitionsReport
+from maintenance.operations.plans.step_plans import (
+    CHANGELOG,
+    EXPIRE_PARTITIONS,
+    FILE_INDEX,
+    apply_changelog,
+    apply_expire_partitions,
+    apply_file_index,
+    plan_expire_partitions,
+    plan_file_index,
+    preview_changelog,
+)
+from maintenance.operations.plans.stored_plan import (
+    COMPACT,
+    StoredPlan,
+    apply_compact,
+    apply_expire_snapshots,
+    plan_compact,
+    plan_expire_snapshots,
+)
 from maintenance.sql.procedures.procedure import (
     DRY_RUN,
     INTO_BIN,
     TABLE,
     Call,
     Parameter,
+    Planning,
     Procedure,
     moment,
     names,
@@ -36,10 +69,12 @@ from maintenance.sql.procedures.procedure import (
 )
 from maintenance.sql.result import Result
 from maintenance.table.object_table import ObjectTable
+from maintenance.table.table import Table
 
 _PARTITIONS = Parameter("partitions", specs)
 _OPTIONS = Parameter("options", options)
 _WHERE = Parameter("where", text)
+_PARTITION_EXPIRY = ("expiration_time", "timestamp_formatter", "timestamp_pattern", "expire_strategy", "max_expires")
 _RETAIN = (Parameter("retain_max", number), Parameter("retain_min", number), Parameter("older_than", moment),
            Parameter("max_deletes", number))  # fmt: skip
 
@@ -51,26 +86,44 @@ def _strategy(value: object) -> str:
 
 
 def _compact(call: Call) -> Result:
-    report = compact(
-        call.session.spark,
-        call.table(),
-        full=call.get("compact_strategy", "full") == "full",
-        order_strategy=call.get("order_strategy", "none"),
-        order_by=call.get("order_by", ()),
-        **call.passed("partitions", "where", "partition_idle_time", "dry_run"),
-    )
+    scope = call.passed("partitions", "where", "partition_idle_time", "dry_run")
+    report = compact(call.session.spark, call.table(), **_way(call), **scope, progress=call.progress)
+    check_groups(report)
+    return _summary(call, report)
+
+
+def _way(call: Call) -> dict[str, Any]:
+    """How a call compacts."""
+    return {
+        "full": call.get("compact_strategy", "full") == "full",
+        "order_strategy": call.get("order_strategy", "none"),
+        "order_by": call.get("order_by", ()),
+    }
+
+
+def _plan_compact(call: Call) -> StoredPlan:
+    request = CompactRequest(**_way(call), **call.passed("partitions", "where", "partition_idle_time"))
+    return plan_compact(call.table(), request)
+
+
+def _apply_compact(call: Call, plan: StoredPlan) -> Result:
+    report = apply_compact(call.session.spark, call.table(), plan, call.progress)
     check_groups(report)
     return _summary(call, report)
 
 
 def _summary(call: Call, report: CompactReport) -> Result:
     """The result of a compaction; after a dry run, what would be compacted."""
-    groups = [group for group in report.groups if group.outcome not in ("nothing_to_do", "skipped")]
+    groups = _due(report)
     if not report.dry_run:
         return call.done(nothing_to_do=not report.snapshot_ids)
     columns = ("partition", "bucket", "input_files", "input_bytes", "message")
     rows = {name: [getattr(group, name) for group in groups] for name in columns}
     return Result(pa.table(rows), nothing_to_do=not groups)
+
+
+def _due(report: CompactReport) -> list[GroupResult]:
+    return [group for group in report.groups if group.outcome not in ("nothing_to_do", "skipped")]
 
 
 def check_groups(report: CompactReport) -> None:
@@ -84,20 +137,47 @@ def _compact_database(call: Call) -> Result:
     choice = TableChoice(
         call.get("including_databases", ".*"), call.get("including_tables", ".*"), call.get("excluding_tables")
     )
-    table_options = call.get("options") or {}
     report = compact_database(
         call.session.spark,
         call.session.current(),
         choice,
         full=call.get("compact_strategy") == "full",
-        opened=(lambda table: table.copy(table_options)) if table_options else None,
+        opened=_opening(call),
+        progress=call.progress,
         **call.passed("partition_idle_time", "dry_run"),
     )
+    return _of_tables(call, report)
+
+
+def _of_tables(call: Call, report: CompactDatabaseReport) -> Result:
     if report.errors:
         raise worst_of(report.errors.values())
     for each in report.reports.values():
         check_groups(each)
-    return call.done()
+    changed = any(each.snapshot_ids or (each.dry_run and _due(each)) for each in report.reports.values())
+    return call.done(nothing_to_do=not changed)
+
+
+def _opening(call: Call) -> Callable[[Table], Table]:
+    """Gives each table the options of the call."""
+    chosen = call.get("options") or {}
+    return lambda table: table.copy(chosen)
+
+
+def _plan_compact_database(call: Call) -> StoredPlan:
+    choice = TableChoice(
+        call.get("including_databases", ".*"), call.get("including_tables", ".*"), call.get("excluding_tables")
+    )
+    request = CompactRequest(full=call.get("compact_strategy") == "full", **call.passed("partition_idle_time"))
+    plan = plan_compact_database(call.session.current(), choice, request, opened=_opening(call))
+    failed = [f"not part of the plan: {name}: {why}" for name, why in plan.arguments[UNPLANNED].items()]
+    return replace(plan, warnings=(*plan.warnings, *failed))
+
+
+def _apply_compact_database(call: Call, plan: StoredPlan) -> Result:
+    catalog = call.session.current()
+    report = apply_compact_database(call.session.spark, catalog, plan, opened=_opening(call), progress=call.progress)
+    return _of_tables(call, report)
 
 
 def _counted(name: str, count: int) -> Result:
@@ -106,39 +186,72 @@ def _counted(name: str, count: int) -> Result:
 
 def _expire_snapshots(call: Call) -> Result:
     arguments = call.passed("retain_max", "retain_min", "older_than", "max_deletes", "dry_run")
-    report = expire_snapshots(call.table(), into=call.into("expire_snapshots"), **arguments)
-    return Result(
-        pa.table({"deleted_snapshots_count": pa.array([len(report.expired)], pa.int32())}), not report.expired
-    )
+    into = call.into("expire_snapshots")
+    report = expire_snapshots(call.table(), into=into, progress=call.progress, **arguments)
+    return _counted("deleted_snapshots_count", len(report.expired))
+
+
+def _plan_expire_snapshots(call: Call) -> StoredPlan:
+    arguments = call.passed("retain_max", "retain_min", "older_than", "max_deletes")
+    return plan_expire_snapshots(call.table(), **arguments)
+
+
+def _apply_expire_snapshots(call: Call, plan: StoredPlan) -> Result:
+    report = apply_expire_snapshots(call.table(), plan, call.progress, call.into("expire_snapshots"))
+    return _counted("deleted_snapshots_count", len(report.expired))
 
 
 def _expire_changelogs(call: Call) -> Result:
     arguments = call.passed("retain_max", "retain_min", "older_than", "max_deletes", "delete_all", "dry_run")
     report = expire_changelogs(call.table(), **arguments)
-    return Result(
-        pa.table({"deleted_changelogs_count": pa.array([len(report.expired)], pa.int32())}), not report.expired
-    )
+    return _counted("deleted_changelogs_count", len(report.expired))
 
 
 def _expire_partitions(call: Call) -> Result:
     report = expire_partitions(
         call.table(),
-        **call.passed(
-            "expiration_time", "timestamp_formatter", "timestamp_pattern", "expire_strategy", "max_expires", "dry_run"
-        ),
+        progress=call.progress,
+        **call.passed(*_PARTITION_EXPIRY, "dry_run"),
     )
+    return _expired(report)
+
+
+def _expired(report: ExpirePartitionsReport) -> Result:
     rows = [(", ".join(f"{key}={value}" for key, value in spec.items()),) for spec in report.expired]
-    return Result.of_texts(("expired_partitions",), rows)
+    return replace(Result.of_texts(("expired_partitions",), rows), nothing_to_do=not rows)
+
+
+def _plan_expire_partitions(call: Call) -> StoredPlan:
+    return plan_expire_partitions(call.table(), **call.passed(*_PARTITION_EXPIRY))
+
+
+def _apply_expire_partitions(call: Call, plan: StoredPlan) -> Result:
+    return _expired(apply_expire_partitions(call.table(), plan, call.progress))
 
 
 def _rewrite_file_index(call: Call) -> Result:
-    where = call.get("where")
-    if call.get("partitions"):
-        where = " OR ".join(
-            "(" + " AND ".join(f"`{key}` = '{value}'" for key, value in spec.items()) + ")"
-            for spec in call.get("partitions")
-        )
-    report = rewrite_file_index(call.session.spark, call.table(), where=where, **call.passed("dry_run"))
+    report = rewrite_file_index(
+        call.session.spark, call.table(), where=_index_where(call), progress=call.progress, **call.passed("dry_run")
+    )
+    return call.done(nothing_to_do=not report.written_files)
+
+
+def _index_where(call: Call) -> str | None:
+    if not call.get("partitions"):
+        where: str | None = call.get("where")
+        return where
+    return " OR ".join(
+        "(" + " AND ".join(f"`{key}` = '{value}'" for key, value in spec.items()) + ")"
+        for spec in call.get("partitions")
+    )
+
+
+def _plan_file_index(call: Call) -> StoredPlan:
+    return plan_file_index(call.session.spark, call.table(), where=_index_where(call))
+
+
+def _apply_file_index(call: Call, plan: StoredPlan) -> Result:
+    report = apply_file_index(call.session.spark, call.table(), plan, call.progress)
     return call.done(nothing_to_do=not report.written_files)
 
 
@@ -165,7 +278,18 @@ def _rescale(call: Call) -> Result:
 
 
 def _produce_changelog(call: Call) -> Result:
-    report = produce_changelog(call.session.spark, call.table(), **call.passed("partitions", "where", "dry_run"))
+    scope = call.passed("partitions", "where", "dry_run")
+    report = produce_changelog(call.session.spark, call.table(), **scope, progress=call.progress)
+    check_groups(report)
+    return _summary(call, report)
+
+
+def _plan_changelog(call: Call) -> StoredPlan:
+    return preview_changelog(call.table(), CompactRequest(**call.passed("partitions", "where")), call.progress)[1]
+
+
+def _apply_changelog(call: Call, plan: StoredPlan) -> Result:
+    report = apply_changelog(call.session.spark, call.table(), plan, call.progress)
     check_groups(report)
     return _summary(call, report)
 
@@ -209,6 +333,7 @@ PROCEDURES = (
             "options",
             "partition_idle_time",
         ),
+        planning=Planning(COMPACT, _plan_compact, _apply_compact),
     ),
     Procedure(
         "compact_database",
@@ -224,8 +349,14 @@ PROCEDURES = (
         ),
         _compact_database,
         spark=("including_databases", "including_tables", "excluding_tables", "options"),
+        planning=Planning(COMPACT_DATABASE, _plan_compact_database, _apply_compact_database),
     ),
-    Procedure("expire_snapshots", (TABLE, *_RETAIN, _OPTIONS, DRY_RUN, INTO_BIN), _expire_snapshots),
+    Procedure(
+        "expire_snapshots",
+        (TABLE, *_RETAIN, _OPTIONS, DRY_RUN, INTO_BIN),
+        _expire_snapshots,
+        planning=Planning("expire_snapshots", _plan_expire_snapshots, _apply_expire_snapshots),
+    ),
     Procedure("expire_changelogs", (TABLE, *_RETAIN, Parameter("delete_all", truth), DRY_RUN), _expire_changelogs),
     Procedure(
         "expire_partitions",
@@ -240,9 +371,14 @@ PROCEDURES = (
             DRY_RUN,
         ),
         _expire_partitions,
+        planning=Planning(EXPIRE_PARTITIONS, _plan_expire_partitions, _apply_expire_partitions),
     ),
     Procedure(
-        "rewrite_file_index", (TABLE, _PARTITIONS, _WHERE, DRY_RUN), _rewrite_file_index, spark=("table", "where")
+        "rewrite_file_index",
+        (TABLE, _PARTITIONS, _WHERE, DRY_RUN),
+        _rewrite_file_index,
+        spark=("table", "where"),
+        planning=Planning(FILE_INDEX, _plan_file_index, _apply_file_index),
     ),
     Procedure("drop_partition", (TABLE, Parameter("partitions", specs, required=True), DRY_RUN), _drop_partition),
     Procedure(
@@ -260,7 +396,12 @@ PROCEDURES = (
         ),
         _rescale,
     ),
-    Procedure("produce_changelog", (TABLE, _PARTITIONS, _WHERE, DRY_RUN), _produce_changelog),
+    Procedure(
+        "produce_changelog",
+        (TABLE, _PARTITIONS, _WHERE, DRY_RUN),
+        _produce_changelog,
+        planning=Planning(CHANGELOG, _plan_changelog, _apply_changelog),
+    ),
     Procedure("refresh_object_table", (TABLE,), _refresh_object_table),
     Procedure("fsck", (TABLE, Parameter("deep", truth)), _fsck),
 )

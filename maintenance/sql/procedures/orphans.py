@@ -1,5 +1,7 @@
 """Removal of orphan files, and the bin."""
 
+from dataclasses import replace
+
 import pyarrow as pa
 
 from maintenance.errors import SqlError, worst_of
@@ -7,12 +9,15 @@ from maintenance.fs.file_io import FileIO
 from maintenance.operations import empty_bin, remove_orphan_files, restore
 from maintenance.operations.databases.remove_orphan_files_of import is_of_many, remove_orphan_files_of
 from maintenance.operations.orphans.remove_orphan_files import RemoveOrphanFilesReport
+from maintenance.operations.plans.orphan_plan import REMOVE_ORPHAN_FILES, apply_orphans, preview_orphans
+from maintenance.operations.plans.stored_plan import StoredPlan
 from maintenance.sql.procedures.procedure import (
     DRY_RUN,
     INTO_BIN,
     TABLE,
     Call,
     Parameter,
+    Planning,
     Procedure,
     moment,
     names,
@@ -37,11 +42,28 @@ def _remove_orphan_files(call: Call) -> Result:
         )
     spark = None if call.get("mode") == "local" else call.session.spark
     if not is_of_many(call.get("table")):
-        return _counted([remove_orphan_files(spark, call.table(), into=call.into("remove_orphan_files"), **arguments)])
-    report = remove_orphan_files_of(spark, call.session.current(), call.get("table"), **arguments)
+        into = call.into("remove_orphan_files")
+        return _counted([remove_orphan_files(spark, call.table(), into=into, progress=call.progress, **arguments)])
+    report = remove_orphan_files_of(
+        spark, call.session.current(), call.get("table"), progress=call.progress, **arguments
+    )
     if report.errors:
         raise worst_of(report.errors.values())
     return _counted(list(report.reports.values()))
+
+
+def _plan_orphans(call: Call) -> StoredPlan | None:
+    """None for many tables: a plan is of one."""
+    if is_of_many(call.get("table")):
+        return None
+    spark = None if call.get("mode") == "local" else call.session.spark
+    arguments = call.passed("older_than", "minimum_age", "parallelism")
+    return preview_orphans(spark, call.table(), progress=call.progress, **arguments)[1]
+
+
+def _apply_orphans(call: Call, plan: StoredPlan) -> Result:
+    into = call.into("remove_orphan_files")
+    return _counted([apply_orphans(call.session.spark, call.table(), plan, progress=call.progress, into=into)])
 
 
 def _counted(reports: list[RemoveOrphanFilesReport]) -> Result:
@@ -57,19 +79,20 @@ def _restore(call: Call) -> Result:
     snapshots = [int(number) for number in call.get("snapshots", ())]
     warehouse = call.session.current().warehouse
     chosen = call.passed("files", "tags", "dry_run")
-    report = restore(call.table(), warehouse, call.get("run"), snapshots=snapshots, **chosen)
+    report = restore(call.table(), warehouse, call.get("run"), snapshots=snapshots, progress=call.progress, **chosen)
     rows = [("file", path) for path in report.files]
     rows += [("snapshot", name) for name in report.snapshots] + [("tag", name) for name in report.tags]
     rows += [("changelog", name) for name in report.changelogs]
     rows += [("missing", path) for path in report.missing] + [("incomplete", why) for why in report.incomplete]
-    return Result.of_texts(("kind", "restored"), rows)
+    return replace(Result.of_texts(("kind", "restored"), rows), nothing_to_do=not rows)
 
 
 def _empty_bin(call: Call) -> Result:
     catalog = call.session.current()
     file_io = FileIO.of(catalog.options)
     report = empty_bin(file_io, catalog.warehouse, **call.passed("window", "max_bytes", "dry_run"))
-    return Result.of_texts(("run",), [(run,) for run in report.runs])
+    rows = Result.of_texts(("run",), [(run,) for run in report.runs])
+    return replace(rows, nothing_to_do=not report.runs)
 
 
 PROCEDURES = (
@@ -85,6 +108,7 @@ PROCEDURES = (
             INTO_BIN,
         ),
         _remove_orphan_files,
+        planning=Planning(REMOVE_ORPHAN_FILES, _plan_orphans, _apply_orphans),
     ),
     Procedure(
         "restore",

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from maintenance.errors import PaimonError, SqlError
 from maintenance.operations.bin.run import BinRun
+from maintenance.operations.plans.stored_plan import StoredPlan
+from maintenance.operations.progress import Progress
 from maintenance.options.option import duration
 from maintenance.sql.result import Result
 
@@ -92,10 +94,11 @@ INTO_BIN = Parameter("into_bin", truth)
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A procedure's arguments, read."""
+    """A procedure's arguments, read. `progress`: is told of each thing that happens."""
 
     session: "Session"
     values: Mapping[str, Any]
+    progress: Progress | None = None
 
     def get(self, name: str, default: Any = None) -> Any:
         return self.values.get(name, default)
@@ -125,13 +128,34 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
+class Planning:
+    """How the plans of a procedure are made and carried out.
+
+    Attributes:
+        operation: as the plans name it.
+        make: what a call would do now; None = plans do not say what this call is about.
+        apply: does what a plan says and nothing else, on the table of the call.
+    """
+
+    operation: str
+    make: Callable[[Call], StoredPlan | None]
+    apply: Callable[[Call, StoredPlan], Result]
+
+
+@dataclass(frozen=True, slots=True)
 class Procedure:
-    """A procedure. `spark`: the order of its parameters there, where it is not that of `parameters`, Flink's."""
+    """A procedure.
+
+    Attributes:
+        spark: the order of its parameters there, where it is not that of `parameters`, Flink's.
+        planning: None = it has no plans that are stored.
+    """
 
     name: str
     parameters: Sequence[Parameter]
     run: Callable[[Call], Result]
     spark: Sequence[str] = field(default=())
+    planning: Planning | None = None
 
     def ordered(self, dialect: str) -> list[Parameter]:
         """The parameters in the order of a dialect's signature."""

@@ -1,5 +1,7 @@
 """Tags, branches, rollbacks and consumers."""
 
+from dataclasses import replace
+
 import pyarrow as pa
 
 from maintenance.operations import (
@@ -19,12 +21,31 @@ from maintenance.operations import (
     rollback_to_as_latest,
     trigger_tag_automatic_creation,
 )
+from maintenance.operations.expiry.expire_tags import ExpireTagsReport
+from maintenance.operations.plans.ref_plans import (
+    DELETE_BRANCH,
+    FAST_FORWARD,
+    apply_delete_branch,
+    apply_fast_forward,
+    plan_delete_branch,
+    plan_fast_forward,
+)
+from maintenance.operations.plans.step_plans import (
+    EXPIRE_TAGS,
+    TAG,
+    apply_expire_tags,
+    apply_tag,
+    plan_expire_tags,
+    plan_tag,
+)
+from maintenance.operations.plans.stored_plan import StoredPlan
 from maintenance.sql.procedures.procedure import (
     DRY_RUN,
     INTO_BIN,
     TABLE,
     Call,
     Parameter,
+    Planning,
     Procedure,
     moment,
     names,
@@ -44,6 +65,14 @@ _BRANCH = Parameter("branch", text, required=True, others=("branch_name",))
 def _create_tag(call: Call) -> Result:
     create_tag(call.table(), call.get("tag"), **call.passed("snapshot_id", "time_retained"))
     return call.done()
+
+
+def _plan_tag(call: Call) -> StoredPlan:
+    return plan_tag(call.table(), call.get("tag"), **call.passed("snapshot_id", "time_retained"))
+
+
+def _apply_tag(call: Call, plan: StoredPlan) -> Result:
+    return call.done(nothing_to_do=apply_tag(call.table(), plan) is None)
 
 
 def _create_tag_from(call: Call) -> Result:
@@ -82,8 +111,21 @@ def _delete_tag(call: Call) -> Result:
 
 
 def _expire_tags(call: Call) -> Result:
-    report = expire_tags(call.table(), into=call.into("expire_tags"), **call.passed("older_than", "dry_run"))
-    return Result.of_texts(("expired_tags",), [(name,) for name in report.expired])
+    arguments = call.passed("older_than", "dry_run")
+    return _expired(expire_tags(call.table(), into=call.into("expire_tags"), progress=call.progress, **arguments))
+
+
+def _expired(report: ExpireTagsReport) -> Result:
+    rows = Result.of_texts(("expired_tags",), [(name,) for name in report.expired])
+    return replace(rows, nothing_to_do=not report.expired)
+
+
+def _plan_expire_tags(call: Call) -> StoredPlan:
+    return plan_expire_tags(call.table(), **call.passed("older_than"))
+
+
+def _apply_expire_tags(call: Call, plan: StoredPlan) -> Result:
+    return _expired(apply_expire_tags(call.table(), plan, call.progress, call.into("expire_tags")))
 
 
 def _trigger_tags(call: Call) -> Result:
@@ -117,6 +159,17 @@ def _delete_branch(call: Call) -> Result:
     return Result(pa.table(columns))
 
 
+def _plan_delete_branch(call: Call) -> StoredPlan | None:
+    """None for several branches: a plan is of one."""
+    branches = call.get("branch")
+    return plan_delete_branch(call.table(), branches[0]) if len(branches) == 1 else None
+
+
+def _apply_delete_branch(call: Call, plan: StoredPlan) -> Result:
+    apply_delete_branch(call.table(), plan)
+    return call.done()
+
+
 def _rename_branch(call: Call) -> Result:
     report = rename_branch(call.table(), call.get("from_branch"), call.get("to_branch"), **call.passed("dry_run"))
     if not report.dry_run:
@@ -136,6 +189,15 @@ def _fast_forward(call: Call) -> Result:
     rows += [("tag", "goes", name) for name in report.leaving_tags]
     rows += [("tag", "comes", name) for name in report.coming_tags]
     return Result.of_texts(("kind", "change", "name"), rows)
+
+
+def _plan_fast_forward(call: Call) -> StoredPlan:
+    return plan_fast_forward(call.table(), call.get("branch"))
+
+
+def _apply_fast_forward(call: Call, plan: StoredPlan) -> Result:
+    apply_fast_forward(call.table(), plan)
+    return call.done()
 
 
 def _rollback(call: Call) -> Result:
@@ -224,7 +286,12 @@ def _tag_or_id(value: object) -> object:
 
 
 PROCEDURES = (
-    Procedure("create_tag", (TABLE, _TAG, _SNAPSHOT, _RETAINED), _create_tag),
+    Procedure(
+        "create_tag",
+        (TABLE, _TAG, _SNAPSHOT, _RETAINED),
+        _create_tag,
+        planning=Planning(TAG, _plan_tag, _apply_tag),
+    ),
     Procedure(
         "create_tag_from_timestamp",
         (TABLE, _TAG, Parameter("timestamp", number, required=True), _RETAINED),
@@ -246,7 +313,12 @@ PROCEDURES = (
         (TABLE, Parameter("tag", names, required=True, others=("tag_name", "tags")), DRY_RUN, INTO_BIN),
         _delete_tag,
     ),
-    Procedure("expire_tags", (TABLE, Parameter("older_than", moment), DRY_RUN, INTO_BIN), _expire_tags),
+    Procedure(
+        "expire_tags",
+        (TABLE, Parameter("older_than", moment), DRY_RUN, INTO_BIN),
+        _expire_tags,
+        planning=Planning(EXPIRE_TAGS, _plan_expire_tags, _apply_expire_tags),
+    ),
     Procedure("trigger_tag_automatic_creation", (TABLE, DRY_RUN), _trigger_tags),
     Procedure(
         "create_branch",
@@ -263,6 +335,7 @@ PROCEDURES = (
         "delete_branch",
         (TABLE, Parameter("branch", names, required=True, others=("branch_name", "branches")), DRY_RUN),
         _delete_branch,
+        planning=Planning(DELETE_BRANCH, _plan_delete_branch, _apply_delete_branch),
     ),
     Procedure(
         "rename_branch",
@@ -279,7 +352,12 @@ PROCEDURES = (
         ),
         _merge_branch,
     ),
-    Procedure("fast_forward", (TABLE, _BRANCH, DRY_RUN), _fast_forward),
+    Procedure(
+        "fast_forward",
+        (TABLE, _BRANCH, DRY_RUN),
+        _fast_forward,
+        planning=Planning(FAST_FORWARD, _plan_fast_forward, _apply_fast_forward),
+    ),
     Procedure(
         "rollback",
         (

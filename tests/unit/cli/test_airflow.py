@@ -2,12 +2,11 @@
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from maintenance.sql import Session
+from tests.unit.cli.schedulers import four_small_files, paimonctl
 
 pytestmark = pytest.mark.slow
 
@@ -29,14 +28,8 @@ def airflow() -> Path:
 def test_the_chain_of_a_table(airflow: Path, tmp_path: Path) -> None:
     """Four small files become one; a second run has nothing to do and skips what it would repeat."""
     lake = tmp_path / "lake"
-    session = Session({"warehouse": str(lake)})
-    session.sql("CREATE TABLE t (a INT) TBLPROPERTIES ('write-only' = 'true', 'compaction.min.file-num' = '2')")
-    for number in range(4):
-        session.sql(f"INSERT INTO t VALUES ({number})")
-    command = tmp_path / "bin" / "paimonctl"
-    command.parent.mkdir()
-    command.write_text(f'#!/bin/sh\nPYTHONPATH={PROJECT} exec {sys.executable} -m maintenance.cli "$@"\n')
-    command.chmod(0o755)
+    session = four_small_files(lake)
+    command = paimonctl(tmp_path / "bin")
     environment = {
         **{key: value for key, value in os.environ.items() if not key.startswith("PYTHON")},
         "PATH": f"{command.parent}:{airflow.parent}:{os.environ['PATH']}",

@@ -2,12 +2,12 @@
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from maintenance.sql import Session
+from tests.unit.cli.schedulers import four_small_files, paimonctl
 
 pytestmark = pytest.mark.slow
 
@@ -17,20 +17,13 @@ PROJECT = Path(__file__).parents[3]
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
     """With `paimonctl` on the path, and a profile of a warehouse that has a table with four small files."""
-    session = Session({"warehouse": str(tmp_path / "lake")})
-    session.sql("CREATE TABLE t (a INT) TBLPROPERTIES ('write-only' = 'true', 'compaction.min.file-num' = '2')")
-    for number in range(4):
-        session.sql(f"INSERT INTO t VALUES ({number})")
-    command = tmp_path / "bin" / "paimonctl"
-    command.parent.mkdir()
-    command.write_text(f'#!/bin/sh\nexec {sys.executable} -m maintenance.cli "$@"\n')
-    command.chmod(0o755)
+    four_small_files(tmp_path / "lake")
+    command = paimonctl(tmp_path / "bin")
     config = tmp_path / "config.toml"
     config.write_text(f'[profiles.lake]\nwarehouse = "{tmp_path / "lake"}"\n')
     return {
         **os.environ,
         "PATH": f"{command.parent}:{os.environ['PATH']}",
-        "PYTHONPATH": str(PROJECT),
         "PAIMON_PROFILE": "lake",
         "PAIMONCTL_CONFIG": str(config),
         "TMPDIR": str(tmp_path),

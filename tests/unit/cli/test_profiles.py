@@ -56,7 +56,7 @@ def test_profiles_that_are_wrong(config: Path, capsys: pytest.CaptureFixture[str
         ("", "Write [profiles.lake]"),
         ("[profiles.lakes]\nwarehouse = '/x'", "Did you mean 'lakes'"),
         ("[profiles.lake", "cannot be read"),
-        ("[profiles]\nlake = 1", "is no table"),
+        ("[profiles]\nlake = 1", "is not a table"),
         ("[profiles.lake]\ndialect = 'hive'", "dialect 'hive'"),
         ("[profiles.lake]\nwarehouse = '${NOT_SET_ANYWHERE}'", "NOT_SET_ANYWHERE"),
     ):

@@ -1,4 +1,4 @@
-"""Secrets in tables.yaml: a text of the form ${NAME} is read from the environment when it is needed."""
+"""Secrets in settings: ``${NAME}`` in a text is the environment variable of that name, read when it is needed."""
 
 import os
 import re
@@ -8,7 +8,7 @@ from maintenance.errors import OptionError
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 
 
-def from_environment(text: str, where: str = "alert targets") -> str:
+def from_environment(text: str, where: str) -> str:
     """The text with each ${NAME} replaced. `where`: of what it is. Raises: OptionError: a variable is not set."""
 
     def value(match: re.Match[str]) -> str:

@@ -1,0 +1,131 @@
+"""Plans of `paimonctl`: kept by a dry run, carried out exactly or not at all; exit codes on the way."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from maintenance.cli.exits import NOTHING_TO_DO, REFUSED
+from maintenance.cli.main import run
+from maintenance.sql import Session
+from maintenance.sql.procedures.registry import PROCEDURES
+
+SCRIPT = """
+CREATE TABLE t (a INT, p STRING) PARTITIONED BY (p)
+TBLPROPERTIES ('write-only' = 'true', 'compaction.min.file-num' = '2');
+INSERT INTO t VALUES (1, '20200101');
+INSERT INTO t VALUES (2, '20200101');
+CALL sys.create_branch('default.t', 'b');
+CALL sys.create_tag('default.t', 'old');
+"""
+# For each operation that has plans: arguments for which there is something to do.
+WORK = {
+    "compact": ["default.t"],
+    "compact-database": ["--including-tables", "default.t", "--compact-strategy", "full"],
+    "create-tag": ["default.t", "x"],
+    "delete-branch": ["default.t", "b"],
+    "expire-partitions": ["default.t", "--expiration-time", "1 d", "--timestamp-formatter", "yyyyMMdd"],
+    "expire-snapshots": ["default.t", "--retain-max", "1", "--retain-min", "1"],
+    "expire-tags": ["default.t", "--older-than", "2999-01-01T00:00:00"],
+    "fast-forward": ["default.t", "b"],
+    "produce-changelog": ["default.k"],
+    "remove-orphan-files": ["default.t"],
+    "rewrite-file-index": ["default.i"],
+}
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> str:
+    list(Session({"warehouse": str(tmp_path)}).execute(SCRIPT))
+    return str(tmp_path)
+
+
+def prepare(warehouse: str, command: str) -> None:
+    """What some operations need beside the table."""
+    session = Session({"warehouse": warehouse})
+    if command == "expire-tags":
+        session.sql("CALL sys.create_tag(table => 'default.t', tag => 'short', time_retained => '1 d')")
+    elif command == "delete-branch":
+        session.sql("INSERT INTO `t$branch_b` VALUES (3, 'y')")
+    elif command == "fast-forward":
+        session.sql("CALL sys.create_branch(table => 'default.t', branch => 'c', tag => 'old')")
+        session.sql("INSERT INTO `t$branch_c` VALUES (3, 'y')")
+    elif command == "remove-orphan-files":
+        orphan = Path(warehouse) / "default.db/t/p=20200101/bucket-0/data-x.parquet"
+        orphan.write_bytes(b"x")
+        os.utime(orphan, (0, 0))
+    elif command == "produce-changelog":
+        properties = "'primary-key' = 'a', 'bucket' = '1', 'changelog-producer' = 'lookup', 'write-only' = 'true'"
+        list(session.execute(f"CREATE TABLE k (a INT) TBLPROPERTIES ({properties}); INSERT INTO k VALUES (1)"))
+    elif command == "rewrite-file-index":
+        statement = "ALTER TABLE i SET TBLPROPERTIES ('file-index.bloom-filter.columns' = 'a')"
+        list(session.execute(f"CREATE TABLE i (a INT); INSERT INTO i VALUES (1); {statement}"))
+
+
+def test_every_operation_with_plans_is_tried() -> None:
+    assert {name.replace("_", "-") for name, each in PROCEDURES.items() if each.planning} == set(WORK)
+
+
+@pytest.mark.parametrize("command", WORK)
+def test_a_dry_run_keeps_a_plan_that_is_carried_out(
+    command: str, warehouse: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prepare(warehouse, command)
+    arguments = WORK[command]
+    if command == "fast-forward":
+        arguments = ["default.t", "c"]
+    start = ["--warehouse", warehouse, command]
+    before = sorted(str(path) for path in Path(warehouse).rglob("*") if "_maintenance" not in path.parts)
+    capsys.readouterr()
+    assert run([*start, *arguments, "--dry-run", "--json"]) == 0
+    *groups, kept = map(json.loads, capsys.readouterr().out.splitlines())
+    assert groups
+    assert all(group["group"] for group in groups)
+    after = sorted(str(path) for path in Path(warehouse).rglob("*") if "_maintenance" not in path.parts)
+    assert after == before
+    assert run([*start, *arguments, "--plan"]) == 0
+    printed = capsys.readouterr().out.strip()
+    assert len(printed) == len(kept["plan"]) == 16
+    assert run([*start, "--apply", printed]) == 0, capsys.readouterr().err
+    again = run([*start, "--apply", kept["plan"]])
+    assert again in (0, REFUSED, NOTHING_TO_DO)
+    assert (command == "remove-orphan-files") == (again == NOTHING_TO_DO), "what is gone is gone"
+
+
+def test_what_a_plan_refuses(warehouse: str, capsys: pytest.CaptureFixture[str]) -> None:
+    start = ["--warehouse", warehouse, "compact"]
+    assert run([*start, "default.t", "--options", "target-file-size=64 mb", "--plan"]) == 0
+    plan = capsys.readouterr().out.strip()
+    stored = json.loads((Path(warehouse) / f"_maintenance/plans/{plan}.json").read_text())
+    assert stored["table_options"] == {"target-file-size": "64 mb"}
+    for arguments, told in (
+        (["compact", "--apply", "0" * 16], "there is no plan"),
+        (["compact", "--apply", "nonsense"], "is not a plan id"),
+        (["compact", "default.u", "--apply", plan], "this plan is about compact of default.t"),
+        (["compact", "--apply", plan, "--where", "p = '1'"], "'where' does not go with --apply"),
+        (["expire-snapshots", "--apply", plan], "this plan is about compact of default.t"),
+        (["compact"], "Missing argument"),
+    ):
+        assert run(["--warehouse", warehouse, *arguments]) == REFUSED, arguments
+        assert told in capsys.readouterr().err
+    Session({"warehouse": warehouse}).sql("CALL sys.compact('default.t')")
+    capsys.readouterr()
+    assert run([*start, "--apply", plan]) == REFUSED
+    assert "the table has changed" in capsys.readouterr().err
+    assert run([*start, "default.t", "--dry-run"]) == NOTHING_TO_DO
+    assert run([*start, "default.t", "--plan"]) == NOTHING_TO_DO
+
+
+def test_a_place_that_keeps_no_plans_still_has_dry_runs(warehouse: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (Path(warehouse) / "_maintenance").write_text("in the way")
+    assert run(["--warehouse", warehouse, "compact", "default.t", "--dry-run"]) == 0
+    assert "the plan is not kept" in capsys.readouterr().err
+    assert run(["--warehouse", warehouse, "compact", "default.t", "--plan"]) not in (0, NOTHING_TO_DO)
+
+
+def test_lines_of_progress_are_on_standard_error(warehouse: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--warehouse", warehouse, "compact", "default.t", "--partition", "p=20200101", "--json"]) == 0
+    written = capsys.readouterr()
+    assert "1 of 1 groups rewritten\n" in written.err
+    assert [json.loads(line) for line in written.out.splitlines()] == [{"result": True}]
