@@ -8,12 +8,14 @@ from hypothesis import strategies as st
 
 from maintenance.format.data_format import DataReader, FileSettings
 from maintenance.format.data_formats import DATA_FORMATS, open_data_file
-from maintenance.types.arrow import arrow_schema, element_of, map_parts
+from maintenance.types.arrow import arrow_schema, element_of, has_nanos, map_parts
 from maintenance.types.data_type import DataField, DataType
-from maintenance.types.nested import Rebuild
+from maintenance.types.nanos import NANOS
+from maintenance.types.nested import Path, Rebuild, retyped
 from maintenance.types.values import NANOS_PER_UNIT, Value
 from tests.strategies import bits, data_types, nested_types, present_values
 
+_FAR = st.integers(-(10**21), 10**21) | st.integers(-(10**18), 10**18).map(lambda micros: micros * 1000)
 _UNITS = {0: "ms", 1: "us", 2: "ns"}
 
 
@@ -37,8 +39,22 @@ def opened(content: bytes, extension: str, options: Mapping[str, str] | None = N
 def table_of(fields: Sequence[DataField], rows: Sequence[Sequence[Any]]) -> pa.Table:
     """Rows of what `stored_values` makes, as a table of natural types."""
     schema = arrow_schema(fields)
-    columns = [pa.array([row[i] for row in rows], part.type) for i, part in enumerate(schema)]
+    columns = [
+        _WIDENED.array(pa.array([row[i] for row in rows], _made_as(part.type)), part.type)
+        for i, part in enumerate(schema)
+    ]
     return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _made_as(arrow: pa.DataType) -> pa.DataType:
+    """The type with numbers in place of nanoseconds, which Python's numbers do not become."""
+    return retyped(arrow, lambda leaf: _NANOS_AS_NUMBERS if leaf == NANOS else None)
+
+
+def _same_digits(array: pa.Array, target: pa.DataType, _: Path) -> pa.Array:
+    if array.type == target or {array.type, target} != {NANOS, _NANOS_AS_NUMBERS}:
+        return array if array.type == target else array.cast(target)
+    return pa.Array.from_buffers(target, len(array), array.buffers(), offset=array.offset)
 
 
 def comparable(table: pa.Table) -> list[Any]:
@@ -53,6 +69,8 @@ def as_numbers(table: pa.Table) -> pa.Table:
 
 
 def _number(arrow: pa.DataType) -> pa.DataType:
+    if arrow == NANOS:
+        return _NANOS_AS_NUMBERS
     if pa.types.is_timestamp(arrow):
         return pa.int64()
     if pa.types.is_date32(arrow) or pa.types.is_time32(arrow):
@@ -64,7 +82,8 @@ def _number(arrow: pa.DataType) -> pa.DataType:
     return pa.struct([(part.name, _number(part.type)) for part in arrow]) if pa.types.is_struct(arrow) else arrow
 
 
-_NUMBERS = Rebuild(lambda array, target, _: array.cast(target))
+_NANOS_AS_NUMBERS = pa.decimal128(38, 0)
+_NUMBERS = _WIDENED = Rebuild(_same_digits)
 
 
 def _comparable(value: Any) -> Any:
@@ -88,7 +107,8 @@ def stored_values(data_type: DataType, keep: Callable[[DataType, Value], bool]) 
             found = st.fixed_dictionaries({f.name: stored_values(f.type, keep) for f in data_type.fields})
         case _:
             unit = _UNITS[(max(1, data_type.precision or 0) - 1) // 3] if data_type.is_timestamp else "ns"
-            plain = present_values(data_type).filter(lambda value: keep(data_type, value))
+            values = present_values(data_type) | _FAR if has_nanos(data_type) else present_values(data_type)
+            plain = values.filter(lambda value: keep(data_type, value))
             found = plain.map(lambda value: value // NANOS_PER_UNIT[unit] if data_type.is_timestamp else value)
     return st.none() | found if data_type.nullable else found
 

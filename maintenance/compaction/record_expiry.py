@@ -20,6 +20,7 @@ from maintenance.options import table as table_options
 from maintenance.read.run import ReadsFile
 from maintenance.scan.pruning import Pruning
 from maintenance.types.data_type import DataType
+from maintenance.types.nanos import NANOS, micros_of
 
 _MILLIS_FROM = 1_000_000_000_000
 
@@ -57,6 +58,8 @@ class RecordExpiry:
         return rows if pc.all(stays).as_py() in (True, None) else rows.filter(stays)
 
     def _seconds(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
+        if column.type == NANOS:
+            column = pa.chunked_array([micros_of(chunk, None) for chunk in column.chunks], pa.timestamp("us"))
         if self.type.is_timestamp:
             return pc.divide(column.cast(pa.timestamp("ms", column.type.tz), safe=False).cast(pa.int64()), 1000)
         seconds = column.cast(pa.int64())

@@ -17,6 +17,7 @@ from maintenance.format.parquet.int96 import STORED, unpacked
 from maintenance.format.variant.shredding import unshredded
 from maintenance.types.arrow import arrow_type, in_unit
 from maintenance.types.data_type import DataField
+from maintenance.types.nanos import NANOS, widened
 from maintenance.types.nested import Path, Rebuild
 
 T = TypeVar("T")
@@ -174,6 +175,8 @@ def natural(column: pa.ChunkedArray, field: DataField) -> pa.ChunkedArray:
 def _natural_leaf(array: pa.Array, target: pa.DataType, _: Path) -> pa.Array:
     if array.type == target:
         return array
+    if target == NANOS:
+        return unpacked(array, target) if array.type == STORED else widened(array)
     if pa.types.is_timestamp(target):
         if array.type == STORED:
             return unpacked(array, target)

@@ -32,8 +32,11 @@ from maintenance.predicate.tree import (
     columns_of,
     push_down_not,
 )
+from maintenance.types import nanos
 from maintenance.types.arrow import arrow_type
 from maintenance.types.data_type import DataField, DataType
+from maintenance.types.far_timestamps import FarTimestampType, of_far
+from maintenance.types.nanos import NANOS
 from maintenance.types.values import NANOS_PER_UNIT, Value
 
 Column: TypeAlias = pa.Array | pa.ChunkedArray
@@ -133,7 +136,7 @@ def _value_set(leaf: In, arrow: pa.DataType) -> pa.Array:
 
 def _array(values: Sequence[Value], arrow: pa.DataType, leaf: Leaf) -> pa.Array:
     """Internal values as an array of an Arrow type. Raises: PredicateError: the type cannot hold one."""
-    if pa.types.is_timestamp(arrow) or pa.types.is_date32(arrow) or pa.types.is_time32(arrow):
+    if arrow == NANOS or pa.types.is_timestamp(arrow) or pa.types.is_date32(arrow) or pa.types.is_time32(arrow):
         return pa.array([_scalar(value, arrow, leaf) for value in values], arrow)
     try:
         return pa.array(values, arrow)
@@ -147,6 +150,9 @@ def _is_nan(value: Value) -> bool:
 
 def _plain(column: Column) -> Column:
     """The column in a form for which Arrow has all kernels."""
+    if isinstance(column.type, FarTimestampType):
+        chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+        return pa.chunked_array([of_far(chunk.storage, column.type.tz) for chunk in chunks], NANOS)
     if pa.types.is_dictionary(column.type):
         column = pc.cast(column, column.type.value_type)
     if pa.types.is_string_view(column.type):
@@ -157,6 +163,8 @@ def _plain(column: Column) -> Column:
 def _scalar(value: Value, arrow: pa.DataType, leaf: Leaf | None = None) -> pa.Scalar:
     """An internal value as a scalar of an Arrow type. Raises: PredicateError: the type cannot hold it."""
     try:
+        if arrow == NANOS:
+            return nanos.scalar(None if value is None else int(value))
         if pa.types.is_timestamp(arrow) and isinstance(value, int):
             units, rest = divmod(value, NANOS_PER_UNIT[arrow.unit])
             if rest:

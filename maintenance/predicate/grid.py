@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from maintenance.predicate.tree import Compare, Operator, Predicate, always, conjunction, disjunction, never
-from maintenance.types.arrow import timestamp_unit
+from maintenance.types.arrow import has_nanos, timestamp_unit
 from maintenance.types.data_type import DataType
 from maintenance.types.values import MILLIS_PER_DAY, NANOS_PER_UNIT, Value
 
@@ -47,6 +47,8 @@ def grid_of(data_type: DataType) -> Grid | None:
         return Grid(1 - 10**digits, 10**digits - 1, Fraction(10**scale), lambda index: _decimal(index, scale))
     if data_type.root == "TIME":
         return Grid(0, MILLIS_PER_DAY - 1, Fraction(1, NANOS_PER_UNIT["ms"]), int)
+    if has_nanos(data_type):
+        return Grid(-(1 << 63) * 1000, (1 << 63) * 1000 - 1, Fraction(1), int)
     if data_type.is_timestamp:
         # Arrow's unit, not the precision: rows may hold more digits than the type declares.
         step = NANOS_PER_UNIT[timestamp_unit(data_type.precision or 0)]

@@ -17,11 +17,11 @@ from maintenance.commit.overwrite import Overwrite
 from maintenance.errors import CorruptFileError, DataError
 from maintenance.format.plain.files import PlainFiles, check_format
 from maintenance.format.plain.texts import texts_of, typed
+from maintenance.format.variant.extension import plain, plain_schema
 from maintenance.metadata.partition_path import escape
 from maintenance.metadata.paths import matches_spec
 from maintenance.options import table as table_options
 from maintenance.table.folder_table import FolderTable
-from maintenance.types.arrow import arrow_type
 from maintenance.types.data_type import DataField
 
 TYPE = "format-table"
@@ -60,7 +60,7 @@ class FormatTable(FolderTable):
 
     @property
     def _arrow(self) -> pa.Schema:
-        return pa.schema([(field.name, arrow_type(field.type, f"column {field.name}")) for field in self.fields])
+        return plain_schema(self.fields)
 
     # Reading
 
@@ -72,7 +72,8 @@ class FormatTable(FolderTable):
         for path, spec in table._data_files():
             where = f"{table.location}/{path}"
             part = files.parse(table.file_io.read_bytes(where), where)
-            tables.append(table._with_partition(part, spec, where).select(wanted.names).cast(wanted))
+            part = table._with_partition(part, spec, where).select(wanted.names)
+            tables.append(plain(part, table.fields).cast(wanted))
         return pa.concat_tables(tables) if tables else wanted.empty_table()
 
     def _data_files(self) -> list[tuple[str, Spec]]:

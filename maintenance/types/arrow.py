@@ -1,5 +1,6 @@
 """Paimon's types as Arrow types, the natural ones: `timestamp[us]` for TIMESTAMP(6), `decimal128` for DECIMAL.
 
+TIMESTAMP(7..9) is `NANOS`, which has all years; reads of a table show Arrow's nanoseconds where these hold the values.
 TIME is `time32[ms]` whatever its precision, since Paimon keeps milliseconds of the day. A MULTISET is a map from its
 elements to how often each is there. Nested fields that are NOT NULL are so in Arrow too; map keys always are.
 A VARIANT is a struct of the two byte strings `value` and `metadata`; reads of a table show it as `VariantType`.
@@ -14,6 +15,7 @@ import pyarrow.compute as pc
 
 from maintenance.errors import UnsupportedError
 from maintenance.types.data_type import MAX_LENGTH, DataField, DataType
+from maintenance.types.nanos import NANOS
 
 MULTISET_COUNT = DataType("INT", nullable=False)
 
@@ -36,6 +38,8 @@ _FIXED = {
 # As Paimon stores it, and as pypaimon shows it.
 VARIANT = pa.struct([pa.field(name, pa.binary(), nullable=False) for name in ("value", "metadata")])
 VARIANT_NAME = "paimon.variant"
+# How users get timestamps of seven to nine digits that Arrow's nanoseconds do not hold.
+FAR_TIMESTAMP_NAME = "paimon.timestamp"
 _DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 _UNIT_NAMES = {"s": "second", "ms": "millisecond", "us": "microsecond"}
 
@@ -47,6 +51,17 @@ def timestamp_unit(precision: int) -> str:
     return "ms" if precision <= 3 else "us" if precision <= 6 else "ns"
 
 
+def timestamp_type(data_type: DataType) -> pa.TimestampType:
+    """Arrow's timestamp for a timestamp type; of nanoseconds, it does not hold all years."""
+    tz = "UTC" if data_type.root == "TIMESTAMP_LTZ" else None
+    return pa.timestamp(timestamp_unit(data_type.precision or 0), tz=tz)
+
+
+def has_nanos(data_type: DataType) -> bool:
+    """Whether it is a timestamp finer than microseconds."""
+    return data_type.is_timestamp and (data_type.precision or 0) > 6
+
+
 def arrow_type(data_type: DataType, where: str = "a column") -> pa.DataType:
     """The Arrow type of a Paimon type. Raises: UnsupportedError naming `where` with the path inside it."""
     if data_type.root in _FIXED:
@@ -55,10 +70,8 @@ def arrow_type(data_type: DataType, where: str = "a column") -> pa.DataType:
         return VARIANT
     if data_type.root == "DECIMAL":
         return pa.decimal128(data_type.precision or 10, data_type.scale or 0)
-    if data_type.root == "TIMESTAMP":
-        return pa.timestamp(timestamp_unit(data_type.precision or 0))
-    if data_type.root == "TIMESTAMP_LTZ":
-        return pa.timestamp(timestamp_unit(data_type.precision or 0), tz="UTC")
+    if data_type.is_timestamp:
+        return NANOS if has_nanos(data_type) else timestamp_type(data_type)
     if data_type.root == "ARRAY":
         return pa.list_(_nested("element", element_of(data_type), where))
     if data_type.root in ("MAP", "MULTISET"):
@@ -115,8 +128,9 @@ def data_type_of_arrow(arrow: pa.DataType, nullable: bool = True, where: str = "
     if pa.types.is_dictionary(arrow):
         arrow = arrow.value_type
     if isinstance(arrow, pa.BaseExtensionType):
-        if arrow.extension_name == VARIANT_NAME:
-            return DataType("VARIANT", nullable)
+        root = _root_of_extension(arrow)
+        if root is not None:
+            return DataType(root, nullable, precision=None if root == "VARIANT" else 9)
         arrow = arrow.storage_type
     for root in ("BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DATE"):
         if arrow == _FIXED[root]:
@@ -127,7 +141,7 @@ def data_type_of_arrow(arrow: pa.DataType, nullable: bool = True, where: str = "
         return DataType("VARBINARY", nullable, length=MAX_LENGTH)
     if pa.types.is_fixed_size_binary(arrow):
         return DataType("BINARY", nullable, length=arrow.byte_width)
-    if pa.types.is_decimal128(arrow):
+    if pa.types.is_decimal128(arrow) and arrow != NANOS:
         return DataType("DECIMAL", nullable, precision=arrow.precision, scale=arrow.scale)
     if pa.types.is_time(arrow):
         return DataType("TIME", nullable, precision=_DIGITS[arrow.unit])
@@ -135,6 +149,15 @@ def data_type_of_arrow(arrow: pa.DataType, nullable: bool = True, where: str = "
         precision = _DIGITS[arrow.unit]
         return DataType("TIMESTAMP_LTZ" if arrow.tz else "TIMESTAMP", nullable, precision=precision)
     return _nested_of_arrow(arrow, nullable, where)
+
+
+def _root_of_extension(arrow: pa.BaseExtensionType) -> str | None:
+    """What an extension type of this engine is for, None of others."""
+    if arrow.extension_name == VARIANT_NAME:
+        return "VARIANT"
+    if arrow.extension_name == FAR_TIMESTAMP_NAME:
+        return "TIMESTAMP_LTZ" if arrow.storage_type.field("micros").type.tz else "TIMESTAMP"
+    return None
 
 
 def _nested_of_arrow(arrow: pa.DataType, nullable: bool, where: str) -> DataType:

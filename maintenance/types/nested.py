@@ -5,13 +5,14 @@ dropped: values in list slots that are null, and nulls of NOT NULL fields inside
 parquet writer does not take.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
 from maintenance.types.arrow import VARIANT, is_list
+from maintenance.types.nanos import NANOS
 
 Path = tuple[str, ...]
 Leaf = Callable[[pa.Array, pa.DataType, Path], pa.Array]
@@ -81,7 +82,8 @@ class Rebuild:
         if pa.types.is_null(array.type):
             return nulls(len(array), target)
         if not pa.types.is_nested(target):
-            if pa.types.is_nested(array.type):
+            # Users give far timestamps as rows of microseconds and the rest.
+            if pa.types.is_nested(array.type) and target != NANOS:
                 raise _misfit(array, target, path)
             return self.leaf(array, target, path)
         if pa.types.is_map(target):
@@ -194,6 +196,27 @@ def nulls(count: int, target: pa.DataType) -> pa.Array:
     inner = [nulls(count, part.type) for part in target]
     parts = [array if f.nullable else _without_nulls(array) for array, f in zip(inner, target, strict=True)]
     return pa.StructArray.from_arrays(parts, fields=list(target), mask=pa.repeat(pa.scalar(True), count))
+
+
+def leaves_of(table: pa.Table) -> Iterator[pa.Array]:
+    """Columns, and the parts of nested ones that are not nested themselves."""
+    for column in table.columns:
+        for chunk in column.chunks:
+            yield from _leaves(chunk)
+
+
+def _leaves(array: pa.Array) -> Iterator[pa.Array]:
+    if pa.types.is_struct(array.type):
+        parts = array.flatten()
+    elif pa.types.is_map(array.type):
+        parts = [array.keys, array.items]
+    elif pa.types.is_list(array.type):
+        parts = [array.flatten()]
+    else:
+        yield array
+        return
+    for part in parts:
+        yield from _leaves(part)
 
 
 def leaf_types(target: pa.DataType, path: Path = ()) -> dict[Path, pa.DataType]:

@@ -12,8 +12,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from maintenance.types import nanos
 from maintenance.types.arrow import arrow_type
 from maintenance.types.data_type import DataType
+from maintenance.types.nanos import NANOS
 
 Value = bool | int | float | decimal.Decimal | str | bytes | None
 
@@ -24,6 +26,8 @@ NANOS_PER_UNIT = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 def arrow_of_values(values: Sequence[Value], data_type: DataType) -> pa.Array:
     """Internal values as an Arrow array of the type's natural Arrow type."""
     arrow = arrow_type(data_type)
+    if arrow == NANOS:
+        return nanos.array_of(list(values))
     if data_type.is_timestamp:
         divisor = NANOS_PER_UNIT[arrow.unit]
         units: list[Any] = [None if value is None else int(value) // divisor for value in values]
@@ -35,6 +39,8 @@ def arrow_of_values(values: Sequence[Value], data_type: DataType) -> pa.Array:
 
 def values_of_arrow(array: pa.Array | pa.ChunkedArray) -> list[Value]:
     """Internal values of an Arrow array. For a few values, not for data."""
+    if array.type == NANOS:
+        return list(nanos.list_of(array))
     if pa.types.is_timestamp(array.type):
         factor = NANOS_PER_UNIT[array.type.unit]
         return [None if value is None else value * factor for value in array.cast(pa.int64()).to_pylist()]

@@ -15,8 +15,11 @@ import pyarrow.compute as pc
 from maintenance.errors import DataError, PaimonError
 from maintenance.format.variant.json_parse import parse_json
 from maintenance.format.variant.stored import checked_variants, is_text
-from maintenance.types.arrow import VARIANT, arrow_type, element_of, in_unit, map_parts
+from maintenance.types import nanos
+from maintenance.types.arrow import VARIANT, arrow_type, element_of, in_unit, map_parts, timestamp_type
 from maintenance.types.data_type import MAX_LENGTH, DataField, DataType
+from maintenance.types.far_timestamps import of_far
+from maintenance.types.nanos import NANOS
 from maintenance.types.nested import Path, Rebuild
 from maintenance.types.values import MILLIS_PER_DAY
 
@@ -64,6 +67,8 @@ class _Conversion:
 
     def leaf(self, array: pa.Array, target: pa.DataType, path: Path) -> pa.Array:
         data_type = self.types[path]
+        if target == NANOS:
+            return nanos.floored(_of_any_moment(array, data_type), data_type.precision or 0)
         if pa.types.is_timestamp(target) and pa.types.is_timestamp(array.type):
             array = _of_timestamp(array, target, data_type)
         elif pa.types.is_time(target) and pa.types.is_time(array.type):
@@ -128,9 +133,29 @@ class _Conversion:
 
 
 def _of_timestamp(array: pa.Array, target: pa.DataType, data_type: DataType) -> pa.Array:
-    if (array.type.tz is None) != (target.tz is None):
-        raise pa.ArrowInvalid(f"{array.type} against {data_type}: one has a time zone, the other has not")
+    _check_zone(array.type, data_type)
     return _floored(in_unit(array, target.unit).cast(target), data_type.precision or 0)
+
+
+def _of_any_moment(array: pa.Array, data_type: DataType) -> pa.Array:
+    """Timestamps of any form as those of a type finer than microseconds. Raises: pa.ArrowInvalid."""
+    if array.type == NANOS:
+        return array
+    kind = timestamp_type(data_type)
+    if pa.types.is_struct(array.type):
+        return of_far(array, kind.tz)
+    if pa.types.is_timestamp(array.type):
+        _check_zone(array.type, data_type)
+        return nanos.widened(array)
+    try:
+        return nanos.widened(array.cast(kind))
+    except pa.ArrowInvalid:  # texts of years that nanoseconds do not have
+        return nanos.widened(array.cast(pa.timestamp("us", kind.tz)))
+
+
+def _check_zone(arrow: pa.TimestampType, data_type: DataType) -> None:
+    if (arrow.tz is None) != (data_type.root == "TIMESTAMP"):
+        raise pa.ArrowInvalid(f"{arrow} against {data_type}: one has a time zone, the other has not")
 
 
 def _floored(array: pa.Array, precision: int) -> pa.Array:

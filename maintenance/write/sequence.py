@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from maintenance.format.rows.system_fields import VALUE_KIND
 from maintenance.options import table as table_options
+from maintenance.types.nanos import NANOS, parts_of
 from maintenance.types.row_kind import is_retract
 from maintenance.write.context import WriteContext
 
@@ -70,6 +71,8 @@ def sequence_numbers(rows: pa.Table, context: WriteContext, counted: np.ndarray)
 
 def _numbers(column: pa.Array) -> np.ndarray:
     """Sequences as integers, moments in milliseconds."""
+    if column.type == NANOS:
+        return parts_of(column)[0] // 1000
     if pa.types.is_timestamp(column.type):
         per_milli = {"s": 0, "ms": 1, "us": 1000, "ns": 10**6}[column.type.unit]
         return np.asarray(column.cast(pa.int64()).fill_null(0).to_numpy() // per_milli)

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from maintenance.types.data_type import DataType
+from maintenance.types.far_timestamps import FarTimestampType
 
 NANOS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 _DAY = 86_400 * 10**9
@@ -49,6 +50,8 @@ def is_natural(arrow: pa.DataType, data_type: DataType) -> bool:
         case "TIMESTAMP" | "TIMESTAMP_LTZ":
             zone = "UTC" if data_type.root == "TIMESTAMP_LTZ" else None
             digits = {"s": 0, "ms": 3, "us": 6, "ns": 9}
+            if isinstance(arrow, FarTimestampType):
+                return arrow.tz == zone and (data_type.precision or 0) > 6
             return (
                 pa.types.is_timestamp(arrow) and arrow.tz == zone and digits[arrow.unit] >= (data_type.precision or 0)
             )
@@ -77,10 +80,16 @@ def canonical(scalar: pa.Scalar, data_type: DataType) -> Any:
         case "TIME":
             return clock_text(scalar.value * NANOS[scalar.type.unit], 3)
         case "TIMESTAMP":
-            return moment_text(scalar.value * NANOS[scalar.type.unit], data_type.precision or 0)
+            return moment_text(_nanos(scalar), data_type.precision or 0)
         case "TIMESTAMP_LTZ":
-            return moment_text(scalar.value * NANOS[scalar.type.unit], data_type.precision or 0) + "Z"
+            return moment_text(_nanos(scalar), data_type.precision or 0) + "Z"
     return scalar.as_py()
+
+
+def _nanos(scalar: pa.Scalar) -> int:
+    if isinstance(scalar.type, FarTimestampType):
+        return int(scalar.as_py())
+    return int(scalar.value) * NANOS[scalar.type.unit]
 
 
 def _pairs(scalar: pa.MapScalar, data_type: DataType) -> list[list[Any]]:

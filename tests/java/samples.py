@@ -49,9 +49,13 @@ VALUES: Values = {
         *(0, -1000, -86_400_000_001_000, -5_000_400_000),
         *(_YEAR_1 * _DAY, _YEAR_9999 * _DAY + _DAY - 1000, 1_709_164_800_123_456_000),
     ),
-    "TIMESTAMP(9)": (0, -1, -(2**63) + 1, 2**63 - 1, 1_709_164_800_123_456_789),
+    "TIMESTAMP(9)": (
+        *(0, -1, -(2**63) + 1, 2**63 - 1, 1_709_164_800_123_456_789),
+        *(_YEAR_1 * _DAY, _YEAR_1 * _DAY + 1, _YEAR_9999 * _DAY + _DAY - 1000, _YEAR_9999 * _DAY + _DAY - 1),
+    ),
     "TIMESTAMP(3) WITH LOCAL TIME ZONE": (0, -(10**6), _YEAR_9999 * _DAY, 1_709_164_800_123_000_000),
     "TIMESTAMP(6) WITH LOCAL TIME ZONE": (0, -1000, _YEAR_1 * _DAY, 1_709_164_800_123_456_000),
+    "TIMESTAMP(9) WITH LOCAL TIME ZONE": (0, _YEAR_1 * _DAY + 1, 1_709_164_800_123_456_789),
 }
 TYPES = tuple(VALUES)
 

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from maintenance.errors import UnsupportedError
+from maintenance.types.nanos import NANOS, parts_of
 
 _SIGN = np.uint64(1 << 63)
 # Of so many bytes of a word.
@@ -46,6 +47,8 @@ def _codes(column: pa.Array) -> np.ndarray:
     arrow = column.type
     if pa.types.is_boolean(arrow):
         return np.asarray(column.fill_null(False).to_numpy(zero_copy_only=False).astype(np.uint64) << np.uint64(63))
+    if arrow == NANOS:
+        return np.asarray((parts_of(column)[0] // 1000).view(np.uint64) ^ _SIGN)
     if pa.types.is_floating(arrow) or pa.types.is_decimal(arrow):
         return _of_doubles(column.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False))
     if pa.types.is_temporal(arrow):

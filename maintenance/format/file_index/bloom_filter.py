@@ -21,6 +21,7 @@ from maintenance.format.file_index.kind import Condition, IndexedColumn, IndexKi
 from maintenance.options.option import Option, integer, number
 from maintenance.predicate.tree import Compare, In
 from maintenance.types.data_type import DataType
+from maintenance.types.nanos import NANOS, parts_of
 from maintenance.types.values import NANOS_PER_UNIT, Value, arrow_of_values
 
 BLOOM_FILTER = "bloom-filter"
@@ -102,6 +103,8 @@ def value_hashes(array: pa.Array, data_type: DataType) -> np.ndarray:
         return xxh64(array)
     if data_type.root in ("FLOAT", "DOUBLE"):
         return long_hashes(_bits_of_floats(array.to_numpy(zero_copy_only=False)))
+    if array.type == NANOS:
+        return long_hashes(parts_of(array)[0])
     numbers = array.cast(pa.int32()) if data_type.root in ("DATE", "TIME") else array
     integers = pc.cast(numbers, pa.int64()).to_numpy()
     if data_type.is_timestamp:

@@ -16,6 +16,7 @@ from maintenance.errors import DataError
 from maintenance.format.bytes.murmur import hash_bytes
 from maintenance.format.bytes.ragged import Ragged, ends, fixed, interleaved
 from maintenance.types.data_type import DataType
+from maintenance.types.nanos import NANOS, parts_of
 from maintenance.types.values import NANOS_PER_UNIT
 
 Key: TypeAlias = int | bytes
@@ -141,6 +142,8 @@ def number_keys(array: pa.Array, data_type: DataType) -> np.ndarray:
             return np.asarray(array.cast(pa.int32()).to_numpy().astype(np.int64))
         case "DECIMAL":
             return _unscaled(array)
+    if array.type == NANOS:
+        return parts_of(array)[0]
     numbers = array.cast(pa.int64()).to_numpy()
     if data_type.is_timestamp:
         stored, grain = NANOS_PER_UNIT[array.type.unit], timestamp_grain(data_type)

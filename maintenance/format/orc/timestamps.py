@@ -22,12 +22,12 @@ from maintenance.format.orc.tail import Kind, OrcTail, StreamKind, Stripe, Strip
 from maintenance.format.rows.nested import entries, rebuilt
 from maintenance.types.arrow import arrow_type, element_of, map_parts
 from maintenance.types.data_type import DataField, DataType
+from maintenance.types.nanos import NANOS, of_parts
 
 EPOCH = 1_420_070_400  # 2015-01-01 00:00:00, from which ORC counts seconds
 _UTC = ("", "UTC", "GMT", "Etc/UTC", "Z")
 _DIRECT_V2 = 2
-_NANO_DIGITS = {"ms": 3, "us": 6, "ns": 9}
-_FIRST_NANOSECOND, _LAST_NANOSECOND = divmod(-(2**63), 10**9), divmod(2**63 - 1, 10**9)
+_UNIT_DIGITS = {"ms": 3, "us": 6}
 _LEGACY = "orc.timestamp-ltz.legacy.type"
 
 Seconds = Callable[[np.ndarray], np.ndarray]
@@ -113,17 +113,14 @@ class _Columns:
         nanos = self._nanos(type_id, len(seconds))
         # Writers cut the seconds of times before 1970 off towards 1970.
         seconds = seconds - ((seconds < 0) & (nanos > 999_999))
-        target = arrow_type(data_type)
-        digits = _NANO_DIGITS[target.unit]
         clock = self._clock(type_id, data_type)(seconds)
-        if target.unit == "ns" and np.any(_beyond_nanoseconds(clock, nanos)):
-            raise UnsupportedError(
-                "a column holds timestamps before 1677-09-21 or after 2262-04-11 in nanoseconds",
-                self._where,
-                "Leave the column out of the read.",
-            )
-        numbers = np.zeros(len(valid), np.int64)
+        target = arrow_type(data_type)
+        digits = 6 if target == NANOS else _UNIT_DIGITS[target.unit]
+        numbers, rest = np.zeros(len(valid), np.int64), np.zeros(len(valid), np.int64)
         numbers[valid] = clock * 10**digits + nanos // 10 ** (9 - digits)
+        if target == NANOS:
+            rest[valid] = nanos % 1000
+            return of_parts(numbers, rest, ~valid)
         return pa.array(numbers, mask=~valid).cast(target)
 
     def _zone(self, type_id: int) -> str:
@@ -175,10 +172,3 @@ def nanos_of(stored: np.ndarray) -> np.ndarray:
     zeros = stored & 7
     digits = (stored >> 3).astype(np.int32).astype(np.int64)
     return np.asarray(digits * np.power(10, np.where(zeros, zeros + 1, 0)))
-
-
-def _beyond_nanoseconds(seconds: np.ndarray, nanos: np.ndarray) -> np.ndarray:
-    """Which times since 1970 no int64 of nanoseconds holds."""
-    (low, from_nano), (high, to_nano) = _FIRST_NANOSECOND, _LAST_NANOSECOND
-    before = (seconds < low) | ((seconds == low) & (nanos < from_nano))
-    return np.asarray(before | (seconds > high) | ((seconds == high) & (nanos > to_nano)))

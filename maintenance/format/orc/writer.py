@@ -17,9 +17,11 @@ from maintenance.format.orc.repair import repaired_stripes
 from maintenance.format.orc.tail import MAGIC, Kind, OrcTail, Stripe, joined, with_attribute, with_kind
 from maintenance.format.orc.zones import is_missing_database, missing_database
 from maintenance.format.rows.system_fields import element_field_id, map_key_field_id
-from maintenance.types.arrow import arrow_type, element_of, map_parts
+from maintenance.types import nanos
+from maintenance.types.arrow import arrow_type, element_of, map_parts, timestamp_type
 from maintenance.types.data_type import MAX_LENGTH, DataField, DataType
-from maintenance.types.nested import Rebuild
+from maintenance.types.nanos import NANOS
+from maintenance.types.nested import Path, Rebuild, leaves_of, retyped
 
 T = TypeVar("T")
 
@@ -56,6 +58,8 @@ def orc_type(data_type: DataType, where: str) -> pa.DataType:
         case "MAP" | "MULTISET":
             key, value = map_parts(data_type)
             return pa.map_(orc_type(key, where), orc_type(value, where))
+        case "TIMESTAMP" | "TIMESTAMP_LTZ":
+            return timestamp_type(data_type)
         case "VARIANT" | "BLOB":
             raise UnsupportedError(f"type {data_type} in an ORC file", where, "Paimon has it in parquet files alone.")
         case "ROW":
@@ -117,6 +121,9 @@ def _arguments(names: Sequence[str], settings: FileSettings) -> dict[str, Any]:
 class _OrcWriter:
     """Arrow writes the file, all but its end: types that Arrow lacks, and Paimon's ids of columns.
 
+    Rows with times that Arrow's nanoseconds do not hold are written in microseconds, as a part of their own: in the
+    file there is one type of timestamps.
+
     Rows whose times Java could not read as Arrow writes them become stripes of their own, repaired (`orc_repair`).
     """
 
@@ -136,15 +143,32 @@ class _OrcWriter:
         return int(self._sink.tell())
 
     def write(self, rows: pa.Table) -> None:
-        columns = [_STORED.column(column, field.type) for column, field in zip(rows.columns, self._schema, strict=True)]
-        table = pa.Table.from_arrays(columns, schema=self._schema)
         try:
-            self._write(table)
+            self._write_part_of(rows)
         except pa.ArrowException as error:
             if not is_missing_database(error):
                 raise
             raise missing_database("data file") from error
         self._row_index = self._row_index and not any(map(_misleads, rows.columns))
+
+    def _write_part_of(self, rows: pa.Table) -> None:
+        """Rows, in two parts where one schema does not hold them."""
+        schema = _holding(rows, self._schema)
+        if schema is None:
+            if rows.num_rows == 1:
+                raise UnsupportedError(
+                    "a row for an ORC file has a time before 1677 or after 2262, and in its column nanoseconds",
+                    "data file",
+                    "Write parquet, or cut the timestamps to microseconds.",
+                )
+            half = rows.num_rows // 2
+            self._write_part_of(rows.slice(0, half))
+            self._write_part_of(rows.slice(half))
+            return
+        columns = [_STORED.column(column, field.type) for column, field in zip(rows.columns, schema, strict=True)]
+        if self._open is not None and self._open.schema != schema:
+            self._finish_part()
+        self._write(pa.Table.from_arrays(columns, schema=schema))
 
     def _write(self, table: pa.Table) -> None:
         if any(map(_is_finer_before_1970, leaves_of(table))):
@@ -152,7 +176,7 @@ class _OrcWriter:
             self._write_repaired(table)
             return
         if self._open is None:
-            self._open = _Part(self._sink, self._arguments)
+            self._open = _Part(self._sink, self._arguments, table.schema)
         self._open.writer.write(table)
 
     def _write_repaired(self, table: pa.Table) -> None:
@@ -195,7 +219,8 @@ class _OrcWriter:
 class _Part:
     """What one writer of Arrow's adds to the file: stripes, without the end that would follow them."""
 
-    def __init__(self, sink: pa.NativeFile, arguments: dict[str, Any]) -> None:
+    def __init__(self, sink: pa.NativeFile, arguments: dict[str, Any], schema: pa.Schema) -> None:
+        self.schema = schema
         self._start = int(sink.tell())
         self._sink = HeldSink(sink)
         self.writer = orc.ORCWriter(self._sink, **arguments)
@@ -215,28 +240,35 @@ class _Part:
         return tails[0], [replace(stripe, offset=stripe.offset + self._start) for stripe in tails[0].stripes]
 
 
-_STORED = Rebuild(lambda array, target, _: array.cast(target))
+def _stored_leaf(array: pa.Array, target: pa.DataType, _: Path) -> pa.Array:
+    if array.type != NANOS:
+        return array.cast(target)
+    return (nanos.in_nanoseconds if target.unit == "ns" else nanos.micros_of)(array, target.tz)
 
 
-def leaves_of(table: pa.Table) -> Iterator[pa.Array]:
-    """Columns, and the parts of nested ones that are not nested themselves."""
-    for column in table.columns:
-        for chunk in column.chunks:
-            yield from _leaves(chunk)
+_STORED = Rebuild(_stored_leaf)
 
 
-def _leaves(array: pa.Array) -> Iterator[pa.Array]:
-    if pa.types.is_struct(array.type):
-        parts = array.flatten()
-    elif pa.types.is_map(array.type):
-        parts = [array.keys, array.items]
-    elif pa.types.is_list(array.type):
-        parts = [array.flatten()]
-    else:
-        yield array
-        return
-    for part in parts:
-        yield from _leaves(part)
+def _holding(rows: pa.Table, schema: pa.Schema) -> pa.Schema | None:
+    """The schema in which Arrow's writer gets rows: columns with times that nanoseconds do not hold in microseconds.
+
+    None: those of a column have finer digits.
+    """
+    for number, field in enumerate(schema):
+        leaves = [leaf for leaf in leaves_of(rows.select([number])) if leaf.type == NANOS]
+        if all(map(nanos.fits_nanoseconds, leaves)):
+            continue
+        if any(map(nanos.has_finer_digits, leaves)):
+            return None
+        schema = schema.set(number, field.with_type(_in_micros(field.type)))
+    return schema
+
+
+def _in_micros(arrow: pa.DataType) -> pa.DataType:
+    return retyped(
+        arrow,
+        lambda leaf: pa.timestamp("us", leaf.tz) if pa.types.is_timestamp(leaf) and leaf.unit == "ns" else None,
+    )
 
 
 def _is_finer_before_1970(array: pa.Array) -> bool:
@@ -256,7 +288,8 @@ def _misleads(column: pa.ChunkedArray) -> bool:
     if pa.types.is_floating(column.type):
         values = column.drop_null().to_numpy()
         return bool(np.any(np.isnan(values) | ((values == 0) & np.signbit(values))))
-    # Nanoseconds begin in 1677.
+    if column.type == NANOS:
+        column = pa.chunked_array([nanos.micros_of(chunk, None) for chunk in column.chunks], pa.timestamp("us"))
     if pa.types.is_date32(column.type) or (pa.types.is_timestamp(column.type) and column.type.unit != "ns"):
         return bool(pc.any(pc.less(column, pa.scalar(_GREGORIAN, pa.timestamp("s")).cast(column.type))).as_py())
     return False

@@ -12,13 +12,14 @@ import pyarrow.parquet as pq
 
 from maintenance.format.bytes.held_sink import HeldSink
 from maintenance.format.parquet.int96 import STORED, packed, with_int96
+from maintenance.types.nanos import NANOS
 from maintenance.types.nested import Path, Rebuild, hides_not_null, leaf_types, retyped
 
 Open = Callable[[pa.NativeFile | io.RawIOBase, pa.Schema], pq.ParquetWriter]
 
 
 class ColumnWriter:
-    """A parquet writer whose timestamps in nanoseconds become INT96.
+    """A parquet writer whose timestamps of seven to nine digits become INT96.
 
     Args: `sink`: gets the file; `schema`: of the tables to write; `open_`: opens a writer on a sink for a schema.
     """
@@ -61,7 +62,7 @@ def needs_column_writer(schema: pa.Schema) -> bool:
 
 
 def _is_int96(arrow: pa.DataType) -> bool:
-    return bool(pa.types.is_timestamp(arrow) and arrow.unit == "ns")
+    return bool(arrow == NANOS)
 
 
 def _stored(arrow: pa.DataType) -> pa.DataType:

@@ -15,11 +15,15 @@ import pyarrow.parquet as pq
 
 from maintenance.errors import UnsupportedError
 from maintenance.format.parquet.thrift import Fields, values_of
+from maintenance.types import nanos
+from maintenance.types.nanos import NANOS
+from maintenance.types.values import NANOS_PER_UNIT
 
 STORED = pa.binary(12)
 
 _JULIAN_EPOCH = 2_440_588  # 1970-01-01 as Julian day
 _NANOS_PER_DAY = 86_400 * 10**9
+_MICROS_PER_DAY = 86_400 * 10**6
 _RECORD = np.dtype([("nanos", "<i8"), ("day", "<i4")])
 _FIXED_LENGTH, _INT96 = 7, 3  # values of parquet's enum `Type`
 # `FileMetaData` has schema (2) and row groups (4); `SchemaElement` type (1) and its length (2); `RowGroup` has columns
@@ -29,17 +33,17 @@ _LENGTH_FIELD = bytes([1 << 4 | 5, STORED.byte_width << 1])  # `type_length`, an
 
 
 def packed(array: pa.Array) -> pa.Array:
-    """Timestamps in nanoseconds as the bytes of INT96."""
-    nanos = array.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
-    stored = np.empty(len(nanos), _RECORD)
-    stored["day"] = nanos // _NANOS_PER_DAY + _JULIAN_EPOCH
-    stored["nanos"] = nanos % _NANOS_PER_DAY
+    """Timestamps, `NANOS`, as the bytes of INT96."""
+    micros, rest = nanos.parts_of(array)
+    stored = np.empty(len(array), _RECORD)
+    stored["day"] = micros // _MICROS_PER_DAY + _JULIAN_EPOCH
+    stored["nanos"] = micros % _MICROS_PER_DAY * 1000 + rest
     valid = pa.py_buffer(np.packbits(array.is_valid().to_numpy(zero_copy_only=False), bitorder="little"))
-    return pa.Array.from_buffers(STORED, len(nanos), [valid, pa.py_buffer(stored)])
+    return pa.Array.from_buffers(STORED, len(array), [valid, pa.py_buffer(stored)])
 
 
-def unpacked(array: pa.Array, target: pa.TimestampType) -> pa.Array:
-    """The bytes of INT96 as timestamps of a type; digits finer than its unit are cut off towards the past.
+def unpacked(array: pa.Array, target: pa.DataType) -> pa.Array:
+    """The bytes of INT96 as timestamps of a type, or as `NANOS`; digits finer than its unit are cut off to the past.
 
     Raises: UnsupportedError: a value is out of the type's range.
     """
@@ -47,7 +51,7 @@ def unpacked(array: pa.Array, target: pa.TimestampType) -> pa.Array:
         return pa.array([], target)
     nulls = array.is_null().to_numpy(zero_copy_only=False)
     stored = np.frombuffer(array.buffers()[1] or b"", _RECORD, len(array), array.offset * STORED.byte_width)
-    step = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}[target.unit]
+    step = 10**3 if target == NANOS else NANOS_PER_UNIT[target.unit]
     per_day = _NANOS_PER_DAY // step
     extra, of_day = np.divmod(stored["nanos"] // step, per_day)
     days = stored["day"].astype(np.int64) - _JULIAN_EPOCH + extra
@@ -56,12 +60,13 @@ def unpacked(array: pa.Array, target: pa.TimestampType) -> pa.Array:
     out = (days < first[0]) | (days == first[0]) & (of_day < first[1])
     out |= (days > last[0]) | (days == last[0]) & (of_day > last[1])
     if (out & ~nulls).any():
-        bounds = "before 1677-09-21 or after 2262-04-11 " if step == 1 else ""
         raise UnsupportedError(
-            f"timestamps {bounds}that {target} cannot hold", "INT96", "Leave the column out of the read."
+            "timestamps that 64 bits of microseconds cannot hold", "INT96", "Leave the column out of the read."
         )
     # On the first day the product is out of the range and wraps around, and the sum wraps back.
     units = np.where(nulls, 0, days) * per_day + of_day
+    if target == NANOS:
+        return nanos.of_parts(units, np.where(nulls, 0, stored["nanos"] % 1000), nulls)
     return pa.array(units, pa.int64(), mask=nulls).cast(target)
 
 

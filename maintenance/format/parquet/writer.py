@@ -19,6 +19,7 @@ from maintenance.format.rows.system_fields import element_field_id, map_key_fiel
 from maintenance.format.variant.shredding import Shredding, shreddings
 from maintenance.types.arrow import VARIANT, arrow_type, element_of, map_parts
 from maintenance.types.data_type import DataField, DataType
+from maintenance.types.nanos import NANOS
 
 _CODECS = {"zstd": "zstd", "snappy": "snappy", "gzip": "gzip", "lz4": "lz4", "none": "none", "uncompressed": "none"}
 _PAGE_VERSIONS = {"PARQUET_1_0": "1.0", "V1": "1.0", "PARQUET_2_0": "2.0", "V2": "2.0"}
@@ -154,7 +155,7 @@ def open_writer(
 
 
 def _is_nanos(arrow: pa.DataType) -> bool:
-    return bool(pa.types.is_timestamp(arrow) and arrow.unit == "ns")
+    return bool(arrow == NANOS)
 
 
 class _ParquetWriter:

@@ -12,7 +12,7 @@ from pyarrow import orc
 from maintenance.errors import CorruptFileError, DataError, OptionError, UnsupportedError
 from maintenance.format.plain.csv import CsvLayout, parse_csv, serialize_csv
 from maintenance.format.plain.json_lines import parse_json_lines, serialize_json_lines
-from maintenance.types.arrow import arrow_type
+from maintenance.format.variant.extension import plain_schema
 from maintenance.types.data_type import DataField
 
 FORMATS = ("orc", "parquet", "csv", "text", "json")
@@ -40,7 +40,7 @@ class PlainFiles:
 
     @property
     def schema(self) -> pa.Schema:
-        return pa.schema([(field.name, arrow_type(field.type, f"column {field.name}")) for field in self.fields])
+        return plain_schema(self.fields)
 
     @property
     def compression(self) -> str:

@@ -22,6 +22,7 @@ from maintenance.format.rows.binary_layout import (
 )
 from maintenance.types.arrow import arrow_type
 from maintenance.types.data_type import DataType
+from maintenance.types.nanos import NANOS, parts_of, widened
 
 # Bounds the index arrays below, which take 16 bytes per byte of text.
 _BYTES_AT_ONCE = 4 << 20
@@ -140,12 +141,19 @@ def natural_array(column: pa.Array | pa.ChunkedArray, data_type: DataType) -> pa
     arrow = arrow_type(data_type)
     if column.type != arrow:
         try:
-            column = column.cast(arrow)
+            column = _widened(column) if arrow == NANOS else column.cast(arrow)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             raise DataError(f"{column.type} is not {data_type}: {error}", "column", "Cast the column first.") from error
     if isinstance(column, pa.ChunkedArray):
         return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks or [pa.array([], arrow)])
     return column
+
+
+def _widened(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    moments = column if pa.types.is_timestamp(column.type) else column.cast(pa.timestamp("ns"))
+    if isinstance(moments, pa.ChunkedArray):
+        return pa.chunked_array([widened(chunk) for chunk in moments.chunks], NANOS)
+    return widened(moments)
 
 
 def texts_of_array(array: pa.Array) -> Texts:
@@ -168,14 +176,21 @@ def _of_texts(array: pa.Array, nulls: np.ndarray) -> _Column:
 
 
 def _of_timestamps(array: pa.Array, nulls: np.ndarray, data_type: DataType) -> _Column:
+    if array.type == NANOS:
+        micros, rest = parts_of(array)
+        millis, of_milli = np.divmod(micros, 1000)
+        return _in_two_words(millis, of_milli * 1000 + rest, nulls)
     values = np.frombuffer(array.buffers()[1] or b"", "<i8", len(array), array.offset * 8)
     values = np.where(nulls, 0, values)
     if is_compact(data_type):
         return _Column(values.view(np.uint64), nulls, np.zeros(len(array), np.int64))
-    per_milli = 1_000_000 if array.type.unit == "ns" else 1_000
-    millis, rest = np.divmod(values, per_milli)
-    nanos = (rest * (1_000_000 // per_milli)).astype(np.uint64)
-    return _Column(nanos, nulls, np.ones(len(array), np.int64), millis.view(np.uint64)[:, None])
+    millis, rest = np.divmod(values, 1000)
+    return _in_two_words(millis, rest * 1000, nulls)
+
+
+def _in_two_words(millis: np.ndarray, nanos: np.ndarray, nulls: np.ndarray) -> _Column:
+    """`nanos`: of the millisecond."""
+    return _Column(nanos.astype(np.uint64), nulls, np.ones(len(millis), np.int64), millis.view(np.uint64)[:, None])
 
 
 def _of_decimals(array: pa.Array, nulls: np.ndarray, data_type: DataType) -> _Column:

@@ -14,8 +14,10 @@ from maintenance.predicate.sql_syntax import literal_of, syntax_tree
 from maintenance.predicate.tree import Compare, In
 from maintenance.spark.types import spark_type
 from maintenance.table.table import Table
-from maintenance.types.arrow import arrow_type
-from maintenance.types.data_type import DataField
+from maintenance.types import nanos
+from maintenance.types.arrow import arrow_type, timestamp_type
+from maintenance.types.data_type import DataField, DataType
+from maintenance.types.nanos import NANOS
 from maintenance.types.values import arrow_of_values
 
 if TYPE_CHECKING:
@@ -107,14 +109,19 @@ def literal_value(field: DataField, text: str) -> pa.Scalar:
 
 
 def _scalar(table: Table, field: DataField, value: object) -> pa.Scalar:
+    kind = arrow_type(field.type, f"column {field.name}")
     try:
-        return pa.scalar(value, arrow_type(field.type, f"column {field.name}"))
+        return _moment(value, field.type) if kind == NANOS else pa.scalar(value, kind)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError) as error:
         raise DataError(
             f"{value!r} does not fit column '{field.name}', which is {field.type}: {error}",
             f"table {table.identifier}",
             "Give a value of the column's type.",
         ) from error
+
+
+def _moment(value: object, data_type: DataType) -> pa.Scalar:
+    return nanos.widened(pa.array([value], pa.timestamp("us", timestamp_type(data_type).tz)))[0]
 
 
 def assigned(rows: "DataFrame | pa.Table", values: Mapping[str, Assigned], table: Table) -> Any:

@@ -16,8 +16,9 @@ from maintenance.operations.rows.row_changes import Positions, gathered
 from maintenance.options import table as table_options
 from maintenance.predicate.sql_syntax import syntax_tree
 from maintenance.table.table import Table
-from maintenance.types.arrow import arrow_type
+from maintenance.types.arrow import arrow_type, has_nanos
 from maintenance.types.data_type import DataField
+from maintenance.write.conversion import converted
 
 _ROW = "_paimon_row"
 _OTHER = "_paimon_other"
@@ -85,6 +86,7 @@ def merge(table: Table, target: pa.Table, source: pa.Table, on: str, clauses: Se
             raise PredicateError(
                 "a clause has a condition", f"condition {clause.condition!r}", "Give a Spark session to evaluate it."
             )
+    target = _natural(target, table)
     ours, theirs = _pairs(table, target, source, only_equal_columns(on))
     parts = []
     for when in ("matched", "not_matched", "not_matched_by_source"):
@@ -115,6 +117,20 @@ def merge(table: Table, target: pa.Table, source: pa.Table, on: str, clauses: Se
     return MergedRows(table, tuple(parts))
 
 
+def _natural(rows: pa.Table, table: Table) -> pa.Table:
+    """Rows of the table with timestamps as the engine has them, whichever way they were read."""
+    for field in table.schema.fields:
+        kind = arrow_type(field.type, f"column {field.name}")
+        number = rows.schema.get_field_index(field.name)
+        if number >= 0 and rows.schema.field(number).type != kind:
+            rows = rows.set_column(number, field.name, _cast(rows.column(number), field, kind))
+    return rows
+
+
+def _cast(column: pa.ChunkedArray, field: DataField, kind: pa.DataType) -> pa.ChunkedArray:
+    return converted(column, field, f"column {field.name}") if has_nanos(field.type) else column.cast(kind)
+
+
 def _pairs(
     table: Table, target: pa.Table, source: pa.Table, equal: Sequence[tuple[str, str]]
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -130,7 +146,7 @@ def _pairs(
         name = f"_{number}"
         names.append(name)
         left[name] = target.column(field.name)
-        right[name] = _column(source, theirs).cast(left[name].type)
+        right[name] = _cast(_column(source, theirs), field, left[name].type)
     joined = pa.table(left).join(pa.table(right), names, join_type="inner", use_threads=False)
     ours, theirs = joined.column(_ROW).to_numpy(), joined.column(_OTHER).to_numpy()
     order = np.lexsort((theirs, ours))
@@ -175,7 +191,7 @@ def _value(
             "Name a column as t.<name> or s.<name>.",
         )
     try:
-        return _column(candidates[0], node.name).cast(kind)
+        return _cast(_column(candidates[0], node.name), field, kind)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise DataError(
             f"'{text}' does not fit column '{field.name}', which is {field.type}: {error}",

@@ -12,10 +12,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.dataset as ds
 
+from maintenance.format.variant.extension import plain, plain_schema
 from maintenance.read.split_read import ReadsSplits
 from maintenance.scan.split import AnySplit
 from maintenance.sql.query.relations import PlannedTable, Relation, predicate_of
-from maintenance.types.arrow import arrow_schema
 
 
 class RelationDataset(ds.Dataset):  # type: ignore[misc]
@@ -25,7 +25,7 @@ class RelationDataset(ds.Dataset):  # type: ignore[misc]
         self._relation = relation
         self._view = view
         self._fields = tuple(relation.fields())
-        self._schema = pa.schema([pa.field(f.name, f.type) for f in arrow_schema(self._fields)])
+        self._schema = plain_schema(self._fields)
         self.failure: BaseException | None = None
 
     @property
@@ -42,9 +42,11 @@ class RelationDataset(ds.Dataset):  # type: ignore[misc]
         return ds.Scanner.from_batches(self._batches(needed, schema), schema=schema, columns=names, filter=filter)
 
     def _batches(self, columns: list[str], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        by_name = {field.name: field for field in self._fields}
         try:
             for rows in self._tables(columns):
-                yield from rows.cast(schema).to_batches()
+                ordered = plain(rows.select(columns), [by_name[name] for name in columns])
+                yield from ordered.cast(schema).to_batches()
         except BaseException as error:
             self.failure = error
             raise

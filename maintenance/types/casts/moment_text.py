@@ -4,14 +4,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from maintenance.errors import UnsupportedError
+from maintenance.types import nanos
 from maintenance.types.arrow import arrow_type
 from maintenance.types.casts.arrays import array_of, refuse, texts_of_characters, values_of
 from maintenance.types.casts.civil import civil_of_days, days_of_civil, month_lengths
-from maintenance.types.casts.moments import at_precision, time_millis, times_of
+from maintenance.types.casts.moments import at_precision, in_micros, time_millis, times_of
 from maintenance.types.casts.number_text import to_integer
 from maintenance.types.casts.zones import instants_of, wall_clock
 from maintenance.types.data_type import DataType
+from maintenance.types.nanos import NANOS
 
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _INT = DataType("INT")
@@ -49,10 +50,13 @@ def time_to_text(array: pa.Array, source: DataType, target: DataType, zone: str)
 
 def timestamp_to_text(array: pa.Array, source: DataType, target: DataType, zone: str) -> pa.Array:
     """``2024-02-29 12:34:56.789``, all digits of the precision, and further ones where the value has them."""
-    wall = wall_clock(array, zone) if source.root == "TIMESTAMP_LTZ" else array
+    clock = in_micros(array, source)
+    wall = wall_clock(clock, zone) if source.root == "TIMESTAMP_LTZ" else clock
     per, precision = _PER_SECOND[wall.type.unit], source.precision or 0
     values = values_of(wall)
     seconds, fraction = values // per, values % per
+    if array.type == NANOS:
+        per, fraction = _PER_SECOND["ns"], fraction * 1000 + nanos.parts_of(array)[1]
     width = len(str(per)) - 1
     blank = np.full((len(array), 1), ord(" "), np.uint8)
     parts = [
@@ -146,18 +150,17 @@ def text_to_timestamp(array: pa.Array, source: DataType, target: DataType, zone:
     refuse(array, pc.and_(array.is_valid(), parts.is_null()), target)
     year, month, day = _parts(parts, ("1970", "1", "1"))
     hour, minute, second = (_first_of(parts, 3 + i, 7 + i) for i in range(3))
-    nanos = _nanos(parts)
-    midnight = (hour == 24) & (minute == 0) & (second == 0) & (nanos == 0)
+    fraction = _nanos(parts)
+    midnight = (hour == 24) & (minute == 0) & (second == 0) & (fraction == 0)
     wrong = (month < 1) | (month > 12) | (day < 1) | (day > 31)
     wrong |= (year < 1) | ((hour > 23) & ~midnight) | (minute > 59) | (second > 59)
     refuse(array, pc.and_(array.is_valid(), pa.array(wrong)), target)
     month = np.clip(month, 1, 12)
     day = np.minimum(day, month_lengths(year, month))
     seconds = days_of_civil(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second
-    wall = _at_unit(seconds, nanos, array, target)
-    if target.root == "TIMESTAMP_LTZ":
-        return instants_of(wall, zone)
-    if units is None or not pc.any(is_number).as_py():
+    step = 10 ** (9 - (target.precision or 0))
+    wall = _read_moments(seconds, fraction // step * step, array, target, zone)
+    if target.root == "TIMESTAMP_LTZ" or units is None or not pc.any(is_number).as_py():
         return wall
     numbers = to_integer(pc.if_else(is_number, array, "0"), source, _BIGINT)
     if units == "s":
@@ -166,17 +169,15 @@ def text_to_timestamp(array: pa.Array, source: DataType, target: DataType, zone:
     return pc.if_else(is_number, moments, wall)
 
 
-def _at_unit(seconds: np.ndarray, nanos: np.ndarray, like: pa.Array, target: DataType) -> pa.Array:
-    kind, precision = arrow_type(target), target.precision or 0
-    per = _PER_SECOND[kind.unit]
-    kept = nanos // 10 ** (9 - precision) * 10 ** (9 - precision)
-    if kind.unit == "ns":
-        outside = (seconds < -(2**63) // per + 1) | (seconds > 2**63 // per - 1)
-        if (outside & _true(like.is_valid())).any():
-            raise UnsupportedError(
-                f"{target} before 1677-09-21 or after 2262-04-11", "cast", "Leave the column out of the read."
-            )
-    return array_of(seconds * per + kept // (10**9 // per), pa.int64(), like).cast(pa.timestamp(kind.unit))
+def _read_moments(seconds: np.ndarray, fraction: np.ndarray, like: pa.Array, target: DataType, zone: str) -> pa.Array:
+    """What the wall clock shows as timestamps of a type. `fraction`: nanoseconds of the second."""
+    is_wide = arrow_type(target) == NANOS
+    unit = "us" if is_wide else arrow_type(target).unit
+    per = _PER_SECOND[unit]
+    moments = array_of(seconds * per + fraction // (10**9 // per), pa.int64(), like).cast(pa.timestamp(unit))
+    if target.root == "TIMESTAMP_LTZ":  # zones move whole seconds
+        moments = instants_of(moments, zone)
+    return nanos.with_rest(moments, fraction % 1000) if is_wide else moments
 
 
 def _nanos(parts: pa.Array) -> np.ndarray:

@@ -7,10 +7,12 @@ import numpy as np
 import pyarrow as pa
 
 from maintenance.errors import UnsupportedError
-from maintenance.types.arrow import arrow_type
+from maintenance.types import nanos
+from maintenance.types.arrow import arrow_type, timestamp_type
 from maintenance.types.casts.arrays import array_of, values_of
 from maintenance.types.casts.zones import instants_of, wall_clock
 from maintenance.types.data_type import DataType
+from maintenance.types.nanos import NANOS
 
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
@@ -19,15 +21,26 @@ _DAY_MILLIS = _DAY_SECONDS * 1000
 
 
 def timestamp_to_timestamp(array: pa.Array, source: DataType, target: DataType, zone: str) -> pa.Array:
+    rest = nanos.parts_of(array)[1] if array.type == NANOS else None
+    array = in_micros(array, source)
     if source.root == "TIMESTAMP" and target.root == "TIMESTAMP_LTZ":
         array = instants_of(array, zone)
     elif source.root == "TIMESTAMP_LTZ" and target.root == "TIMESTAMP":
         array = wall_clock(array, zone)
+    if rest is not None and arrow_type(target) == NANOS:
+        return nanos.floored(nanos.with_rest(array, rest), target.precision or 0)
     return at_precision(array, target, cut=(source.precision or 0) > (target.precision or 0))
+
+
+def in_micros(array: pa.Array, source: DataType) -> pa.Array:
+    """Timestamps in microseconds where the type has finer digits, which are cut off towards the past; else as is."""
+    return nanos.micros_of(array, timestamp_type(source).tz) if array.type == NANOS else array
 
 
 def at_precision(array: pa.Array, target: DataType, *, cut: bool) -> pa.Array:
     """Timestamps of the same kind in the unit of `target`; with `cut` without the digits behind its precision.
+
+    Of milliseconds or microseconds.
 
     Up to milliseconds digits are cut toward 1970, finer ones toward the past. Source: `DateTimeUtils.truncate`.
     """
@@ -46,7 +59,7 @@ def at_precision(array: pa.Array, target: DataType, *, cut: bool) -> pa.Array:
 def _in_finer_unit(array: pa.Array, target: DataType) -> pa.Array:
     kind = arrow_type(target)
     try:
-        return array.cast(pa.timestamp(kind.unit, array.type.tz))
+        return nanos.widened(array) if kind == NANOS else array.cast(pa.timestamp(kind.unit, array.type.tz))
     except pa.ArrowInvalid as error:
         raise UnsupportedError(
             f"a timestamp is out of the range that {target} has here: {error}",
@@ -64,7 +77,7 @@ def _millis(array: pa.Array) -> np.ndarray:
 
 def timestamp_to_integer(array: pa.Array, source: DataType, target: DataType, zone: str) -> pa.Array:
     """Seconds since 1970, the fraction cut off toward it; INT wraps."""
-    millis = _millis(array)
+    millis = _millis(in_micros(array, source))
     seconds = np.sign(millis) * (np.abs(millis) // 1000)
     kind = arrow_type(target)
     return array_of(seconds.astype(kind.to_pandas_dtype()), kind, array)
@@ -78,7 +91,7 @@ def integer_to_timestamp(array: pa.Array, source: DataType, target: DataType, zo
     millis = array_of(values_of(array).astype(np.int64) * 1000, pa.int64(), array).cast(pa.timestamp("ms", "UTC"))
     if target.root == "TIMESTAMP_LTZ":
         millis = wall_clock(millis, zone)
-    return _in_finer_unit(millis.cast(pa.timestamp("ms", arrow_type(target).tz)), target)
+    return _in_finer_unit(millis.cast(pa.timestamp("ms", timestamp_type(target).tz)), target)
 
 
 def timestamp_to_date(array: pa.Array, source: DataType, target: DataType, zone: str) -> pa.Array:
@@ -95,6 +108,7 @@ def timestamp_to_time(array: pa.Array, source: DataType, target: DataType, zone:
 
 
 def _wall(array: pa.Array, source: DataType, zone: str) -> pa.Array:
+    array = in_micros(array, source)
     return wall_clock(array, zone) if source.root == "TIMESTAMP_LTZ" else array
 
 
@@ -118,4 +132,4 @@ def date_to_timestamp(array: pa.Array, source: DataType, target: DataType, zone:
 def time_to_timestamp(array: pa.Array, source: DataType, target: DataType, zone: str) -> pa.Array:
     """The time on 1970-01-01, in UTC."""
     millis = array_of(time_millis(array).astype(np.int64), pa.int64(), array)
-    return _in_finer_unit(millis.cast(pa.timestamp("ms", arrow_type(target).tz)), target)
+    return _in_finer_unit(millis.cast(pa.timestamp("ms", timestamp_type(target).tz)), target)

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maintenance.errors import PredicateError
+from maintenance.format.variant.extension import plain
 from maintenance.predicate.arrow import expression, mask
 from maintenance.predicate.tree import (
     Compare,
@@ -25,7 +26,7 @@ from maintenance.predicate.tree import (
     StartsWith,
     columns_of,
 )
-from maintenance.types.data_type import DataField
+from maintenance.types.data_type import DataField, DataType
 from maintenance.types.values import arrow_of_values
 from tests.examples import examples
 from tests.models.predicates import truth
@@ -40,7 +41,8 @@ def batch_of(found: list[dict], columns: frozenset[str]) -> pa.RecordBatch:
 
 def fragment_of(table: pa.Table, row_group_size: int) -> ds.ParquetFileFragment:
     written = io.BytesIO()
-    pq.write_table(table, written, row_group_size=row_group_size)
+    fields = [BY_NAME.get(name, DataField(0, name, DataType("INT"))) for name in table.column_names]
+    pq.write_table(plain(table, fields), written, row_group_size=row_group_size)
     return ds.ParquetFileFormat().make_fragment(pa.py_buffer(written.getvalue()))
 
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from maintenance.catalog import Schema
 from maintenance.errors import DataError, PredicateError
 from maintenance.format.metadata.column_stats import stats_values
+from maintenance.format.variant.extension import plain_schema
 from maintenance.table.table import Table
-from maintenance.types.arrow import arrow_type
-from maintenance.types.data_type import DataType
+from maintenance.types.data_type import DataField, DataType
 from maintenance.types.type_text import parse_data_type
 from tests.examples import examples
 from tests.nested_values import array_of, comparable, nested_values, values_of
@@ -48,7 +48,7 @@ def test_reads_back_what_was_written(parts: list[tuple[DataType, list[object]]],
     assert found.column("id").to_pylist() == list(range(count))
     for name, (data_type, items) in zip(names, parts, strict=True):
         column = found.column(name)
-        assert column.type == arrow_type(data_type)
+        assert column.type == plain_schema([DataField(0, "c", data_type)]).field(0).type
         got = [value for chunk in column.chunks for value in values_of(chunk, data_type)]
         assert got == [comparable(item, data_type) for item in items[:count]]
 

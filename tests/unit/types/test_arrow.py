@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 
 from maintenance.errors import UnsupportedError
-from maintenance.types.arrow import arrow_schema, arrow_type, data_type_of_arrow
+from maintenance.format.variant.extension import plain_schema
+from maintenance.types.arrow import arrow_schema, data_type_of_arrow
 from maintenance.types.data_type import DataField, DataType
 from maintenance.types.type_text import parse_data_type
 from tests.strategies import nested_types
@@ -44,7 +45,7 @@ def part(data_type: DataType | None) -> DataType:
 
 @given(nested_types())
 def test_there_and_back(data_type: DataType) -> None:
-    arrow = arrow_type(data_type)
+    arrow = plain_schema([DataField(0, "c", data_type)]).field(0).type
     assert data_type_of_arrow(arrow, data_type.nullable) == as_arrow_keeps_it(data_type)
 
 
