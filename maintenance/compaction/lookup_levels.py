@@ -35,11 +35,13 @@ _KEYS_FIRST = 1 << 14
 class OlderRecords:
     """Records of one level. `rows`: with the columns that readers yield, among them rows of other keys.
 
-    `places`: row numbers of the requested keys by data file; of readers that yield row ids.
+    `places`: row numbers of the requested keys by data file, those of expired rows among them; of readers that yield
+    row ids. `expired`: the rows that count as gone; None where rows do not expire.
     """
 
     level: int
     rows: pa.Table
+    expired: pa.Table | None = None
     places: Mapping[str, BitMap] = dataclasses.field(default_factory=dict)
 
 
@@ -67,10 +69,12 @@ class LookupLevels:
             parts = self._of_level([reader for reader in self.readers if reader.file.level == level], keys)
             if parts:
                 rows = pa.concat_tables([part for _, part in parts])
-                matched, held = self._shared(keys, rows)
+                matched, _ = self._shared(keys, rows)
                 places = _places(parts, matched) if ROW_ID.name in rows.column_names else {}
                 rows = rows.drop_columns([ROW_ID.name]) if ROW_ID.name in rows.column_names else rows
-                older.append(OlderRecords(level, rows, places))
+                living, expired = (rows, None) if self.expiry is None else self.expiry.divided(rows)
+                older.append(OlderRecords(level, living, expired, places))
+                _, held = self._shared(keys, living)
                 keys = keys.filter(pa.array(~held))
                 if not keys.num_rows:
                     break
@@ -106,7 +110,7 @@ class LookupLevels:
             if not len(row_positions):
                 return []
             pruned = replace(reader, only=row_positions)
-        parts = (self._matching(self._living(rows), keys) for rows in pruned.batches(_BATCH_ROWS))
+        parts = (self._matching(rows, keys) for rows in pruned.batches(_BATCH_ROWS))
         return [part for part in parts if part.num_rows]
 
     def _positions(self, reader: DataFileReader, keys: pa.Table) -> np.ndarray:
@@ -126,9 +130,6 @@ class LookupLevels:
             return In(field.name, tuple(values_of_arrow(column.unique())))
         low, high = (values_of_arrow(column.slice(at, 1))[0] for at in (0, keys.num_rows - 1))
         return conjunction([Compare(">=", field.name, low), Compare("<=", field.name, high)])
-
-    def _living(self, rows: pa.Table) -> pa.Table:
-        return rows if self.expiry is None else self.expiry.kept(rows)
 
     def _matching(self, rows: pa.Table, keys: pa.Table) -> pa.Table:
         return rows.filter(self._has_key_of(rows, keys))

@@ -53,9 +53,16 @@ class RecordExpiry:
 
     def kept(self, rows: pa.Table) -> pa.Table:
         """The rows that stay."""
-        seconds = self._seconds(rows.column(self.field))
-        stays = pc.fill_null(pc.greater_equal(seconds, self.before), True)
+        stays = self._stays(rows)
         return rows if pc.all(stays).as_py() in (True, None) else rows.filter(stays)
+
+    def divided(self, rows: pa.Table) -> tuple[pa.Table, pa.Table]:
+        """The rows that stay, and those that go."""
+        stays = self._stays(rows)
+        return rows.filter(stays), rows.filter(pc.invert(stays))
+
+    def _stays(self, rows: pa.Table) -> pa.ChunkedArray:
+        return pc.fill_null(pc.greater_equal(self._seconds(rows.column(self.field)), self.before), True)
 
     def _seconds(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
         if column.type == NANOS:

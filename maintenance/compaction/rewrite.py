@@ -184,7 +184,8 @@ class _BucketRewrite:
     def _windows(self, runs: list[tuple[DataFileMeta, ...]], *, write: bool, looks_up: bool) -> Iterator[Window]:
         readers = [[self._task.reader(file) for file in run] for run in runs]
         most = rows_at_a_time(readers, self._task.memory)
-        expiry = self._task.expiry
+        # A file that is only lifted keeps its rows. Where vectors mark what they replace, all of them count.
+        expiry = self._task.expiry if write or not self._plan.marks else None
         if self._proof is None:
             living = readers if expiry is None else [[LivingRows(r, expiry) for r in run] for run in readers]
             return windows(living, self._engine.order, most)
@@ -224,8 +225,8 @@ def _merging(task: CompactionTask, engine: MergeEngine) -> Merging:
         looks_up=plan.looks_up,
         compared=_compared(task),
         first_row=first_row,
-        # All that first-row asks is whether there is a row: one that is past its time still counts.
-        above=LookupLevels(readers, tuple(schema.key_fields), None if first_row else task.expiry),
+        # Where only keys are asked for, a row that is past its time still counts.
+        above=LookupLevels(readers, tuple(schema.key_fields), None if only_keys else task.expiry),
         newest_wins=newest_wins,
     )
 

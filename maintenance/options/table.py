@@ -347,14 +347,6 @@ def check_writable(options: Mapping[str, str], table: str) -> None:
     """Refuse to create, write or maintain such a table. Raises: UnsupportedError naming the option."""
     _check(options, REFUSED, table)
     _check(options, REFUSED_ON_WRITE, table)
-    if RECORD_LEVEL_EXPIRE_TIME.key in options and DELETION_VECTORS_ENABLED.of(options):
-        # Paimon's lookup does not see an older row past its time, so it deletes no such row: a key would have two rows.
-        raise UnsupportedError(
-            f"'{RECORD_LEVEL_EXPIRE_TIME.key}' together with '{DELETION_VECTORS_ENABLED.key}' is not supported",
-            f"table {table}",
-            "Unset one of the options, or maintain this table with Apache Paimon's own jobs.",
-        )
-
     if SEQUENCE_SNAPSHOT_ORDERING.of(options) and BUCKET.of(options) == POSTPONE_BUCKET:
         # Rows that leave the postpone bucket are numbered by their place in it, not by their snapshots.
         raise UnsupportedError(

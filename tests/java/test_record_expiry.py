@@ -122,3 +122,58 @@ def test_a_full_compaction_rewrites_files_that_hold_old_rows(java: JavaProcess, 
     assert len(state(compacted_by_both(java, warehouse))) == 501
     again = compact(None, get_table(warehouse, "db.t"), full=True)
     assert not any(group.changed for group in again.groups), "nothing is left to do"
+
+
+VECTORS: dict[str, dict[str, str]] = {
+    "deduplicate": {},
+    "lookup": {"changelog-producer": "lookup"},
+    "partial-update": {"merge-engine": "partial-update", "partial-update.ignore-delete": "true"},
+}
+
+
+def written_by_both(java: JavaProcess, warehouse: str, rows: list[Any], kinds: list[str], *, full: bool) -> Table:
+    """Write rows to a table and to its copy, which Java compacts as it writes; returns the table compacted here."""
+    java.write(warehouse, "db.t", rows, kinds)
+    java.write(f"{warehouse}-java", "db.t", rows, kinds, options={"write-only": "false"})
+    if full:
+        java.compact(f"{warehouse}-java", "db.t")
+    table = get_table(warehouse, "db.t")
+    assert not compact(None, table, full=full).failed
+    return table
+
+
+@pytest.mark.parametrize("name", VECTORS)
+def test_with_deletion_vectors_the_same_rows_go(java: JavaProcess, tmp_path: Path, name: str) -> None:
+    dice = random.Random(name)
+    options = {**VECTORS[name], **EXPIRY, "deletion-vectors.enabled": "true", "num-sorted-run.compaction-trigger": "2"}
+    warehouse = created(java, tmp_path, "BIGINT", options)
+    shutil.copytree(warehouse, f"{warehouse}-java")
+    written: set[Any] = set()
+    for number in range(4):
+        rows = [(k, times(dice, "BIGINT"), number) for k in dice.sample(range(40), 15)]
+        kinds = ["+I" if name == "partial-update" else dice.choice(["+I", "+I", "-D"]) for _ in rows]
+        table = written_by_both(java, warehouse, rows, kinds, full=number == 3)
+        assert state(table) == state(get_table(f"{warehouse}-java", "db.t"))
+        written |= {row[0] for row, kind in zip(rows, kinds, strict=True) if kind == "+I"}
+    assert sorted(java.rows(warehouse, "db.t"), key=str) == state(table)
+    assert {row[0] for row in state(table)} < written
+
+
+@pytest.mark.parametrize("name", VECTORS)
+def test_a_new_row_deletes_the_older_one_that_is_past_its_time(java: JavaProcess, tmp_path: Path, name: str) -> None:
+    """Java's lookup overlooks the older row, so that both stay until a full compaction."""
+    now = int(time.time())
+    options = {**VECTORS[name], "deletion-vectors.enabled": "true", "num-sorted-run.compaction-trigger": "9"}
+    warehouse = created(java, tmp_path, "BIGINT", options)
+    java.write(warehouse, "db.t", [(k, now - 9 * DAY, k) for k in range(2000)])
+    java.compact(warehouse, "db.t")
+    java.alter(warehouse, "db.t", [SetOption(key, value) for key, value in EXPIRY.items()])
+    shutil.copytree(warehouse, f"{warehouse}-java")
+    table = written_by_both(java, warehouse, [(5, now, None), (6, now - 9 * DAY, -6)], ["+I", "+I"], full=False)
+    theirs = get_table(f"{warehouse}-java", "db.t")
+    assert files(table) == files(theirs)
+    assert changes(table) == changes(theirs)
+    of_key = [row for row in state(table) if row[0] in (5, 6)]
+    assert of_key == [(5, now, None), (6, now - 9 * DAY, 6)], "what was too old before it was merged is not there"
+    assert sorted(java.rows(warehouse, "db.t"), key=str) == state(table)
+    assert sorted(set(state(theirs)) - set(state(table))) == [(5, now - 9 * DAY, 5)]

@@ -201,12 +201,18 @@ class BucketProof:
         with self._timer:
             key_hashes = pa.array(HashedRows(keys, self._hashing).of(KEYS))
             for number, part in enumerate(older):
-                matches = pc.is_in(pa.array(HashedRows(part.rows, self._hashing).of(KEYS)), value_set=key_hashes)
+                matches = self._of_keys(part.rows, key_hashes)
                 self._found += matches.true_count
+                if part.expired is not None:
+                    self._found += self._of_keys(part.expired, key_hashes).true_count
                 held = HashedRows(part.rows.filter(matches), self._hashing)
                 origin = RecordOrigin((1 << 32) + number, part.level, older=True, merged=True)
                 if self._first_row or not self._only_keys:
                     self._note(held.sampled(), origin)
+
+    def _of_keys(self, rows: pa.Table, key_hashes: pa.Array) -> pa.BooleanArray:
+        """Which rows have one of the keys."""
+        return pc.is_in(pa.array(HashedRows(rows, self._hashing).of(KEYS)), value_set=key_hashes)
 
     def _note(self, rows: HashedRows, origin: RecordOrigin) -> None:
         if not rows.rows.num_rows:

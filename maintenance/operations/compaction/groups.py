@@ -139,7 +139,7 @@ class GroupRewrite:
 
     def _tasks(self, units: Sequence[Unit], stamp: str) -> list[CompactionTask | AppendCompactionTask]:
         write = replace(self.work.table.write_context(), stamp=stamp).with_row_ids()
-        read = self.work.read_context([file for unit in units for file in unit.input_files], write)
+        read = self.work.read_context([file for unit in units for file in _known_files(unit)], write)
         base, proof = self.plan.snapshot_id, self.work.request.proof
         expiry = RecordExpiry.of(write.schema, write.options, time.time())
         return [
@@ -160,7 +160,7 @@ def run_unit(task: CompactionTask | AppendCompactionTask) -> CompactionResult:
 
 
 def _known_files(unit: Unit) -> Sequence[DataFileMeta]:
-    """Files whose vectors a unit may change."""
+    """Files that a unit reads, and whose vectors it may change."""
     return (*unit.input_files, *unit.older) if isinstance(unit, BucketCompaction) else unit.input_files
 
 

@@ -9,11 +9,14 @@ import uuid
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
+from maintenance.errors import ExpiredError
+from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.format.metadata.tag import Tag
 from maintenance.metadata.completeness import check_complete
+from maintenance.metadata.expired import unless_expired
 from maintenance.metadata.zone import local_time
 from maintenance.operations.expiry.tag_removal import plan_tag_removal, remove_tags
-from maintenance.operations.refs.create_tag import TagReport, create_tag, snapshot_to_tag
+from maintenance.operations.refs.create_tag import TagReport, create_tag, expired_meanwhile, snapshot_to_tag
 from maintenance.options import table as table_options
 from maintenance.table.table import Table
 
@@ -43,7 +46,7 @@ def replace_tag(
     retained = default if time_retained is None else time_retained
     tag = Tag(snapshot, None if retained is None else local_time(now), retained)
     if tag != before:
-        check_complete(table.manifests, snapshot)
+        _check_stays(table, snapshot)
         plan_tag_removal(table, {name: before})
         guard = f"{GUARD_PREFIX}{uuid.uuid4()}"
         create_tag(table, guard, snapshot_id=snapshot.id, time_retained=_GUARDED, now=now)
@@ -53,3 +56,12 @@ def replace_tag(
         table.tags.remove(guard)
         remove_tags(table, {}, plan_tag_removal(table, {}), progress or (lambda _: None))
     return TagReport(table.identifier, name, snapshot.id, created=False)
+
+
+def _check_stays(table: Table, snapshot: Snapshot) -> None:
+    """Check that the snapshot can be read. Raises: NotFoundError: it expired meanwhile; as `check_complete`."""
+    try:
+        with unless_expired(table.file_io, table.paths, snapshot.id):
+            check_complete(table.manifests, snapshot)
+    except ExpiredError:
+        raise expired_meanwhile(table, snapshot) from None

@@ -56,11 +56,35 @@ def test_options_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     assert RecordExpiry.of(table.schema, {}, NOW) is None
     with pytest.raises(OptionError, match="time-field"):
         RecordExpiry.of(table.schema, {"record-level.expire-time": "1 d"}, NOW)
-    catalog = open_catalog({"warehouse": str(tmp_path)})
-    options = {**OPTIONS, "deletion-vectors.enabled": "true"}
-    marked = Schema([("k", "INT NOT NULL"), ("t", "INT")], ["k"], (), options)
-    with pytest.raises(UnsupportedError, match="together with"):
-        catalog.create_table("db.marked", marked)
+
+
+@pytest.mark.parametrize("proof", ["full", "off"])
+@pytest.mark.parametrize("producer", ["none", "lookup"])
+def test_a_new_row_deletes_an_older_one_that_is_too_old_by_a_vector(tmp_path: Path, proof: str, producer: str) -> None:
+    options = {
+        "record-level.expire-time": "40000 d",
+        "deletion-vectors.enabled": "true",
+        "changelog-producer": producer,
+    }
+    written = table_with(tmp_path, "INT", **options)
+    written.write_arrow(pa.table({"k": pa.array(range(300), pa.int32()), "t": pa.array([0] * 300, pa.int32())}))
+    compact(None, written, full=True)
+    changes = [SetOption("record-level.expire-time", "1 d"), SetOption("paimon-maintenance.compaction.proof", proof)]
+    open_catalog({"warehouse": str(tmp_path)}).alter_table("db.t", changes)
+    table = open_catalog({"warehouse": str(tmp_path)}).get_table("db.t")
+    assert isinstance(table, Table)
+    table.write_arrow(pa.table({"k": pa.array([5, 6], pa.int32()), "t": pa.array([2**31 - 1, 1], pa.int32())}))
+    assert not compact(None, table).failed
+    found = dict(zip(*(column.to_pylist() for column in table.to_arrow().columns), strict=True))
+    assert table.to_arrow().num_rows == 300
+    # The older row of 5 is marked; the new row of 6 was too old before it replaced anything, so the older one stays.
+    assert (found[5], found[6], found[7]) == (2**31 - 1, 0, 0)
+    snapshot = table.latest_snapshot()
+    assert snapshot is not None
+    logged = [e.file.row_count for e in table.manifests.changelog_entries(snapshot)]
+    assert logged == ([1] if producer == "lookup" else []), "what was too old leaves no change"
+    compact(None, table, full=True)
+    assert table.to_arrow().column("k").to_pylist() == [5]
 
 
 @pytest.mark.parametrize("proof", ["full", "off"])

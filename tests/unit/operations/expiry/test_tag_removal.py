@@ -9,7 +9,10 @@ from typing import Any
 import pytest
 
 from maintenance.errors import NotFoundError
+from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.format.metadata.tag import Tag
+from maintenance.metadata.completeness import check_complete
+from maintenance.metadata.manifests import Manifests
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.operations.expiry.tag_removal import plan_tag_removal, remove_tags
@@ -114,6 +117,22 @@ def test_snapshots_expire_while_a_tag_is_moved_to_one_of_them(tmp_path: Path) ->
     assert table.snapshots.list_ids() == [8]
     assert rows(table, {"scan.tag-name": "old"}) == expected
     assert table.tags.names() == ["new", "old"]
+    assert unreachable_files(table) == set()
+
+
+def test_a_snapshot_that_expires_before_a_tag_is_moved_to_it_is_said_to_have_expired(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = tagged(tmp_path)
+
+    def late(manifests: Manifests, snapshot: Snapshot) -> None:
+        expire_snapshots(table, retain_min=1, retain_max=1)
+        check_complete(manifests, snapshot)
+
+    monkeypatch.setattr("maintenance.operations.refs.replace_tag.check_complete", late)
+    with pytest.raises(NotFoundError, match="snapshot 5 expired meanwhile"):
+        replace_tag(table, "old", snapshot_id=5)
+    assert table.tags.get("old").snapshot.id == 3
     assert unreachable_files(table) == set()
 
 
