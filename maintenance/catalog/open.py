@@ -1,10 +1,13 @@
 """Open a catalog whose tables can do all that the engine offers."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from maintenance.catalog.table import CatalogTable
 from maintenance.metastore.catalog import Catalog
 from maintenance.metastore.open import open_metastore
+
+if TYPE_CHECKING:
+    from maintenance.catalog.table import CatalogTable
 
 
 def open_catalog(options: Mapping[str, str]) -> Catalog:
@@ -14,7 +17,13 @@ def open_catalog(options: Mapping[str, str]) -> Catalog:
 
     Raises: OptionError: no warehouse, or not a path or URI; UnsupportedError: a metastore that is not supported yet.
     """
-    return open_metastore(options, CatalogTable)
+    return open_metastore(options, _tables_of_users)
+
+
+def _tables_of_users() -> "type[CatalogTable]":
+    from maintenance.catalog.table import CatalogTable
+
+    return CatalogTable
 
 
 __all__ = ["Catalog", "open_catalog"]

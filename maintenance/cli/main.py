@@ -38,7 +38,7 @@ class Target:
 
     def catalog(self) -> "Catalog":
         """Raises: PaimonError: it cannot be opened."""
-        from maintenance.catalog import open_catalog
+        from maintenance.catalog.open import open_catalog
 
         return open_catalog(self._given())
 
@@ -76,6 +76,12 @@ class Target:
 
 class OperationGroup(click.Group):
     """The commands below, and one for each operation, which is made when it is called."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        from maintenance.cli.arrow import load_arrow
+
+        load_arrow()
+        return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted([*super().list_commands(ctx), *(name.replace("_", "-") for name in SUMMARIES)])
@@ -466,15 +472,6 @@ def _failed(error: Exception) -> int:
     return REFUSED if class_of(error) is ErrorClass.USER else FAILED
 
 
-class _WithoutPandas:
-    """Arrow loads pandas as soon as it sees it, which takes longer than all else together. No command needs it."""
-
-    def find_spec(self, name: str, *_: object) -> None:
-        if name == "pandas":
-            raise ModuleNotFoundError("pandas is not loaded in this process", name=name)
-
-
 def main() -> None:
     """The console script."""
-    sys.meta_path.insert(0, _WithoutPandas())
     sys.exit(run())

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 
 from maintenance.errors import MissingFileError
 from maintenance.fs.file_io import FileIO
+from maintenance.metadata.branch_root import MAIN_BRANCH
 from maintenance.metadata.changelogs import Changelogs
-from maintenance.metadata.paths import MAIN_BRANCH, TablePaths
+from maintenance.metadata.paths import TablePaths
 from maintenance.metadata.schemas import Schemas
 from maintenance.metadata.snapshots import Snapshots
 from maintenance.metadata.tags import Tags

@@ -18,11 +18,11 @@ from maintenance.format.metadata.index_manifest import DeletionVectorRange, Inde
 from maintenance.format.metadata.manifest import FileKind, ManifestEntry
 from maintenance.format.metadata.manifest_list import ManifestFileMeta
 from maintenance.format.metadata.snapshot import Snapshot
+from maintenance.metadata.branch_root import MAIN_BRANCH
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.completeness import check_vectors, is_untouched
 from maintenance.metadata.identity import RESTORE, check_size
 from maintenance.metadata.manifests import Manifests, merge_scan
-from maintenance.metadata.paths import MAIN_BRANCH
 from maintenance.metadata.snapshots import Snapshots
 from maintenance.options import table as table_options
 

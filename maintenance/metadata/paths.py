@@ -8,6 +8,7 @@ from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.metadata.index_manifest import DELETION_VECTORS_INDEX, HASH_INDEX, IndexManifestEntry
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.format.rows.binary_row import parse_row
+from maintenance.metadata.branch_root import MAIN_BRANCH, branch_root
 from maintenance.metadata.partition_path import partition_path, partition_spec
 from maintenance.metadata.zone import local_zone
 from maintenance.names import segment, stored_name
@@ -15,9 +16,6 @@ from maintenance.options import table as table_options
 from maintenance.types.casts.zones import UTC
 from maintenance.types.data_type import DataField
 
-MAIN_BRANCH = "main"
-# What stands before a branch's name in the name of a table.
-BRANCH_PREFIX = "branch_"
 # What stands before the names of snapshots and tags that no reader finds any more, and whose files are being deleted.
 RETIRED = "retired-"
 
@@ -162,13 +160,6 @@ def _spec_items(
     """What `partition_spec` gives for a serialized row: asked for each file, of which partitions have many."""
     values = parse_row(partition, [field.type for field in fields])
     return tuple(partition_spec(values, fields, default_name, legacy, zone).items())
-
-
-def branch_root(root: str, branch: str) -> str:
-    """The folder of a branch's JSON files. Raises: OptionError: the branch's name leads to another folder."""
-    if branch == MAIN_BRANCH:
-        return root
-    return f"{root}/branch/{segment(branch, 'a branch', f'{root}/branch', prefix='branch-')}"
 
 
 def partition_text_of(spec: Mapping[str, str]) -> str:

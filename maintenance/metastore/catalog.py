@@ -1,17 +1,19 @@
 """What every catalog offers."""
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from maintenance.metastore.database import Database
-from maintenance.metastore.global_tables import GlobalView
-from maintenance.metastore.partitions import Partition, Spec
-from maintenance.metastore.schema import Schema
-from maintenance.metastore.schema_change import SchemaChange
-from maintenance.metastore.view import View, ViewChange
-from maintenance.table.format_table import FormatTable
-from maintenance.table.object_table import ObjectTable
-from maintenance.table.system.view import AnyView
+
+if TYPE_CHECKING:
+    from maintenance.metastore.global_tables import GlobalView
+    from maintenance.metastore.partitions import Partition, Spec
+    from maintenance.metastore.schema import Schema
+    from maintenance.metastore.schema_change import SchemaChange
+    from maintenance.metastore.view import View, ViewChange
+    from maintenance.table.format_table import FormatTable
+    from maintenance.table.object_table import ObjectTable
+    from maintenance.table.system.view import AnyView
 
 
 class Catalog(Protocol):
@@ -67,10 +69,10 @@ class Catalog(Protocol):
     def list_tables(self, database: str, pattern: str | None = None) -> list[str]:
         """Names without the database, sorted. `pattern`: of SQL's LIKE. Raises: NotFoundError."""
 
-    def create_table(self, identifier: str, schema: Schema, ignore_if_exists: bool = False) -> None:
+    def create_table(self, identifier: str, schema: "Schema", ignore_if_exists: bool = False) -> None:
         """Raises: AlreadyExistsError, NotFoundError (the database), SchemaError, OptionError, UnsupportedError."""
 
-    def get_table(self, identifier: str) -> AnyView | GlobalView | ObjectTable | FormatTable:
+    def get_table(self, identifier: str) -> "AnyView | GlobalView | ObjectTable | FormatTable":
         """The table as it is now. Raises: NotFoundError."""
 
     def drop_table(self, identifier: str, ignore_if_not_exists: bool = False) -> None:
@@ -79,31 +81,33 @@ class Catalog(Protocol):
     def rename_table(self, source: str, target: str, ignore_if_not_exists: bool = False) -> None:
         """Give a table another name, in another database too. Raises: NotFoundError, AlreadyExistsError."""
 
-    def alter_table(self, identifier: str, changes: Sequence[SchemaChange], ignore_if_not_exists: bool = False) -> None:
+    def alter_table(
+        self, identifier: str, changes: "Sequence[SchemaChange]", ignore_if_not_exists: bool = False
+    ) -> None:
         """Apply changes as one new schema. Raises: NotFoundError, SchemaError, OptionError, UnsupportedError."""
 
-    def list_partitions(self, identifier: str) -> list[Partition]:
+    def list_partitions(self, identifier: str) -> "list[Partition]":
         """The partitions of a table, in no order; none of a table without. Raises: NotFoundError."""
 
-    def create_partitions(self, identifier: str, specs: Sequence[Spec]) -> None:
+    def create_partitions(self, identifier: str, specs: "Sequence[Spec]") -> None:
         """Make partitions known where the catalog keeps them. Raises: NotFoundError: the table."""
 
-    def drop_partitions(self, identifier: str, specs: Sequence[Spec]) -> None:
+    def drop_partitions(self, identifier: str, specs: "Sequence[Spec]") -> None:
         """Delete all rows of partitions; those that do not exist are passed over. Raises: NotFoundError: the table."""
 
-    def mark_done_partitions(self, identifier: str, specs: Sequence[Spec]) -> None:
+    def mark_done_partitions(self, identifier: str, specs: "Sequence[Spec]") -> None:
         """Mark partitions as complete where the catalog keeps that. Raises: NotFoundError: the table."""
 
     def list_views(self, database: str, pattern: str | None = None) -> list[str]:
         """Names without the database, sorted. `pattern`: of SQL's LIKE. Raises: NotFoundError."""
 
-    def create_view(self, identifier: str, view: View, ignore_if_exists: bool = False) -> None:
+    def create_view(self, identifier: str, view: "View", ignore_if_exists: bool = False) -> None:
         """Raises: AlreadyExistsError: a view or table; NotFoundError: the database."""
 
-    def get_view(self, identifier: str) -> View:
+    def get_view(self, identifier: str) -> "View":
         """Raises: NotFoundError."""
 
-    def alter_view(self, identifier: str, changes: Sequence[ViewChange], ignore_if_not_exists: bool = False) -> None:
+    def alter_view(self, identifier: str, changes: "Sequence[ViewChange]", ignore_if_not_exists: bool = False) -> None:
         """Raises: NotFoundError: the view or a dialect; AlreadyExistsError: a dialect."""
 
     def rename_view(self, source: str, target: str, ignore_if_not_exists: bool = False) -> None:

@@ -6,20 +6,22 @@ Source: seed 000 (filesystem catalog), Java `FileSystemCatalog`.
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from maintenance.errors import CorruptFileError, NotFoundError, OptionError, SchemaError
 from maintenance.format.metadata.schema import TableSchema
-from maintenance.metadata.paths import branch_root
+from maintenance.metadata.branch_root import branch_root
 from maintenance.metastore.database import LOCATION, OWNER, Database
-from maintenance.metastore.global_tables import SYS
-from maintenance.metastore.identifier import Identifier
+from maintenance.metastore.identifier import SYS, Identifier
 from maintenance.metastore.located import LocatedCatalog
-from maintenance.metastore.schema import Schema
-from maintenance.metastore.schema_change import SchemaChange
-from maintenance.metastore.view import View, ViewChange
 from maintenance.names import check_new_name
 from maintenance.options.catalog import CASE_SENSITIVE
 from maintenance.options.table import TYPE
+
+if TYPE_CHECKING:
+    from maintenance.metastore.schema import Schema
+    from maintenance.metastore.schema_change import SchemaChange
+    from maintenance.metastore.view import View, ViewChange
 
 _LOG = logging.getLogger(__name__)
 _VIEWS = "a view"
@@ -94,7 +96,7 @@ class FilesystemCatalog(LocatedCatalog):
     def _has(self, name: Identifier) -> bool:
         return bool(self._schemas(self.location(name)).list_ids())
 
-    def create_table(self, identifier: str, schema: Schema, ignore_if_exists: bool = False) -> None:
+    def create_table(self, identifier: str, schema: "Schema", ignore_if_exists: bool = False) -> None:
         name = self._plain(identifier)
         self.get_database(name.database)
         first = self._first_schema(name, schema)
@@ -121,7 +123,9 @@ class FilesystemCatalog(LocatedCatalog):
             )
         raise self._no_table(name)
 
-    def alter_table(self, identifier: str, changes: Sequence[SchemaChange], ignore_if_not_exists: bool = False) -> None:
+    def alter_table(
+        self, identifier: str, changes: "Sequence[SchemaChange]", ignore_if_not_exists: bool = False
+    ) -> None:
         name = Identifier.parse(identifier)
         if name.system_table is not None:
             raise SchemaError(f"'{identifier}' is a system table", self.warehouse, "Alter the table itself.")
@@ -169,14 +173,14 @@ class FilesystemCatalog(LocatedCatalog):
         self.get_database(database)
         return []
 
-    def get_view(self, identifier: str) -> View:
+    def get_view(self, identifier: str) -> "View":
         raise NotFoundError(f"view '{identifier}' does not exist", self.warehouse, _OTHER_CATALOG)
 
-    def create_view(self, identifier: str, view: View, ignore_if_exists: bool = False) -> None:
+    def create_view(self, identifier: str, view: "View", ignore_if_exists: bool = False) -> None:
         del view, ignore_if_exists
         raise self._unsupported(_VIEWS, _OTHER_CATALOG, f"view {identifier}")
 
-    def alter_view(self, identifier: str, changes: Sequence[ViewChange], ignore_if_not_exists: bool = False) -> None:
+    def alter_view(self, identifier: str, changes: "Sequence[ViewChange]", ignore_if_not_exists: bool = False) -> None:
         del changes, ignore_if_not_exists
         raise self._unsupported(_VIEWS, _OTHER_CATALOG, f"view {identifier}")
 

@@ -9,6 +9,7 @@ from typing import Protocol, Self
 import pyarrow as pa
 
 from maintenance.errors import NotFoundError
+from maintenance.metastore.identifier import SYS
 from maintenance.options.catalog import CATALOG_OPTIONS_TABLE_ENABLED
 from maintenance.table.format_table import FormatTable
 from maintenance.table.object_table import ObjectTable
@@ -17,7 +18,6 @@ from maintenance.table.system.registry import SYSTEM_TABLES
 from maintenance.table.system.view import AnyView, MetadataView
 from maintenance.table.table import Table
 
-SYS = "sys"
 Rows = list[tuple[object, ...]]
 
 

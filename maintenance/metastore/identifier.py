@@ -6,10 +6,12 @@ Source: Java `Identifier`.
 from dataclasses import dataclass
 
 from maintenance.errors import SchemaError
-from maintenance.metadata.paths import BRANCH_PREFIX, MAIN_BRANCH
+from maintenance.metadata.branch_root import BRANCH_PREFIX, MAIN_BRANCH
 from maintenance.names import segment
 
 DATABASE_SUFFIX = ".db"
+# The database of tables about all tables of a catalog.
+SYS = "sys"
 """What stands behind a database's name in the name of its folder."""
 
 

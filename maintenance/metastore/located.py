@@ -2,12 +2,15 @@
 
 A catalog of this kind decides which databases and tables exist; definitions are read from the schema files always.
 Source: Java `AbstractCatalog`.
+
+What tables need is imported when one is opened or changed: names are listed without it, in a fraction of the time.
 """
 
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from maintenance.commit.lock import NO_LOCK, TableLock
 from maintenance.errors import (
@@ -19,37 +22,40 @@ from maintenance.errors import (
 )
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.fs.file_io import FileIO
-from maintenance.metadata.paths import branch_root
+from maintenance.metadata.branch_root import branch_root
 from maintenance.metadata.schemas import Schemas
-from maintenance.metastore import partitions
 from maintenance.metastore.database import Database
-from maintenance.metastore.first_schema import first_schema
-from maintenance.metastore.global_tables import SYS, GlobalView, global_names, global_table
-from maintenance.metastore.identifier import DATABASE_SUFFIX, Identifier
-from maintenance.metastore.partitions import Partition, Spec
-from maintenance.metastore.schema import Schema
-from maintenance.metastore.schema_change import SchemaChange
-from maintenance.metastore.schema_evolution import changed_schema
+from maintenance.metastore.identifier import DATABASE_SUFFIX, SYS, Identifier
+from maintenance.metastore.table_type import TableType, plain_tables
 from maintenance.names import check_new_name, segment
 from maintenance.options import table as table_options
-from maintenance.table import object_table
-from maintenance.table.format_table import FormatTable
-from maintenance.table.object_table import ObjectTable
-from maintenance.table.planning import check_branches
-from maintenance.table.system.view import AnyView, system_table
-from maintenance.table.table import Table
+
+if TYPE_CHECKING:
+    from maintenance.metastore.global_tables import GlobalView
+    from maintenance.metastore.partitions import Partition, Spec
+    from maintenance.metastore.schema import Schema
+    from maintenance.metastore.schema_change import SchemaChange
+    from maintenance.table.format_table import FormatTable
+    from maintenance.table.object_table import ObjectTable
+    from maintenance.table.system.view import AnyView
+    from maintenance.table.table import Table
 
 _ATTEMPTS = 100
 
 
 @dataclass(frozen=True)
 class LocatedCatalog(ABC):
-    """Tables below one warehouse path. `options`: all catalog options; `table_type`: of the tables it gives."""
+    """Tables below one warehouse path.
+
+    Attributes:
+        options: all catalog options.
+        table_type: gives the type of the tables that the catalog opens.
+    """
 
     warehouse: str
     file_io: FileIO
     options: Mapping[str, str]
-    table_type: type[Table] = Table
+    table_type: TableType = plain_tables
 
     # What each catalog decides
 
@@ -84,19 +90,25 @@ class LocatedCatalog(ABC):
         if pattern is not None:
             raise self._unsupported("filtering tables by a name pattern", "List all tables and filter the names.")
         if database == SYS:
+            from maintenance.metastore.global_tables import global_names
+
             return global_names(self.options)
         self.get_database(database)
         return self._table_names(database)
 
     def get_table(self, identifier: str) -> "AnyView | GlobalView | ObjectTable | FormatTable":
+        from maintenance.metastore.global_tables import global_table
+        from maintenance.table import object_table
+        from maintenance.table.system.view import system_table
+
         name = Identifier.parse(identifier)
         if name.database == SYS:
             return global_table(self, name.table)
         schema = self._stored_schema(name)
         if table_options.check_type(schema.options, str(name)) == object_table.TYPE:
             location = schema.options.get(table_options.PATH_KEY, self.location(name))
-            return ObjectTable(str(name), location, self.file_io, schema)
-        table = self.table_type(
+            return object_table.ObjectTable(str(name), location, self.file_io, schema)
+        table = self.table_type()(
             str(name), self.location(name), self.file_io, schema.without_place(), name.branch, lock=self._lock(name)
         )
         return table if name.system_table is None else system_table(table, name.system_table)
@@ -112,20 +124,24 @@ class LocatedCatalog(ABC):
 
     # Partitions
 
-    def list_partitions(self, identifier: str) -> list[Partition]:
+    def list_partitions(self, identifier: str) -> "list[Partition]":
+        from maintenance.metastore import partitions
+
         return partitions.list_partitions(self._data_table(identifier))
 
-    def create_partitions(self, identifier: str, specs: Sequence[Spec]) -> None:
+    def create_partitions(self, identifier: str, specs: "Sequence[Spec]") -> None:
         """Nothing is stored: partitions come into being with their rows, as in Paimon. Raises: NotFoundError."""
         del specs
         self._data_table(identifier)
 
-    def mark_done_partitions(self, identifier: str, specs: Sequence[Spec]) -> None:
+    def mark_done_partitions(self, identifier: str, specs: "Sequence[Spec]") -> None:
         """Nothing is stored: this catalog has no place for it, as in Paimon. Raises: NotFoundError."""
         del specs
         self._data_table(identifier)
 
-    def drop_partitions(self, identifier: str, specs: Sequence[Spec]) -> None:
+    def drop_partitions(self, identifier: str, specs: "Sequence[Spec]") -> None:
+        from maintenance.metastore import partitions
+
         partitions.drop_partitions(self._data_table(identifier), specs)
 
     # Schema files
@@ -142,10 +158,13 @@ class LocatedCatalog(ABC):
         folder = self.database_folder(database)
         return [name for name in self.file_io.list_folders(folder) if self._schemas(f"{folder}/{name}").list_ids()]
 
-    def _first_schema(self, name: Identifier, schema: Schema) -> TableSchema:
+    def _first_schema(self, name: Identifier, schema: "Schema") -> TableSchema:
         """Schema 0 of a table to create, with the catalog's defaults. Raises: SchemaError, OptionError,
         UnsupportedError.
         """
+        from maintenance.metastore.first_schema import first_schema
+        from maintenance.table import object_table
+
         first = first_schema(name, schema, self.options)
         if first.options.get(table_options.TYPE.key) == object_table.TYPE:
             return replace(first, options={table_options.PATH_KEY: self.location(name), **first.options})
@@ -157,7 +176,7 @@ class LocatedCatalog(ABC):
     def _refuse_kind(self, kind: str, name: Identifier) -> UnsupportedError:
         return self._unsupported(f"option 'type' = '{kind}'", "Use a catalog that has such tables.", f"table {name}")
 
-    def _publish_next_schema(self, name: Identifier, changes: Sequence[SchemaChange]) -> TableSchema:
+    def _publish_next_schema(self, name: Identifier, changes: "Sequence[SchemaChange]") -> TableSchema:
         """Apply changes to the newest schema until nobody else was first. Returns the new schema."""
         schemas = self._schemas(self.location(name), name.branch)
         with self._lock(name).held() as lock:
@@ -168,7 +187,12 @@ class LocatedCatalog(ABC):
                     return following
         raise CommitError("other writers kept changing the schema", f"table {name}", "Run again.")
 
-    def _next_schema(self, name: Identifier, changes: Sequence[SchemaChange]) -> TableSchema:
+    def _next_schema(self, name: Identifier, changes: "Sequence[SchemaChange]") -> TableSchema:
+        from maintenance.metastore.schema_evolution import changed_schema
+        from maintenance.table.object_table import ObjectTable
+        from maintenance.table.planning import check_branches
+        from maintenance.table.table import Table
+
         table = self.get_table(str(name))
         if isinstance(table, ObjectTable):
             return changed_schema(table.schema, changes, str(name), has_snapshot=False, time_millis=_now())
@@ -181,7 +205,9 @@ class LocatedCatalog(ABC):
 
     # Checks and errors
 
-    def _data_table(self, identifier: str) -> Table:
+    def _data_table(self, identifier: str) -> "Table":
+        from maintenance.table.table import Table
+
         table = self.get_table(identifier)
         if not isinstance(table, Table):
             raise SchemaError(f"'{identifier}' has no partitions", self.warehouse, "Name a table with data.")

@@ -1,4 +1,4 @@
-"""Open a catalog by its options."""
+"""Open a catalog by its options. What a kind of catalog needs is imported when one is opened."""
 
 from collections.abc import Callable, Mapping
 
@@ -7,15 +7,12 @@ from maintenance.fs.file_io import FileIO
 from maintenance.fs.location import warehouse_location
 from maintenance.metastore.catalog import Catalog
 from maintenance.metastore.filesystem import FilesystemCatalog
-from maintenance.metastore.hive.catalog import HiveCatalog
-from maintenance.metastore.jdbc.catalog import JdbcCatalog
-from maintenance.metastore.rest.catalog import RestCatalog
+from maintenance.metastore.table_type import TableType, plain_tables
 from maintenance.options import catalog as catalog_options
-from maintenance.table.table import Table
 
 
-def open_metastore(options: Mapping[str, str], table_type: type[Table] = Table) -> Catalog:
-    """The catalog that Paimon's catalog options describe; its tables are handed out as `table_type`.
+def open_metastore(options: Mapping[str, str], table_type: TableType = plain_tables) -> Catalog:
+    """The catalog that Paimon's catalog options describe; its tables are handed out as `table_type` says.
 
     Raises: OptionError: no warehouse, or not a path or URI.
     """
@@ -25,7 +22,7 @@ def open_metastore(options: Mapping[str, str], table_type: type[Table] = Table) 
     return _CATALOGS[catalog_options.METASTORE.of(given)](given, table_type)
 
 
-def _filesystem(options: Mapping[str, str], table_type: type[Table]) -> Catalog:
+def _filesystem(options: Mapping[str, str], table_type: TableType) -> Catalog:
     if catalog_options.LOCK_ENABLED.of(options):
         raise UnsupportedError(
             "'lock.enabled' = 'true' is not supported in a filesystem catalog",
@@ -42,19 +39,25 @@ def _warehouse(options: Mapping[str, str]) -> str:
     return warehouse_location(warehouse)
 
 
-def _jdbc(options: Mapping[str, str], table_type: type[Table]) -> Catalog:
+def _jdbc(options: Mapping[str, str], table_type: TableType) -> Catalog:
+    from maintenance.metastore.jdbc.catalog import JdbcCatalog
+
     return JdbcCatalog.open(_warehouse(options), options, table_type)
 
 
-def _rest(options: Mapping[str, str], table_type: type[Table]) -> Catalog:
+def _rest(options: Mapping[str, str], table_type: TableType) -> Catalog:
+    from maintenance.metastore.rest.catalog import RestCatalog
+
     return RestCatalog.open(options, table_type)
 
 
-def _hive(options: Mapping[str, str], table_type: type[Table]) -> Catalog:
+def _hive(options: Mapping[str, str], table_type: TableType) -> Catalog:
+    from maintenance.metastore.hive.catalog import HiveCatalog
+
     return HiveCatalog.open(options, table_type)
 
 
-_CATALOGS: Mapping[str, Callable[[Mapping[str, str], type[Table]], Catalog]] = {
+_CATALOGS: Mapping[str, Callable[[Mapping[str, str], TableType], Catalog]] = {
     "filesystem": _filesystem,
     "jdbc": _jdbc,
     "hive": _hive,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from maintenance.catalog import Catalog, open_catalog
 from maintenance.errors import NotFoundError, OptionError, PaimonError, SchemaError, SqlError
 from maintenance.metastore.database import OWNER
-from maintenance.metastore.global_tables import SYS
+from maintenance.metastore.identifier import SYS
 from maintenance.metastore.view import View
 from maintenance.sql.cursor import Cursor, Source, statements_of
 from maintenance.sql.dialects import Flink, PaimonSpark

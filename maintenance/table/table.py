@@ -21,13 +21,14 @@ from maintenance.format.metadata.schema import TableSchema
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.format.variant.extension import shown
 from maintenance.fs.file_io import FileIO
+from maintenance.metadata.branch_root import BRANCH_PREFIX, MAIN_BRANCH, branch_root
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.changelogs import Changelogs
 from maintenance.metadata.commit_records import CommitRecords
 from maintenance.metadata.consumers import Consumers
 from maintenance.metadata.expired import again_if_expired
 from maintenance.metadata.manifests import Manifests
-from maintenance.metadata.paths import BRANCH_PREFIX, MAIN_BRANCH, TablePaths, branch_root
+from maintenance.metadata.paths import TablePaths
 from maintenance.metadata.schemas import Schemas
 from maintenance.metadata.snapshots import Snapshots
 from maintenance.metadata.tags import Tags

@@ -19,11 +19,12 @@ from maintenance.errors import (
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.fs.file_io import FileIO
 from maintenance.fs.location import warehouse_location
+from maintenance.metadata.branch_root import MAIN_BRANCH
 from maintenance.metadata.branches import Branches
-from maintenance.metadata.paths import MAIN_BRANCH, matches_spec
+from maintenance.metadata.paths import matches_spec
 from maintenance.metastore import partitions
 from maintenance.metastore.first_schema import first_schema
-from maintenance.metastore.global_tables import SYS, GlobalView, global_table
+from maintenance.metastore.global_tables import GlobalView, global_table
 from maintenance.metastore.hive.client import HiveMetastore, Struct, close_connections, thrift
 from maintenance.metastore.hive.lock import HiveLock
 from maintenance.metastore.hive.objects import (
@@ -42,11 +43,12 @@ from maintenance.metastore.hive.objects import (
 from maintenance.metastore.hive.partitions import LOAD_DONE, HivePartitions, HiveRecord
 from maintenance.metastore.hive.settings import HiveSettings
 from maintenance.metastore.hive.views import HiveViews
-from maintenance.metastore.identifier import Identifier
+from maintenance.metastore.identifier import SYS, Identifier
 from maintenance.metastore.jdbc.lock import LockSettings, locks_tables
 from maintenance.metastore.partitions import Partition, Spec
 from maintenance.metastore.schema import Schema
 from maintenance.metastore.schema_change import RemoveOption, SchemaChange
+from maintenance.metastore.table_type import TableType
 from maintenance.names import check_new_name
 from maintenance.options import catalog as catalog_options
 from maintenance.options import table as table_options
@@ -69,7 +71,7 @@ class HiveCatalog(HiveViews):
     locks: LockSettings | None = field(kw_only=True, default=None)
 
     @classmethod
-    def open(cls, options: Mapping[str, str], table_type: type[Table]) -> Self:
+    def open(cls, options: Mapping[str, str], table_type: TableType) -> Self:
         """Find the metastore. Raises: see `HiveSettings`; InfrastructureError: it does not answer."""
         settings = HiveSettings.of(options)
         warehouse = warehouse_location(settings.warehouse)
@@ -168,7 +170,7 @@ class HiveCatalog(HiveViews):
             return self._format_table(name, location, schema)
         if kind == object_table.TYPE:
             return ObjectTable(str(name), schema.options.get(table_options.PATH_KEY, location), self.file_io, schema)
-        table = self.table_type(
+        table = self.table_type()(
             str(name),
             location,
             self.file_io,

@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 
 from maintenance.errors import AlreadyExistsError, InfrastructureError, NotFoundError, SchemaError
 from maintenance.metastore.database import LOCATION, Database
-from maintenance.metastore.global_tables import SYS
 from maintenance.metastore.hive.client import HiveMetastore, Struct, thrift
 from maintenance.metastore.hive.objects import LOCATION_PROPERTY
-from maintenance.metastore.identifier import Identifier
+from maintenance.metastore.identifier import SYS, Identifier
 from maintenance.metastore.located import LocatedCatalog
 from maintenance.options import catalog as catalog_options
 

@@ -25,8 +25,7 @@ from maintenance.errors import (
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.fs.file_io import FileIO
 from maintenance.metastore.database import LOCATION, Database
-from maintenance.metastore.global_tables import SYS
-from maintenance.metastore.identifier import Identifier
+from maintenance.metastore.identifier import SYS, Identifier
 from maintenance.metastore.jdbc.connections import connections_of
 from maintenance.metastore.jdbc.lock import JdbcLock, LockSettings, locks_tables
 from maintenance.metastore.jdbc.rows import Rows
@@ -35,11 +34,11 @@ from maintenance.metastore.jdbc.view_schema import parse_view, serialize_view
 from maintenance.metastore.located import LocatedCatalog
 from maintenance.metastore.schema import Schema
 from maintenance.metastore.schema_change import SchemaChange
+from maintenance.metastore.table_type import TableType
 from maintenance.metastore.view import View, ViewChange, changed_view
 from maintenance.names import check_new_name
 from maintenance.options import catalog as catalog_options
 from maintenance.options.table import TYPE
-from maintenance.table.table import Table
 
 _EXISTS = "exists"
 _KINDS = ("table", "materialized-table", "object-table")
@@ -54,7 +53,7 @@ class JdbcCatalog(LocatedCatalog):
     locks: LockSettings | None = field(kw_only=True, default=None)
 
     @classmethod
-    def open(cls, warehouse: str, options: Mapping[str, str], table_type: type[Table]) -> Self:
+    def open(cls, warehouse: str, options: Mapping[str, str], table_type: TableType) -> Self:
         """Connect, and create the tables of the catalog where they are missing.
 
         Raises: OptionError: of `uri`; UnsupportedError: this database has no lock; InfrastructureError: it refuses.

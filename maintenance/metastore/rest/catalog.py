@@ -17,12 +17,12 @@ from maintenance.errors import (
 )
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.fs.file_io import FileIO
-from maintenance.metadata.paths import MAIN_BRANCH
+from maintenance.metadata.branch_root import MAIN_BRANCH
 from maintenance.metastore import partitions
 from maintenance.metastore.database import LOCATION, Database
 from maintenance.metastore.first_schema import first_schema
-from maintenance.metastore.global_tables import SYS, GlobalView, global_names, global_table
-from maintenance.metastore.identifier import Identifier
+from maintenance.metastore.global_tables import GlobalView, global_names, global_table
+from maintenance.metastore.identifier import SYS, Identifier
 from maintenance.metastore.partitions import Partition, Spec
 from maintenance.metastore.rest.forms import (
     Json,
@@ -40,6 +40,7 @@ from maintenance.metastore.rest.record import RestPartitions, RestRecord
 from maintenance.metastore.rest.server import RestServer
 from maintenance.metastore.schema import Schema
 from maintenance.metastore.schema_change import AddColumn, SchemaChange, UpdateColumnDefaultValue
+from maintenance.metastore.table_type import TableType, plain_tables
 from maintenance.metastore.view import View, ViewChange
 from maintenance.options import catalog as catalog_options
 from maintenance.options import table as table_options
@@ -52,14 +53,14 @@ from maintenance.table.table import Table
 
 @dataclass(frozen=True)
 class RestCatalog:
-    """A catalog behind a server. `options`: as the server completed them; `table_type`: of the tables it gives."""
+    """A catalog behind a server. `options`: as the server completed them; `table_type`: of its tables."""
 
     server: RestServer
     options: Mapping[str, str]
-    table_type: type[Table] = Table
+    table_type: TableType = plain_tables
 
     @classmethod
-    def open(cls, options: Mapping[str, str], table_type: type[Table]) -> Self:
+    def open(cls, options: Mapping[str, str], table_type: TableType) -> Self:
         """Ask the server for its configuration. Raises: see `RestServer`."""
         server, merged = RestServer.of(options).configured(options)
         if catalog_options.DATA_TOKEN_ENABLED.of(merged):
@@ -176,7 +177,7 @@ class RestCatalog:
         if kind == format_table.TYPE:
             return FormatTable(str(name), location, self.file_io, schema, self._register(name, schema))
         record = RestRecord(self.server, name.database, str(name).partition(".")[2], str(answer["id"]))
-        table = self.table_type(str(name), location, self.file_io, schema.without_place(), name.branch, record=record)
+        table = self.table_type()(str(name), location, self.file_io, schema.without_place(), name.branch, record=record)
         return table if name.system_table is None else system_table(table, name.system_table)
 
     def _register(self, name: Identifier, schema: TableSchema) -> RestPartitions | None:

@@ -22,12 +22,13 @@ from maintenance.errors import (
 from maintenance.format.metadata.snapshot import Snapshot, parse_snapshot
 from maintenance.format.metadata.tag import Tag, parse_tag
 from maintenance.fs.file_io import FileIO
+from maintenance.metadata.branch_root import MAIN_BRANCH
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.changelogs import Changelogs
 from maintenance.metadata.completeness import check_complete
 from maintenance.metadata.hints import EARLIEST, LATEST
 from maintenance.metadata.manifests import Manifests
-from maintenance.metadata.paths import MAIN_BRANCH, TablePaths
+from maintenance.metadata.paths import TablePaths
 from maintenance.metadata.snapshots import Snapshots
 from maintenance.metadata.tags import Tags
 from maintenance.operations.bin.run import EMPTYING, BinnedFile, RunHead, read_run, run_folder

@@ -17,7 +17,8 @@ from maintenance.format.metadata.data_file import DataFileMeta, written_fields
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.format.rows.system_fields import SEQUENCE_NUMBER, VALUE_KIND
 from maintenance.fs.file_io import FileIO
-from maintenance.metadata.paths import MAIN_BRANCH, TablePaths
+from maintenance.metadata.branch_root import MAIN_BRANCH
+from maintenance.metadata.paths import TablePaths
 from maintenance.operations.checks.faults import Fault, FaultKind, Faults
 from maintenance.operations.checks.fsck_files import FileWalk, FoundFile, in_order
 from maintenance.operations.checks.fsck_records import SmallFiles, examine_records

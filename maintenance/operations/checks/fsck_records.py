@@ -7,10 +7,11 @@ from maintenance.format.metadata.schema import TableSchema, parse_schema
 from maintenance.format.metadata.snapshot import Snapshot, parse_snapshot
 from maintenance.format.metadata.tag import parse_tag
 from maintenance.fs.file_io import FileIO
+from maintenance.metadata.branch_root import MAIN_BRANCH
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.consumers import Consumers
 from maintenance.metadata.hints import EARLIEST, LATEST
-from maintenance.metadata.paths import MAIN_BRANCH, RETIRED, TablePaths
+from maintenance.metadata.paths import RETIRED, TablePaths
 from maintenance.metadata.snapshots import Snapshots
 from maintenance.operations.checks.faults import RESTORE, FaultKind, Faults
 

@@ -17,8 +17,9 @@ from maintenance.errors import PaimonError
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.fs.file_io import FileIO
+from maintenance.metadata.branch_root import MAIN_BRANCH
 from maintenance.metadata.manifests import Manifests
-from maintenance.metadata.paths import MAIN_BRANCH, TablePaths
+from maintenance.metadata.paths import TablePaths
 from maintenance.metadata.schemas import Schemas
 from maintenance.metadata.snapshots import Snapshots
 from maintenance.metadata.tags import Tags

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from maintenance.errors import OptionError
 from maintenance.fs.file_io import FileIO
-from maintenance.metadata.paths import MAIN_BRANCH
+from maintenance.metadata.branch_root import MAIN_BRANCH
 from maintenance.operations.bin.run import BinRun, Going
 from maintenance.operations.orphans.candidates import Candidates, list_candidates
 from maintenance.operations.orphans.live import LiveFiles

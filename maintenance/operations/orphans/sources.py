@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from maintenance.errors import CorruptFileError, NotFoundError
 from maintenance.format.metadata.snapshot import Snapshot
+from maintenance.metadata.branch_root import MAIN_BRANCH
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.hints import EARLIEST, LATEST
 from maintenance.metadata.holders import Holder, holders_of
 from maintenance.metadata.manifests import Manifests
-from maintenance.metadata.paths import MAIN_BRANCH
 from maintenance.metadata.schemas import Schemas
 
 # Branch, name, lists and index manifest: what makes it another one.

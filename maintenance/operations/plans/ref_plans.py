@@ -6,7 +6,7 @@ A branch that has other snapshots or tags than the plan says, or others of the s
 import hashlib
 from datetime import UTC, datetime
 
-from maintenance.metadata.paths import MAIN_BRANCH
+from maintenance.metadata.branch_root import MAIN_BRANCH
 from maintenance.operations.plans.stored_plan import PlannedGroup, StoredPlan, check_plan, moved_victims, refuse
 from maintenance.operations.refs.delete_branch import DeleteBranchReport, delete_branch
 from maintenance.operations.refs.fast_forward import FastForwardReport, fast_forward

@@ -15,8 +15,8 @@ from maintenance.format.metadata.schema import serialize_schema
 from maintenance.format.metadata.snapshot import serialize_snapshot
 from maintenance.format.metadata.tag import Tag, serialize_tag
 from maintenance.fs.location import is_local
+from maintenance.metadata.branch_root import MAIN_BRANCH, branch_root
 from maintenance.metadata.branches import Branches
-from maintenance.metadata.paths import MAIN_BRANCH, branch_root
 from maintenance.names import check_new_name
 from maintenance.operations.expiry.tag_removal import take_back
 from maintenance.operations.refs.create_tag import create_tag

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 
 from maintenance.errors import OptionError
 from maintenance.fs.location import is_local
+from maintenance.metadata.branch_root import MAIN_BRANCH, branch_root
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.holders import holders_of, needed_by
 from maintenance.metadata.own_files import check_own_files
-from maintenance.metadata.paths import MAIN_BRANCH, branch_root
 from maintenance.options import table as table_options
 from maintenance.table.table import Table
 

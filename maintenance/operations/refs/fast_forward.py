@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from maintenance.errors import NotFoundError, OptionError
 from maintenance.format.metadata.schema import TableSchema, serialize_schema
 from maintenance.format.metadata.snapshot import Snapshot, serialize_snapshot
+from maintenance.metadata.branch_root import MAIN_BRANCH
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.completeness import check_complete
 from maintenance.metadata.hints import EARLIEST, LATEST
 from maintenance.metadata.own_files import check_own_files
-from maintenance.metadata.paths import MAIN_BRANCH
 from maintenance.operations.refs.delete_branch import check_branch_exists
 from maintenance.operations.refs.rollback_to import check_hint
 from maintenance.options import table as table_options

@@ -14,7 +14,7 @@ from maintenance.commit.publish import Changes, CommitTarget, conflict_error, pu
 from maintenance.errors import ConflictError, NotFoundError, OptionError, UnsupportedError
 from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
-from maintenance.metadata.paths import MAIN_BRANCH
+from maintenance.metadata.branch_root import MAIN_BRANCH
 from maintenance.operations.refs.delete_branch import check_branch_exists
 from maintenance.options import table as table_options
 from maintenance.table.table import Table, new_commit_user

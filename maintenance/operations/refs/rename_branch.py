@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from maintenance.errors import AlreadyExistsError, OptionError
+from maintenance.metadata.branch_root import MAIN_BRANCH, branch_root
 from maintenance.metadata.branches import Branches
-from maintenance.metadata.paths import MAIN_BRANCH, branch_root
 from maintenance.operations.refs.create_branch import check_branch_name
 from maintenance.operations.refs.delete_branch import READ_BRANCHES, check_branch_exists
 from maintenance.table.table import Table

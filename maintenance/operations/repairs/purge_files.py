@@ -11,8 +11,8 @@ from datetime import datetime, timedelta
 
 from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
 from maintenance.commit.overwrite import Overwrite, overwrite_or_abort
+from maintenance.metadata.branch_root import MAIN_BRANCH
 from maintenance.metadata.branches import Branches
-from maintenance.metadata.paths import MAIN_BRANCH
 from maintenance.operations.expiry.expire_changelogs import expire_changelogs
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.operations.orphans.remove_orphan_files import MINIMUM_AGE, remove_orphan_files

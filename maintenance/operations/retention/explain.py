@@ -11,10 +11,10 @@ from datetime import UTC, datetime
 
 from maintenance.errors import NotFoundError, OptionError
 from maintenance.format.metadata.manifest import ManifestEntry
+from maintenance.metadata.branch_root import MAIN_BRANCH
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.expired import again_if_expired
 from maintenance.metadata.holders import Holder, holders_of, needed_by
-from maintenance.metadata.paths import MAIN_BRANCH
 from maintenance.operations.expiry.removal import Leaving, plan_removals
 from maintenance.operations.expiry.tag_removal import plan_tag_removal
 from maintenance.operations.retention.chains import Held, data_chains, live_of, metadata_chains

@@ -106,23 +106,43 @@ def test_an_operation_says_whether_it_did_anything(warehouse: str) -> None:
     assert run(expire) == NOTHING_TO_DO
 
 
-def test_help_imports_no_engine() -> None:
+# What takes long to import.
+HEAVY = ("pandas", "pyspark", "dagster", "polars", "fastavro", "fsspec", "yaml",
+         "duckdb", "sqlglot", "pyarrow.compute", "pyarrow.dataset", "pyarrow.parquet", "maintenance.table.table",
+         "maintenance.sql", "maintenance.operations", "maintenance.metastore.rest.catalog")  # fmt: skip
+
+
+def loaded_by(*arguments: str) -> tuple[set[str], str]:
+    """The heavy packages that a command loads, and what it prints."""
     program = (
-        "import sys; from maintenance.cli.main import run; code = run(['--help']);"
-        "heavy = {'pyarrow', 'duckdb', 'sqlglot', 'pyspark', 'pandas'} & set(sys.modules);"
-        "sys.exit(bool(heavy) or code)"
+        "import sys; from maintenance.cli.main import run; code = run(sys.argv[1:]);"
+        f"print(*[name for name in {(*HEAVY, 'pyarrow')!r} if name in sys.modules], sep=',');"
+        "sys.exit(code)"
+    )
+    command = [sys.executable, "-c", program, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    *shown, names = done.stdout.splitlines()
+    return set(names.split(",")) - {""}, "\n".join(shown)
+
+
+def test_commands_load_what_they_need(warehouse: str) -> None:
+    loaded, shown = loaded_by("--help")
+    assert not loaded
+    assert "expire-snapshots" in shown
+    loaded, shown = loaded_by("--warehouse", warehouse, "--format", "csv", "tables")
+    assert loaded == {"pyarrow"}
+    assert "default,t" in shown
+    loaded, shown = loaded_by("--warehouse", warehouse, "--format", "csv", "sql", "SELECT a, b FROM t WHERE a = 1")
+    assert "1,x" in shown
+    assert not loaded & {"pandas", "pyspark", "dagster", "yaml"}
+
+
+def test_pandas_is_found_by_whoever_asks_after_arrow_did() -> None:
+    program = (
+        "import sys; from maintenance.cli.arrow import load_arrow; load_arrow(); import pyarrow as pa;"
+        "rows = pa.table({'a': [1]}); assert 'pandas' not in sys.modules;"
+        "import pandas as pd; assert pa.Table.from_pandas(rows.to_pandas()).to_pylist() == [{'a': 1}]"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert "expire-snapshots" in done.stdout
-
-
-def test_no_command_loads_pandas(warehouse: str) -> None:
-    program = (
-        "import sys, atexit; from maintenance.cli.main import main;"
-        "atexit.register(lambda: print([name for name in ('pandas', 'pyspark') if name in sys.modules]));"
-        "sys.argv[1:] = ['--warehouse', %r, 'sql', 'SELECT * FROM t']; main()"
-    )
-    done = subprocess.run([sys.executable, "-c", program % warehouse], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[-1] == "[]"
