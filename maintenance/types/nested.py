@@ -100,9 +100,13 @@ class Rebuild:
         return pa.ListArray.from_arrays(offsets, values, type=target, mask=_nulls(array))
 
     def _map(self, array: pa.Array, target: pa.DataType, path: Path) -> pa.Array:
-        if not pa.types.is_map(array.type):
+        if pa.types.is_map(array.type):
+            offsets, (keys, values) = _without_hidden(array, [array.keys, array.items])
+        elif _is_entries(array.type):
+            offsets, (entries,) = _without_hidden(array, [array.values])
+            keys, values = entries.flatten()
+        else:
             raise _misfit(array, target, path)
-        offsets, (keys, values) = _without_hidden(array, [array.keys, array.items])
         keys = self._part(keys, target.key_field, (*path, "key"), None)
         values = self._part(values, target.item_field, (*path, "value"), None)
         return pa.MapArray.from_arrays(offsets, keys, values, type=target, mask=_nulls(array))
@@ -137,6 +141,12 @@ class Rebuild:
             self.on_null(path)
             return built
         return _without_nulls(built)
+
+
+def _is_entries(arrow: pa.DataType) -> bool:
+    """Whether it is a list of keys and values: unlike a map of Arrow's, it may have a null among the keys."""
+    entry = arrow.value_type if pa.types.is_list(arrow) else pa.null()
+    return pa.types.is_struct(entry) and [part.name for part in entry] == ["key", "value"]
 
 
 def _misfit(array: pa.Array, target: pa.DataType, path: Path) -> pa.ArrowInvalid:

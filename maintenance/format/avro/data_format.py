@@ -268,6 +268,10 @@ def _natural(array: pa.Array, data_type: DataType) -> pa.Array:
         case "MAP" | "MULTISET":
             key, value = _map_types(data_type)
             keys, items = array.values.flatten()
+            if keys.null_count:
+                raise UnsupportedError(
+                    "a map has a null key, which Arrow cannot hold", str(data_type), "Leave the column out of the read."
+                )
             return rebuilt(array, target, [entries(target, [_natural(keys, key), _natural(items, value)])])
     return array
 

@@ -13,6 +13,7 @@ from pyarrow import orc
 
 from maintenance.errors import CorruptFileError, PaimonError
 from maintenance.format.data_format import EVERY_ROW, DataFormat, FileSelection, is_of_storage, natural_table
+from maintenance.format.orc.map_keys import check_map_keys
 from maintenance.format.orc.stripes import matching_stripes
 from maintenance.format.orc.tail import OrcTail
 from maintenance.format.orc.timestamps import ExactStripes, has_foreign_clock, is_legacy
@@ -52,6 +53,7 @@ class _OrcReader:
     def _tables(self, fields: Sequence[DataField], selection: FileSelection) -> Iterator[pa.Table]:
         """The stripes that the filter does not rule out."""
         self._check_columns(fields)
+        self._safely(lambda: check_map_keys(self._source, fields, self._path))
         if self._safely(lambda: self._legacy and has_foreign_clock(self._source, fields)):
             self._exact = self._exact_stripes()
         for number in self._stripes(selection):

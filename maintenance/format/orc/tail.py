@@ -170,6 +170,15 @@ class OrcTail:
             [parse_message(column) for column in messages(parse_message(stripe), 1)] for stripe in messages(metadata, 1)
         ]
 
+    def statistics(self) -> list[Message]:
+        """For each type its statistics in the whole file; none when the file has none."""
+        return [parse_message(column) for column in messages(self._footer, 7)]
+
+    def has_null(self, type_id: int) -> bool:
+        """Whether a type has nulls among its values, as far as the file says."""
+        statistics = self.statistics()
+        return type_id < len(statistics) and number_of(statistics[type_id], 10) == 1
+
     def serialized(self, types: Sequence[Message] | None = None, *, row_index: bool = True) -> bytes:
         """The end of the file, with other types or without row indexes, which stay in the stripes."""
         footer = self._footer
