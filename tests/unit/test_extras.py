@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.test_layers import IMPORTS, ROOT, RULES
+from tests.unit.test_layers import ROOT, RULES, imports
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
@@ -120,7 +120,7 @@ def test_a_package_imports_only_what_is_listed_for_it(package: str) -> None:
         listed |= names_of(EXTRAS[extra])
     of_module = packages_distributions()
     wrong = set()
-    for module, lines in IMPORTS.items():
+    for module, lines in imports().items():
         if module.split(".")[0] == package:
             for line, name in lines:
                 top = name.split(".")[0]

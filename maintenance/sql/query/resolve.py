@@ -45,6 +45,7 @@ def resolve(session: "Session", tree: exp.Expr, source: Source, bound: Mapping[s
     tree = exp.Subquery(this=tree) if isinstance(tree, exp.Table) else tree
     nodes = [node for node in tree.find_all(exp.Table) if node.name in bound]
     _tables(session, tree, source, relations, 0, {id(node) for node in nodes})
+    _name_current(session, tree)
     for column in tree.find_all(exp.Column):
         column.set("db", None)
         column.set("catalog", None)
@@ -75,6 +76,16 @@ def _tables(
             relation = Relation(relation.name, path, relation.view, {**relation.options, **options})
         relations[relation.name] = relation
         _rename(node, relation.name)
+
+
+def _name_current(session: "Session", tree: exp.Expr) -> None:
+    """Put the session's catalog and database for the functions that ask for them."""
+    for node in list(tree.find_all(exp.CurrentCatalog, exp.CurrentDatabase, exp.CurrentSchema)):
+        is_catalog = isinstance(node, exp.CurrentCatalog)
+        name: exp.Expr = exp.Literal.string(session.current_catalog if is_catalog else session.current_database)
+        if session.dialect == "spark" and isinstance(node.parent, exp.Select):
+            name = exp.alias_(name, "current_catalog()" if is_catalog else "current_database()", quoted=True)
+        node.replace(name)
 
 
 def _relation(

@@ -7,6 +7,7 @@ from sqlglot import exp
 from maintenance.sql.dialects import Flink, PaimonSpark
 from maintenance.sql.query.decimals import cast_decimals
 from maintenance.sql.query.resolve import Resolved
+from maintenance.sql.query.stacks import spread_stacks
 from maintenance.sql.query.variants import shape_variants
 from maintenance.types.data_type import DataType
 
@@ -18,6 +19,8 @@ def shaped(resolved: Resolved, *, embedded: bool) -> None:
     """Change the tree of a query to what it means in its dialect. `embedded`: DuckDB runs it."""
     types = _column_types(resolved)
     is_flink = resolved.source.dialect is Flink
+    if embedded:
+        spread_stacks(resolved.tree)
     if embedded or is_flink:
         _name_outputs(resolved.tree, is_flink=is_flink)
     if is_flink:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from maintenance.metastore.database import OWNER
+from maintenance.metastore.database import LOCATION, OWNER
 from maintenance.metastore.view import View
 from maintenance.sql.cursor import Cursor
 from maintenance.sql.query.relations import fields_of_view
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from maintenance.sql.session import Session
 
 
+_OF_DATABASES = {"comment": "Comment", LOCATION: "Location", OWNER: "Owner"}
 _PLAIN_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 
 
@@ -74,6 +75,29 @@ class Describe:
                 ("View Properties", f"[{properties}]", ""),
             ]
         return rows
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeDatabase:
+    """What a catalog knows of a database; `extended`: also its properties."""
+
+    path: tuple[str, ...]
+    is_spark: bool
+    extended: bool
+
+    def run(self, session: "Session") -> Result:
+        catalog_name, name = session.database_name(self.path)
+        catalog = session.catalog_of(catalog_name)
+        database = catalog.get_database(name)
+        properties = {"comment": database.comment, **database.properties}
+        rows: list[tuple[str, str | None]] = [("Catalog Name", catalog_name), ("Namespace Name", name)]
+        rows += [(title, properties.pop(key, None)) for key, title in _OF_DATABASES.items()]
+        shown = [(title, value) for title, value in rows if value is not None]
+        if self.extended:
+            listed = ", ".join(f"({key},{value})" for key, value in sorted(properties.items()))
+            shown.append(("Properties", f"({listed})" if listed else ""))
+        heads = ("info_name", "info_value") if self.is_spark else ("info name", "info value")
+        return Result.of_texts(heads, shown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +239,11 @@ def _describe(cursor: Cursor) -> Describe:
     return Describe(cursor.path("the name of a table"), cursor.is_spark, extended)
 
 
+def _describe_database(cursor: Cursor) -> DescribeDatabase:
+    extended = bool(cursor.take("EXTENDED"))
+    return DescribeDatabase(cursor.path("the name of a database"), cursor.is_spark, extended)
+
+
 def _show_options(cursor: Cursor) -> ShowOptions:
     path = cursor.path("the name of a table")
     key = None
@@ -227,6 +256,11 @@ def _show_options(cursor: Cursor) -> ShowOptions:
 STATEMENTS: Mapping[tuple[str, ...], Parse] = {
     ("DESCRIBE",): _describe,
     ("DESC",): _describe,
+    **{
+        (word, kind): _describe_database
+        for word in ("DESCRIBE", "DESC")
+        for kind in ("DATABASE", "SCHEMA", "NAMESPACE")
+    },
     ("SHOW", "CREATE", "TABLE"): lambda c: ShowCreateTable(c.path("the name of a table"), c.is_spark),
     ("SHOW", "TBLPROPERTIES"): _show_options,
     ("SHOW", "COLUMNS", "FROM"): _describe,

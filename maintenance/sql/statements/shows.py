@@ -77,6 +77,49 @@ class ShowCurrent:
 
 
 @dataclass(frozen=True, slots=True)
+class ShowFunctions:
+    """The functions of the engine behind the session. `users`: those of users alone, of whom there are none."""
+
+    users: bool
+    like: str | None
+    is_spark: bool
+
+    def run(self, session: "Session") -> Result:
+        names = [name for name in self._names(session) if self.like is None or matches(self.like, name)]
+        return Result.of_texts(("function" if self.is_spark else "function name",), [(name,) for name in names])
+
+    def _names(self, session: "Session") -> list[str]:
+        if self.users:
+            return []
+        if session.spark is not None:
+            found = {function.name for function in session.spark.catalog.listFunctions()}
+        else:
+            from maintenance.sql.query.embedded import function_names
+
+            found = set(function_names())
+        return sorted(name for name in found if name.isidentifier())
+
+
+def _functions(cursor: Cursor, *, users: bool = False) -> ShowFunctions:
+    if cursor.take_one_of("FROM", "IN"):
+        cursor.path()
+    cursor.take("LIKE")
+    like = None if cursor.at_end() else cursor.string("a pattern in quotes")
+    return ShowFunctions(users, like, cursor.is_spark)
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshTable:
+    """Nothing is kept of a table between statements, so there is nothing to refresh but the name to check."""
+
+    path: tuple[str, ...]
+
+    def run(self, session: "Session") -> Result:
+        session.view(self.path)
+        return Result()
+
+
+@dataclass(frozen=True, slots=True)
 class ShowPartitions:
     path: tuple[str, ...]
 
@@ -106,6 +149,11 @@ STATEMENTS: Mapping[tuple[str, ...], Parse] = {
     ("SHOW", "TABLES"): _show("TABLES"),
     ("SHOW", "VIEWS"): _show("VIEWS"),
     ("SHOW", "PARTITIONS"): lambda cursor: ShowPartitions(cursor.path("the name of a table")),
+    ("SHOW", "FUNCTIONS"): _functions,
+    ("SHOW", "ALL", "FUNCTIONS"): _functions,
+    ("SHOW", "SYSTEM", "FUNCTIONS"): _functions,
+    ("SHOW", "USER", "FUNCTIONS"): lambda cursor: _functions(cursor, users=True),
+    ("REFRESH", "TABLE"): lambda cursor: RefreshTable(cursor.path("the name of a table")),
     ("SHOW", "CURRENT", "CATALOG"): lambda cursor: ShowCurrent(database=False),
     ("SHOW", "CURRENT", "DATABASE"): lambda cursor: ShowCurrent(database=True),
 }

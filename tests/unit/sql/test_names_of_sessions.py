@@ -1,0 +1,64 @@
+"""What a session says of itself: current names, functions, databases; and `stack`, which DuckDB has not."""
+
+from pathlib import Path
+
+import pytest
+
+from maintenance.errors import SqlError
+from maintenance.sql import Session
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Session:
+    options = {"warehouse": str(tmp_path / "lake"), "metastore": "jdbc", "uri": f"jdbc:sqlite:{tmp_path / 'c.db'}"}
+    session = Session(options)
+    script = """CREATE DATABASE d COMMENT 'of tests' WITH DBPROPERTIES ('team' = 'x'); USE d;
+    CREATE TABLE t (a INT, b STRING); INSERT INTO t VALUES (1, 'p'), (2, 'q')"""
+    list(session.execute(script))
+    return session
+
+
+def rows(session: Session, text: str) -> list[tuple[object, ...]]:
+    return [tuple(row.values()) for row in session.sql(text).to_arrow().to_pylist()]
+
+
+def test_current_names(session: Session) -> None:
+    found = session.sql("SELECT current_catalog(), current_database(), current_schema() AS s").to_arrow()
+    assert found.to_pylist() == [{"current_catalog()": "paimon", "current_database()": "d", "s": "d"}]
+    assert rows(session, "SELECT a FROM t WHERE current_database() = 'd' AND a > 1") == [(2,)]
+    assert rows(session, "SELECT a FROM t WHERE current_database() = 'default'") == []
+    flink = Session(session.catalog, dialect="flink")
+    assert rows(flink, "SELECT CURRENT_DATABASE() AS d") == [("default",)]
+
+
+def test_stack(session: Session) -> None:
+    assert rows(session, "SELECT stack(2, 'x', 1, 'y', 2) AS (k, v)") == [("x", 1), ("y", 2)]
+    assert session.sql("SELECT stack(2, 1, 2, 3)").to_arrow().to_pydict() == {"col0": [1, 3], "col1": [2, None]}
+    beside = "SELECT b, stack(2, 'a', a, 'n', a * 10) AS (k, v) FROM t ORDER BY b, v"
+    assert rows(session, beside) == [("p", "a", 1), ("p", "n", 10), ("q", "a", 2), ("q", "n", 20)]
+    lateral = "SELECT t.b, s.v FROM t LATERAL VIEW stack(2, a, a + 5) s AS v ORDER BY v"
+    assert rows(session, lateral) == [("p", 1), ("q", 2), ("p", 6), ("q", 7)]
+    for wrong in ("SELECT stack(0, 1)", "SELECT stack(2, 1, 2) AS (a, b)", "SELECT stack('x', 1)"):
+        with pytest.raises(SqlError, match="stack"):
+            session.sql(wrong)
+
+
+def test_functions_are_listed(session: Session) -> None:
+    assert ("substr",) in rows(session, "SHOW FUNCTIONS")
+    assert rows(session, "SHOW SYSTEM FUNCTIONS LIKE 'substr'") == [("substr",)]
+    assert rows(session, "SHOW USER FUNCTIONS IN d") == []
+
+
+def test_a_database_is_described(session: Session) -> None:
+    found = dict(rows(session, "DESCRIBE DATABASE EXTENDED d"))
+    assert (found["Namespace Name"], found["Comment"]) == ("d", "of tests")
+    assert "(team,x)" in str(found["Properties"])
+    assert "Properties" not in dict(rows(session, "DESC SCHEMA paimon.d"))
+    with pytest.raises(SqlError, match="'e' does not exist"):
+        session.sql("DESCRIBE DATABASE e")
+
+
+def test_a_refresh_needs_the_table(session: Session) -> None:
+    assert rows(session, "REFRESH TABLE t") == []
+    with pytest.raises(SqlError, match="does not exist"):
+        session.sql("REFRESH TABLE u")
