@@ -24,6 +24,7 @@ SUMMARIES = {
     "held_bytes": "Say who holds how many bytes of a table.",
     "mark_partition_done": "Tell others that partitions are complete.",
     "merge_branch": "Add the files of a branch to another one.",
+    "migrate_table": "Make a Paimon table of the files of a format table or a plain Hive table.",
     "produce_changelog": "Produce the changelog of changes that have none.",
     "remove_orphan_files": "Delete files that nothing names, of a table, 'database.*' or '*'.",
     "purge_files": "Delete all rows and history of a table, with branches, tags and consumers.",

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from maintenance.operations.compaction.produce_changelog import produce_changelog
     from maintenance.operations.databases.clone import clone
     from maintenance.operations.databases.compact_database import compact_database
+    from maintenance.operations.databases.migrate_table import migrate_table
     from maintenance.operations.expiry.expire_changelogs import expire_changelogs
     from maintenance.operations.expiry.expire_partitions import expire_partitions
     from maintenance.operations.expiry.expire_snapshots import expire_snapshots
@@ -92,6 +93,7 @@ _PACKAGES = {
     "mark_partition_done": "rows",
     "merge_branch": "refs",
     "merge_into": "rows",
+    "migrate_table": "databases",
     "probe_file_index": "indexes",
     "produce_changelog": "compaction",
     "remove_orphan_files": "orphans",
@@ -144,6 +146,7 @@ __all__ = [
     "mark_partition_done",
     "merge_branch",
     "merge_into",
+    "migrate_table",
     "probe_file_index",
     "produce_changelog",
     "purge_files",

@@ -22,6 +22,7 @@ from maintenance.metadata.partition_path import escape
 from maintenance.metadata.paths import matches_spec
 from maintenance.options import table as table_options
 from maintenance.table.folder_table import FolderTable
+from maintenance.types.arrow import arrow_type
 from maintenance.types.data_type import DataField
 
 TYPE = "format-table"
@@ -67,16 +68,23 @@ class FormatTable(FolderTable):
     def rows(self, options: Mapping[str, str]) -> pa.Table:
         """All rows of all files. Raises: CorruptFileError, DataError: a file cannot be read."""
         table = self.copy(options) if options else self
-        files, wanted = table._files, table._arrow
-        tables = []
-        for path, spec in table._data_files():
-            where = f"{table.location}/{path}"
-            part = files.parse(table.file_io.read_bytes(where), where)
-            part = table._with_partition(part, spec, where).select(wanted.names)
-            tables.append(plain(part, table.fields).cast(wanted))
-        return pa.concat_tables(tables) if tables else wanted.empty_table()
+        tables = [table.rows_of(path, spec) for path, spec in table.data_files()]
+        return pa.concat_tables(tables) if tables else table._arrow.empty_table()
 
-    def _data_files(self) -> list[tuple[str, Spec]]:
+    def rows_of(self, path: str, spec: Spec) -> pa.Table:
+        """The rows of one of the `data_files`, with its partition. Raises: CorruptFileError, DataError."""
+        where, wanted = f"{self.location}/{path}", self._arrow
+        part = self._files.parse(self.file_io.read_bytes(where), where)
+        part = self._with_partition(part, spec, where).select(wanted.names)
+        return plain(part, self.fields).cast(wanted)
+
+    def partition_of(self, spec: Spec) -> pa.Table:
+        """The values of a partition, as one row."""
+        one = self._with_partition(pa.table({"": pa.nulls(1)}), spec, self.location)
+        fields = self.schema.partition_fields
+        return pa.table({field.name: one[field.name].cast(arrow_type(field.type)) for field in fields})
+
+    def data_files(self) -> list[tuple[str, Spec]]:
         """Path below the folder and partition of each file that counts."""
         files = []
         for status in self.file_io.list_tree(self.location):
@@ -128,7 +136,7 @@ class FormatTable(FolderTable):
         """The partitions that have files: columns to texts, number of files, their bytes."""
         sizes: dict[tuple[tuple[str, str], ...], list[int]] = {}
         by_path = {status.path: status.size for status in self.file_io.list_tree(self.location)}
-        for path, spec in self._data_files():
+        for path, spec in self.data_files():
             sizes.setdefault(tuple(spec.items()), []).append(by_path[path])
         return [(dict(spec), len(of_files), sum(of_files)) for spec, of_files in sizes.items()]
 
@@ -153,7 +161,7 @@ class FormatTable(FolderTable):
             unknown = [key for key in spec if key not in self.schema.partition_keys]
             if unknown or not spec:
                 raise DataError(f"{dict(spec)} is not a partition", f"table {self.name}", "Name partition columns.")
-        before = self._data_files()
+        before = self.data_files()
         new = [spec for spec, _ in self._groups(rows)]
         chosen = overwrite.partitions
         if chosen is not None and any(not matches_spec(spec, chosen) for spec in new):

@@ -176,7 +176,10 @@ def _read_file(file_io: FileIO, schema: TableSchema, path: str, file: DataFileMe
 
     def read() -> None:
         keyed = bool(schema.primary_keys)
-        fields = (*((SEQUENCE_NUMBER, VALUE_KIND) if keyed else ()), *written_fields(file, schema))
+        # Migrated files lack the partition columns, which readers do not take from files.
+        absent = () if keyed else schema.partition_keys
+        written = (field for field in written_fields(file, schema) if field.name not in absent)
+        fields = (*((SEQUENCE_NUMBER, VALUE_KIND) if keyed else ()), *written)
         context = ReadContext(file_io, {schema.id: schema}, fields, keyed=keyed)
         for _ in DataFileReader(context, path, file, {}).batches(_BATCH_ROWS):
             pass

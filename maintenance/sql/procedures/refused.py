@@ -11,8 +11,8 @@ _GLOBAL_INDEX = (
 )
 _FUNCTION = ("functions of a catalog are not kept here", "Create it through Spark or Flink.")
 _MIGRATE = (
-    "files of Hive, Iceberg and other tables are not taken over as they are",
-    "Write the rows: CREATE TABLE … AS SELECT, or paimonctl write.",
+    "tables are migrated one by one here, each with all of its files",
+    "Use CALL sys.migrate_table for each table.",
 )
 _ROW_IDS = ("row ids are given by commits alone here", "Run it in Spark or Flink.")
 
@@ -24,7 +24,6 @@ REFUSED: Mapping[str, tuple[str, str]] = {
     "create_function": _FUNCTION,
     "alter_function": _FUNCTION,
     "drop_function": _FUNCTION,
-    "migrate_table": _MIGRATE,
     "migrate_database": _MIGRATE,
     "migrate_file": _MIGRATE,
     "reassign_row_id": _ROW_IDS,

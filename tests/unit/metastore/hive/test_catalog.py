@@ -29,6 +29,7 @@ from maintenance.operations.refs.create_branch import create_branch
 from maintenance.operations.refs.create_tag import create_tag
 from maintenance.operations.refs.delete_tag import delete_tag
 from maintenance.operations.refs.rename_tag import rename_tag
+from maintenance.sql import Session
 from maintenance.table.format_table import FormatTable
 from tests.servers.hive import Hive
 
@@ -257,6 +258,24 @@ def test_format_tables(catalog: Catalog, db: str, kind: str) -> None:
         catalog.alter_table(f"{db}.f", [SetOption("a", "b")])
     with pytest.raises(UnsupportedError, match="avro"):
         catalog.create_table(f"{db}.g", Schema(columns, options={**options, "file.format": "avro"}))
+
+
+def test_a_table_of_plain_files_is_migrated(catalog: Catalog, options: dict[str, str], db: str) -> None:
+    columns = [("a", "INT"), ("b", "STRING"), ("pt", "STRING")]
+    plain = Schema(columns, partition_keys=["pt"], options={"type": "format-table", "file.format": "parquet"})
+    catalog.create_table(f"{db}.f", plain)
+    source = catalog.get_table(f"{db}.f")
+    assert isinstance(source, FormatTable)
+    source.write_arrow(pa.table({"a": [1, 2], "b": ["x", None], "pt": ["x", None]}))
+    expected = sorted(source.to_arrow().to_pylist(), key=str)
+    session = Session(options, dialect="flink")
+    call = f"CALL sys.migrate_table(connector => 'hive', source_table => '{db}.f', target_table => '{db}.t'"
+    (row,) = session.sql(f"{call}, `dry_run` => true)").to_arrow().to_pylist()
+    assert (row["files"], row["snapshot_id"], catalog.list_tables(db)) == (2, None, ["f"])
+    (row,) = session.sql(f"{call}, delete_origin => true)").to_arrow().to_pylist()
+    assert (row["rows"], row["snapshot_id"], row["origin_deleted"]) == (2, 1, True)
+    assert catalog.list_tables(db) == ["t"]
+    assert sorted(table_of(catalog, f"{db}.t").to_arrow().to_pylist(), key=str) == expected
 
 
 def test_tables_of_other_programs(hive: Hive, catalog: Catalog, db: str, tmp_path: Path) -> None:
