@@ -6,6 +6,7 @@ from typing import Any, Literal
 import pytest
 from pyspark.sql import SparkSession
 
+from maintenance.errors import SqlError
 from maintenance.sql import Session
 
 SETUP = """
@@ -72,3 +73,30 @@ def test_changes_and_procedures_on_spark(tmp_path: Path, spark: SparkSession) ->
 
 def rows(session: Session, text: str) -> list[list[Any]]:
     return [list(row.values()) for row in session.sql(text).to_arrow().to_pylist()]
+
+
+def test_a_streaming_insert_goes_on_where_it_ended(tmp_path: Path, spark: SparkSession) -> None:
+    session = Session({"warehouse": str(tmp_path / "lake")}, spark, dialect="flink")
+    keyed = "(k INT PRIMARY KEY NOT ENFORCED, v STRING) WITH ('bucket' = '1', 'changelog-producer' = 'input')"
+    session.sql(f"CREATE TABLE s {keyed}")
+    session.sql("CREATE TABLE c (k INT, p STRING, v STRING, PRIMARY KEY (k, p) NOT ENFORCED) PARTITIONED BY (p)")
+    session.sql("INSERT INTO s VALUES (1, 'a'), (2, 'b'), (3, 'c')")
+    session.sql("SET 'execution.runtime-mode' = 'streaming'")
+    session.sql(f"SET 'execution.checkpointing.dir' = '{tmp_path / 'checkpoints'}'")
+    hint = "/*+ OPTIONS('scan.mode' = 'latest-full') */"
+    insert = f"INSERT INTO c PARTITION (p = 'x') SELECT k, UPPER(v) FROM s {hint} WHERE k > 1"
+    session.sql(insert)
+    assert rows(session, "SELECT * FROM c ORDER BY k") == [[2, "x", "B"], [3, "x", "C"]]
+    with pytest.raises(SqlError, match="GROUP"):
+        session.sql("INSERT INTO s SELECT k, MAX(v) FROM s GROUP BY k")
+    with pytest.raises(SqlError, match="replaces no rows"):
+        session.sql("INSERT OVERWRITE s SELECT * FROM s")
+    session.sql("SET 'execution.runtime-mode' = 'batch'")
+    session.sql("INSERT INTO s VALUES (2, 'd'), (4, 'e')")
+    session.sql("DELETE FROM s WHERE k = 3")
+    session.sql("SET 'execution.runtime-mode' = 'streaming'")
+    session.sql(insert)
+    assert rows(session, "SELECT * FROM c ORDER BY k") == [[2, "x", "D"], [4, "x", "E"]]
+    snapshots = session.table(("c",)).snapshots.list_ids()
+    session.sql(insert)
+    assert session.table(("c",)).snapshots.list_ids() == snapshots, "there was nothing new"

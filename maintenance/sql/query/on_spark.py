@@ -24,7 +24,7 @@ def run_on_spark(spark: "SparkSession", resolved: Resolved, fields: Sequence[Dat
 
     try:
         frame = frame_of(spark, resolved)
-        chosen = frame if fields is None else _cast(frame, fields)
+        chosen = frame if fields is None else cast_frame(frame, fields)
         rows: pa.Table = collected(chosen) if has_variants(chosen) else chosen.toArrow()
     except PySparkException as error:
         message = str(error).strip().splitlines()[0]
@@ -32,19 +32,25 @@ def run_on_spark(spark: "SparkSession", resolved: Resolved, fields: Sequence[Dat
     return with_variants(rows) if has_variants(chosen) else rows
 
 
-def _cast(frame: "DataFrame", fields: Sequence[DataField]) -> "DataFrame":
+def cast_frame(frame: "DataFrame", fields: Sequence[DataField], last: str | None = None) -> "DataFrame":
+    """The columns by position, with the names and types of a table's. `last`: name of one more column, as it is.
+
+    Raises: SqlError: there are more or fewer.
+    """
     from pyspark.sql import functions
 
-    if len(frame.columns) != len(fields):
+    if len(frame.columns) - (last is not None) != len(fields):
         names = ", ".join(field.name for field in fields)
-        problem = f"{len(frame.columns)} columns are given where {len(fields)} are needed"
+        problem = f"{len(frame.columns) - (last is not None)} columns are given where {len(fields)} are needed"
         raise SqlError(problem, "query", f"Give {names}.")
-    numbered = frame.toDF(*(f"column_{number}" for number in range(len(fields))))
+    numbered = frame.toDF(*(f"column_{number}" for number in range(len(frame.columns))))
+    kept = [] if last is None else [functions.col(f"column_{len(fields)}").alias(last)]
     return numbered.select(
         *(
             functions.col(f"column_{number}").cast(spark_type(field.type, f"column {field.name}")).alias(field.name)
             for number, field in enumerate(fields)
-        )
+        ),
+        *kept,
     )
 
 

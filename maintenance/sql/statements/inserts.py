@@ -14,10 +14,12 @@ from maintenance.errors import SqlError
 from maintenance.spelling import suggestion
 from maintenance.sql.cursor import Cursor
 from maintenance.sql.partitions import folder_spec
-from maintenance.sql.query.run import run_query
+from maintenance.sql.query.run import prepared, run_query
+from maintenance.sql.query.streams import MODE, checkpoint_of, run_stream
 from maintenance.sql.query.travel import hint_options
 from maintenance.sql.result import Result
 from maintenance.sql.statements.statement import Parse
+from maintenance.table.table import Table
 from maintenance.types.data_type import DataField
 
 if TYPE_CHECKING:
@@ -43,6 +45,10 @@ class Insert:
         fixed = {name: value for name, value in self.partition.items() if value is not None}
         fields = table.schema.fields
         targets = self._targets(fields, fixed)
+        checkpoint = checkpoint_of(session.settings, table.identifier, self.query.sql(comments=False))
+        if checkpoint is not None:
+            self._stream(session, table, (targets, fixed), checkpoint)
+            return Result()
         rows = run_query(session, self.query, self.cursor, targets)
         rows = self._filled(rows, fields, fixed)
         if self.overwrites:
@@ -52,6 +58,26 @@ class Insert:
         elif rows.num_rows:
             table.write_arrow(rows)
         return Result()
+
+    def _stream(
+        self,
+        session: "Session",
+        table: Table,
+        columns: tuple[Sequence[DataField], Mapping[str, str]],
+        checkpoint: str,
+    ) -> None:
+        """Raises: SqlError: it replaces rows, or there is no Spark."""
+        batch = f"SET '{MODE}' = 'batch'"
+        if session.spark is None:
+            raise self.cursor.error(
+                "a streaming INSERT runs through Spark's Structured Streaming, and this session has no Spark",
+                f"Give the session one, or {batch}.",
+                token=self.cursor.words[0],
+            )
+        if self.overwrites:
+            raise self.cursor.error("a stream replaces no rows", f"Write INTO, or {batch}.", token=self.cursor.words[1])
+        resolved = prepared(session, self.query, self.cursor.source)
+        run_stream(session, session.spark, resolved, table, columns, checkpoint)
 
     @staticmethod
     def _dynamic(session: "Session") -> bool | None:
