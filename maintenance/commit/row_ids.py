@@ -7,7 +7,7 @@ rows write holds the ids of its rows itself. Source: metadata section 6, Java `R
 from collections.abc import Sequence
 from dataclasses import replace
 
-from maintenance.format.metadata.data_file import FileSource
+from maintenance.format.metadata.data_file import DataFileMeta, FileSource
 from maintenance.format.metadata.manifest import FileKind, ManifestEntry
 from maintenance.format.rows.system_fields import ROW_ID
 
@@ -18,17 +18,32 @@ def with_row_ids(entries: Sequence[ManifestEntry], snapshot_id: int, first: int)
     Args: `first`: the next row id before it.
     """
     made, following = [], first
+    # Files of blobs have the rows of the data file in front of them, each column from its first row on.
+    start, beside = first, dict[tuple[str, ...] | None, int]()
     for entry in entries:
-        if entry.kind == FileKind.ADD:
+        if entry.kind == FileKind.ADD and is_of_blobs(entry.file):
+            entry = _numbered(entry, snapshot_id)
+            file = entry.file
+            if file.first_row_id is None:
+                place = beside.get(file.write_cols, start)
+                beside[file.write_cols] = place + file.row_count
+                entry = replace(entry, file=replace(file, first_row_id=place))
+        elif entry.kind == FileKind.ADD:
             entry = _numbered(entry, snapshot_id)
             file = entry.file
             holds_ids = file.write_cols is not None and ROW_ID.name in file.write_cols
             if file.first_row_id is None and file.file_source == FileSource.APPEND and not holds_ids:
                 entry = replace(entry, file=replace(file, first_row_id=following))
             if entry.file.first_row_id is not None:
-                following = max(following, entry.file.first_row_id + file.row_count)
+                start, beside = entry.file.first_row_id, {}
+                following = max(following, start + file.row_count)
         made.append(entry)
     return made, following
+
+
+def is_of_blobs(file: DataFileMeta) -> bool:
+    """Whether a file holds the blobs of rows that other files have."""
+    return file.file_name.endswith(".blob")
 
 
 def _numbered(entry: ManifestEntry, snapshot_id: int) -> ManifestEntry:

@@ -9,6 +9,7 @@ Source: Java `DataEvolutionConflictDetection`, `RowIdColumnConflictChecker`.
 from collections.abc import Collection, Sequence
 
 from maintenance.commit.conflicts import Conflict
+from maintenance.commit.row_ids import is_of_blobs
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.metadata.manifest import EntrySelection, FileKind, ManifestEntry
 from maintenance.format.metadata.snapshot import Snapshot
@@ -25,13 +26,15 @@ def torn_rows(
 
     Args: `seen`: the snapshot that new columns of rows were planned on; None = the entries are no such columns.
     """
+    # Files of blobs have some of the rows of a file, and go with it.
+    entries = [entry for entry in entries if not is_of_blobs(entry.file)]
     added = [entry for entry in entries if entry.kind == FileKind.ADD and entry.file.first_row_id is not None]
     if not added:
         return None
     partitions = {entry.partition for entry in added}
     base = [] if latest is None else manifests.live_entries(latest, EntrySelection(partitions.__contains__))
     gone = {entry.identity for entry in entries if entry.kind == FileKind.DELETE}
-    there = [entry for entry in base if entry.identity not in gone]
+    there = [entry for entry in base if entry.identity not in gone and not is_of_blobs(entry.file)]
     torn = {
         (partition, bucket)
         for (partition, bucket), group in by_bucket([*there, *added]).items()

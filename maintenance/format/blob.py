@@ -1,18 +1,19 @@
-"""Files of blobs: the values of one BLOB column, one after the other. They are read; nothing writes them here yet.
+"""Files of blobs: the values of one BLOB column, one after the other.
 
 A value has a magic number in front, and behind it how long all of it is (8 bytes) and a checksum. The end of the file
 is the list of these lengths as differences, the bytes that it takes (4), and a version. A length of -1 is null, one of
 -2 a value that an older file of the same rows has.
-Source: Java `BlobFileFormat`, `BlobFormatReader`.
+Source: Java `BlobFileFormat`, `BlobFormatReader`, `BlobFormatWriter`.
 """
 
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
 
 from maintenance.errors import CorruptFileError, UnsupportedError
-from maintenance.format.bytes.varint import read_varint, unzigzag
+from maintenance.format.bytes.varint import read_varint, unzigzag, varint, zigzag
 from maintenance.format.data_format import EVERY_ROW, DataFormat, FileSelection, FileSettings, OpenWriter
 from maintenance.types.data_type import DataField
 
@@ -108,8 +109,39 @@ def _open_reader(source: pa.NativeFile, path: str, _: Mapping[str, str]) -> _Blo
     return _BlobReader(source, path)
 
 
+class _BlobWriter:
+    """Writes values as they come; only their lengths are kept."""
+
+    def __init__(self, sink: pa.NativeFile) -> None:
+        self._sink = sink
+        self._lengths: list[int] = []
+
+    @property
+    def size(self) -> int:
+        return int(self._sink.tell())
+
+    def write(self, rows: pa.Table) -> None:
+        for value in rows.column(0):
+            self._lengths.append(self._write_value(value.as_buffer()) if value.is_valid else _NULL)
+
+    def _write_value(self, value: pa.Buffer) -> int:
+        length = len(_MAGIC) + int(value.size) + _BEHIND
+        end = length.to_bytes(8, "little")
+        checksum = zlib.crc32(end, zlib.crc32(memoryview(value), zlib.crc32(_MAGIC)))
+        for part in (_MAGIC, value, end, checksum.to_bytes(4, "little")):
+            self._sink.write(part)
+        return length
+
+    def close(self) -> None:
+        lengths = np.array([0, *self._lengths], np.int64)
+        index = b"".join(varint(zigzag(change)) for change in np.diff(lengths).tolist())
+        self._sink.write(index + len(index).to_bytes(4, "little") + bytes([_VERSION]))
+
+
 def _prepare_writer(fields: Sequence[DataField], settings: FileSettings) -> OpenWriter:
-    raise UnsupportedError(f"BLOB column '{fields[0].name}' cannot be written yet", "columns", "Write with Paimon.")
+    if len(fields) != 1 or fields[0].type.root != "BLOB":
+        raise UnsupportedError("a file of blobs with other columns than one BLOB", "columns", "Use another format.")
+    return _BlobWriter
 
 
 BLOB = DataFormat("blob", _open_reader, _prepare_writer)

@@ -63,14 +63,31 @@ def _validate_fields(schema: TableSchema, where: str, known: frozenset[DataType]
             raise SchemaError(f"column name '{field.name}' is reserved", where, "Choose another name.")
         if field.type not in known:
             if field.type.root == "BLOB":
-                raise UnsupportedError(
-                    "BLOB columns are read, not written yet", f"{where}, column {field.name}", "Use BYTES."
-                )
+                _validate_blob(schema, field, where)
             arrow_type(field.type, f"{where}, column {field.name}")
 
 
+def _validate_blob(schema: TableSchema, field: DataField, where: str) -> None:
+    """Source: Java `SchemaValidation.validateRowTracking`."""
+    where = f"{where}, column {field.name}"
+    options = schema.options
+    evolves = table_options.ROW_TRACKING_ENABLED.of(options) and table_options.DATA_EVOLUTION_ENABLED.of(options)
+    if not evolves or schema.primary_keys:
+        raise SchemaError(
+            "a BLOB column in a table without 'row-tracking.enabled' and 'data-evolution.enabled'",
+            where,
+            "Set both to 'true', in a table without a primary key, or use BYTES.",
+        )
+    if field.name in schema.partition_keys:
+        raise SchemaError("a BLOB column is a partition key", where, "Partition by another column.")
+    if all(other.type.root == "BLOB" for other in schema.fields):
+        raise SchemaError("all columns are BLOB", where, "Add a column of another type.")
+
+
 def _is_held(field: DataField) -> bool:
-    """Whether this engine has the column's type."""
+    """Whether this engine has the column's type in data files: blobs are in files of their own."""
+    if field.type.root == "BLOB":
+        return False
     try:
         arrow_type(field.type)
     except UnsupportedError:

@@ -15,9 +15,9 @@ from maintenance.spelling import misspelt, nearest
 # Options of Paimon that this engine neither honours nor refuses: see the tests for why each may be set.
 _ELSEWHERE = frozenset(
     {
-        "async-file-write", "auto-create", "blob-as-descriptor", "blob-compaction.enabled", "blob-view.resolve.enabled",
+        "async-file-write", "auto-create", "blob-compaction.enabled", "blob-view.resolve.enabled",
         "blob-write-null-on-fetch-failure", "blob-write-null-on-missing-file", "blob.copy-buffer-size",
-        "blob.split-by-file-size", "blob.target-file-size", "bucket-append-ordered", "cache-page-size",
+        "blob.split-by-file-size", "bucket-append-ordered", "cache-page-size",
         "chain-table.chain-partition-keys", "chain-table.split.key-range-enabled",
         "chain-table.streaming.merge-snapshot", "changelog-producer.compaction-interval",
         "changelog-producer.lookup-wait", "changelog.precommit-compact", "changelog.precommit-compact.buffer-size",
@@ -103,7 +103,7 @@ _ELSEWHERE = frozenset(
         "streaming-read.shuffle-bucket-with-partition", "streaming.read.snapshot.delay",
         "tag.callback.#.param",
         "text.line-delimiter", "unaware-bucket.compaction.parallelism", "unaware-bucket.no-shuffle",
-        "variant.inferShreddingSchema", "variant.shredding.adaptive.maxInferBufferRow",
+        "variant.shredding.adaptive.maxInferBufferRow",
         "variant.shredding.adaptive.retentionRatio", "variant.shredding.inferenceMode",
         "variant.shredding.maxInferBufferRow", "variant.shredding.maxSchemaDepth", "variant.shredding.maxSchemaWidth",
         "variant.shredding.minFieldCardinalityRatio", "variant.shreddingSchema", "vector-index.search-mode",

@@ -115,6 +115,7 @@ FILE_SUFFIX_INCLUDE_COMPRESSION = Option("file.suffix.include.compression", bool
 FILE_BLOCK_SIZE: Option[int | None] = Option("file.block-size", memory_size, None)
 TARGET_FILE_ROW_NUM: Option[int | None] = Option("target-file-row-num", positive, None)
 TARGET_FILE_SIZE: Option[int | None] = Option("target-file-size", memory_size, None)
+BLOB_TARGET_FILE_SIZE: Option[int | None] = Option("blob.target-file-size", memory_size, None)
 DATA_FILE_PREFIX = Option("data-file.prefix", file_prefix, "data-")
 CHANGELOG_FILE_PREFIX = Option("changelog-file.prefix", file_prefix, "changelog-")
 CHANGELOG_FILE_FORMAT: Option[str | None] = Option("changelog-file.format", string, None)
@@ -315,7 +316,8 @@ REFUSED_ON_WRITE: Mapping[str, _Accepts] = {
     "metastore.tag-to-partition.preview": _is("none", "process-time"),
     "branch": _is("main"),
     "primary-key.nullable": _OFF,
-    "blob-field": _never,
+    "blob-as-descriptor": _OFF,
+    "variant.inferShreddingSchema": _OFF,
     "blob-descriptor-field": _never,
     "blob.stored-descriptor-fields": _never,
     "blob-view-field": _never,
@@ -419,6 +421,11 @@ def lookup_compact_max_interval(options: Mapping[str, str]) -> int:
     """Runs of level 0 after which `lookup-compact` = `gentle` lifts them. Source: Java `CoreOptions`."""
     trigger = NUM_SORTED_RUN_COMPACTION_TRIGGER.of(options)
     return max(trigger, LOOKUP_COMPACT_MAX_INTERVAL.of(options) or 2 * trigger)
+
+
+def blob_target_file_size(options: Mapping[str, str]) -> int:
+    """Bytes at which a file of blobs is closed: those of a data file, unless the option is set."""
+    return BLOB_TARGET_FILE_SIZE.of(options) or target_file_size(options, has_primary_key=False)
 
 
 def target_file_size(options: Mapping[str, str], has_primary_key: bool) -> int:

@@ -33,6 +33,7 @@ _GETTERS: dict[str, Getter] = {
     "VARCHAR": lambda row, i: str(row.getString(i)),
     "BINARY": lambda row, i: bytes(row.getBinary(i)),
     "VARBINARY": lambda row, i: bytes(row.getBinary(i)),
+    "BLOB": lambda row, i: bytes(row.getBlob(i).toData()),
     "VARIANT": lambda row, i: str(row.getVariant(i).toJson()),
 }
 
@@ -56,6 +57,8 @@ def to_java(paimon: Any, value: Any, data_type: Any) -> Any:
             return paimon.data.BinaryString.fromString(value)
         case "VARIANT":
             return paimon.data.variant.GenericVariant.fromJson(value)
+        case "BLOB":
+            return paimon.data.BlobData(jpype.JArray(jpype.JByte)(value))
         case "BINARY" | "VARBINARY":
             return jpype.JArray(jpype.JByte)(value)
         case "DECIMAL":

@@ -25,3 +25,8 @@ def varint(value: int) -> bytes:
 def unzigzag(value: int) -> int:
     """The signed number of a zigzag form."""
     return (value >> 1) ^ -(value & 1)
+
+
+def zigzag(value: int) -> int:
+    """The form of a signed number of 64 bits that is not negative, and small where the number is."""
+    return (value << 1) ^ (value >> 63)

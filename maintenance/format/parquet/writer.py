@@ -114,7 +114,9 @@ def _physical_field(name: str, data_type: DataType, own_id: int, of_field: int, 
             key_field = _physical_field("key", key.as_nullable(False), key_id, of_field, depth + 1)
             arrow = pa.map_(key_field, _element_field("value", value, of_field, depth + 1))
         case "BLOB":
-            raise UnsupportedError(f"BLOB column '{name}' cannot be written yet", "columns", "Write with Paimon.")
+            raise UnsupportedError(
+                f"BLOB column '{name}' in a parquet file", "columns", "Blobs have files of their own."
+            )
         case "VARIANT":
             parts = [part.with_metadata({"PARQUET:field_id": str(n)}) for n, part in enumerate(VARIANT)]
             arrow = pa.struct(parts)

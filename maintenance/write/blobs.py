@@ -1,0 +1,112 @@
+"""Files of blobs beside a data file: the same rows, one column each, rolled at their own size.
+
+They end where the data file ends, so that they never hold rows of two. Source: Java `RollingBlobFileWriter`.
+"""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from maintenance.format.blob import BLOB
+from maintenance.format.data_format import FileSettings
+from maintenance.format.metadata.data_file import DataFileMeta, FileSource
+from maintenance.format.metadata.simple_stats import EMPTY_STATS
+from maintenance.format.rows.binary_row import EMPTY_ROW
+from maintenance.options import table as table_options
+from maintenance.types.data_type import DataField
+from maintenance.write.context import FileNames, WriteContext
+
+
+class BlobFiles:
+    """Writes one column. `folder`: where the files go."""
+
+    def __init__(self, context: WriteContext, folder: str, names: FileNames, field: DataField) -> None:
+        self._context = context
+        self._folder = folder
+        self._names = names
+        self._field = field
+        self._prepare = BLOB.prepare_writer([field], FileSettings(BLOB.name))
+        self._target = table_options.blob_target_file_size(context.options)
+        self._open: _BlobFile | None = None
+        self._files: list[DataFileMeta] = []
+
+    def write(self, column: pa.ChunkedArray) -> None:
+        """Take the values of rows."""
+        while len(column):
+            if self._open is None:
+                self._open = _BlobFile(self, self._names.next(BLOB.name, changelog=False))
+            sizes = np.cumsum(pc.fill_null(pc.binary_length(column), 0).to_numpy())
+            taken = 1 + int(np.searchsorted(sizes[:-1], max(0, self._target - self._open.size)))
+            self._open.write(column.slice(0, taken))
+            if self._open.size >= self._target:
+                self._roll()
+            column = column.slice(taken)
+
+    def finish(self) -> tuple[DataFileMeta, ...]:
+        """Close the last file. Returns all of them, in the order of their rows."""
+        self._roll()
+        return tuple(self._files)
+
+    def abandon(self) -> None:
+        """Delete everything written so far."""
+        paths = [f"{self._folder}/{file.file_name}" for file in self._files]
+        if self._open is not None:
+            paths.append(self._open.close())
+        self._context.file_io.delete_quietly(paths)
+
+    def _roll(self) -> None:
+        if self._open is not None:
+            self._files.append(self._open.finish())
+            self._open = None
+
+
+class _BlobFile:
+    """One file being written."""
+
+    def __init__(self, files: BlobFiles, name: str) -> None:
+        self._files = files
+        self._name = name
+        self._path = f"{files._folder}/{name}"
+        self._sink = files._context.file_io.open_output(self._path)
+        self._writer = files._prepare(self._sink)
+        self._rows = 0
+
+    @property
+    def size(self) -> int:
+        return self._writer.size
+
+    def write(self, column: pa.ChunkedArray) -> None:
+        self._writer.write(pa.Table.from_arrays([column], names=[self._files._field.name]))
+        self._rows += len(column)
+
+    def close(self) -> str:
+        """Leave the file as it is. Returns its path."""
+        self._sink.close()
+        return self._path
+
+    def finish(self) -> DataFileMeta:
+        self._writer.close()
+        size = int(self._sink.tell())
+        self._sink.close()
+        context = self._files._context
+        return DataFileMeta(
+            file_name=self._name,
+            file_size=size,
+            row_count=self._rows,
+            min_key=EMPTY_ROW,
+            max_key=EMPTY_ROW,
+            key_stats=EMPTY_STATS,
+            value_stats=EMPTY_STATS,
+            # The commit puts the snapshot's id in the place of 0.
+            min_sequence_number=0,
+            max_sequence_number=0,
+            schema_id=context.schema.id,
+            level=0,
+            extra_files=(),
+            creation_time=context.clock(),
+            delete_row_count=0,
+            embedded_index=None,
+            file_source=FileSource.APPEND,
+            value_stats_cols=(),
+            write_cols=(self._files._field.name,),
+        )

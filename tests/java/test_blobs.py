@@ -1,0 +1,111 @@
+"""BLOB columns: files of blobs that either side writes and the other one reads, kept by what changes the rows."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from maintenance.catalog import Schema, open_catalog
+from maintenance.errors import DataError, SchemaError, UnsupportedError
+from maintenance.operations.checks.fsck import fsck
+from maintenance.operations.compaction.compact import compact
+from maintenance.operations.expiry.expire_snapshots import expire_snapshots
+from maintenance.operations.orphans.remove_orphan_files import remove_orphan_files
+from maintenance.table.table import Table
+from tests.java.process import JavaProcess
+from tests.tables import create_table, files_on_disk, get_table, live_files
+
+FIELDS = [("k", "INT"), ("b", "BLOB"), ("v", "STRING"), ("c", "BLOB")]
+EVOLVING = {"row-tracking.enabled": "true", "data-evolution.enabled": "true", "bucket": "-1"}
+ROLLING = {"blob.target-file-size": "100 b", "target-file-row-num": "4", "compaction.min.file-num": "2"}
+FUTURE = datetime(2099, 1, 1, tzinfo=UTC)
+Row = tuple[int, bytes | None, str, bytes]
+
+
+def row(key: int) -> Row:
+    return key, None if key % 3 == 0 else bytes([key]) * key * 7, str(key), b"x" * key
+
+
+def arrow_of(keys: range) -> pa.Table:
+    keyed, blobs, texts, others = zip(*map(row, keys), strict=True)
+    return pa.table(
+        {"k": pa.array(keyed, pa.int32()), "b": blobs, "v": texts, "c": pa.array(others, pa.large_binary())}
+    )
+
+
+def assert_we_see(table: Table, rows: list[Row]) -> None:
+    found = get_table(table.location.rsplit("/db.db", 1)[0]).to_arrow(["k", "b", "v", "c"])
+    assert sorted(tuple(r.values()) for r in found.to_pylist()) == rows
+    assert fsck(table.file_io, table.location, deep=True).faults == ()
+
+
+def assert_both_see(java: JavaProcess, table: Table, rows: list[Row]) -> None:
+    assert_we_see(table, rows)
+    assert sorted(java.rows(table.location.rsplit("/db.db", 1)[0], "db.t")) == rows
+
+
+def test_either_side_reads_what_the_other_writes(java: JavaProcess, tmp_path: Path) -> None:
+    table = create_table(tmp_path, FIELDS, (), {**EVOLVING, **ROLLING})
+    table.write_arrow(arrow_of(range(10)))
+    java.write(str(tmp_path), "db.t", [row(key) for key in range(10, 13)])
+    table.write_arrow(arrow_of(range(13, 15)))
+    assert_both_see(java, table, [row(key) for key in range(15)])
+    blobs = [file for file in live_files(table) if file.file_name.endswith(".blob")]
+    assert len({file.write_cols for file in blobs}) == 2
+    assert len(blobs) > 8
+    snapshot = table.latest_snapshot()
+    assert snapshot is not None
+    assert snapshot.next_row_id == 15
+
+
+def test_deleted_rows_of_blobs(tmp_path: Path) -> None:
+    """Java 1.4 has no deletion vectors beside data evolution."""
+    table = create_table(tmp_path, FIELDS, (), {**EVOLVING, **ROLLING, "deletion-vectors.enabled": "true"})
+    table.write_arrow(arrow_of(range(10)))
+    table.delete("k = 5 OR k = 7")
+    compact(None, get_table(tmp_path), full=True)
+    assert_we_see(table, [row(key) for key in range(10) if key not in (5, 7)])
+
+
+def test_rows_change_and_their_blobs_stay(java: JavaProcess, tmp_path: Path) -> None:
+    table = create_table(tmp_path, FIELDS, (), {**EVOLVING, **ROLLING})
+    table.write_arrow(arrow_of(range(10)))
+    table.update({"v": "'new'"}, "k = 4")
+    rows = [row(key) for key in range(10)]
+    rows[4] = (4, rows[4][1], "new", rows[4][3])
+    compact(None, get_table(tmp_path), full=True)
+    assert_both_see(java, table, rows)
+    before = files_on_disk(table)
+    remove_orphan_files(None, get_table(tmp_path), minimum_age=timedelta(0))
+    assert files_on_disk(table) == before
+    table.write_arrow(arrow_of(range(20, 22)))
+    table.overwrite_arrow(arrow_of(range(30, 33)))
+    expire_snapshots(get_table(tmp_path), retain_max=1, retain_min=1, older_than=FUTURE)
+    names = {path.rsplit("/", 1)[-1] for path in files_on_disk(table)}
+    assert {name for name in names if name.endswith(".blob")} == {
+        file.file_name for file in live_files(get_table(tmp_path)) if file.file_name.endswith(".blob")
+    }
+    assert_both_see(java, table, [row(key) for key in range(30, 33)])
+
+
+def test_what_blobs_need(tmp_path: Path) -> None:
+    catalog = open_catalog({"warehouse": str(tmp_path)})
+    catalog.create_database("db")
+    for fields, keys, parts, options, match in (
+        (FIELDS, [], [], {}, "row-tracking.enabled"),
+        (FIELDS[1::2], [], [], EVOLVING, "all columns are BLOB"),
+        (FIELDS, [], ["b"], EVOLVING, "partition"),
+    ):
+        with pytest.raises(SchemaError, match=match):
+            catalog.create_table("db.t", Schema(fields, keys, parts, options))
+    with pytest.raises(UnsupportedError, match="blob-as-descriptor"):
+        catalog.create_table("db.t", Schema(FIELDS, [], [], {**EVOLVING, "blob-as-descriptor": "true"}))
+    catalog.create_table("db.t", Schema(FIELDS, [], [], EVOLVING))
+    table = get_table(tmp_path)
+    table.write_arrow(arrow_of(range(2)))
+    with pytest.raises(UnsupportedError, match="new values of column 'b' for rows that are there"):
+        table.update({"b": "c"}, "k = 1")
+    with pytest.raises(DataError):
+        table.write_arrow(pa.table({"k": [1], "b": [1.5]}))
+    assert table.to_arrow().num_rows == 2
