@@ -14,6 +14,7 @@ import pytest
 
 from maintenance.catalog import FIRST, AddColumn, DropColumn, RenameColumn, SetOption, UpdateColumnType, open_catalog
 from maintenance.commit.overwrite import Overwrite
+from maintenance.operations.checks.fsck import fsck
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.expiry.expire_partitions import expire_partitions
 from maintenance.operations.indexes.rewrite_file_index import rewrite_file_index
@@ -286,3 +287,23 @@ def test_pypaimon_changes_columns_of_ours(pypaimon: Path, tmp_path: Path) -> Non
     (found,) = read_by(pypaimon, [warehouse])
     assert found.sort_by("id").to_pylist() == with_ids(table)
     assert [row["v"] for row in with_ids(table)] == [*list(expected.values())[:3], "ours"]
+
+
+def test_blobs_of_both(pypaimon: Path, tmp_path: Path) -> None:
+    """Files of blobs that we and pypaimon write, rolled at a size, are read by both."""
+    fields = [("id", "INT"), ("b", "BLOB"), ("v", "STRING")]
+    options = {"row-tracking.enabled": "true", "data-evolution.enabled": "true", "blob.target-file-size": "200 b"}
+    table = create_table(tmp_path, fields, (), {"bucket": "-1", **options})
+    blobs = [b"ours", None, b"o" * 300, b"", b"last"]
+    table.write_arrow(pa.table({"id": pa.array(range(5), pa.int32()), "b": blobs, "v": [*"abcde"]}))
+    table.update({"v": "'new'"}, "id = 2")
+    script = Path(__file__).parent / "write_blobs.py"
+    done = subprocess.run([pypaimon, script, str(tmp_path)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    expected = [*zip(range(5), blobs, ("a", "b", "new", "d", "e"), strict=True)]
+    expected += [(7, b"theirs", "x"), (8, None, "y"), (9, b"t" * 300, "z")]
+    (theirs,) = read_by(pypaimon, [str(tmp_path)])
+    for found in (table.to_arrow(), theirs):
+        rows = zip(*(found.column(name).to_pylist() for name in ("id", "b", "v")), strict=True)
+        assert sorted(rows, key=repr) == sorted(expected, key=repr)
+    assert fsck(table.file_io, table.location, deep=True).faults == ()
