@@ -16,7 +16,15 @@ from assets.checks.orphan_check import ORPHAN_BYTES
 from assets.project.config import TableConfig
 from assets.steps.bin import EMPTY_BIN, RESTORE_FROM_BIN, empty_bin_op, restore_from_bin_op
 from assets.steps.branches import DELETE, TAKE, branch_op
-from assets.steps.refs import CREATE_TAG, ROLLBACK, create_tag_op, rollback_op
+from assets.steps.questions import EXPLAIN, WHAT_IF, explain_op, what_if_op
+from assets.steps.refs import (
+    CREATE_TAG,
+    ROLLBACK,
+    ROLLBACK_AS_LATEST,
+    create_tag_op,
+    rollback_as_latest_op,
+    rollback_op,
+)
 from assets.steps.restore import RESTORE, restore_op
 from assets.steps.row_changes import CHANGE_ROWS, change_rows_op
 from assets.tables import TableSteps, chain
@@ -103,10 +111,18 @@ def change_rows_job(tables: Sequence[TableConfig], loggers: Mapping[str, dg.Logg
 
 
 def ref_jobs(tables: Sequence[TableConfig], zone: ZoneInfo, loggers: Mapping[str, dg.LoggerDefinition]) -> list[Any]:
-    """The jobs that tag a state of a table, roll it back, change its branches, and restore what was deleted."""
+    """The jobs that tag a state of a table, roll it back, change its branches, restore what was deleted, and
+    say what keeps it."""
     jobs = (
         (CREATE_TAG, create_tag_op(tables, zone), "Tag a state of a table; dry_run: only say which."),
         (ROLLBACK, rollback_op(tables), "Go back to an earlier state of a table; dry_run: only say what would go."),
+        (
+            ROLLBACK_AS_LATEST,
+            rollback_as_latest_op(tables),
+            "Commit an earlier state of a table again; dry_run: only say what would change.",
+        ),
+        (EXPLAIN, explain_op(tables), "Say why a file, snapshot, tag or partition is still there."),
+        (WHAT_IF, what_if_op(tables), "Say what other retention would delete, at once and later."),
         (
             DELETE.name,
             branch_op(DELETE, "branch_to_delete", tables, zone),

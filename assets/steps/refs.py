@@ -20,8 +20,9 @@ from assets.steps.ops import failing, record_state
 from assets.steps.step import Work, run_step
 from maintenance.errors import AlreadyExistsError, NotFoundError
 from maintenance.operations.refs.rollback_to import rollback_to
+from maintenance.operations.refs.rollback_to_as_latest import rollback_to_as_latest
 
-CREATE_TAG, ROLLBACK = "create_tag", "rollback"  # the jobs
+CREATE_TAG, ROLLBACK, ROLLBACK_AS_LATEST = "create_tag", "rollback", "rollback_to_as_latest"  # the jobs
 
 
 class CreateTagConfig(dg.Config):
@@ -42,6 +43,15 @@ class RollbackConfig(dg.Config):
     tag: str | None = Field(default=None, description="Go back to what this tag holds.")
     time: str | None = Field(default=None, description="To the last snapshot until then: ISO 8601 with an offset.")
     dry_run: bool = Field(default=False, description="Only check that it can be done, and list what would go.")
+
+
+class RollbackAsLatestConfig(dg.Config):
+    """The state to bring back: that of a snapshot or a tag."""
+
+    table: str = Field(description="database.table, one of those that Dagster has.")
+    snapshot_id: int | None = Field(default=None, description="The snapshot whose state is the newest afterwards.")
+    tag: str | None = Field(default=None, description="Bring back what this tag holds.")
+    dry_run: bool = Field(default=False, description="Only check that it can be done, and say what would change.")
 
 
 def create_tag_op(tables: Sequence[TableConfig], zone: ZoneInfo) -> dg.OpDefinition:
@@ -90,6 +100,34 @@ def rollback_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
             if not report.dry_run:
                 numbers = {**report_numbers(report), "snapshots": len(report.snapshots), "tags": len(report.tags)}
                 record_state(context, catalog, table, {ROLLBACK: numbers})
+
+    return rollback
+
+
+def rollback_as_latest_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
+    """Make an earlier state the newest one by a commit."""
+
+    @dg.op(
+        name="earlier_state_as_latest",
+        description="Commits the state of a snapshot or tag again. Later snapshots and tags stay; writers may go on.",
+        out=dg.Out(dg.Nothing),
+    )
+    def rollback(context: dg.OpExecutionContext, config: RollbackAsLatestConfig, catalog: PaimonCatalog) -> None:
+        with as_dagster_failure(context):
+            table = known_table(tables, config.table, ROLLBACK_AS_LATEST)
+        with failing(context, catalog, table, ROLLBACK_AS_LATEST):
+            opened = catalog.get_table(config.table).of_run(context.run_id)
+            report = rollback_to_as_latest(
+                opened, snapshot_id=config.snapshot_id, tag=config.tag, dry_run=config.dry_run
+            )
+            verb = "would come back" if report.dry_run else "come back"
+            context.log.info(
+                f"{config.table}: {report.returning_files} files with {report.returning_rows:,} rows {verb} from "
+                f"snapshot {report.target}, in place of {report.leaving_files} with {report.leaving_rows:,} rows."
+            )
+            context.add_output_metadata(report_metadata(report, plotted=False))
+            if report.current is not None:
+                record_state(context, catalog, table, {ROLLBACK_AS_LATEST: report_numbers(report)})
 
     return rollback
 

@@ -70,6 +70,33 @@ def test_a_table_is_rolled_back_after_it_was_said_what_goes(
     assert snapshot_shown(instance) == 1
 
 
+def test_an_earlier_state_is_committed_again(project: Project, instance: dg.DagsterInstance, visits: Table) -> None:
+    job, step = "rollback_to_as_latest", "earlier_state_as_latest"
+    before = visits.copy({"scan.snapshot-id": "1"}).to_arrow().num_rows
+    assert launch(project, instance, job, step, snapshot_id=1, dry_run=True).success
+    assert visits.snapshots.list_ids() == [1, 2, 3]
+    assert launch(project, instance, job, step, snapshot_id=1).success
+    assert visits.snapshots.list_ids() == [1, 2, 3, 4]
+    assert visits.to_arrow().num_rows == before
+    assert snapshot_shown(instance) == 4
+
+
+def test_why_something_is_there_and_what_other_retention_frees(
+    project: Project, instance: dg.DagsterInstance, visits: Table
+) -> None:
+    found = launch(project, instance, "explain", "why_still_there", snapshot_id=2)
+    assert found.success
+    (keeper,) = output(found, "kept by")
+    assert "2" in keeper["holder"]
+    assert keeper["release"]
+    assert not launch(project, instance, "explain", "why_still_there").success, "nothing is named"
+    options = {"snapshot.num-retained.min": "1", "snapshot.num-retained.max": "1"}
+    tried = launch(project, instance, "what_if", "other_retention", options=options)
+    assert tried.success
+    assert output(tried, "losses")[0]["snapshots"] == [1, 2]
+    assert visits.snapshots.list_ids() == [1, 2, 3]
+
+
 def test_a_rollback_to_nothing_or_elsewhere_is_refused(
     project: Project, instance: dg.DagsterInstance, visits: Table
 ) -> None:
