@@ -25,14 +25,13 @@ from maintenance.metadata.branches import Branches
 from maintenance.metadata.expired import again_if_expired
 from maintenance.metadata.hints import EARLIEST
 from maintenance.metadata.holders import HolderCensus, counting_ids, holders_of, needed_by
-from maintenance.metadata.snapshots import Snapshots
 from maintenance.operations.bin.run import BinRun
 from maintenance.operations.expiry.empty_folders import clean_empty_folders
 from maintenance.operations.expiry.expire_changelogs import expire_changelogs
 from maintenance.operations.expiry.expiring_commits import record_commits
-from maintenance.operations.expiry.removal import Removal, Stage, batch_text, plan_removals, remove
+from maintenance.operations.expiry.removal import Removal, batch_text, plan_removals, remove
 from maintenance.operations.expiry.rules import ExpiryRange, Retention, RetentionChoice, moment_before, plan_range
-from maintenance.operations.expiry.unfinished import leaving_snapshots, unfinished, unfinished_notes
+from maintenance.operations.expiry.unfinished import leaving_snapshots, now_out_of_sight, unfinished, unfinished_notes
 from maintenance.options import table as table_options
 from maintenance.table.table import Table
 
@@ -236,7 +235,7 @@ class _Expiry:
             self.expired += [i for i in ids[start : start + limit] if i not in self.expired]
             snapshots.prevent(ids[start : start + limit])
             snapshots.retire(ids[start : start + limit])
-            if not self._remove(plan, [_retired(removal, snapshots) for removal in batch]):
+            if not self._remove(plan, [now_out_of_sight(snapshots, removal) for removal in batch]):
                 return False
         if ids and plan.earliest is not None:
             self.table.commit_records.tidy(plan.earliest)
@@ -276,13 +275,6 @@ class _Expiry:
             dry_run=dry_run,
             seconds=time.monotonic() - self.started,
         )
-
-
-def _retired(removal: Removal, snapshots: Snapshots) -> Removal:
-    """The removal of a snapshot that is out of sight now."""
-    path = snapshots.paths.retired_snapshot(int(removal.name))
-    moved = (replace(d, path=path, back_to=d.path) if d.stage == Stage.RECORD else d for d in removal.deletions)
-    return replace(removal, deletions=tuple(moved))
 
 
 def _gaps(ids: Sequence[int]) -> list[str]:

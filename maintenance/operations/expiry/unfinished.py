@@ -7,6 +7,7 @@ while the manifests that it shares with the other kind exist.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from maintenance.format.metadata.snapshot import Snapshot
@@ -14,7 +15,7 @@ from maintenance.metadata.branches import Branches
 from maintenance.metadata.holders import counting_ids
 from maintenance.metadata.manifests import Manifests
 from maintenance.metadata.snapshots import Snapshots
-from maintenance.operations.expiry.removal import Leaving
+from maintenance.operations.expiry.removal import Leaving, Removal, Stage
 
 
 def unfinished(branches: Branches, manifests: Manifests) -> list[Leaving]:
@@ -62,5 +63,17 @@ def _leaving(snapshots: Snapshots, manifests: Manifests) -> Iterator[Leaving]:
 
 def out_of_sight(snapshots: Snapshots, snapshot: Snapshot, following: Snapshot | None) -> Leaving:
     """A retired snapshot. `following`: the one after it, None where there is none."""
-    paths, number = snapshots.paths, snapshot.id
-    return Leaving(str(number), snapshot, paths.retired_snapshot(number), following, back_to=paths.snapshot(number))
+    record, back_to = _places(snapshots, snapshot.id)
+    return Leaving(str(snapshot.id), snapshot, record, following, back_to=back_to)
+
+
+def now_out_of_sight(snapshots: Snapshots, removal: Removal) -> Removal:
+    """The removal of a snapshot that was planned while it was in sight, and is retired now."""
+    record, back_to = _places(snapshots, int(removal.name))
+    moved = (replace(d, path=record, back_to=back_to) if d.stage == Stage.RECORD else d for d in removal.deletions)
+    return replace(removal, deletions=tuple(moved))
+
+
+def _places(snapshots: Snapshots, number: int) -> tuple[str, str]:
+    """Where the record of a retired snapshot is, and where it was in sight."""
+    return snapshots.paths.retired_snapshot(number), snapshots.paths.snapshot(number)
