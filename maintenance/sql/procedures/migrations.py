@@ -68,5 +68,14 @@ PROCEDURES = (
             DRY_RUN,
         ),
         _migrate,
+        spark=(
+            "connector",
+            "source_table",
+            "options",
+            "delete_origin",
+            "target_table",
+            "options_map",
+            "parallelism",
+        ),
     ),
 )

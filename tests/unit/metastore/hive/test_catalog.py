@@ -272,9 +272,12 @@ def test_a_table_of_plain_files_is_migrated(catalog: Catalog, options: dict[str,
     call = f"CALL sys.migrate_table(connector => 'hive', source_table => '{db}.f', target_table => '{db}.t'"
     (row,) = session.sql(f"{call}, `dry_run` => true)").to_arrow().to_pylist()
     assert (row["files"], row["snapshot_id"], catalog.list_tables(db)) == (2, None, ["f"])
-    (row,) = session.sql(f"{call}, delete_origin => true)").to_arrow().to_pylist()
+    spark = Session(options, dialect="spark")
+    positional = f"CALL sys.migrate_table('hive', '{db}.f', 'target-file-size=1 mb', true, '{db}.t')"
+    (row,) = spark.sql(positional).to_arrow().to_pylist()
     assert (row["rows"], row["snapshot_id"], row["origin_deleted"]) == (2, 1, True)
     assert catalog.list_tables(db) == ["t"]
+    assert table_of(catalog, f"{db}.t").options["target-file-size"] == "1 mb"
     assert sorted(table_of(catalog, f"{db}.t").to_arrow().to_pylist(), key=str) == expected
 
 
