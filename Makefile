@@ -46,7 +46,9 @@ ui: install-run
 	@$(JAVA) && export JAVA_HOME && mkdir -p .dagster_home && \
 	  DAGSTER_HOME="$(CURDIR)" exec $(BIN)/python -m assets.ui -p $(PORT)
 
+# Compiling the tests takes a processor as long as fetching the rest takes the network, so both are done at once.
 test: install-test
+	@[ -d "$(PYTHONPYCACHEPREFIX)$(CURDIR)/tests" ] || $(BIN)/python -m pytest --collect-only -qq >/dev/null 2>&1 &
 	@scripts/install pypaimon || { echo "No pypaimon: the tests that compare with it are skipped." >&2; [ "$$CI" != true ]; }
 	@scripts/fetch-paimon-core
 	@scripts/fetch-rest-server

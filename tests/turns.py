@@ -12,10 +12,12 @@ from tests.examples import PROFILE
 # How many days it takes until every case of a test had its turn, by the beginning of the test's path.
 DAYS: Mapping[str, int] = {
     "tests/crash/test_crash.py": 2,
-    "tests/damage/": 2,
-    "tests/java/": 2,
-    "tests/unit/compaction/test_proof": 2,
-    "tests/unit/operations/test_row_change_matrix.py": 2,
+    "tests/damage/": 3,
+    "tests/java/": 3,
+    "tests/spark/": 3,
+    "tests/unit/compaction/test_proof": 3,
+    "tests/unit/operations/test_row_change_matrix.py": 3,
+    "tests/unit/operations/test_row_changes_concurrent.py": 2,
 }
 # Set by the first process of a run, so that those that it starts see the same day after midnight.
 _DAY = "PAIMON_TEST_DAY"
