@@ -9,6 +9,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from maintenance.commit.conflicts import Conflict
+from maintenance.commit.iceberg.follow import follow
 from maintenance.commit.identity import CommitIdentity
 from maintenance.commit.lock import NO_LOCK, LockTimeoutError, TableLock
 from maintenance.commit.manifest_merge import ManifestMergeOptions, merge_manifests
@@ -140,6 +141,8 @@ def publish(
     """
     published = _published(target, changes, identity, check, prepare)
     if published[0] is not None:
+        forgets = not callable(changes) and changes.kept is not None
+        follow(target.name, target.file_io, target.paths, target.options, afresh=forgets or callable(changes))
         call_back(COMMIT_GROUP, target.options, target.name, published[0])
     return published
 

@@ -7,7 +7,7 @@ written and maintained with them. Source: Java `CoreOptions` and the options of 
 from collections.abc import Iterable, Mapping
 
 from maintenance.errors import OptionError
-from maintenance.options import file_index, own
+from maintenance.options import file_index, iceberg, own
 from maintenance.options import table as table_options
 from maintenance.options.option import Option
 from maintenance.spelling import misspelt, nearest
@@ -59,13 +59,13 @@ _ELSEWHERE = frozenset(
         "materialized-table.interval-freshness", "materialized-table.interval-freshness.time-unit",
         "materialized-table.logical-refresh-mode", "materialized-table.refresh-handler-bytes",
         "materialized-table.refresh-handler-description", "materialized-table.refresh-mode",
-        "materialized-table.refresh-status", "metadata.iceberg.compaction.max.file-num",
-        "metadata.iceberg.compaction.min.file-num", "metadata.iceberg.database",
-        "metadata.iceberg.delete-after-commit.enabled", "metadata.iceberg.format-version",
+        "materialized-table.refresh-status",
+        "metadata.iceberg.database",
+
         "metadata.iceberg.glue.skip-archive", "metadata.iceberg.hadoop-conf-dir", "metadata.iceberg.hive-client-class",
         "metadata.iceberg.hive-conf-dir", "metadata.iceberg.hive-skip-update-stats",
-        "metadata.iceberg.manifest-compression", "metadata.iceberg.manifest-legacy-version",
-        "metadata.iceberg.previous-versions-max", "metadata.iceberg.storage-location", "metadata.iceberg.table",
+
+        "metadata.iceberg.table",
         "metadata.iceberg.uri", "mode", "nullvalue",
         "orc.column.encoding.direct", "orc.dictionary.key.threshold", "orc.timestamp-ltz.legacy.type",
         "orc.write.batch-size", "page-size", "parquet.enable.dictionary", "parquet.variant.shreddingSchema",
@@ -141,7 +141,7 @@ _OF_OTHERS = (
 
 def known_options() -> frozenset[str]:
     """Names of Paimon's table options, older spellings among them."""
-    modules = (table_options, file_index, own)
+    modules = (table_options, file_index, iceberg, own)
     options = [value for module in modules for value in vars(module).values() if isinstance(value, Option)]
     keys = {name for option in options for name in (option.key, *option.fallbacks)}
     refused = {*table_options.REFUSED, *table_options.REFUSED_ON_WRITE}

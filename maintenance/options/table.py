@@ -327,7 +327,7 @@ REFUSED_ON_WRITE: Mapping[str, _Accepts] = {
     "pk-bitmap.index.columns": _never,
     "pk-multivalue.index.columns": _never,
     "pk-full-text.index.columns": _never,
-    "metadata.iceberg.storage": _is("disabled"),
+    "metadata.iceberg.storage": _is("disabled", "table-location", "hadoop-catalog"),
     "visibility-callback.enabled": _OFF,
 }
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from maintenance.commit.iceberg.published import check_publishable
 from maintenance.commit.identity import (
     ENGINE,
     ENGINE_PROPERTY,
@@ -269,6 +270,7 @@ class Table:
 
     def commit_target(self) -> CommitTarget:
         check_callbacks(self.options, self.identifier)
+        check_publishable(self.schema, self.options, self.paths.root, self.identifier)
         properties = {ENGINE_PROPERTY: ENGINE, **({} if self.run is None else {RUN_PROPERTY: self.run})}
         return CommitTarget(
             self.identifier,

@@ -38,6 +38,7 @@ _SYNC_SIZE = 16
 _HEADER_SCHEMA = fastavro.parse_schema({"type": "map", "values": "bytes"})
 # Stands between the blocks of the files written here; any 16 bytes do, and fixed ones make equal records equal files.
 _SYNC_MARKER = bytes.fromhex("7061696d6f6e2d6d61696e74656e616e")
+_NOTHING: Mapping[str, bytes] = {}
 
 
 def record_schema(name: str, fields: list[dict[str, Any]]) -> Any:
@@ -216,11 +217,12 @@ def schema_of_container(data: bytes) -> str:
     return _header(data)[0]["avro.schema"].decode()
 
 
-def container_header(schema: str, codec: str) -> bytes:
-    """The beginning of a container file. `schema`: JSON; `codec`: a key of `AVRO_CODECS`."""
+def container_header(schema: str, codec: str, more: Mapping[str, bytes] = _NOTHING) -> bytes:
+    """The beginning of a container file. `schema`: JSON; `codec`: a key of `AVRO_CODECS`; `more`: that it says."""
     out = io.BytesIO()
     out.write(_MAGIC)
-    fastavro.schemaless_writer(out, _HEADER_SCHEMA, {"avro.schema": schema.encode(), "avro.codec": codec.encode()})
+    header = {"avro.schema": schema.encode(), "avro.codec": codec.encode(), **more}
+    fastavro.schemaless_writer(out, _HEADER_SCHEMA, header)
     out.write(_SYNC_MARKER)
     return out.getvalue()
 
@@ -230,16 +232,19 @@ def container_block(count: int, content: bytes) -> bytes:
     return b"".join((_long(count), _long(len(content)), content, _SYNC_MARKER))
 
 
-def write_records(schema: Any, records: Iterable[Mapping[str, Any]], codec: str, level: int) -> bytes:
+def write_records(
+    schema: Any, records: Iterable[Mapping[str, Any]], codec: str, level: int, more: Mapping[str, bytes] = _NOTHING
+) -> bytes:
     """A container file of records that fit `schema`.
 
-    Args: `schema`: parsed; `codec`: a key of `AVRO_CODECS`; `level`: of zstandard, deflate and xz.
+    Args: `schema`: parsed; `codec`: a key of `AVRO_CODECS`; `level`: of zstandard, deflate and xz; `more`: what the
+        header says besides, such as a schema with attributes and logical types in place of the plain one.
     """
     plain = io.BytesIO()
     fastavro.writer(plain, schema, records, codec="null", sync_marker=_SYNC_MARKER)
     header, position = _header(plain.getvalue())
     compress = AVRO_CODECS[codec].compress
-    header = {"avro.schema": header["avro.schema"], "avro.codec": codec.encode()}
+    header = {"avro.schema": header["avro.schema"], "avro.codec": codec.encode(), **more}
     return _recoded(plain.getvalue(), position, header, lambda block: compress(block, level))
 
 
@@ -262,7 +267,8 @@ def _header(data: bytes) -> tuple[dict[str, bytes], int]:
 
 def _recoded(data: bytes, position: int, header: dict[str, bytes], recode: Callable[[bytes], bytes]) -> bytes:
     """The container with another header and every block put through `recode`. `position`: of the first marker."""
-    parts = [container_header(header["avro.schema"].decode(), header.get("avro.codec", b"null").decode())]
+    more = {key: value for key, value in header.items() if key not in ("avro.schema", "avro.codec")}
+    parts = [container_header(header["avro.schema"].decode(), header.get("avro.codec", b"null").decode(), more)]
     parts.extend(container_block(count, recode(block)) for count, block in _blocks(data, position))
     return b"".join(parts)
 

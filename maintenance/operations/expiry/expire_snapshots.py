@@ -19,6 +19,7 @@ from datetime import UTC, datetime
 from functools import cache
 from itertools import pairwise
 
+from maintenance.commit.iceberg.follow import follow
 from maintenance.errors import ConflictError
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.branches import Branches
@@ -110,6 +111,7 @@ def expire_snapshots(
     if into is not None:
         into.close()
     if not dry_run:
+        follow(table.identifier, table.file_io, table.paths, table.options)
         clean_empty_folders(table, (*report.deleted_files, *changelogs.deleted_files))
     return replace(
         report,

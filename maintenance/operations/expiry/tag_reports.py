@@ -5,6 +5,7 @@ Source: Java `TagCallback`, `SuccessFileTagCallback`.
 
 import time
 
+from maintenance.commit.iceberg.follow import follow
 from maintenance.metadata.success_file import write_success_file
 from maintenance.options import table as table_options
 from maintenance.options.callbacks import TAG_GROUP, call_back
@@ -16,6 +17,7 @@ def report_created(table: Table, name: str) -> None:
     if table_options.TAG_CREATE_SUCCESS_FILE.of(table.options):
         write_success_file(table.file_io, _success_file(table, name), time.time_ns() // 1_000_000)
     table.record.tag_created(name)
+    follow(table.identifier, table.file_io, table.paths, table.options)
     call_back(TAG_GROUP, table.options, table.identifier, "created", name)
 
 

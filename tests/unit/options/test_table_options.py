@@ -11,7 +11,7 @@ import maintenance
 from maintenance.catalog import Schema
 from maintenance.errors import OptionError, UnsupportedError
 from maintenance.names import file_prefix, relative_folder
-from maintenance.options import file_index
+from maintenance.options import file_index, iceberg
 from maintenance.options import table as table_options
 from maintenance.options.option import Option, names, string, untrimmed_names
 from maintenance.options.table import REFUSED, REFUSED_ON_WRITE
@@ -21,7 +21,7 @@ KNOWN = tomllib.loads(Path(__file__).with_name("paimon_2_0.toml").read_text())
 ENGINE = Path(maintenance.__file__).parent
 OPTIONS = {
     name: option
-    for module in (table_options, file_index)
+    for module in (table_options, file_index, iceberg)
     for name, option in vars(module).items()
     if isinstance(option, Option)
 }
@@ -43,7 +43,7 @@ CHANGING = {
     "changelog.num-retained.max": "9",
     "changelog.time-retained": "1 d",
     "branch": "b",
-    "metadata.iceberg.storage": "table-location",
+    "metadata.iceberg.storage": "hive-catalog",
 }
 
 
@@ -70,7 +70,7 @@ def test_the_lists_agree_with_the_engine() -> None:
 
 
 def test_every_constant_is_used() -> None:
-    own = (ENGINE / "options" / "table.py", ENGINE / "options" / "file_index.py")
+    own = tuple(ENGINE / "options" / f"{name}.py" for name in ("table", "file_index", "iceberg"))
     source = "".join(path.read_text() for path in ENGINE.rglob("*.py") if path not in own)
     source += "".join(re.sub(r"^[A-Z_]+\b.*", "", path.read_text(), flags=re.MULTILINE) for path in own)
     unused = {option.key for name, option in OPTIONS.items() if not re.search(rf"\b{name}\b", source)}
