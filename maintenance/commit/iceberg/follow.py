@@ -25,9 +25,10 @@ from maintenance.format.iceberg.types import FIRST_PARTITION_ID, highest_field_i
 from maintenance.format.metadata.manifest import EntrySelection, ManifestEntry
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
 from maintenance.fs.file_io import FileIO
+from maintenance.metadata.branch_root import MAIN_BRANCH
 from maintenance.metadata.iceberg import IcebergFolder, iceberg_folder
 from maintenance.metadata.manifests import Manifests
-from maintenance.metadata.paths import MAIN_BRANCH, TablePaths
+from maintenance.metadata.paths import TablePaths
 from maintenance.metadata.schemas import Schemas
 from maintenance.metadata.snapshots import Snapshots
 from maintenance.metadata.tags import Tags
