@@ -100,3 +100,23 @@ def test_a_streaming_insert_goes_on_where_it_ended(tmp_path: Path, spark: SparkS
     snapshots = session.table(("c",)).snapshots.list_ids()
     session.sql(insert)
     assert session.table(("c",)).snapshots.list_ids() == snapshots, "there was nothing new"
+
+
+def test_views_of_a_catalog_on_spark(tmp_path: Path, spark: SparkSession) -> None:
+    options = {"warehouse": str(tmp_path / "lake"), "metastore": "jdbc", "uri": f"jdbc:sqlite:{tmp_path / 'c.db'}"}
+    session = Session(options, spark)
+    script = """CREATE TABLE t (k INT, n BIGINT); INSERT INTO t VALUES (1, 10), (2, 20);
+    CREATE VIEW v (kk COMMENT 'key', s) AS SELECT k, n + 1 FROM t WHERE k > 1;
+    CREATE VIEW w AS SELECT v.kk, t.n FROM v JOIN t ON t.k = v.kk;
+    CREATE TEMPORARY VIEW x AS SELECT MAX(n) AS m FROM t"""
+    list(session.execute(script))
+    assert rows(session, "SELECT s, kk FROM v") == [[21, 2]]
+    assert rows(session, "SELECT w.n, x.m FROM w, x WHERE w.kk = 2") == [[20, 20]]
+    session.sql("CREATE OR REPLACE VIEW v AS SELECT k AS kk, n AS s FROM t")
+    assert rows(session, "SELECT kk, n FROM w ORDER BY kk") == [[1, 10], [2, 20]]
+    assert rows(Session(session.catalog, dialect="spark"), "SELECT COUNT(*) AS c FROM w") == [[2]]
+    session.sql("INSERT INTO t SELECT kk + 10, s FROM v WHERE kk = 1")
+    assert rows(session, "SELECT k FROM t WHERE n = 10 ORDER BY k") == [[1], [11]]
+    session.sql("DROP VIEW v")
+    with pytest.raises(SqlError, match="v' does not exist"):
+        session.sql("SELECT * FROM w")

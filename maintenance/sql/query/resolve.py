@@ -46,6 +46,7 @@ def resolve(session: "Session", tree: exp.Expr, source: Source, bound: Mapping[s
     nodes = [node for node in tree.find_all(exp.Table) if node.name in bound]
     _tables(session, tree, source, relations, 0, {id(node) for node in nodes})
     _name_current(session, tree)
+    _newest_partitions(session, tree)
     for column in tree.find_all(exp.Column):
         column.set("db", None)
         column.set("catalog", None)
@@ -86,6 +87,26 @@ def _name_current(session: "Session", tree: exp.Expr) -> None:
         if session.dialect == "spark" and isinstance(node.parent, exp.Select):
             name = exp.alias_(name, "current_catalog()" if is_catalog else "current_database()", quoted=True)
         node.replace(name)
+
+
+def _newest_partitions(session: "Session", tree: exp.Expr) -> None:
+    """``sys.max_pt('db.t')``: the largest value that the first partition column of a table has rows for.
+
+    Source: Java `MaxPtFunction`. Raises: SqlError: the table has no partitions, or there are no rows.
+    """
+    for node in list(tree.find_all(exp.Anonymous)):
+        if str(node.this).lower() != "max_pt" or not isinstance(node.parent, exp.Dot):
+            continue
+        if len(node.expressions) != 1 or not node.expressions[0].is_string:
+            raise SqlError("max_pt takes the name of a table in quotes", "query", "Write sys.max_pt('db.t').")
+        table = session.table(tuple(node.expressions[0].name.split(".")))
+        snapshot = table.latest_snapshot()
+        entries = [] if snapshot is None else table.manifests.live_entries(snapshot)
+        keys = table.schema.partition_keys
+        values = {table.paths.spec_of(entry.partition)[keys[0]] for entry in entries} if keys else set()
+        if not values:
+            raise SqlError(f"table '{table.identifier}' has no partition", "query", "Name a table that has one.")
+        node.parent.replace(exp.Literal.string(max(values)))
 
 
 def _relation(

@@ -19,9 +19,13 @@ if TYPE_CHECKING:
     from maintenance.sql.session import Session
 
 
+# What LIKE copies; no table has anything of the last three.
+_OF_LIKE = ("OPTIONS", "CONSTRAINTS", "PARTITIONS", "DISTRIBUTION", "GENERATED", "METADATA", "WATERMARKS")
+
+
 @dataclass(slots=True)
 class _Definition:
-    """What has been read of a statement."""
+    """What has been read of a statement. `not_like`: what LIKE leaves out, of `_OF_LIKE`."""
 
     columns: list[Column] = field(default_factory=list)
     primary_key: tuple[str, ...] = ()
@@ -29,6 +33,7 @@ class _Definition:
     options: dict[str, str] = field(default_factory=dict)
     comment: str | None = None
     like: tuple[str, ...] | None = None
+    not_like: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +77,12 @@ class CreateTable:
         keys = made.primary_key or tuple(column.name for column in made.columns if column.is_key)
         if made.like is None:
             return Schema(fields, keys, made.partition_keys, made.options, made.comment)
-        like = session.table(made.like).schema
+        like, without = session.table(made.like).schema, made.not_like
         return Schema(
             [*like.fields, *fields],
-            keys or like.primary_keys,
-            made.partition_keys or like.partition_keys,
-            {**like.options, **made.options},
+            keys or (() if "CONSTRAINTS" in without else like.primary_keys),
+            made.partition_keys or (() if "PARTITIONS" in without else like.partition_keys),
+            made.options if "OPTIONS" in without else {**like.options, **made.options},
             made.comment or like.comment,
         )
 
@@ -162,10 +167,22 @@ def _clause(cursor: Cursor, definition: _Definition) -> None:
         definition.options["path"] = cursor.string()
     elif cursor.take("LIKE"):
         definition.like = cursor.path("the name of a table")
-        if cursor.peek("("):
-            raise cursor.error("options of LIKE are not supported", "Leave the brackets out: everything is copied.")
+        _choices_of_like(cursor, definition)
     else:
         raise cursor.unexpected("COMMENT", "PARTITIONED BY", "WITH", "LIKE", "AS")
+
+
+def _choices_of_like(cursor: Cursor, definition: _Definition) -> None:
+    """``(EXCLUDING OPTIONS INCLUDING PARTITIONS)``, as in Flink."""
+    if not cursor.take("("):
+        return
+    while not cursor.take(")"):
+        how = cursor.take_one_of("EXCLUDING", "INCLUDING", "OVERWRITING")
+        what = cursor.take_one_of("ALL", *_OF_LIKE) if how else None
+        if what is None:
+            raise cursor.unexpected("EXCLUDING", "INCLUDING", "OVERWRITING", "ALL", *_OF_LIKE)
+        chosen = set(_OF_LIKE) if what == "ALL" else {what}
+        definition.not_like = definition.not_like | chosen if how == "EXCLUDING" else definition.not_like - chosen
 
 
 def _partitions(cursor: Cursor, definition: _Definition) -> None:

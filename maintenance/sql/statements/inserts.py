@@ -118,7 +118,7 @@ def _insert(cursor: Cursor, *, overwrites: bool) -> Insert:
     if token is not None and token.token_type is TokenType.HINT:
         cursor.index += 1
         options = hint_options(token.comments[0] if token.comments else None, cursor.source)
-    partition = _partition(cursor) if cursor.take("PARTITION") else {}
+    partition = read_partition(cursor) if cursor.take("PARTITION") else {}
     columns = cursor.names() if cursor.peek("(") and not _is_query(cursor) else None
     by_name = columns is None and cursor.take("BY", "NAME")
     query = cursor.query()
@@ -131,7 +131,7 @@ def _is_query(cursor: Cursor) -> bool:
     return any(cursor.peek(word, ahead=1) for word in ("SELECT", "WITH", "VALUES", "("))
 
 
-def _partition(cursor: Cursor) -> dict[str, str | None]:
+def read_partition(cursor: Cursor) -> dict[str, str | None]:
     """``(a = 1, b)``."""
     cursor.expect("(")
     spec: dict[str, str | None] = {}

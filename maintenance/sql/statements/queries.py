@@ -65,9 +65,13 @@ def _table(cursor: Cursor) -> Select:
 
 def _explain(cursor: Cursor) -> Explain:
     if not cursor.take("PLAN", "FOR"):
-        cursor.take("EXTENDED")
+        while cursor.take_one_of(*_DETAILS):
+            cursor.take(",")
     return Explain(cursor.query(), cursor)
 
+
+# More that the engines tell: here each scan is shown in any case.
+_DETAILS = ("EXTENDED", "FORMATTED", "COST", "CODEGEN", "ESTIMATED_COST", "CHANGELOG_MODE", "JSON_EXECUTION_PLAN")
 
 STATEMENTS: Mapping[tuple[str, ...], Parse] = {
     ("SELECT",): _select,

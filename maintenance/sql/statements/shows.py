@@ -8,7 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maintenance.sql.cursor import Cursor
+from maintenance.sql.procedures.registry import PROCEDURES
 from maintenance.sql.result import Result
+from maintenance.sql.statements.inserts import read_partition
 from maintenance.sql.statements.statement import Parse
 
 if TYPE_CHECKING:
@@ -121,15 +123,50 @@ class RefreshTable:
 
 @dataclass(frozen=True, slots=True)
 class ShowPartitions:
+    """`spec`: what the columns of the partitions to show have."""
+
     path: tuple[str, ...]
+    spec: Mapping[str, str | None]
 
     def run(self, session: "Session") -> Result:
         table = session.table(self.path)
         snapshot = table.latest_snapshot()
         entries = [] if snapshot is None else table.manifests.live_entries(snapshot)
         specs = {tuple(table.paths.spec_of(entry.partition).items()) for entry in entries}
+        asked = {name: value for name, value in self.spec.items() if value is not None}
+        specs = {spec for spec in specs if all(dict(spec).get(name) == value for name, value in asked.items())}
         rows = sorted("/".join(f"{key}={value}" for key, value in spec) for spec in specs)
         return Result.of_texts(("partition name",), [(row,) for row in rows])
+
+
+def _partitions(cursor: Cursor) -> ShowPartitions:
+    path = cursor.path("the name of a table")
+    return ShowPartitions(path, read_partition(cursor) if cursor.take("PARTITION") else {})
+
+
+@dataclass(frozen=True, slots=True)
+class ShowNamespace:
+    def run(self, session: "Session") -> Result:
+        return Result.of_texts(("catalog", "namespace"), [(session.current_catalog, session.current_database)])
+
+
+@dataclass(frozen=True, slots=True)
+class ShowProcedures:
+    """What CALL knows."""
+
+    is_spark: bool
+
+    def run(self, session: "Session") -> Result:
+        if not self.is_spark:
+            return Result.of_texts(("procedure name",), [(f"sys.{name}",) for name in sorted(PROCEDURES)])
+        rows = [(session.current_catalog, "sys", "sys", name) for name in sorted(PROCEDURES)]
+        return Result.of_texts(("catalog", "namespace", "schema", "procedure_name"), rows)
+
+
+def _procedures(cursor: Cursor) -> ShowProcedures:
+    if cursor.take_one_of("FROM", "IN"):
+        cursor.path()
+    return ShowProcedures(cursor.is_spark)
 
 
 def _show(kind: Kind) -> Parse:
@@ -148,12 +185,14 @@ STATEMENTS: Mapping[tuple[str, ...], Parse] = {
     ("SHOW", "NAMESPACES"): _show("DATABASES"),
     ("SHOW", "TABLES"): _show("TABLES"),
     ("SHOW", "VIEWS"): _show("VIEWS"),
-    ("SHOW", "PARTITIONS"): lambda cursor: ShowPartitions(cursor.path("the name of a table")),
+    ("SHOW", "PARTITIONS"): _partitions,
     ("SHOW", "FUNCTIONS"): _functions,
     ("SHOW", "ALL", "FUNCTIONS"): _functions,
     ("SHOW", "SYSTEM", "FUNCTIONS"): _functions,
     ("SHOW", "USER", "FUNCTIONS"): lambda cursor: _functions(cursor, users=True),
     ("REFRESH", "TABLE"): lambda cursor: RefreshTable(cursor.path("the name of a table")),
+    ("SHOW", "PROCEDURES"): _procedures,
+    ("SHOW", "CURRENT", "NAMESPACE"): lambda cursor: ShowNamespace(),
     ("SHOW", "CURRENT", "CATALOG"): lambda cursor: ShowCurrent(database=False),
     ("SHOW", "CURRENT", "DATABASE"): lambda cursor: ShowCurrent(database=True),
 }

@@ -62,3 +62,33 @@ def test_a_refresh_needs_the_table(session: Session) -> None:
     assert rows(session, "REFRESH TABLE t") == []
     with pytest.raises(SqlError, match="does not exist"):
         session.sql("REFRESH TABLE u")
+
+
+def test_partitions_and_what_is_like(session: Session) -> None:
+    script = """CREATE TABLE p (k INT, d STRING, h STRING) PARTITIONED BY (d, h)
+    TBLPROPERTIES ('primary-key' = 'k,d,h', 'bucket' = '2');
+    INSERT INTO p VALUES (1, '20240101', '01'), (2, '20240102', '01'), (3, '20240102', '02')"""
+    list(session.execute(script))
+    shown = rows(session, "SHOW PARTITIONS p PARTITION (d = '20240102', h)")
+    assert shown == [("d=20240102/h=01",), ("d=20240102/h=02",)]
+    assert rows(session, "SELECT k FROM p WHERE d = sys.max_pt('d.p') ORDER BY k") == [(2,), (3,)]
+    for wrong in ("SELECT sys.max_pt('t')", "SELECT sys.max_pt(3)"):
+        with pytest.raises(SqlError):
+            session.sql(wrong)
+    flink = Session(session.catalog, dialect="flink")
+    flink.sql("USE d")
+    flink.sql("CREATE TABLE l WITH ('bucket' = '3') LIKE p (EXCLUDING OPTIONS)")
+    flink.sql("CREATE TABLE m LIKE p (EXCLUDING ALL)")
+    made, other = flink.table(("l",)).schema, flink.table(("m",)).schema
+    assert (made.primary_keys, made.partition_keys) == (("k", "d", "h"), ("d", "h"))
+    assert made.options["bucket"] == "3"
+    assert (other.primary_keys, other.partition_keys, other.options.get("bucket")) == ((), (), None)
+    with pytest.raises(SqlError, match="EXCLUDING"):
+        flink.sql("CREATE TABLE n LIKE p (WITHOUT OPTIONS)")
+
+
+def test_procedures_namespaces_and_explanations(session: Session) -> None:
+    assert ("paimon", "sys", "sys", "compact") in rows(session, "SHOW PROCEDURES IN sys")
+    assert rows(session, "SHOW CURRENT NAMESPACE") == [("paimon", "d")]
+    for words in ("EXTENDED", "FORMATTED", "COST"):
+        assert rows(session, f"EXPLAIN {words} SELECT a FROM t") == rows(session, "EXPLAIN SELECT a FROM t")
