@@ -7,7 +7,9 @@ import pytest
 
 from maintenance.catalog import open_catalog
 from maintenance.errors import PaimonError
-from maintenance.metadata.cache import RecentlyUsed, metadata_cache
+from maintenance.metadata import cache
+from maintenance.metadata.cache import MetadataCache, RecentlyUsed, metadata_cache
+from maintenance.options.catalog import CacheSettings
 from maintenance.table.table import Table
 from tests.tables import create_table, get_table, keyed, live_files, state
 
@@ -86,3 +88,35 @@ def test_it_can_be_switched_off(tmp_path: Path) -> None:
     assert state(table) == {1: "a"}
     (path,) = manifest_paths(table)
     assert metadata_cache(table.file_io.cache).manifests.get(path, table.file_io.version(path)) is None
+
+
+def test_what_fills_the_cache_exactly_stays() -> None:
+    kept = RecentlyUsed(10)
+    kept.put("a", 1, "A", 10)
+    assert kept.get("a", 1) == "A"
+    kept.put("a", 2, "B", 5)
+    kept.put("b", 1, "C", 5)
+    assert [kept.get("a", 2), kept.get("b", 1)] == ["B", "C"], "what was replaced weighs nothing"
+    kept.put("c", 1, "D", 1)
+    assert [kept.newest(path) for path in "abc"] == [None, (1, "C"), (1, "D")]
+    kept.put("d", 1, "E", 4)
+    assert [kept.newest(path) for path in "bcd"] == [(1, "C"), (1, "D"), (1, "E")], "room was made"
+
+
+def test_the_newest_is_used_when_it_is_asked_for() -> None:
+    kept = RecentlyUsed(2)
+    kept.put("a", 1, "A")
+    kept.put("b", 1, "B")
+    assert kept.newest("a") == (1, "A")
+    kept.put("c", 1, "C")
+    assert [kept.newest(path) for path in "abc"] == [(1, "A"), None, (1, "C")]
+
+
+def test_snapshots_are_kept_for_each_table_used_lately(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "_MAX_TABLES", 2)
+    kept = MetadataCache(CacheSettings(), RecentlyUsed(1))
+    for folder in ("a", "b"):
+        kept.snapshots(folder).put(folder, 1, folder)
+    assert kept.snapshots("a").get("a", 1) == "a"
+    kept.snapshots("c")
+    assert [kept.snapshots(folder).get(folder, 1) for folder in "ab"] == ["a", None]

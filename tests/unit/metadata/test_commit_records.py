@@ -10,10 +10,12 @@ from hypothesis import strategies as st
 
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata import commit_records
-from maintenance.metadata.commit_records import CommitRecord, CommitRecords, superseded
+from maintenance.metadata.commit_records import CommitRecord, CommitRecords, newest_of, superseded
+from maintenance.metadata.paths import TablePaths
 from maintenance.operations.refs.rollback_to import rollback_to
 from maintenance.table.table import Table
 from tests.small_tables import batch, put, small_table
+from tests.unit.metadata.states import HandMade, snapshot_of
 
 
 def write(table: Table, user: str, identifier: int) -> None:
@@ -127,3 +129,79 @@ def test_only_so_many_users_are_remembered(
     known = {user for user in "abcd" if records.last(user) is not None}
     assert len(known) == 3
     assert {"a", "d"} <= known
+
+
+@pytest.mark.parametrize(
+    ("ids", "earliest", "gone"),
+    [
+        ([], 1, []),
+        ([1, 2, 3, 4], 0, []),
+        ([1, 2, 3, 4, 5], 0, [1]),
+        ([1, 2, 3, 4, 5, 6, 7], 4, [2, 1]),
+        ([1, 2, 3, 4, 5, 6, 7], 3, [3, 1]),
+    ],
+)
+def test_which_records_are_of_no_use(ids: list[int], earliest: int, gone: list[int]) -> None:
+    assert superseded(ids, earliest) == gone
+
+
+def records_in(folder: Path) -> CommitRecords:
+    return CommitRecords(FileIO(), TablePaths(str(folder)))
+
+
+def record(user: str, snapshot_id: int) -> CommitRecord:
+    return CommitRecord.of(snapshot_of(snapshot_id, commit_user=user))
+
+
+def test_the_newest_of_each_user() -> None:
+    batch_write = snapshot_of(9, commit_user="a", commit_identifier=2**63 - 1)
+    mixed = [snapshot_of(2, commit_user="a"), snapshot_of(1, commit_user="a"), snapshot_of(3, commit_user="b")]
+    assert newest_of([*mixed, batch_write]) == [record("a", 2), record("b", 3)]
+    assert newest_of([*reversed(mixed)]) == [record("b", 3), record("a", 2)]
+    assert newest_of([]) == []
+
+
+def test_what_is_known_at_a_snapshot(tmp_path: Path) -> None:
+    records, table = records_in(tmp_path), HandMade(tmp_path)
+    for number, user in ((1, "a"), (2, "b"), (3, "a"), (5, "b")):
+        records.add(record(user, number))
+    table.published(snapshot_of(4, commit_user="a"))
+    table.published(snapshot_of(5, commit_user="b"))
+    assert sorted(records.known_at(5), key=lambda known: known.user) == [record("a", 4), record("b", 5)]
+    assert sorted(records.known_at(4), key=lambda known: known.user) == [record("a", 4), record("b", 2)]
+    assert records.known_at(3) == [record("a", 3), record("b", 2)]
+    assert records.known_at(1) == [record("a", 1)]
+    assert records.known_at(0) == []
+
+
+def test_what_is_part_of_the_history(tmp_path: Path) -> None:
+    """Up to the newest snapshot, and what that says itself."""
+    records, table = records_in(tmp_path), HandMade(tmp_path)
+    records.add(record("a", 1))
+    assert records.last("a") is None, "nothing is left of any history"
+    table.published(snapshot_of(2, commit_user="b"))
+    assert records.last("a") == record("a", 1)
+    records.add(record("a", 2))
+    assert records.last("a") == record("a", 1), "snapshot 2 is another user's"
+    records.add(record("a", 3))
+    assert records.last("a") == record("a", 1), "there is no snapshot 3 yet"
+    records.tidy(earliest=2)
+    assert records.file_io.list_names(records.paths.commit_record_folder()) == [record("a", 1).name]
+
+
+def test_later_records_are_forgotten(tmp_path: Path) -> None:
+    records = records_in(tmp_path)
+    for number in (1, 2, 3):
+        records.add(record("a", number))
+    records.forget_after(2)
+    found = records.file_io.list_names(records.paths.commit_record_folder())
+    assert sorted(found) == [record("a", 1).name, record("a", 2).name]
+
+
+def test_a_writer_deletes_its_older_records_beyond_eight(tmp_path: Path) -> None:
+    records = records_in(tmp_path)
+    for number in range(1, 9):
+        records.add(record("a", number))
+    assert len(records.file_io.list_names(records.paths.commit_record_folder())) == 8
+    records.add(record("a", 9))
+    assert len(records.file_io.list_names(records.paths.commit_record_folder())) == 4
