@@ -12,6 +12,7 @@ Of an expired snapshot that a tag holds the file is written first. It counts as 
 
 from dataclasses import dataclass
 
+from maintenance.commit.iceberg.follow import follow
 from maintenance.errors import ConflictError, NotFoundError, OptionError, WriteError
 from maintenance.format.metadata.snapshot import Snapshot, serialize_snapshot
 from maintenance.metadata.branches import Branches
@@ -93,6 +94,7 @@ def rollback_to(
         raise ConflictError(
             f"another writer committed snapshot {latest} meanwhile", table.identifier, "Stop the writers and run again."
         )
+    follow(table.identifier, table.file_io, table.paths, table.options)
     return RollbackReport(table.identifier, previous, target.id, gone, later)
 
 

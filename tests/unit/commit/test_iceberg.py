@@ -112,6 +112,7 @@ def test_a_rollback_and_what_is_written_after_it(tmp_path: Path) -> None:
     for number in range(3):
         put(table, {number: "a"})
     rollback_to(table, snapshot_id=1)
+    assert seen(table) == rows(table) == [(0, "a")]
     put(table, {7: "b"})
     assert seen(table) == rows(table) == [(0, "a"), (7, "b")]
 
