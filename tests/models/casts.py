@@ -15,7 +15,8 @@ def cast_value(value: Any, source: DataType, target: DataType) -> Any:
     if value is None or source.as_nullable() == target.as_nullable():
         return value
     if target.is_string:
-        return text_of(value, source)[: target.length]
+        # Java takes bytes as they are, whatever the length of the target.
+        return text_of(value, source)[: None if source.is_bytes else target.length]
     if target.is_bytes:
         raw = value.encode() if isinstance(value, str) else value
         return raw[: target.length]
