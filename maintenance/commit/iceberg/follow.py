@@ -121,6 +121,9 @@ class _Follower:
         base, previous = self.folder.find(latest.id - 1), self.snapshots.find(latest.id - 1)
         if base is None or base.format_version != self.version or not _is_of(base, previous):
             return None
+        if base.location != self.manifests.paths.root:
+            # The table was renamed: all paths in the files are those of its old folder.
+            return None
         if self.version >= ROW_IDS_SINCE and base.next_row_id is None:
             return None
         known = {form["schema-id"]: form for form in base.schemas}

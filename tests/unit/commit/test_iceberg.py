@@ -142,6 +142,15 @@ def test_an_iceberg_catalog_beside_the_databases(tmp_path: Path) -> None:
     assert found == [{"k": 1, "v": "a"}]
 
 
+def test_a_renamed_table_is_read_from_its_new_place(tmp_path: Path) -> None:
+    put(small_table(tmp_path, BESIDE, primary_key=False), {1: "a"})
+    catalog = open_catalog({"warehouse": str(tmp_path)})
+    catalog.rename_table("db.t", "db.u")
+    table = catalog.get_table("db.u")
+    put(table, {2: "b"})
+    assert seen(table) == rows(table) == [(1, "a"), (2, "b")]
+
+
 def test_many_manifests_become_one(tmp_path: Path) -> None:
     few = {"metadata.iceberg.compaction.min.file-num": "2", "metadata.iceberg.compaction.max.file-num": "3"}
     options = {**BESIDE, **few, "metadata.iceberg.manifest-legacy-version": "true"}
