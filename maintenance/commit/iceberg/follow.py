@@ -48,15 +48,18 @@ def follow(name: str, file_io: FileIO, paths: TablePaths, options: Mapping[str, 
     """
     if not iceberg_options.is_published(options) or paths.branch != MAIN_BRANCH:
         return
-    try:
-        for _ in range(_ATTEMPTS):
-            try:
-                _Follower.of(file_io, paths, options).run(afresh=afresh)
-            except ExpiredError:
-                continue
+    behind: Exception | None = None
+    for _ in range(_ATTEMPTS):
+        try:
+            _Follower.of(file_io, paths, options).run(afresh=afresh)
+        except ExpiredError as error:
+            behind = error
+        except Exception as error:  # noqa: BLE001 - a commit that told of it would be taken for failed, and repeated
+            behind = error
+            break
+        else:
             return
-    except (PaimonError, OSError) as error:
-        _LOG.warning("the Iceberg metadata of %s is behind until the next commit: %s", name, error)
+    _LOG.warning("the Iceberg metadata of %s is behind until the next commit: %s", name, behind)
 
 
 @dataclass(slots=True)

@@ -193,3 +193,27 @@ def _files(table: Table) -> set[str]:
     names = [path.name for path in Path(f"{table.location}/metadata").iterdir()]
     kinds = {"snap": "list", "avro": "manifest"}
     return {kinds["snap"] if n.startswith("snap-") else kinds["avro"] if n.endswith(".avro") else n for n in names}
+
+
+@pytest.mark.parametrize("content", ["", "{}", '{"format-version": 2', "[]"])
+def test_damaged_metadata_fails_no_commit_and_is_made_afresh(tmp_path: Path, content: str) -> None:
+    table = small_table(tmp_path, BESIDE, primary_key=False)
+    put(table, {1: "a"})
+    (Path(table.location) / "metadata" / "v1.metadata.json").write_text(content)
+    put(table, {2: "b"})
+    assert seen(table) == rows(table) == [(1, "a"), (2, "b")]
+    put(table, {3: "c"})
+    assert seen(table) == [(1, "a"), (2, "b"), (3, "c")]
+
+
+def test_whatever_happens_to_the_metadata_the_commit_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    table = small_table(tmp_path, BESIDE, primary_key=False)
+    put(table, {1: "a"})
+    with monkeypatch.context() as broken:
+        broken.setattr("maintenance.commit.iceberg.follow.serialize_metadata", lambda _: [][0])
+        put(table, {2: "b"})
+    assert "the Iceberg metadata of db.t is behind until the next commit" in caplog.text
+    put(table, {3: "c"})
+    assert seen(table) == rows(table) == [(1, "a"), (2, "b"), (3, "c")]
