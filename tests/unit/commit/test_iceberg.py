@@ -212,7 +212,7 @@ def test_whatever_happens_to_the_metadata_the_commit_stands(
     table = small_table(tmp_path, BESIDE, primary_key=False)
     put(table, {1: "a"})
     with monkeypatch.context() as broken:
-        broken.setattr("maintenance.commit.iceberg.follow.serialize_metadata", lambda _: [][0])
+        broken.setattr("maintenance.commit.iceberg.follow.serialize_metadata", lambda _: {}["none"])
         put(table, {2: "b"})
     assert "the Iceberg metadata of db.t is behind until the next commit" in caplog.text
     put(table, {3: "c"})

@@ -8,7 +8,7 @@ import pytest
 
 from maintenance.errors import WriteError
 from maintenance.fs.file_io import FileIO
-from maintenance.metadata.hints import EARLIEST, LATEST
+from maintenance.metadata.hints import EARLIEST, LATEST, read_hint
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.operations.refs.rollback_to import rollback_to
 from tests.no_room import no_room
@@ -77,3 +77,10 @@ def test_going_back_leaves_no_hint_that_misleads(tmp_path: Path) -> None:
     assert table.snapshots.list_ids() == [1]
     assert table.snapshots.read_hint(LATEST) is None
     assert rows(table) == [(1, "0")]
+
+
+@pytest.mark.parametrize(("content", "said"), [("7", 7), ("7\n", 7), ("", None), ("seven", None)])
+def test_a_hint_that_is_not_a_number_says_nothing(tmp_path: Path, content: str, said: int | None) -> None:
+    (tmp_path / LATEST).write_text(content)
+    assert read_hint(FileIO(), str(tmp_path), LATEST) == said
+    assert read_hint(FileIO(), str(tmp_path), EARLIEST) is None
