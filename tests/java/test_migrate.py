@@ -92,12 +92,33 @@ def test_a_source_goes_only_after_the_commit_and_as_it_was_migrated(
     with monkeypatch.context() as patch:
         calls = iter((listing(source)[:-1], listing(source)))
         patch.setattr(FormatTable, "data_files", lambda _: next(calls))
-        with pytest.raises(ConflictError, match="changed while they were migrated"):
+        with pytest.raises(ConflictError, match="changed since they were migrated"):
             migrate_table(source, catalog, "db.t", delete_origin=True)
     assert dropped == []
     report = migrate_table(source, catalog, "db.t", delete_origin=True)
     assert (report.files, report.rows, report.origin_deleted, dropped) == (3, 13, True, ["db.plain"])
     assert listed(get_table(str(tmp_path / "lake"), "db.t").to_arrow()) == listed(source.to_arrow())
+
+
+def test_a_source_that_changed_after_its_migration_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = source_in(tmp_path / "plain", "parquet")
+    source.write_arrow(rows(0, 6))
+    catalog = open_catalog({"warehouse": str(tmp_path / "lake")})
+    dropped: list[str] = []
+    monkeypatch.setattr(type(catalog), "drop_table", lambda _, name: dropped.append(name))
+    migrate_table(source, catalog, "db.t")
+    ((name, _),) = source.data_files()
+    path = tmp_path / "plain" / name
+    before = path.read_bytes()
+    path.write_bytes(before[:-20] + bytes(byte ^ 1 for byte in before[-20:-12]) + before[-12:])
+    with pytest.raises(ConflictError, match="changed since they were migrated"):
+        migrate_table(source, catalog, "db.t", delete_origin=True)
+    path.unlink()
+    source.write_arrow(rows(0, 7))
+    with pytest.raises(ConflictError, match="1 files that were migrated are not in the source any more"):
+        migrate_table(source, catalog, "db.t", delete_origin=True)
+    assert dropped == []
+    assert get_table(str(tmp_path / "lake"), "db.t").to_arrow().num_rows == 6
 
 
 def test_what_cannot_be_migrated_is_refused(tmp_path: Path) -> None:

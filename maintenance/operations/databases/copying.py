@@ -51,6 +51,11 @@ def copy_files(
         return list(pool.map(one, files))
 
 
+def are_same(source: FileIO, target: FileIO, file: FileCopy) -> bool:
+    """Whether a file has the same bytes on both sides. Raises: FileNotFoundError: it is missing on one."""
+    return _digest(source, file.source) == _digest(target, file.target)
+
+
 def digest_of(files: Iterable[CopiedFile]) -> str:
     """One digest of many files: of their names, sizes and digests, in the order of names."""
     lines = sorted(f"{file.name} {file.bytes} {file.digest}\n" for file in files)

@@ -28,7 +28,7 @@ from maintenance.format.rows.binary_row import EMPTY_ROW
 from maintenance.metastore.catalog import Catalog
 from maintenance.metastore.identifier import Identifier
 from maintenance.metastore.schema import Schema
-from maintenance.operations.databases.copying import CopiedFile, FileCopy, copy_files, digest_of
+from maintenance.operations.databases.copying import CopiedFile, FileCopy, are_same, copy_files, digest_of
 from maintenance.options import table as table_options
 from maintenance.read.data_file import DataFileReader, ReadContext
 from maintenance.read.split_read import partition_values
@@ -142,6 +142,7 @@ class _Migration:
         newest = target.latest_snapshot()
         self._check_own(newest)
         live = {} if newest is None else {e.file.file_name: e for e in target.manifests.live_entries(newest)}
+        self._check_still_there(live, files)
         missing = [file for file in files if file.name(self.source) not in live]
         self.progress(f"{len(missing)} of {len(files)} files to copy")
         with ThreadPoolExecutor(max(1, self.parallelism)) as pool:
@@ -161,12 +162,7 @@ class _Migration:
         )
         if not delete_origin:
             return report
-        if self._listed() != files:
-            raise ConflictError(
-                "the files of the source changed while they were migrated, so it stays",
-                f"table {self.source.name}",
-                "Stop those who write to it, and run the migration again.",
-            )
+        self._check_unchanged(files, target)
         self.catalog.drop_table(self.source.name)
         return replace(report, origin_deleted=True)
 
@@ -205,6 +201,39 @@ class _Migration:
                 f"table {self.identifier}",
                 "Migrate into a new table.",
             )
+
+    def _check_still_there(self, live: Mapping[str, ManifestEntry], files: Sequence[_SourceFile]) -> None:
+        """A file that was migrated and is gone was replaced by another: the target would have its rows twice."""
+        gone = len(live.keys() - {file.name(self.source) for file in files})
+        if gone:
+            raise ConflictError(
+                f"{gone} files that were migrated are not in the source any more",
+                f"table {self.source.name}",
+                f"Drop {self.identifier} and migrate again, if the source is what counts.",
+            )
+
+    def _check_unchanged(self, files: Sequence[_SourceFile], target: Table) -> None:
+        """Whether the source still is what the target has, byte for byte: it is about to go."""
+        changed = self._listed() != files
+        if not changed:
+            newest = target.latest_snapshot()
+            live = () if newest is None else target.manifests.live_entries(newest)
+            paths = {e.file.file_name: target.paths.data_file(e.partition, e.bucket, e.file) for e in live}
+            with ThreadPoolExecutor(max(1, self.parallelism)) as pool:
+                changed = not all(pool.map(lambda file: self._is_at(file, paths, target), files))
+        if changed:
+            raise ConflictError(
+                "the files of the source changed since they were migrated, so it stays",
+                f"table {self.source.name}",
+                f"Stop those who write to it, drop {self.identifier}, and migrate again.",
+            )
+
+    def _is_at(self, file: _SourceFile, paths: Mapping[str, str], target: Table) -> bool:
+        path, source = paths.get(file.name(self.source)), self.source
+        if path is None:
+            return not source.rows_of(file.path, file.spec).num_rows
+        copy = FileCopy(file.path, f"{source.location}/{file.path}", path, file.bytes)
+        return are_same(source.file_io, target.file_io, copy)
 
     def _is_own(self, snapshot: Snapshot) -> bool:
         return (snapshot.properties or {}).get(MIGRATED_FROM) == self.source.name
