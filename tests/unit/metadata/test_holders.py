@@ -10,9 +10,11 @@ from maintenance.errors import CorruptFileError
 from maintenance.format.metadata.index_manifest import DeletionVectorRange
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.format.metadata.tag import Tag
+from maintenance.fs.file_io import FileIO
 from maintenance.metadata.hints import EARLIEST
 from maintenance.metadata.holders import Holder, HolderCensus, counting_ids, holders_of, needed_by
 from maintenance.metadata.schemas import Schemas
+from maintenance.options.catalog import CacheSettings
 from tests.unit.commit.entries import delete
 from tests.unit.metadata.states import FILE_IO, HandMade, file, schema_of, snapshot_of, vectors_of
 
@@ -38,6 +40,8 @@ def test_which_snapshots_count(table: HandMade) -> None:
     assert counting_ids(table.snapshots, table.manifests) == [1, 2, 4, 5]
     table.snapshots.write_hint(EARLIEST, 4)
     assert counting_ids(table.snapshots, table.manifests) == [1, 2, 4, 5]
+    (table.folder / "manifest" / table.snapshots.get(4).base_manifest_list).unlink()
+    assert counting_ids(table.snapshots, table.manifests) == [1, 2, 4, 5], "only what is below is asked"
     broken = table.snapshots.get(2)
     Path(table.paths.manifest(broken.base_manifest_list)).unlink()
     assert counting_ids(table.snapshots, table.manifests) == [4, 5]
@@ -113,7 +117,9 @@ def test_the_metadata_that_is_needed(table: HandMade) -> None:
     assert not needed.holds(replace(state, delta_manifest_list="other"))
     assert needed_by([held(state, is_tag=True)], table.manifests).changelogs == frozenset()
     bare = table.state(2)
-    assert needed_by([held(bare)], table.manifests).metadata == {bare.base_manifest_list, bare.delta_manifest_list}
+    needed = needed_by([held(bare)], table.manifests)
+    assert needed.metadata == {bare.base_manifest_list, bare.delta_manifest_list}
+    assert needed.holds(bare)
     assert needed_by([], table.manifests).metadata == frozenset()
 
 
@@ -136,7 +142,8 @@ def test_a_state_that_is_shared_is_read_once(table: HandMade) -> None:
     assert len(needed.states) == 1
     name, size = table.list_of()
     newer = replace(state, id=3, delta_manifest_list=name, delta_manifest_list_size=size)
-    both = needed_by([held(state), held(newer)], table.manifests).states
+    uncached = replace(table.manifests, file_io=FileIO(cache=CacheSettings(0, 0, 0)))
+    both = needed_by([held(state), held(newer)], uncached).states
     assert len(both) == 2
     assert both[0].manifests[0] is both[1].manifests[0], "kept once"
 
@@ -182,3 +189,15 @@ def test_vectors_of_files_that_do_not_live(table: HandMade) -> None:
     wrong = table.published(table.state(2, [file("a")], index=[bad]))
     with pytest.raises(CorruptFileError, match=r"the holder .* one of gone, which does not live"):
         used(table, [held(wrong)], "a")
+
+
+def test_lists_that_disagree_on_a_manifest_are_each_checked(table: HandMade) -> None:
+    (meta,) = table.writer().write([file("a")], 0)
+    lists = [table.writer().write_list([one]) for one in (meta, replace(meta, file_size=meta.file_size + 1))]
+    empty = table.list_of()
+    states = [
+        table.published(snapshot_of(number, base_manifest_list=name, delta_manifest_list=empty[0]))
+        for number, (name, _) in enumerate(lists, 1)
+    ]
+    with pytest.raises(CorruptFileError, match=f"the holder .* expected {meta.file_size + 1} bytes"):
+        needed_by([held(state) for state in states], table.manifests)

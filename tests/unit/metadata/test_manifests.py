@@ -1,5 +1,6 @@
 """Manifests: what lists and entries say, rolling at a size, and files that are not as they were named."""
 
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from maintenance.fs.file_io import FileIO
 from maintenance.metadata import manifests as module
 from maintenance.metadata.cache import metadata_cache
 from maintenance.metadata.manifests import Manifests, ManifestWriter, keep_all, manifest_meta, merge_scan
+from maintenance.metadata.paths import TablePaths
 from maintenance.options.catalog import CacheSettings
 from maintenance.types.data_type import parse_type
 from tests.unit.commit.entries import add, delete
@@ -31,12 +33,14 @@ def table(tmp_path: Path) -> HandMade:
 
 @dataclass(frozen=True)
 class Noting(FileIO):
-    """The local disk; `read`: names of what was read."""
+    """The local disk; `read`: names of what was read; `threads`: by whom."""
 
     read: list[str] = field(default_factory=list, compare=False)
+    threads: list[threading.Thread] = field(default_factory=list, compare=False)
 
     def read_bytes(self, path: str) -> bytes:
         self.read.append(path.rpartition("/")[2])
+        self.threads.append(threading.current_thread())
         return super().read_bytes(path)
 
 
@@ -301,9 +305,22 @@ def test_which_manifests_are_read_by_threads(
     assert next(entries).file.file_name == "0"
     list_of_read = [meta.file_name for meta in metas[:5]] if threads else [metas[0].file_name]
     assert set(noting.read) <= set(list_of_read)
+    assert (threading.current_thread() not in noting.threads) is threads
     assert names([add("0"), *entries]) == [f"{number}" for number in range(9)]
-    alone = Noting()
+    monkeypatch.setattr(module, "_SMALL_BYTES", 0)
+    alone = Noting(cache=CacheSettings(0, 0, 0))
     assert len(list(Manifests(alone, table.paths).entries_of(metas[:1]))) == 1
+    assert alone.threads == [threading.current_thread()], "one is not worth a thread"
+
+
+def test_manifests_of_a_store_are_read_by_threads() -> None:
+    """Small ones, too: each costs a round trip."""
+    noting, paths = Noting(), TablePaths("memory://manifests")
+    writer = ManifestWriter(noting, paths, ())
+    metas = [meta for name in "ab" for meta in writer.write([add(name)], 0)]
+    assert names(list(Manifests(noting, paths).entries_of(metas))) == ["a", "b"]
+    assert len(noting.threads) == 2
+    assert threading.current_thread() not in noting.threads
 
 
 def test_index_files_by_bucket(table: HandMade) -> None:

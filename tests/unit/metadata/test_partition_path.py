@@ -13,6 +13,7 @@ from maintenance.types.values import Value
 
 def test_escapes_what_a_path_must_not_hold() -> None:
     assert escape("a:b/c=d%e 中") == "a%3Ab%2Fc%3Dd%25e 中"
+    assert escape("\x00\x1f \x7f~") == "%00%1F %7F~"
 
 
 def nanos(text: str) -> int:
@@ -26,6 +27,9 @@ def nanos(text: str) -> int:
         (nanos("2024-05-14 10:20:00"), "TIMESTAMP(3)", "2024-05-14T10:20", "2024-05-14 10:20:00.000"),
         (nanos("2024-05-14 10:20:30.120"), "TIMESTAMP(3)", "2024-05-14T10:20:30.120", "2024-05-14 10:20:30.120"),
         (nanos("0907-05-14 10:20:30"), "TIMESTAMP(0)", "0907-05-14T10:20:30", "0907-05-14 10:20:30"),
+        (0, "TIMESTAMP(3)", "1970-01-01T00:00", "1970-01-01 00:00:00.000"),
+        (120_000, "TIMESTAMP(6)", "1970-01-01T00:00:00.000120", "1970-01-01 00:00:00.000120"),
+        (1, "TIMESTAMP(9)", "1970-01-01T00:00:00.000000001", "1970-01-01 00:00:00.000000001"),
         (True, "BOOLEAN", "true", "true"),
         (43_200_500, "TIME(3)", "43200500", "12:00:00.5"),
         (43_200_000, "TIME(0)", "43200000", "12:00:00"),
@@ -71,3 +75,8 @@ def test_blank_texts(text: str) -> None:
 @pytest.mark.parametrize("text", ["\xa0", "\x85", "\u2007", " \u202f", "x"])
 def test_texts_that_are_blank_to_python_alone(text: str) -> None:
     assert not is_blank(text)
+
+
+def test_each_column_has_a_value() -> None:
+    with pytest.raises(ValueError, match="shorter"):
+        partition_spec([], [DataField(0, "p", parse_type("INT"))], "none", legacy=True)

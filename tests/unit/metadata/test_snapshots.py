@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +10,7 @@ import pytest
 from maintenance.errors import CorruptFileError, ExpiredError, NotFoundError
 from maintenance.format.metadata.snapshot import serialize_snapshot
 from maintenance.fs.file_io import FileIO, FileStatus
+from maintenance.metadata import snapshots as module
 from maintenance.metadata.hints import EARLIEST, LATEST
 from maintenance.metadata.paths import TablePaths
 from maintenance.metadata.snapshots import Snapshots
@@ -202,6 +203,29 @@ def test_many_at_once_of_a_store(asked: list[int], listed: bool) -> None:
     expected = {number: snapshot_of(number) for number in asked}
     assert snapshots.find_many(asked) == expected
     assert ("list_files" in [call for call, _ in calls_of(snapshots)]) is listed
+
+
+class Versioned(Noting):
+    """The local disk as a store, whose listings tell the version of each file."""
+
+    def list_files(self, folder: str) -> list[FileStatus]:
+        return [replace(status, version=self.version(status.path)) for status in super().list_files(folder)]
+
+
+def test_what_is_known_already_is_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One listing tells what has changed."""
+    monkeypatch.setattr(module, "is_local", lambda _: False)
+    snapshots = Snapshots(Versioned(), TablePaths(str(tmp_path)))
+    publish(snapshots, 1, 2, 3)
+    expected = {number: snapshot_of(number) for number in (1, 2, 3)}
+    assert snapshots.find_many([1, 2, 3]) == expected
+    calls_of(snapshots).clear()
+    assert snapshots.find_many([1, 2, 3]) == expected
+    assert calls_of(snapshots) == [("list_files", "snapshot")]
+    changed = snapshot_of(2, commit_user="another")
+    FILE_IO.overwrite(snapshots.paths.snapshot(2), serialize_snapshot(changed))
+    assert snapshots.find_many([1, 2, 3]) == {**expected, 2: changed}
+    assert [name for call, name in calls_of(snapshots) if call == "read"] == ["snapshot-2"]
 
 
 def test_what_was_read_is_kept_until_it_changes(snapshots: Snapshots) -> None:
