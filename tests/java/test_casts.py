@@ -13,6 +13,7 @@ from maintenance.types.casts.cast import cast
 from maintenance.types.casts.default import default_value
 from maintenance.types.casts.matrix import is_castable, may_change
 from maintenance.types.data_type import DataType
+from maintenance.types.nanos import NANOS
 from maintenance.types.type_text import parse_data_type
 from maintenance.types.values import MILLIS_PER_DAY, NANOS_PER_UNIT, Value, arrow_of_values, values_of_arrow
 from tests.java.java_casts import FAILED
@@ -166,9 +167,10 @@ def _same(mine: object, theirs: object, source: DataType, target: DataType) -> b
     if isinstance(theirs, tuple):
         return mine is FAILED
     if mine is UnsupportedError:
-        # Java's timestamps have a wider range than Arrow's.
+        # Java's timestamps have a wider range: here they are 64 bits of microseconds, or of their own unit.
         arrow = arrow_type(target)
-        return isinstance(theirs, int) and abs(theirs) // NANOS_PER_UNIT[arrow.unit] >= 2**63 - 1
+        unit = "us" if arrow == NANOS else arrow.unit
+        return isinstance(theirs, int) and abs(theirs) // NANOS_PER_UNIT[unit] >= 2**63 - 1
     if target.root == "TIME" and isinstance(theirs, int) and not 0 <= theirs < MILLIS_PER_DAY:
         # Java makes times that no day has: those of texts are refused, others counted from the day's end.
         return mine in (FAILED, theirs % MILLIS_PER_DAY)
