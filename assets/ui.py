@@ -40,7 +40,7 @@ _QUIET_AND_SMALL = {"PYTHONWARNINGS": "ignore", "MALLOC_ARENA_MAX": "2"}
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run until told to stop; returns the exit code of Dagster."""
+    """Run until stopped; returns the exit code of Dagster."""
     parser = argparse.ArgumentParser(prog="python -m assets.ui", description="Dagster and the Spark of its runs.")
     parser.add_argument("-p", "--port", type=int, default=3000, help="where the web server listens")
     port = parser.parse_args(arguments).port

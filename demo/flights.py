@@ -108,8 +108,8 @@ def _with_measures(flights: pd.DataFrame) -> pd.DataFrame:
 
 def _event(flights: pd.DataFrame, status: str, time: str) -> pd.DataFrame:
     """One event for each of the flights; what it does not tell is null."""
-    told = {*_OF_EVERY_EVENT, *_PARTS[status]}
-    silent = dict.fromkeys(name for name in SCHEMA.names if name not in told)
+    known = {*_OF_EVERY_EVENT, *_PARTS[status]}
+    silent = dict.fromkeys(name for name in SCHEMA.names if name not in known)
     kind = "+I" if status == "scheduled" else "+U"
     return flights.assign(**silent, **{ROW_KIND: kind, "status": status, "event_time": flights[time]})
 

@@ -2,7 +2,7 @@
 
 The table is the truth, whoever writes and compacts it; nothing here starts a run. The cursor holds, for each table, the
 snapshot last mirrored and a digest of each partition. Of a table with more partitions than its limit the newest are
-mirrored. A tick reports a bounded number of events; what is left follows with the next.
+mirrored. A tick reports a bounded number of events; the rest follows with the next.
 """
 
 import time
@@ -57,7 +57,7 @@ def look(catalog: PaimonCatalog, config: TableConfig, before: Mirrored) -> Parti
 
 
 def newest(states: Iterable[PartitionState], limit: int) -> dict[str, PartitionState]:
-    """At most so many partitions, the most lately changed, in the order of their keys."""
+    """At most `limit` partitions, the most recently changed, in the order of their keys."""
     lately = sorted(states, key=lambda state: (-state.changed_millis, key_of(state.spec)))[:limit]
     return dict(sorted((key_of(state.spec), state) for state in lately))
 

@@ -220,7 +220,7 @@ class OrphansPolicy(Entry):
     minimum_age: DurationText = Field(
         default="1 d", description="Younger files stay: no writer may take longer from its first file to its commit."
     )
-    max_files: int | None = Field(default=100_000, ge=1, description="At most so many in one run, the oldest first.")
+    max_files: int | None = Field(default=100_000, ge=1, description="Most files deleted in one run, oldest first.")
     time_limit: DurationText | None = Field(default=None, description="After this long no further batch is begun.")
 
 

@@ -6,7 +6,7 @@ that is no longer its own, leaves no zombie, and sees how each run ends. A run w
 
 Forking is safe because this process has one thread, has opened no database and no channel; if that ever were not so, it
 refuses, and the launcher goes another way. It has imported code, not read tables.yaml: each run does that again.
-When told to end it interrupts its runs, which tidy up, and kills those that do not end in time.
+On SIGTERM it interrupts its runs, which clean up, and kills those that do not end in time.
 """
 
 import json
@@ -79,7 +79,7 @@ class RunWorkers:
         self._wake, self._waker = os.pipe()
 
     def serve(self) -> Task | None:
-        """Answer until told to end. Returns: in a process that was forked what it is to do, None in this one."""
+        """Answer until asked to end. Returns: in a process that was forked what it is to do, None in this one."""
         self._catch_signals()
         while self._ends_at is None or self._workers or self._reporters:
             ready = self._ready(None if self._ends_at is None else 0.2)
@@ -286,7 +286,7 @@ def _preload() -> None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run until told to end, or, in a process that was forked, until the run is over; returns the exit code."""
+    """Run until asked to end, or, in a process that was forked, until the run is over; returns the exit code."""
     with listening(Path(arguments[0])) as listener:
         try:
             _preload()

@@ -34,7 +34,7 @@ class Again:
     seconds: float
 
     def wait(self, attempts: int) -> float:
-        """Seconds to wait after so many attempts, spread so that steps that failed together do not meet again."""
+        """Seconds to wait after this many attempts, spread so that steps that failed together do not meet again."""
         return float(self.seconds * 2 ** (attempts - 1) * random.uniform(0.75, 1.25))
 
 

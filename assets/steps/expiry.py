@@ -121,7 +121,7 @@ def _expire_snapshots_arguments(work: Work) -> Arguments:
 
 
 def _show_expiry(work: Work, account: Account, step: str, report: ExpireSnapshotsReport, metadata: Metadata) -> Account:
-    """As `show_report`, with who holds what is left."""
+    """As `show_report`, with who holds the rest."""
     left = {}
     if not work.dry_run:
         found = who_holds(work.context.instance, work.catalog, work.table, IN_RUNS, work.context.log.warning)

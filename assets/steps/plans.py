@@ -17,7 +17,7 @@ from maintenance.operations.history import estimated_seconds, read_history
 from maintenance.operations.plans.stored_plan import MANY, StoredPlan
 
 _GROUPS_SHOWN = 1000
-# Plans of so many tables are estimated, each from its own history.
+# Plans of up to this many tables are estimated, each from its own history.
 _ESTIMATED = 50
 # Steps whose past runs say how quickly a table is compacted.
 _SIMILAR = {"compact": ("compact", "compaction", "compact_database")}
@@ -96,7 +96,7 @@ def found_plan(catalog: PaimonCatalog, file_io: FileIO, plan_id: str) -> StoredP
 
 
 def planned(config: dg.Config, catalog: PaimonCatalog, file_io: FileIO, *beside_it: str) -> StoredPlan | None:
-    """The plan that a run is told to carry out, None if it is to make its own.
+    """The plan that a run is to apply, None if it makes its own.
 
     `beside_it`: what may be set all the same. Raises: OptionError; as `found_plan`.
     """

@@ -11,7 +11,7 @@ from maintenance.cli.choices import JSON
 from maintenance.cli.exits import FAILED, NOTHING_TO_DO
 from maintenance.cli.operations import SUMMARIES
 from maintenance.cli.plans import applied, kept, made, shown
-from maintenance.cli.progress import told
+from maintenance.cli.progress import shown_progress
 from maintenance.operations.plans.stored_plan import StoredPlan
 from maintenance.sql.procedures.procedure import DRY_RUN, INTO_BIN, TABLE, Call, Parameter, Procedure
 from maintenance.sql.procedures.registry import PROCEDURES
@@ -54,7 +54,7 @@ def operation_command(name: str) -> click.Command:
             _check_beside_plan(given)
         values = _values(procedure, given)
         dry_run = bool(given.get(DRY_RUN.name)) or only_id
-        with told() as progress:
+        with shown_progress() as progress:
             call = Call(target.session(), values, progress)
             if plan_id is not None and procedure.planning is not None:
                 result = applied(procedure.planning, call, plan_id)

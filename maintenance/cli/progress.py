@@ -10,7 +10,7 @@ from maintenance.operations.progress import Counted, Progress
 
 
 @contextmanager
-def told() -> Iterator[Progress]:
+def shown_progress() -> Iterator[Progress]:
     """What is called with each line. The bar goes once the work has ended."""
     if not sys.stderr.isatty():
         yield lambda line: click.echo(line, err=True)

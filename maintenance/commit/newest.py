@@ -10,7 +10,7 @@ from maintenance.metadata.manifests import Manifests
 from maintenance.metadata.snapshots import Snapshots
 from maintenance.write.state import WriteState
 
-# More changes than those of so many snapshots are not read one by one.
+# The changes of more snapshots than this are not read one by one.
 _SNAPSHOTS = 64
 
 

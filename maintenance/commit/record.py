@@ -21,7 +21,7 @@ class CatalogRecord:
 
         Args: `still`: asked right before; if it says no, nothing is published, and the answer is False.
 
-        Raises: InfrastructureError: whether it is there cannot be told.
+        Raises: InfrastructureError: whether it is there is unknown.
         """
         return made.target.snapshots.publish(made.snapshot, still, made.holds)
 

@@ -64,7 +64,7 @@ class Succession:
                 before = [snapshot_id for snapshot_id in ids if snapshot_id < self.snapshot.id]
                 return not before or self.snapshot.id - 1 in before
         raise InfrastructureError(
-            f"snapshot {self.snapshot.id} was created while others expired, and whether it counts cannot be told",
+            f"snapshot {self.snapshot.id} was created while others expired, and whether it counts is unknown",
             self.target.paths.snapshot_folder(),
             "Look for the rows before the commit is repeated. Keep snapshots longer than a commit takes.",
         )
@@ -81,7 +81,7 @@ class Succession:
         return hint is None or hint <= self.snapshot.id
 
     def _is_in(self, later_id: int, *, there: bool) -> bool | None:
-        """Whether a later snapshot was made after this one; None: it cannot be told, or not from this one.
+        """Whether a later snapshot was made after this one; None: unknown, or not known from this one.
 
         Args: `there`: whether the file created still exists. If it does and the one after it does not, it was below.
         """

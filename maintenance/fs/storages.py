@@ -136,7 +136,7 @@ def _only_here(process: int, path: str) -> None:
         raise StorageAccessError(
             "this process was forked from one that has used object stores, and cannot use them",
             path,
-            "Start such processes anew: multiprocessing.get_context('spawn').",
+            "Start such processes with multiprocessing.get_context('spawn').",
         )
 
 

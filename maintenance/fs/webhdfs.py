@@ -1,7 +1,7 @@
 """Requests of WebHDFS: sent to the namenode that is active, and again after what passes.
 
 What is read or written goes to a datanode, whose address the namenode answers with. A request whose effect is the same
-twice is sent again after an unclear answer; whoever sends another kind is told, and finds out what has happened.
+twice is sent again after an unclear answer; another kind raises, and the caller finds out what has happened.
 """
 
 import errno

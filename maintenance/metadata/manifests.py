@@ -62,7 +62,7 @@ ManifestFilter = Callable[[ManifestFileMeta], bool]
 _AHEAD = 4
 # Of manifests on a disk: what threads would save is less than what it takes to start them.
 _SMALL_BYTES = 64 << 10
-# A manifest list takes so many times its bytes once it is parsed.
+# How many times its bytes a parsed manifest list takes.
 _PARSED = 8
 # So many entries tell how many bytes each takes; they are encoded twice where a manifest holds more.
 _PROBE = 512

@@ -43,7 +43,7 @@ _COLUMNS = (
     ("details", "STRING", pa.string()),
 )
 _OPTIONS = {"bucket": "-1", "compaction.min.file-num": "10", "snapshot.num-retained.max": "20"}
-# From so many snapshots on the table is tidied up.
+# From this many snapshots on, the table is compacted and expired.
 _SNAPSHOTS = 40
 
 

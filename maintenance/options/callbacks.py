@@ -27,7 +27,7 @@ def check_callbacks(options: Mapping[str, str], table: str) -> None:
 def call_back(group: str, options: Mapping[str, str], table: str, *arguments: Any) -> None:
     """Call the callbacks of a group, in the order of the option, with the table's name and what is to tell.
 
-    Raises: InfrastructureError: one failed; what it was told of has happened.
+    Raises: InfrastructureError: one failed; the commit or tag that it was called for is there.
     """
     for kind, option, word in _KINDS:
         for name in option.of(options) if kind == group else ():

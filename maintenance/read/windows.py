@@ -47,7 +47,7 @@ def windows(runs: Sequence[Sequence[ReadsFile]], order: RecordOrder, max_rows: i
 
 
 _ALL = 1 << 62
-# A run is read on before its end is reached where no more than one in so many of its rows would wait.
+# A run is read on before its end is reached where at most one in this many of its rows would wait.
 _FEW = 8
 
 

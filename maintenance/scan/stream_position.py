@@ -68,7 +68,7 @@ class Limits:
     """How much one batch takes, None = any amount: it ends with the split that reaches a maximum.
 
     Attributes:
-        min_rows, max_delay: a batch of fewer rows waits, for so many milliseconds since the last one.
+        min_rows, max_delay: a batch of fewer rows waits, at most this many milliseconds since the last one.
     """
 
     max_files: int | None = None

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 NANOS = pa.decimal128(37, 38)
 
 _PER_MICRO = 1000
-# 2^64 nanoseconds in microseconds, and what is left.
+# 2^64 nanoseconds in microseconds, and the remainder.
 _WORD_MICROS, _WORD_REST = divmod(2**64, _PER_MICRO)
 _MICROS_PER = {"s": 10**6, "ms": 10**3, "us": 1}
 _U32 = np.uint64(32)

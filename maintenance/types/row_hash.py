@@ -27,7 +27,7 @@ _NAN = _U64(0x7FF8000000000000)
 BLOCK_ROWS = 1 << 15
 """Rows that are hashed at a time."""
 _MASK = 2**64 - 1
-# Unscaled decimals of so many digits fit 64 bits.
+# Unscaled decimals of up to this many digits fit 64 bits.
 SHORT_DECIMAL = 18
 
 

@@ -287,7 +287,7 @@ def blob_columns(context: WriteContext) -> tuple[DataField, ...]:
         raise UnsupportedError(
             f"new values of column '{blobs[0].name}' for rows that are there",
             f"table {context.name}",
-            "Delete the rows and write them anew.",
+            "Delete the rows and write them again.",
         )
     return blobs
 

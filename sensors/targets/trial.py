@@ -9,7 +9,7 @@ from sensors.routes import Routes
 
 
 def try_targets(project: Project, table: str | None = None) -> int:
-    """Send a test alert to every target, or to those who are told of a table; print what became of each.
+    """Send a test alert to every target, or to those that get a table's alerts; print what became of each.
 
     Returns: how many targets did not take it; 1 if there is no target.
     """

@@ -54,7 +54,7 @@ def follow(name: str, file_io: FileIO, paths: TablePaths, options: Mapping[str, 
             _Follower.of(file_io, paths, options).run(afresh=afresh)
         except ExpiredError as error:
             behind = error
-        except Exception as error:  # noqa: BLE001 - a commit that told of it would be taken for failed, and repeated
+        except Exception as error:  # noqa: BLE001 - a commit that raised it would be taken for failed, and repeated
             behind = error
             break
         else:

@@ -46,7 +46,7 @@ def _share(word: int, column: int, count: int, bits: int) -> tuple[int, int, int
 
 
 def _moves(bits: int, stride: int) -> Iterator[tuple[int, int]]:
-    """Steps that move so many bits apart: by how much to shift, and the bits that then are right."""
+    """Steps that move this many bits apart: by how much to shift, and the bits that then are right."""
     size = 1 << max(0, bits - 1).bit_length()
     while size > 1:
         size //= 2

@@ -12,7 +12,7 @@ from maintenance.errors import UnsupportedError
 from maintenance.types.nanos import NANOS, parts_of
 
 _SIGN = np.uint64(1 << 63)
-# Of so many bytes of a word.
+# Bytes of a word.
 _KEPT = np.array([2**64 - 2 ** (64 - 8 * length) for length in range(9)], np.uint64)
 _PER_MILLI = {"s": 0, "ms": 1, "us": 1000, "ns": 10**6}
 WORD_BYTES = 8

@@ -1,6 +1,6 @@
 """Iceberg's manifests: data files and deletion vectors of a table, with bounds and counts.
 
-Fields are told apart by their ids in the files, and by their names here, which are those that Paimon gives them.
+Fields are identified by their ids in the files, and by their names here, which are those that Paimon gives them.
 Partition values are taken by their place. Source: the Iceberg specification, Java `IcebergManifestEntry`.
 """
 

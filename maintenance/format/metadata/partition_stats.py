@@ -8,7 +8,7 @@ from maintenance.format.rows.binary_row import EMPTY_ROW, parse_row, serialize_r
 from maintenance.types.data_type import DataType
 from maintenance.types.values import Value
 
-# Beyond so many partitions, looking at each takes longer than reading the manifest.
+# Beyond this many partitions, looking at each takes longer than reading the manifest.
 _MAX_PARTITIONS = 1000
 
 

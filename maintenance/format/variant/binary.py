@@ -2,7 +2,7 @@
 
 Every value starts with a byte: its two low bits say what it is, the others more about it.
 
-- 0: a primitive of a type, whose bytes follow. 1: a text of so many bytes, at most 63.
+- 0: a primitive of a type, whose bytes follow. 1: a text of that many bytes, at most 63.
 - 2: an object: count of fields (1 or 4 bytes), number of each name, offsets of the values and their end, the values.
   Fields stand in the order of their names, the values anywhere.
 - 3: an array: count, offsets and their end, the values.
@@ -62,7 +62,7 @@ class Children:
     values: Ragged
 
     def counts(self, parents: int) -> np.ndarray:
-        """How many each of so many parents holds. int64, shape (parents,)."""
+        """How many each parent holds. int64, shape (parents,)."""
         return np.bincount(self.parents, minlength=parents)
 
     def take(self, order: np.ndarray) -> "Children":

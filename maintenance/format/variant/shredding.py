@@ -109,7 +109,7 @@ def _objects(typed: pa.Array, rest: pa.Array | None, rows: np.ndarray, names: Na
         at = np.flatnonzero(rest.is_valid().to_numpy(zero_copy_only=False))
         others = bytes_of(rest.take(pa.array(at)))
         if (binary.kinds(others) != binary.OBJECT).any():
-            raise binary.damaged("what is left of an object is not one")
+            raise binary.damaged("the rest of an object is not an object")
         inner = binary.children(others)
         parents.append(at[inner.parents])
         numbers.append(inner.names)
@@ -230,7 +230,7 @@ def _split_objects(values: Ragged, rows: np.ndarray, names: Names, data_type: Da
 def _field_group(
     inner: binary.Children, own: np.ndarray, rows: np.ndarray, names: Names, data_type: DataType, count: int
 ) -> pa.Array:
-    """The group of one field, for each of so many objects. `own`: which of all fields are of its name."""
+    """The group of one field, for each object. `own`: which of all fields are of its name."""
     kind = _group(data_type)
     content = inner.values.take(own)
     parts = (binaries_of(content),) if data_type.root == "VARIANT" else _split(content, rows[own], names, data_type)

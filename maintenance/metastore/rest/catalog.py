@@ -335,7 +335,7 @@ class RestCatalog:
 
     @contextmanager
     def _named(self, kind: str, name: str, *, ignore: bool = False) -> Iterator[None]:
-        """What the server does not find is the thing named. `ignore`: that is no error."""
+        """What the server does not find is the thing named. `ignore`: that is not an error."""
         try:
             yield
         except NotFoundError as error:

@@ -1,4 +1,4 @@
-"""Who is told of a tag that comes or goes: the catalog, and jobs that wait for the tag's success file.
+"""Where a tag that comes or goes is reported: the catalog, and jobs that wait for the tag's success file.
 
 Source: Java `TagCallback`, `SuccessFileTagCallback`.
 """

@@ -134,7 +134,7 @@ def list_candidates(
 
 
 def shared_out(items: Sequence[_Part], most: int | None) -> list[list[_Part]]:
-    """The items in lists of about equal length: one for each, or at most so many lists."""
+    """The items in lists of about equal length: one for each, or at most this many lists."""
     count = len(items) if most is None else min(len(items), max(1, most))
     return [list(items[number::count]) for number in range(count)]
 

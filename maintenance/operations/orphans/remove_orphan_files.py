@@ -3,7 +3,7 @@
 Such files are left by writers that died, by rollbacks, and by branches that were deleted. Old files are listed first,
 then what is live is marked among them. Right before each batch is deleted, snapshots and tags that came meanwhile are
 read, too; if one has vanished, all are looked at again. So a file that a commit takes into use while this runs stays.
-A file that no snapshot names yet cannot be told from an orphan: only its age protects the file of a running writer.
+A file that no snapshot names yet looks like an orphan: only its age protects the file of a running writer.
 Source: metadata section 10.4, Java `OrphanFilesClean`.
 """
 
@@ -202,8 +202,8 @@ class OrphanRemoval:
             self._delete(still.column("path").to_pylist(), still.column("bytes").to_pylist())
             self.deleted += len(still)
             self.deleted_bytes += _sum(still)
-            told = f"{self.deleted} of {len(orphans)} orphans deleted"
-            self.progress(Counted(told, self.deleted, len(orphans)))
+            so_far = f"{self.deleted} of {len(orphans)} orphans deleted"
+            self.progress(Counted(so_far, self.deleted, len(orphans)))
 
     def _delete(self, paths: Sequence[str], sizes: Sequence[int]) -> None:
         if self.into is not None:

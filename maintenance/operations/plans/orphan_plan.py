@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 REMOVE_ORPHAN_FILES = "remove_orphan_files"
 MOST_FILES = 100_000
-"""A plan has at most so many files unless more are asked for; the oldest first."""
+"""The most files in a plan unless more are asked for; oldest first."""
 _SHOWN = 5
 
 

@@ -4,7 +4,7 @@ One OVERWRITE snapshot takes out the files that came since and brings back those
 snapshots and tags stay. So writers may go on meanwhile, readers see one state or the other, and the step can be taken
 back in the same way. An expiry of Java deletes files by what snapshots took out, not by what needs them: therefore a
 snapshot without a tag gets one, as there. The schema stays the newest, since it reads older files. Commits keep their
-numbers: a writer that repeats a batch which was taken out is told that it is in the table already.
+numbers: a writer that repeats a batch which was taken out learns that the table already has it.
 Source: Java `RollbackToAsLatestProcedure`, `FileStoreCommitImpl.rollbackToAsLatest`.
 """
 

@@ -76,7 +76,7 @@ def restore_partitions(
         partitions: columns to text, as directories show them; some of the columns suffice.
         tag, snapshot_id: exactly one of them; the snapshot may have expired if a tag holds it.
         dry_run: only report what would be done.
-    Raises: DataError: no partition is named, or a column that is no partition column; OptionError: not exactly one
+    Raises: DataError: no partition is named, or a column that is not a partition column; OptionError: not exactly one
         state is named; NotFoundError: there is no such state, or a partition is not in it; CorruptFileError: a file of
         the state is missing; CommitError; UnsupportedError. Nothing has changed then.
     """

@@ -94,7 +94,7 @@ INTO_BIN = Parameter("into_bin", truth)
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A procedure's arguments, read. `progress`: is told of each thing that happens."""
+    """A procedure's arguments, read. `progress`: is called for each thing that happens."""
 
     session: "Session"
     values: Mapping[str, Any]

@@ -2,7 +2,7 @@
 
 A statement is one where the session's `execution.runtime-mode` is ``streaming`` and a folder for checkpoints is set;
 without a folder nothing would remember what has been written, and it runs in batch mode. Its own folder in that
-one has the name of the pipeline, or is told from the table and the query: so the same statement goes on where it ended.
+one has the name of the pipeline, or is named after the table and the query: so the same statement goes on where it ended.
 
 It may choose columns of one table and filter its rows. Where the table has a primary key, the kinds of its changes
 reach the table that is written.
@@ -49,8 +49,8 @@ def checkpoint_of(settings: Mapping[str, str], table: str, query: str) -> str | 
     folder = next((settings[key] for key in CHECKPOINTS if settings.get(key)), None)
     if settings.get(MODE, "").lower() != "streaming" or folder is None:
         return None
-    told = f"{table}-{hashlib.sha256(f'{table} {query}'.encode()).hexdigest()[:16]}"
-    return f"{folder.rstrip('/')}/{settings.get(_NAME) or told}"
+    derived = f"{table}-{hashlib.sha256(f'{table} {query}'.encode()).hexdigest()[:16]}"
+    return f"{folder.rstrip('/')}/{settings.get(_NAME) or derived}"
 
 
 def run_stream(

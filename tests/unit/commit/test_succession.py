@@ -214,6 +214,6 @@ def test_what_cannot_be_told_is_said(tmp_path: Path) -> None:
     """New statistics change no file that later snapshots would show."""
     table = create_table(tmp_path)
     table.write_arrow(keyed({1: "a"}))
-    with pytest.raises(InfrastructureError, match="cannot be told"):
+    with pytest.raises(InfrastructureError, match="is unknown"):
         analyze_table(halted(table, after=rivals(table, 1)))
     assert state(table) == {1: "rival 0"}
