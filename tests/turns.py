@@ -11,7 +11,10 @@ from tests.examples import PROFILE
 
 # How many days it takes until every case of a test had its turn, by the beginning of the test's path.
 DAYS: Mapping[str, int] = {
+    "tests/chaos/test_chaos.py": 2,
     "tests/crash/test_crash.py": 2,
+    "tests/crash/test_full_disk.py": 2,
+    "tests/crash/test_power_cut.py": 2,
     "tests/damage/": 3,
     "tests/java/": 3,
     "tests/spark/": 3,
