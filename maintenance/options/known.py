@@ -32,7 +32,6 @@ _ELSEWHERE = frozenset(
         "data-evolution.merge-into.source-persist", "data-evolution.reassign.skip-contiguous-row-count",
         "data-evolution.row-id-conflict-rewrite.max-size", "data-evolution.row-sidecar.enabled",
         "data-evolution.row-sidecar.max-selected-rows", "data-evolution.row-sidecar.max-selection-ratio",
-        "data-file.external-paths.specific-fs", "data-file.external-paths.strategy", "data-file.external-paths.weights",
         "delete-file.thread-num", "deletion-vectors", "delimiter", "end-input.check-partition-expire",
         "end-input.watermark", "escape",
         "field-delimiter", "file-operation.thread-num", "file-reader-async-threshold",

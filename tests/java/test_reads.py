@@ -53,7 +53,7 @@ TABLES = {
 # Those that are written here, too.
 WRITTEN = (
     "lookup", "input", "dv-parquet", "dv-orc-64", "dv-avro-partitioned", "dv-write-only", "dv-beside-data",
-    "force-lookup", "record-level-expire", "row-tracking", "data-evolution",
+    "force-lookup", "record-level-expire", "row-tracking", "data-evolution", "dv-elsewhere", "append-external",
 )  # fmt: skip
 
 
