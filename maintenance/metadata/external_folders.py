@@ -5,8 +5,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from maintenance.errors import OptionError
+from maintenance.format.metadata.schema import TableSchema
 from maintenance.fs.file_io import FileIO
 from maintenance.fs.location import is_local, local_path
+from maintenance.metadata.branch_root import MAIN_BRANCH
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.external_paths import external_roots, overlap
 from maintenance.metadata.paths import TablePaths
@@ -26,28 +28,33 @@ class ExternalFolders:
     notes: tuple[str, ...] = ()
 
 
-def roots_ever(branches: Branches) -> tuple[str, ...]:
-    """The folders that any schema of any branch of a table names: old files may still be there."""
+def roots_ever(branches: Branches, known: TableSchema | None = None) -> tuple[str, ...]:
+    """The folders that any schema of any branch of a table names: old files may still be there.
+
+    `known`: a schema of the main branch, which need not be read.
+    """
     found: set[str] = set()
     for branch in branches.names():
         schemas = Schemas(branches.file_io, replace(branches.paths, branch=branch).schema_folder())
         for number in schemas.list_ids():
+            is_known = known is not None and (branch, number) == (MAIN_BRANCH, known.id)
+            schema = known if known is not None and is_known else schemas.get(number)
             try:
-                found.update(external_roots(schemas.get(number).options))
+                found.update(external_roots(schema.options))
             except OptionError:
                 continue  # nothing could be written with it
     return tuple(sorted(found))
 
 
-def own_folders(branches: Branches, *, exclusive: bool) -> ExternalFolders:
+def own_folders(branches: Branches, known: TableSchema, *, exclusive: bool) -> ExternalFolders:
     """The external folders of a table in which a file that it does not name is one that nobody needs.
 
     Files there do not say whose they are. So the table must say that it is alone, and no table of the same warehouse
     may say otherwise: none names a folder that overlaps, or lies in one.
 
-    Args: `exclusive`: the table says so. Raises: CorruptFileError: a schema of another table cannot be read.
+    Args: `known`: the schema of the main branch; `exclusive`: the table says so. Raises: CorruptFileError: a schema of another table cannot be read.
     """
-    roots = roots_ever(branches)
+    roots = roots_ever(branches, known)
     if not roots:
         return ExternalFolders(())
     if not exclusive:

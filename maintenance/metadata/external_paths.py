@@ -99,6 +99,8 @@ def _root(text: str) -> str:
     path = re.sub("/+", "/", found["path"] or "").rstrip("/")
     if not authority and not path:
         raise OptionError(f"'{text}' is the root of a disk", f"option '{_KEY}'", "Name a folder.")
+    if {".", ".."} & set(path.split("/")):
+        raise OptionError(f"'{text}' leads through '.' or '..'", f"option '{_KEY}'", "Write the path without them.")
     return f"{found['scheme']}:{authority}{path}"
 
 

@@ -4,8 +4,10 @@ import random
 from collections.abc import Mapping
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
+from maintenance.metadata.external_paths import entropy_folders
 from maintenance.operations import compact, expire_snapshots, fsck, rewrite_file_index
 from maintenance.table.table import Table
 from tests.java.process import JavaProcess
@@ -49,16 +51,15 @@ def test_both_write_compact_and_expire(java: JavaProcess, tmp_path: Path, name: 
     for number in range(6):
         values = [(k, k % 2, f"{number}-{k}") for k in drawn.sample(range(24), 10)]
         if number % 2:
-            columns = [list(column) for column in zip(*values, strict=True)]
-            schema = table.to_arrow().schema
-            import pyarrow as pa
-
-            arrays = [pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)]
-            table.write_arrow(pa.table(dict(zip(schema.names, arrays, strict=True))))
+            records = [dict(zip("kpv", row, strict=True)) for row in values]
+            table.write_arrow(pa.Table.from_pylist(records, table.to_arrow().schema))
         elif name == "dynamic":
             java.write_dynamic(warehouse, "db.t", values, ["+I"] * len(values))
         else:
             java.write(warehouse, "db.t", values, ["+I"] * len(values))
+        if name == "entropy-inject":
+            files = [entry.file for entry in live(table)]
+            assert all(f"{f.external_path}".endswith(f"/{entropy_folders(f.file_name)}/{f.file_name}") for f in files)
         if number in (3, 5):
             compact(None, table, full=True)
         if number == 4 and name not in ("dynamic",):

@@ -9,11 +9,12 @@ ended, and `emptying` before the run is destroyed.
 
 import json
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from maintenance.errors import CorruptFileError, NotFoundError, UnsupportedError
 from maintenance.fs.file_io import FileIO
@@ -79,12 +80,12 @@ class Going:
 
 @dataclass(slots=True)
 class BinRun:
-    """Takes the files that one operation deletes. `external`: paths that files of the table may be below, too."""
+    """Takes the files that one operation deletes. `external`: tells which paths files may be below, too."""
 
     file_io: FileIO
     warehouse: str
     head: RunHead
-    external: tuple[str, ...] = ()
+    external: Callable[[], tuple[str, ...]] = tuple
     taken_files: int = 0
     taken_bytes: int = 0
     _journals: int = 0
@@ -99,7 +100,7 @@ class BinRun:
             table.file_io,
             warehouse.rstrip("/"),
             RunHead(run, table.identifier, table.location.rstrip("/"), operation, now),
-            roots_ever(Branches(table.file_io, table.paths)),
+            lru_cache(lambda: roots_ever(Branches(table.file_io, table.paths))),
         )
 
     @property
@@ -142,7 +143,7 @@ class BinRun:
         path = file.back_to or file.path
         if path.startswith(f"{self.head.location}/"):
             return BinnedFile(path.removeprefix(f"{self.head.location}/"), file.bytes, file.stage)
-        root = root_of(path, self.external)
+        root = root_of(path, self.external())
         if root is None:
             raise UnsupportedError(
                 "a file outside of the table's folder cannot go into the bin",

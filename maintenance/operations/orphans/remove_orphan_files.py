@@ -174,7 +174,7 @@ class OrphanRemoval:
         main = self.table.on_branch(MAIN_BRANCH)
         millis = int(self.older_than.timestamp() * 1000)
         exclusive = EXTERNAL_PATHS_EXCLUSIVE.of(main.options)
-        outside = own_folders(Branches(main.file_io, main.paths), exclusive=exclusive)
+        outside = own_folders(Branches(main.file_io, main.paths), main.schema, exclusive=exclusive)
         self._notes_of_folders = outside.notes
         listing = list_candidates(
             self.table.file_io,
