@@ -52,7 +52,8 @@ def own_folders(branches: Branches, known: TableSchema, *, exclusive: bool) -> E
     Files there do not say whose they are. So the table must say that it is alone, and no table of the same warehouse
     may say otherwise: none names a folder that overlaps, or lies in one.
 
-    Args: `known`: the schema of the main branch; `exclusive`: the table says so. Raises: CorruptFileError: a schema of another table cannot be read.
+    Args: `known`: the schema of the main branch; `exclusive`: the table says so.
+    Raises: CorruptFileError: a schema of another table cannot be read.
     """
     roots = roots_ever(branches, known)
     if not roots:
