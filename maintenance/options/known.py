@@ -98,7 +98,7 @@ _ELSEWHERE = frozenset(
         "sort-compaction.range-strategy", "sort-engine", "sort-spill-buffer-size", "sort-spill-threshold",
         "source.checkpoint-align.enabled", "source.checkpoint-align.timeout", "source.operator-uid.suffix",
         "source.split.target-size-with-column-pruning", "spill-compression", "spill-compression.zstd-level",
-        "stream-scan-mode", "streaming-read-append-overwrite", "streaming-read-overwrite",
+        "stream-scan-mode",
         "streaming-read.shuffle-bucket-with-partition", "streaming.read.snapshot.delay",
         "tag.callback.#.param",
         "text.line-delimiter", "unaware-bucket.compaction.parallelism", "unaware-bucket.no-shuffle",
