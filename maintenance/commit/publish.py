@@ -7,6 +7,7 @@ Source: metadata section 9.2, Java `FileStoreCommitImpl`.
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 
 from maintenance.commit.conflicts import Conflict
 from maintenance.commit.iceberg.follow import follow
@@ -41,6 +42,7 @@ from maintenance.format.metadata.schema import TableSchema
 from maintenance.format.metadata.simple_stats import EMPTY_STATS
 from maintenance.format.metadata.snapshot import BATCH_IDENTIFIER, CommitKind, Snapshot
 from maintenance.fs.file_io import FileIO
+from maintenance.metadata.external_paths import root_of
 from maintenance.metadata.manifests import Manifests, ManifestWriter
 from maintenance.metadata.paths import TablePaths
 from maintenance.metadata.schemas import Schemas
@@ -285,7 +287,10 @@ class _Written:
         added = (entry for entry in entries if entry.kind == FileKind.ADD)
         files = [path for e in added for path in paths.all_files_of(e.partition, e.bucket, e.file)]
         new = [path for path in (*files, *self.relies_on, *self.writer.written) if path not in self.safe]
-        self.target.file_io.flush(new, paths.root)
+        # The folder of an external root may be new, too.
+        roots = () if paths.external is None else paths.external.roots
+        for root, of_root in groupby(sorted(new), lambda path: root_of(path, roots)):
+            self.target.file_io.flush(of_root, paths.root if root is None else root.rpartition("/")[0])
         self.safe.update(new)
 
     def discard(self) -> None:

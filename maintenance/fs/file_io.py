@@ -210,12 +210,14 @@ class FileIO:
 
     @reported("delete")
     def delete_unordered(self, paths: Sequence[str]) -> None:
-        """Delete files of one storage in any order, many with one request where the store can; missing ones are fine.
+        """Delete files in any order, many with one request where the store can; missing ones are fine.
 
         An interrupted call may have deleted any of them.
         """
-        if paths:
-            self._storage(paths[0]).delete_many(paths)
+        for storage, of_storage in groupby(sorted(paths, key=_place), _place):
+            del storage
+            these = list(of_storage)
+            self._storage(these[0]).delete_many(these)
 
     def discard(self, paths: Iterable[str]) -> None:
         """Delete what is of no use any more. What cannot be deleted stays, with a warning in the log."""
@@ -293,6 +295,11 @@ class FileIO:
         if not is_local(path):
             return False
         return time.time() - os.stat(local_path(path)).st_mtime > _SETTLED_SECONDS
+
+
+def _place(path: str) -> str:
+    """What all paths of one storage have in common: scheme and authority, nothing on the local disk."""
+    return "" if is_local(path) else "/".join(path.split("/", 3)[:3])
 
 
 def is_whole(data: bytes) -> bool:

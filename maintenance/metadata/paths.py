@@ -9,6 +9,7 @@ from maintenance.format.metadata.index_manifest import DELETION_VECTORS_INDEX, H
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.format.rows.binary_row import parse_row
 from maintenance.metadata.branch_root import MAIN_BRANCH, branch_root
+from maintenance.metadata.external_paths import ExternalPaths
 from maintenance.metadata.partition_path import partition_path, partition_spec
 from maintenance.metadata.zone import local_zone
 from maintenance.names import segment, stored_name
@@ -27,6 +28,7 @@ class TablePaths:
     Attributes:
         root: without a slash at the end.
         branch: ``main`` or the name of a branch.
+        external: where new data files go, if not below the root.
         zone: time zone that names of partition folders show instants in; Paimon takes the one of the process.
     """
 
@@ -38,6 +40,7 @@ class TablePaths:
     data_directory: str | None = None
     index_beside_data: bool = False
     zone: str = UTC
+    external: ExternalPaths | None = None
 
     @classmethod
     def of(cls, root: str, schema: TableSchema, options: Mapping[str, str], branch: str = MAIN_BRANCH) -> "TablePaths":
@@ -50,6 +53,7 @@ class TablePaths:
             table_options.DATA_FILE_PATH_DIRECTORY.of(options),
             table_options.INDEX_FILE_IN_DATA_FILE_DIR.of(options),
             local_zone(),
+            ExternalPaths.of(options),
         )
 
     @property
@@ -139,6 +143,16 @@ class TablePaths:
     def bucket_folder(self, partition: bytes, bucket: int) -> str:
         name = "bucket-postpone" if bucket == table_options.POSTPONE_BUCKET else f"bucket-{bucket}"
         return f"{self.partition_folder(partition)}/{name}"
+
+    def external_bucket_folder(self, root: str, partition: bytes, bucket: int) -> str:
+        """As `bucket_folder`, below a root outside the table."""
+        return f"{root}/{self.bucket_folder(partition, bucket).removeprefix(f'{self.root}/')}"
+
+    def bucket_folders(self, partition: bytes, bucket: int) -> list[str]:
+        """All folders that files of a bucket are written to by now; those of `entropy-inject` are below them."""
+        roots = () if self.external is None else self.external.roots
+        others = [self.external_bucket_folder(root, partition, bucket) for root in roots]
+        return [self.bucket_folder(partition, bucket), *others]
 
     def data_file(self, partition: bytes, bucket: int, file: DataFileMeta) -> str:
         if file.external_path:

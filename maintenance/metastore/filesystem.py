@@ -84,8 +84,11 @@ class FilesystemCatalog(LocatedCatalog):
             if ignore_if_not_exists:
                 return
             raise self._no_database(name)
-        if self.list_tables(name) and not cascade:
+        tables = self.list_tables(name)
+        if tables and not cascade:
             raise SchemaError(f"database '{name}' has tables", self.warehouse, "Drop them first, or pass cascade=True.")
+        for table in tables:
+            self.file_io.delete_unordered(self._external_files(f"{self.database_folder(name)}/{table}"))
         self.file_io.delete_folder(self.database_folder(name))
 
     # Tables
@@ -148,6 +151,8 @@ class FilesystemCatalog(LocatedCatalog):
     def drop_table(self, identifier: str, ignore_if_not_exists: bool = False) -> None:
         name = self._plain(identifier)
         if self._has(name):
+            # First what only the folder's metadata names: so a drop that was interrupted can be run again.
+            self.file_io.delete_unordered(self._external_files(self.location(name)))
             self.file_io.delete_folder(self.location(name))
         elif not ignore_if_not_exists:
             raise NotFoundError(f"table '{name}' does not exist", self.warehouse, "Check the name.")

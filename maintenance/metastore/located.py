@@ -144,6 +144,14 @@ class LocatedCatalog(ABC):
 
         partitions.drop_partitions(self._data_table(identifier), specs)
 
+    # Files
+
+    def _external_files(self, location: str) -> list[str]:
+        """The files of a table that is dropped which are not in its folder."""
+        from maintenance.metadata.external_files import external_files
+
+        return external_files(self.file_io, location)
+
     # Schema files
 
     def _schemas(self, location: str, branch: str = "main") -> Schemas:

@@ -8,6 +8,7 @@ from maintenance.format.file_index.kinds import column_indexes
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.format.rows.system_fields import is_system_field
 from maintenance.merge.rules import check_merge_engine
+from maintenance.metadata.external_paths import ExternalPaths
 from maintenance.metadata.zone import local_zone
 from maintenance.metastore.option_rules import check_options
 from maintenance.options import table as table_options
@@ -42,6 +43,7 @@ def validate(schema: TableSchema, table: str, before: TableSchema | None = None)
     check_callbacks(news, table)
     checked_startup(schema.options)
     check_options(schema, where)
+    ExternalPaths.of(schema.options)
     check_merge_engine(schema, where)
     read_defaults(schema, schema.options)
     for option in _all_options():

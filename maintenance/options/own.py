@@ -4,3 +4,4 @@ from maintenance.options.option import Option, boolean, one_of
 
 COMPACTION_PROOF = Option("paimon-maintenance.compaction.proof", one_of("auto", "full", "sampled", "off"), "auto")
 BESIDE_OTHER_COMPACTORS = Option("paimon-maintenance.compaction.beside-other-compactors", boolean, default=False)
+EXTERNAL_PATHS_EXCLUSIVE = Option("paimon-maintenance.external-paths.exclusive", boolean, default=False)

@@ -31,6 +31,11 @@ MAX_INT = 2**31 - 1
 _PADDINGS = ("row-kind-flag", "second-to-micro", "millis-to-micro")
 
 
+def weights(text: str) -> tuple[int, ...]:
+    """Whole numbers above 0, separated by commas."""
+    return tuple(positive(part) for part in names(text))
+
+
 def paddings(text: str) -> tuple[str, ...]:
     """Steps of `sequence.auto-padding`, from left to right; none of an empty text."""
     return tuple(one_of(*_PADDINGS)(part) for part in names(text))
@@ -123,6 +128,14 @@ CHANGELOG_FILE_COMPRESSION: Option[str | None] = Option("changelog-file.compress
 CHANGELOG_FILE_STATS_MODE: Option[str | None] = Option("changelog-file.stats-mode", string, None)
 DATA_FILE_THIN_MODE = Option("data-file.thin-mode", boolean, False)
 DATA_FILE_PATH_DIRECTORY: Option[str | None] = Option("data-file.path-directory", relative_folder, None)
+DATA_FILE_EXTERNAL_PATHS: Option[tuple[str, ...]] = Option("data-file.external-paths", names, ())
+DATA_FILE_EXTERNAL_PATHS_STRATEGY = Option(
+    "data-file.external-paths.strategy",
+    one_of("none", "specific-fs", "round-robin", "entropy-inject", "weighted"),
+    "none",
+)
+DATA_FILE_EXTERNAL_PATHS_SPECIFIC_FS: Option[str | None] = Option("data-file.external-paths.specific-fs", string, None)
+DATA_FILE_EXTERNAL_PATHS_WEIGHTS: Option[tuple[int, ...]] = Option("data-file.external-paths.weights", weights, ())
 INDEX_FILE_IN_DATA_FILE_DIR = Option("index-file-in-data-file-dir", boolean, False)
 ZORDER_VAR_LENGTH_CONTRIBUTION = Option("zorder.var-length-contribution", positive, 8)
 WRITE_BUFFER_SIZE = Option("write-buffer-size", memory_size, 256 << 20)
@@ -240,6 +253,8 @@ SCAN_TIMESTAMP: Option[str | None] = Option("scan.timestamp", string, None)
 SCAN_TIMESTAMP_MILLIS: Option[int | None] = Option("scan.timestamp-millis", long_integer, None)
 SCAN_FILE_CREATION_TIME_MILLIS: Option[int | None] = Option("scan.file-creation-time-millis", long_integer, None)
 SCAN_CREATION_TIME_MILLIS: Option[int | None] = Option("scan.creation-time-millis", long_integer, None)
+STREAMING_READ_OVERWRITE = Option("streaming-read-overwrite", boolean, False)
+STREAMING_READ_APPEND_OVERWRITE = Option("streaming-read-append-overwrite", boolean, False)
 INCREMENTAL_BETWEEN: Option[str | None] = Option("incremental-between", string, None)
 INCREMENTAL_BETWEEN_TIMESTAMP: Option[str | None] = Option("incremental-between-timestamp", string, None)
 INCREMENTAL_TO_AUTO_TAG: Option[str | None] = Option("incremental-to-auto-tag", string, None)
@@ -307,7 +322,6 @@ REFUSED_ON_WRITE: Mapping[str, _Accepts] = {
     "pk-clustering-override": _OFF,
     "clustering.incremental": _OFF,
     "manifest-sort.enabled": _OFF,
-    "data-file.external-paths": _never,
     "upsert-key": _never,
     "postpone.batch-write-fixed-bucket.rescale-load-factor": _never,
     "file.format": _is(*_DATA_FORMATS),

@@ -35,7 +35,7 @@ from maintenance.read.windows import rows_at_a_time, windows, windows_of
 from maintenance.scan.data_evolution import row_groups
 from maintenance.scan.split import AnySplit, DiffSplit, Split
 from maintenance.types.data_type import DataField
-from maintenance.types.row_kind import is_retract
+from maintenance.types.row_kind import is_retract, opposite_kinds
 from maintenance.types.values import Value
 
 DEFAULT_BATCH_ROWS = 1 << 17
@@ -115,7 +115,8 @@ class SplitRead:
             yield from self._selected(self._difference(split))
             return
         with self.reading(split):
-            yield from self._selected(self._rows(split))
+            rows = self._selected(self._rows(split))
+            yield from map(_taken_back, rows) if split.taken_back and VALUE_KIND in self.columns else rows
 
     def reading(self, split: Split) -> AbstractContextManager[None]:
         """Errors inside are `ExpiredError` if the split's snapshot is gone by then."""
@@ -250,6 +251,12 @@ def _stream(reader: DataFileReader) -> Iterator[pa.Table]:
         yield reader.read()
     else:
         yield from reader.batches(DEFAULT_BATCH_ROWS)
+
+
+def _taken_back(rows: pa.Table) -> pa.Table:
+    """Rows with the opposite kinds: +I and -D, +U and -U."""
+    at = rows.column_names.index(VALUE_KIND.name)
+    return rows.set_column(at, rows.schema.field(at), opposite_kinds(rows.column(at)))
 
 
 class _Tables:

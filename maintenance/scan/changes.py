@@ -3,6 +3,8 @@
 - *Changes*: the files that APPEND snapshots added, or the changelog files of all but OVERWRITE snapshots. Each file is
   read as is, row by row with its kind: a filter may rule out any file by its statistics. The files of a bucket
   are read in order of the snapshots, but nothing is replayed.
+- *Overwritten*: of an OVERWRITE snapshot of a table with a primary key the rows of the files it replaced, taken
+  back, then those in the files it added. Both are merged, each for itself.
 - *Difference*: the files of both snapshots, without those that both have. A filter may only rule out partitions and
   buckets: with a file less on one side, rows of the other would look changed.
 
@@ -11,8 +13,9 @@ Neither skips level 0. Source: data section 6.6, Java `IncrementalDeltaStartingS
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 
-from maintenance.errors import CorruptFileError, UnsupportedError
+from maintenance.errors import CorruptFileError, NotFoundError, UnsupportedError
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.metadata.manifest import FileKind, ManifestEntry
 from maintenance.format.metadata.schema import TableSchema
@@ -68,6 +71,53 @@ def _added(
                     "Read the changes with 'incremental-between-scan-mode' = 'diff'.",
                 )
             yield snapshot.id, entry
+
+
+def plan_appended(source: ScanSource, snapshot: Snapshot) -> ScanPlan:
+    """Splits of the files that an OVERWRITE snapshot of an append table adds; what it replaces is passed over."""
+    entries = [entry for entry in _delta(source, snapshot) if entry.kind == FileKind.ADD]
+    splits = append_splits(snapshot.id, entries, SplitOptions.of(source.options))
+    marked = (replace(split, changes=True) for split in splits)
+    return ScanPlan(tuple(marked), _schemas(source, entries), len(entries))
+
+
+def plan_overwritten(source: ScanSource, before: Snapshot | None, snapshot: Snapshot) -> ScanPlan:
+    """For each bucket the rows that an OVERWRITE snapshot takes back, then those that it brings.
+
+    Args: `before`: the snapshot that was overwritten, None if it is not there any more.
+    Raises: NotFoundError: it would be needed. Source: Java `SnapshotReaderImpl.readChanges`,
+        `IncrementalChangelogReadProvider`; Java also takes back rows that deletion vectors had deleted.
+    """
+    entries = _delta(source, snapshot)
+    names = {kind: {e.file.file_name for e in entries if e.kind == kind} for kind in (FileKind.ADD, FileKind.DELETE)}
+    stay = names[FileKind.ADD] & names[FileKind.DELETE]
+    changed = [entry for entry in entries if entry.file.file_name not in stay]
+    old = by_bucket([entry for entry in changed if entry.kind == FileKind.DELETE])
+    new = by_bucket([entry for entry in changed if entry.kind == FileKind.ADD])
+    keys = list(dict.fromkeys([*old, *new]))
+    splits: list[Split] = []
+    gone: Iterable[Split] = ()
+    if old and before is None:
+        raise NotFoundError(
+            f"snapshot {snapshot.id - 1} expired, and with it the rows that snapshot {snapshot.id} has overwritten",
+            f"table {source.name}",
+            "Start the stream behind it, or keep snapshots longer.",
+        )
+    if before is not None and old:
+        gone = (replace(split, taken_back=True) for split in _sides(before, keys, old))
+        gone = _deleted(source, before, gone, live_entries(source, before, None, all_levels=True))
+    come = (replace(split, changes=True) for split in _sides(snapshot, keys, new))
+    for pair in zip_longest(gone, come):
+        splits += [split for split in pair if split is not None and split.files]
+    return ScanPlan(tuple(splits), _schemas(source, changed), len(changed))
+
+
+def _delta(source: ScanSource, snapshot: Snapshot) -> list[ManifestEntry]:
+    """What a snapshot added and deleted."""
+    selection, keep_manifest = entry_filter(source, None, all_levels=True)
+    manifests = [meta for meta in source.manifests.delta_manifests(snapshot) if keep_manifest(meta)]
+    with source.manifests.reading(snapshot, changes=True):
+        return list(source.manifests.entries_of(manifests, selection))
 
 
 def plan_difference(source: ScanSource, difference: Difference, predicate: Predicate | None) -> ScanPlan:

@@ -26,6 +26,7 @@ class Split:
         raw: no two files hold the same key and none holds a retraction: they can be read one after the other, unmerged.
             Files of changes are raw as well: their records are what is asked for.
         changes: of files that snapshots brought, the oldest of which is `snapshot_id`.
+        taken_back: of files that a snapshot replaced: the kind of each row is the opposite.
         deletions: deletion vectors by name of the data file, for the files that have one.
         fallback: of the branch that stands in where the table lacks a partition, to be read as that branch's files.
     """
@@ -38,6 +39,7 @@ class Split:
     deletions: Mapping[str, DeletionFile] = field(default_factory=dict)
     fallback: bool = False
     changes: bool = False
+    taken_back: bool = False
 
     @property
     def file_count(self) -> int:

@@ -3,29 +3,30 @@
 A stream may begin with a state, and then follows the changes: the files that APPEND snapshots add where there is no
 changelog producer (upserts, without what stood before), else the changelog files of all snapshots. The state leaves
 out what has no changelog yet (with lookup level 0, with full-compaction all below the highest level), and the changes
-begin right behind it: nothing is read twice and nothing is left out. OVERWRITE snapshots change nothing in a stream.
+begin right behind it: nothing is read twice and nothing is left out. OVERWRITE snapshots change nothing in a stream,
+unless `streaming-read-overwrite` asks for the rows that they take back and bring, or `streaming-read-append-overwrite`,
+in a table without a primary key, for those that they bring.
 Snapshots that expired are found among the long-lived changelogs; if they are gone, the stream stops with an error
 rather than leave a gap. Source: data section 6.7, Java `DataTableStreamScan`, Spark's `StreamHelper`.
 """
 
 from dataclasses import dataclass, field
 
-from maintenance.errors import NotFoundError, OptionError, UnsupportedError
+from maintenance.errors import NotFoundError, OptionError
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
 from maintenance.format.rows.system_fields import VALUE_KIND
 from maintenance.options import table as table_options
 from maintenance.read.split_read import SplitRead
-from maintenance.scan.changes import plan_changes
+from maintenance.scan.changes import plan_appended, plan_changes, plan_overwritten
 from maintenance.scan.plan import ScanPlan, plan_scan
 from maintenance.scan.split import AnySplit, Split
-from maintenance.scan.startup import AtSnapshot, AtTime, Compacted, Latest, startup_of
+from maintenance.scan.startup import AtSnapshot, AtTime, CommittedSince, Compacted, FilesSince, Latest, startup_of
 from maintenance.scan.stream_position import Admission, Limits, StreamPosition
 from maintenance.scan.target import RecordChanges
 from maintenance.table.table import Table
 
 _KEPT_PLANS = 64
 _MERGED_ENGINES = ("partial-update", "aggregation", "first-row")
-_REFUSED = ("streaming-read-overwrite", "streaming-read-append-overwrite")
 
 
 @dataclass(slots=True)
@@ -66,10 +67,15 @@ class TableStream:
                 return self._from(snapshot_id)
             case AtTime(millis):
                 return StreamPosition(self._first_since(millis))
+            case CommittedSince(millis) if (first := self._first_behind(millis)) is not None:
+                return StreamPosition(first)
+            case FilesSince() | CommittedSince():
+                return StreamPosition(self.table.snapshots.latest_id() or 1, full=True)
         raise OptionError(
             f"a stream cannot start with 'scan.mode' = '{mode}' and its keys",
             self.table.identifier,
-            "Use latest-full, latest, from-snapshot, from-snapshot-full, from-timestamp or compacted-full.",
+            "Use latest-full, latest, from-snapshot, from-snapshot-full, from-timestamp, compacted-full,"
+            " from-file-creation-time or from-creation-timestamp.",
         )
 
     def _from(self, snapshot_id: int) -> StreamPosition:
@@ -91,6 +97,19 @@ class TableStream:
             else:
                 low = middle + 1
         return low
+
+    def _first_behind(self, millis: int) -> int | None:
+        """As `_first_since`; None unless that snapshot is there, and one before it. Source: Java
+        `AbstractDataTableScan.createCreationTimestampStartingScanner`.
+        """
+        first = self._first_since(millis)
+        return first if first > self._earliest() and self._find(first) is not None else None
+
+    @property
+    def _files_since(self) -> int | None:
+        """The moment before which files are left out of the state that the stream begins with."""
+        startup = startup_of(self.table.options)
+        return startup.millis if isinstance(startup, FilesSince | CommittedSince) else None
 
     # What there is
 
@@ -139,15 +158,25 @@ class TableStream:
         if snapshot is None:
             raise self._gone(at.snapshot_id)
         if at.full:
-            return plan_scan(self.table.changelog_source(), snapshot, None)
+            return plan_scan(self.table.changelog_source(), snapshot, None, self._files_since)
+        if snapshot.commit_kind == CommitKind.OVERWRITE:
+            return self._planned_overwrite(snapshot)
         chosen = RecordChanges((snapshot,), self._has_producer)
         if not self._has_producer:
             brings = snapshot.commit_kind == CommitKind.APPEND
         else:
-            brings = snapshot.changelog_manifest_list is not None and snapshot.commit_kind != CommitKind.OVERWRITE
+            brings = snapshot.changelog_manifest_list is not None
         if not brings:
             return ScanPlan((), {})
         return plan_changes(self.table.scan_source(), chosen, None)
+
+    def _planned_overwrite(self, snapshot: Snapshot) -> ScanPlan:
+        table = self.table
+        if table.is_primary_key_table and table_options.STREAMING_READ_OVERWRITE.of(table.options):
+            return plan_overwritten(table.scan_source(), table.snapshots.find(snapshot.id - 1), snapshot)
+        if not table.is_primary_key_table and table_options.STREAMING_READ_APPEND_OVERWRITE.of(table.options):
+            return plan_appended(table.scan_source(), snapshot)
+        return ScanPlan((), {})
 
     @property
     def _has_producer(self) -> bool:
@@ -191,9 +220,6 @@ class TableStream:
 
 def _check(table: Table) -> None:
     table_options.check_readable(table.options, table.identifier)
-    for key in _REFUSED:
-        if table.options.get(key, "false").strip().lower() != "false":
-            raise UnsupportedError(f"option '{key}'", table.identifier, "Unset it: overwritten rows are not streamed.")
     engine = table_options.MERGE_ENGINE.of(table.options)
     producer = table_options.CHANGELOG_PRODUCER.of(table.options)
     if table.schema.primary_keys and engine in _MERGED_ENGINES and producer == "none":

@@ -49,3 +49,8 @@ def kinds_of_texts(texts: Sequence[str] | pa.Array | pa.ChunkedArray) -> pa.Arra
 def texts_of_kinds(kinds: pa.Array) -> pa.Array:
     """Texts such as ``+I`` of row kinds."""
     return pa.array(KIND_TEXTS).take(kinds)
+
+
+def opposite_kinds(kinds: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The kinds that undo those: -D for +I, -U for +U, and the other way round. Source: Java `ReverseReader`."""
+    return pc.subtract(pa.scalar(int(RowKind.DELETE), pa.int8()), kinds)

@@ -15,20 +15,22 @@ from maintenance.format.rows.binary_row import EMPTY_ROW
 from maintenance.options import table as table_options
 from maintenance.types.data_type import DataField
 from maintenance.write.context import FileNames, WriteContext
+from maintenance.write.placement import FilePlacement
 
 
 class BlobFiles:
-    """Writes one column. `folder`: where the files go."""
+    """Writes one column. `placement`: where the files go."""
 
-    def __init__(self, context: WriteContext, folder: str, names: FileNames, field: DataField) -> None:
+    def __init__(self, context: WriteContext, placement: FilePlacement, names: FileNames, field: DataField) -> None:
         self._context = context
-        self._folder = folder
+        self._placement = placement
         self._names = names
         self._field = field
         self._prepare = BLOB.prepare_writer([field], FileSettings(BLOB.name))
         self._target = table_options.blob_target_file_size(context.options)
         self._open: _BlobFile | None = None
         self._files: list[DataFileMeta] = []
+        self._paths: list[str] = []
 
     def write(self, column: pa.ChunkedArray) -> None:
         """Take the values of rows."""
@@ -49,10 +51,9 @@ class BlobFiles:
 
     def abandon(self) -> None:
         """Delete everything written so far."""
-        paths = [f"{self._folder}/{file.file_name}" for file in self._files]
         if self._open is not None:
-            paths.append(self._open.close())
-        self._context.file_io.delete_quietly(paths)
+            self._open.close()
+        self._context.file_io.delete_quietly(self._paths)
 
     def _roll(self) -> None:
         if self._open is not None:
@@ -66,8 +67,9 @@ class _BlobFile:
     def __init__(self, files: BlobFiles, name: str) -> None:
         self._files = files
         self._name = name
-        self._path = f"{files._folder}/{name}"
-        self._sink = files._context.file_io.open_output(self._path)
+        path, self._external_path = files._placement.place(name)
+        files._paths.append(path)
+        self._sink = files._context.file_io.open_output(path)
         self._writer = files._prepare(self._sink)
         self._rows = 0
 
@@ -79,10 +81,9 @@ class _BlobFile:
         self._writer.write(pa.Table.from_arrays([column], names=[self._files._field.name]))
         self._rows += len(column)
 
-    def close(self) -> str:
-        """Leave the file as it is. Returns its path."""
+    def close(self) -> None:
+        """Leave the file as it is."""
         self._sink.close()
-        return self._path
 
     def finish(self) -> DataFileMeta:
         self._writer.close()
@@ -108,5 +109,6 @@ class _BlobFile:
             embedded_index=None,
             file_source=FileSource.APPEND,
             value_stats_cols=(),
+            external_path=self._external_path,
             write_cols=(self._files._field.name,),
         )

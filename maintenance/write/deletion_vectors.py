@@ -20,6 +20,7 @@ from maintenance.metadata.identity import check_size
 from maintenance.options import table as table_options
 from maintenance.write.context import WriteContext
 from maintenance.write.message import VectorsChange
+from maintenance.write.placement import FilePlacement
 
 Deleted = Mapping[str, BitMap]  # row numbers by name of the data file
 
@@ -100,6 +101,7 @@ class BucketVectors:
     def _written(self, vectors: Mapping[str, DeletionVector]) -> tuple[IndexManifestEntry, ...]:
         written: list[IndexManifestEntry] = []
         user = uuid.uuid4()
+        placement = FilePlacement(self.context.paths, self.partition, self.bucket)
         try:
             for number, part in enumerate([vectors] if self.has_one_file else self._rolled(vectors)):
                 data, ranges = serialize_index_file(part)
@@ -113,6 +115,7 @@ class BucketVectors:
                     len(data),
                     len(part),
                     ranges,
+                    placement.place_index(name),
                 )
                 written.append(entry)
                 self.context.file_io.write_bytes(self.context.paths.index_file(entry), data)

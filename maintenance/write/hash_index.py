@@ -21,6 +21,7 @@ from maintenance.format.rows.binary_row import row_hashes
 from maintenance.metadata.identity import check_size
 from maintenance.write.context import WriteContext
 from maintenance.write.partitions import by_partition
+from maintenance.write.placement import FilePlacement
 
 HashFiles = Mapping[tuple[bytes, int], IndexManifestEntry]
 
@@ -88,8 +89,16 @@ class HashIndexWriter:
             return None
         hashes = np.concatenate([old, new])
         data = serialize_hash_index(hashes)
+        name = f"index-{uuid.uuid4()}-0"
         entry = IndexManifestEntry(
-            FileKind.ADD, self.partition, self.bucket, HASH_INDEX, f"index-{uuid.uuid4()}-0", len(data), len(hashes)
+            FileKind.ADD,
+            self.partition,
+            self.bucket,
+            HASH_INDEX,
+            name,
+            len(data),
+            len(hashes),
+            external_path=FilePlacement(self.context.paths, self.partition, self.bucket).place_index(name),
         )
         self.context.file_io.write_bytes(self.context.paths.index_file(entry), data)
         return entry

@@ -20,6 +20,7 @@ from maintenance.types.values import values_of_arrow
 from maintenance.write.blobs import BlobFiles
 from maintenance.write.context import FileNames, WriteContext
 from maintenance.write.file_index import SUFFIX, index_builder, store_container
+from maintenance.write.placement import FilePlacement
 from maintenance.write.settings import file_settings, max_file_rows, stats_mode
 from maintenance.write.statistics import FileStatistics
 
@@ -71,7 +72,7 @@ class RollingFileWriter:
         self._place = place
         self._names = names
         self._sequence = min_sequence_number
-        self._folder = context.paths.bucket_folder(place.partition, place.bucket)
+        self._placement = FilePlacement(context.paths, place.partition, place.bucket)
         self._settings = file_settings(context.schema, context.options, place.level, changelog=place.changelog)
         # What may refuse the table's options or columns comes before a file is there.
         file_format = data_format(self._settings.format, f"table {context.name}")
@@ -165,14 +166,14 @@ class _OpenFile:
         self._context = writer._context
         self._place = writer._place
         self._name = name
-        self._path = f"{writer._folder}/{name}"
+        self._path, self._external_path = writer._placement.place(name)
         schema, options = self._context.schema, self._context.options
         mode = stats_mode(schema, options, self._place.level, changelog=self._place.changelog)
         # What may refuse the table's options comes before the file is there.
         self._statistics = FileStatistics(self._context, mode, nested=writer._settings.format != "parquet")
         unread = self._place.changelog or self._place.bucket == table_options.POSTPONE_BUCKET
         self._index = None if unread else index_builder(self._context)
-        self._blobs = [BlobFiles(self._context, writer._folder, writer._names, field) for field in writer.blobs]
+        self._blobs = [BlobFiles(self._context, writer._placement, writer._names, field) for field in writer.blobs]
         self._sink = self._context.file_io.open_output(self._path)
         self._writer_of_format = writer._open_format(self._sink)
         self.rows = 0
@@ -257,6 +258,7 @@ class _OpenFile:
             embedded_index=embedded,
             file_source=self._place.source,
             value_stats_cols=columns,
+            external_path=self._external_path,
             write_cols=self._context.write_cols,
         )
 

@@ -1,11 +1,10 @@
-"""Tables that this engine reads, most of which it does not write: what Java writes reads the same here."""
+"""Tables of Java with options that change how they are read: what Java writes reads the same here."""
 
 import random
 from pathlib import Path
 
 import pytest
 
-from maintenance.errors import UnsupportedError
 from tests.java.process import JavaProcess
 from tests.tables import get_table
 
@@ -50,12 +49,6 @@ TABLES = {
     "data-evolution": ([], [], {"bucket": "-1", "row-tracking.enabled": "true", "data-evolution.enabled": "true"}),
 }
 
-# Those that are written here, too.
-WRITTEN = (
-    "lookup", "input", "dv-parquet", "dv-orc-64", "dv-avro-partitioned", "dv-write-only", "dv-beside-data",
-    "force-lookup", "record-level-expire", "row-tracking", "data-evolution",
-)  # fmt: skip
-
 
 def created(java: JavaProcess, folder: Path, name: str) -> str:
     keys, partitions, options = TABLES[name]
@@ -91,12 +84,3 @@ def test_both_read_the_same(java: JavaProcess, tmp_path: Path, name: str) -> Non
 def read(warehouse: str, where: str | None = None) -> list[tuple[object, ...]]:
     found = get_table(warehouse).to_arrow(where=where)
     return sorted(zip(*(column.to_pylist() for column in found.columns), strict=True), key=str)
-
-
-@pytest.mark.parametrize("name", [name for name in TABLES if name not in WRITTEN])
-def test_writes_name_the_option(java: JavaProcess, tmp_path: Path, name: str) -> None:
-    warehouse = created(java, tmp_path, name)
-    table = get_table(warehouse)
-    empty = table.to_arrow()
-    with pytest.raises(UnsupportedError, match="option '"):
-        table.write_arrow(empty)

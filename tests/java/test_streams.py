@@ -7,6 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from maintenance.commit.overwrite import Overwrite
 from maintenance.operations.compaction.produce_changelog import produce_changelog
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.scan.stream_position import Limits, StreamPosition
@@ -15,6 +16,7 @@ from maintenance.table.table import Table
 from maintenance.types.row_kind import texts_of_kinds
 from tests.java.process import JavaProcess
 from tests.java.samples import Row, arrow_of, comparable, rows_in, table_of
+from tests.tables import live
 
 COLUMNS = (("id", "BIGINT NOT NULL"), ("v", "STRING"))
 PRODUCERS = ("none", "input", "lookup", "full-compaction")
@@ -120,3 +122,43 @@ def test_changes_of_expired_snapshots_that_java_kept(java: JavaProcess, tmp_path
         assert comparable(found) == comparable([(number % 4, f"{number}") for number in range(6)])
         wanted, _ = java.stream(warehouse, "db.t", start)
         assert comparable(found) == comparable(wanted)
+
+
+@pytest.mark.parametrize("producer", ["none", "input", "append"])
+def test_overwritten_rows_are_streamed_as_by_java(java: JavaProcess, tmp_path: Path, producer: str) -> None:
+    warehouse, keyed = str(tmp_path), producer != "append"
+    columns = (("p", "INT NOT NULL"), *COLUMNS)
+    asked = {"streaming-read-overwrite" if keyed else "streaming-read-append-overwrite": "true"}
+    options = {"bucket": "2", "write-only": "true", "changelog-producer": producer} if keyed else {"bucket": "-1"}
+    java.create_table(warehouse, "db.t", columns, (["p", "id"] if keyed else [], ["p"]), {**options, **asked})
+    java.write(warehouse, "db.t", [(k % 2, k, "first") for k in range(8)])
+    java.write(warehouse, "db.t", [(k % 2, k, "second") for k in range(3, 10)])
+    java.write(warehouse, "db.t", [(1, k, "java") for k in range(5, 12)], overwrite={})
+    table_of(warehouse).overwrite_arrow(arrow_of([(0, k, "ours") for k in range(4)], columns), Overwrite([{"p": "0"}]))
+    java.write(warehouse, "db.t", [(0, 1, "java again")], overwrite={"p": "0"})
+    table_of(warehouse).delete("p = 1")
+    start = {"scan.snapshot-id": "1"}
+    found, _ = followed(table_of(warehouse).copy(start), with_kind=True)
+    wanted, _ = java.stream(warehouse, "db.t$audit_log", start)
+    assert comparable(found) == comparable(wanted)
+    texts = {row[-1] for row in found}
+    assert texts == {"first", "second", "java", "ours", "java again"}
+    assert {row[0] for row in found} == ({"+I", "-D"} if keyed else {"+I"})
+
+
+def test_streams_from_creation_times_are_javas(java: JavaProcess, tmp_path: Path) -> None:
+    warehouse = str(tmp_path)
+    java.create_table(warehouse, "db.t", COLUMNS, (["id"], []), {"bucket": "1", "write-only": "true"})
+    for number in range(4):
+        java.write(warehouse, "db.t", [(number, f"{number}")])
+    table = table_of(warehouse)
+    times = [table.snapshots.get(number).time_millis for number in table.snapshots.list_ids()]
+    made = [(entry.file.creation_time or 0, entry.file.min_sequence_number) for entry in live(table)]
+    expire_snapshots(table, retain_min=3, retain_max=3)
+    moments = [0, *times, times[-1] + 10**7, *(millis for millis, _ in made)]
+    for key in ("scan.file-creation-time-millis", "scan.creation-time-millis"):
+        for moment in moments:
+            start = {key: f"{moment}"}
+            found, following = followed(table.copy(start))
+            wanted, expected = java.stream(warehouse, "db.t", start)
+            assert (comparable(found), following) == (comparable(wanted), expected), start

@@ -46,6 +46,13 @@ def check_publishable(schema: TableSchema, options: Mapping[str, str], location:
             "Unset one of the options.",
         )
     vectors = table_options.DELETION_VECTORS_ENABLED.of(options)
+    if vectors and table_options.DATA_FILE_EXTERNAL_PATHS.of(options):
+        raise UnsupportedError(
+            f"option '{key}' together with '{table_options.DATA_FILE_EXTERNAL_PATHS.key}' is not supported for a table"
+            " with deletion vectors: in Iceberg they name the path of each data file",
+            f"table {table}",
+            "Unset one of the options.",
+        )
     if vectors and not schema.primary_keys and not shows_vectors(options):
         raise UnsupportedError(
             f"option '{key}' would show deleted rows: the deletion vectors of a table without a primary key need "

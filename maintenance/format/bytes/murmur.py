@@ -1,4 +1,4 @@
-"""Paimon's hash of bytes: 32 bit Murmur3 over little endian words, seed 42. Source: metadata section 7."""
+"""Paimon's hashes of bytes: 32 bit Murmur3 over little endian words. Source: metadata section 7."""
 
 import numpy as np
 
@@ -26,9 +26,12 @@ def hash_rows(words: np.ndarray, starts: np.ndarray, sizes: np.ndarray) -> np.nd
     return hashes.view(np.int32)
 
 
+def _scrambled(word: np.ndarray) -> np.ndarray:
+    return _rotated(word * np.uint32(0xCC9E2D51), 15) * np.uint32(0x1B873593)
+
+
 def _mixed(state: np.ndarray, word: np.ndarray) -> np.ndarray:
-    word = _rotated(word * np.uint32(0xCC9E2D51), 15) * np.uint32(0x1B873593)
-    return _rotated(state ^ word, 13) * np.uint32(5) + np.uint32(0xE6546B64)
+    return _rotated(state ^ _scrambled(word), 13) * np.uint32(5) + np.uint32(0xE6546B64)
 
 
 def _finished(state: np.ndarray) -> np.ndarray:
@@ -62,3 +65,14 @@ def hash_bytes(data: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     hashes = np.empty(len(order), np.uint32)
     hashes[order] = _finished(state ^ sizes.astype(np.uint32))
     return hashes.view(np.int32)
+
+
+def unseeded_hash(data: bytes) -> int:
+    """Hash of one string of bytes as Murmur3 defines it, seed 0; 0 to 2^32 - 1. Source: Guava's `murmur3_32`."""
+    whole = len(data) // 4 * 4
+    state = np.zeros(1, np.uint32)
+    for word in np.frombuffer(data[:whole], "<u4").reshape(-1, 1):
+        state = _mixed(state, word)
+    if whole < len(data):
+        state = state ^ _scrambled(np.array([int.from_bytes(data[whole:], "little")], np.uint32))
+    return int(_finished(state ^ np.uint32(len(data)))[0])

@@ -359,8 +359,10 @@ class HiveCatalog(HiveViews):
             raise self._no_table(name)
         external = table.tableType == EXTERNAL
         location = None if external or table.tableType == VIEW else self._location_of(table)
+        outside = [] if location is None else self._external_files(location)
         with self._calls(f"table {name}"):
             self.metastore.change("drop_table", name.database, name.table, not external)
+        self.file_io.delete_unordered(outside)
         if location is not None and self.file_io.folder_exists(location):
             self.file_io.delete_folder(location)
 

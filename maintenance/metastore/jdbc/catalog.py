@@ -237,7 +237,9 @@ class JdbcCatalog(LocatedCatalog):
             if ignore_if_not_exists:
                 return
             raise NotFoundError(f"table '{name}' does not exist", self.warehouse, "Check the name.")
+        outside = self._external_files(self.location(name))
         self.rows.delete_table(name)
+        self.file_io.delete_unordered(outside)
         if self.file_io.folder_exists(self.location(name)):
             self.file_io.delete_folder(self.location(name))
 

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from maintenance.errors import CorruptFileError, NotFoundError
-from maintenance.operations.bin.run import list_runs, read_run, run_folder
+from maintenance.operations.bin.run import list_runs, outside_folders, read_run, run_folder
 from maintenance.table.table import Table
 
 _RUNS_READ = 1000
@@ -34,7 +34,9 @@ def bytes_in_bin(table: Table, warehouse: str) -> BytesInBin | None:
 def _sizes(table: Table, warehouse: str, run: str) -> Iterator[int]:
     try:
         head, _ = read_run(table.file_io, warehouse, run)
+        folders = [run_folder(warehouse, run), *outside_folders(table.file_io, warehouse, run)]
     except (NotFoundError, CorruptFileError):
         return  # it is being emptied, or is not a run at all
     if head.location.rstrip("/") == table.location.rstrip("/"):
-        yield from (status.size for status in table.file_io.list_tree(f"{run_folder(warehouse, run)}/files"))
+        for folder in folders:
+            yield from (status.size for status in table.file_io.list_tree(f"{folder}/files"))

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 from maintenance.errors import OptionError
 from maintenance.fs.file_io import FileIO
-from maintenance.operations.bin.run import CLOSED, EMPTYING, began, list_runs, run_folder
+from maintenance.operations.bin.run import CLOSED, EMPTYING, OUTSIDE, began, list_runs, outside_folders, run_folder
 
 WINDOW = timedelta(days=7)
 # A run that was not closed may still be going on for so long.
@@ -40,9 +40,12 @@ class EmptyBinReport:
 
 @dataclass(frozen=True, slots=True)
 class _Run:
+    """`paths`: in its folder; `outside`: whole ones, of the files below external paths."""
+
     name: str
     began: datetime
     paths: tuple[str, ...]
+    outside: tuple[str, ...]
     bytes: int
     closed: bool
     emptying: bool
@@ -71,12 +74,13 @@ def empty_bin(
     open_runs = [run for run in runs if not (run.closed or run.emptying) and moment - run.began < _OPEN]
     going = _chosen([run for run in runs if run not in open_runs], runs, moment - window, max_bytes)
     for run in () if dry_run else going:
-        (progress or (lambda _: None))(f"{run.name}: {len(run.paths)} files, {run.bytes} bytes")
-        _destroy(file_io, run_folder(warehouse, run.name), run.paths)
+        count = len(run.paths) + len(run.outside)
+        (progress or (lambda _: None))(f"{run.name}: {count} files, {run.bytes} bytes")
+        _destroy(file_io, warehouse, run)
     size = sum(run.bytes for run in going)
     return EmptyBinReport(
         runs=tuple(run.name for run in going),
-        files=sum(len(run.paths) for run in going),
+        files=sum(len(run.paths) + len(run.outside) for run in going),
         bytes=size,
         remaining_runs=len(runs) - len(going),
         remaining_bytes=sum(run.bytes for run in runs) - size,
@@ -92,8 +96,10 @@ def _measured(file_io: FileIO, warehouse: str, name: str) -> _Run | None:
         return None
     files = file_io.list_tree(run_folder(warehouse, name))
     paths = tuple(status.path for status in files)
-    size = sum(status.size for status in files)
-    return _Run(name, moment, paths, size, CLOSED in paths, EMPTYING in paths)
+    folders = outside_folders(file_io, warehouse, name) if OUTSIDE in paths else []
+    outside = [(f"{folder}/{status.path}", status.size) for folder in folders for status in file_io.list_tree(folder)]
+    size = sum(status.size for status in files) + sum(size for _, size in outside)
+    return _Run(name, moment, paths, tuple(path for path, _ in outside), size, CLOSED in paths, EMPTYING in paths)
 
 
 def _chosen(closed: Sequence[_Run], runs: Sequence[_Run], before: datetime, max_bytes: int | None) -> list[_Run]:
@@ -107,12 +113,15 @@ def _chosen(closed: Sequence[_Run], runs: Sequence[_Run], before: datetime, max_
     return sorted(going, key=lambda run: run.name)
 
 
-def _destroy(file_io: FileIO, folder: str, paths: Sequence[str]) -> None:
+def _destroy(file_io: FileIO, warehouse: str, run: _Run) -> None:
+    folder = run_folder(warehouse, run.name)
     file_io.overwrite(f"{folder}/{EMPTYING}", b"{}")
-    files = [f"{folder}/{path}" for path in paths if path.startswith("files/")]
+    files = [*run.outside, *(f"{folder}/{path}" for path in run.paths if path.startswith("files/"))]
     for start in range(0, len(files), _CHUNK):
         file_io.delete_unordered(files[start : start + _CHUNK])
+    for outside in outside_folders(file_io, warehouse, run.name) if OUTSIDE in run.paths else ():
+        file_io.delete_folder(outside)
     file_io.flush_folders([folder])
     # The marker goes with the folder, after the journals.
-    file_io.delete_quietly(f"{folder}/{path}" for path in paths if not path.startswith(("files/", EMPTYING)))
+    file_io.delete_quietly(f"{folder}/{path}" for path in run.paths if not path.startswith(("files/", EMPTYING)))
     file_io.delete_folder(folder)

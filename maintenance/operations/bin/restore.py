@@ -31,7 +31,7 @@ from maintenance.metadata.manifests import Manifests
 from maintenance.metadata.paths import TablePaths
 from maintenance.metadata.snapshots import Snapshots
 from maintenance.metadata.tags import Tags
-from maintenance.operations.bin.run import EMPTYING, BinnedFile, RunHead, read_run, run_folder
+from maintenance.operations.bin.run import EMPTYING, BinnedFile, RunHead, path_in_bin, read_run, run_folder
 from maintenance.table.table import Table
 
 _BRANCH = re.compile(r"(?:branch/branch-(?P<branch>[^/]+)/)?(?P<kind>snapshot|tag|changelog)/(?P<name>[^/]+)")
@@ -109,7 +109,7 @@ def restore(
     folder = run_folder(warehouse, run)
     if table.file_io.exists(f"{folder}/{EMPTYING}"):
         raise ConflictError(f"run '{run}' is being destroyed", folder, "It cannot be restored any more.")
-    work = _Restore(table, head, folder, {file.path: file for file in binned}, progress or (lambda _: None), dry_run)
+    work = _Restore(table, head, folder, {file.key: file for file in binned}, progress or (lambda _: None), dry_run)
     return work.run(files, snapshots, tags)
 
 
@@ -140,9 +140,9 @@ class _Restore:
             records = chosen
         else:
             records = [record for record in map(_record, self.binned.values()) if record is not None]
-            of_records = {record.file.path for record in records}
-            wanted = [file for file in self.binned.values() if file.path not in of_records]
-        self._put_back(sorted({file.path: file for file in wanted}.values(), key=lambda file: (file.stage, file.path)))
+            of_records = {record.file.key for record in records}
+            wanted = [file for file in self.binned.values() if file.key not in of_records]
+        self._put_back(sorted({file.key: file for file in wanted}.values(), key=lambda file: (file.stage, file.key)))
         if not chosen and not files:
             self._bring_into_sight()
         self._put_back_records(records)
@@ -177,7 +177,7 @@ class _Restore:
 
         def want(names: Iterable[str | None]) -> list[BinnedFile]:
             files = [by_name[name] for name in names if name is not None and name in by_name]
-            found.update({file.path: file for file in files})
+            found.update({file.key: file for file in files})
             return files
 
         manifests = _Reachable(self._file_io, self.head, self.folder, self.binned)
@@ -195,22 +195,25 @@ class _Restore:
         return list(found.values())
 
     def _parsed(self, record: _Record) -> Snapshot:
-        path = f"{self.folder}/files/{record.file.path}"
+        path = self._in_bin(record.file)
         if not self._file_io.exists(path):
-            path = f"{self.head.location}/{record.file.path}"
+            path = self.head.home(record.file)
         data = self._file_io.read_bytes(path)
         return parse_tag(data, path).snapshot if record.kind == "tag" else parse_snapshot(data, path)
 
     def _put_back(self, files: Sequence[BinnedFile]) -> None:
         for file in files:
-            source, target = f"{self.folder}/files/{file.path}", f"{self.head.location}/{file.path}"
+            source, target = self._in_bin(file), self.head.home(file)
             if self._file_io.exists(target):
-                self.there.append(file.path)
+                self.there.append(file.key)
             elif not self._file_io.exists(source):
-                self.missing.append(file.path)
+                self.missing.append(file.key)
             else:
                 self._move(source, target)
                 self.back.append(file)
+
+    def _in_bin(self, file: BinnedFile) -> str:
+        return path_in_bin(self.folder, self.head.run, file)
 
     def _move(self, source: str, target: str) -> None:
         if not self.dry_run:
@@ -275,7 +278,7 @@ class _Restore:
             snapshots.write_hint(EARLIEST, earliest)
 
     def _put_back_as_tag(self, record: _Record, paths: TablePaths, name: str) -> None:
-        source = f"{self.folder}/files/{record.file.path}"
+        source = self._in_bin(record.file)
         tags = Tags(self._file_io, paths)
         if tags.find(name) is not None:
             self.there.append(record.file.path)
@@ -306,7 +309,7 @@ class _Restore:
             run=self.head.run,
             table=self.head.table,
             operation=self.head.operation,
-            files=tuple(f"{self.head.location}/{file.path}" for file in self.back),
+            files=tuple(map(self.head.home, self.back)),
             bytes=sum(file.bytes or 0 for file in self.back),
             snapshots=tuple(self.done["snapshot"]),
             tags=tuple(self.done["tag"]),
@@ -320,7 +323,7 @@ class _Restore:
 
 def _record(file: BinnedFile) -> _Record | None:
     """The snapshot, tag or changelog that a file is; None for other files."""
-    match = _BRANCH.fullmatch(file.path)
+    match = _BRANCH.fullmatch(file.path) if file.root is None else None
     if match is None:
         return None
     kind, name = match["kind"], match["name"]

@@ -2,24 +2,30 @@
 
 A run is the folder `_maintenance/bin/<run>` of the warehouse. Before files are moved, a journal in it says which: so a
 run that died can still be restored. Files keep the path that they had below the table, under `files/`. On a disk they
-are renamed, on a store copied by the store and then deleted. `closed` is written when the operation has ended, and
-`emptying` before the run is destroyed.
+are renamed, on a store copied by the store and then deleted. Files of an external path stay on its storage: they go to
+the same folder below that path, which `outside.json` of the run names. `closed` is written when the operation has
+ended, and `emptying` before the run is destroyed.
 """
 
 import json
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from maintenance.errors import CorruptFileError, NotFoundError, UnsupportedError
 from maintenance.fs.file_io import FileIO
+from maintenance.metadata.branches import Branches
+from maintenance.metadata.external_folders import roots_ever
+from maintenance.metadata.external_paths import root_of
 from maintenance.table.table import Table
 
 BIN = "_maintenance/bin"
 CLOSED, EMPTYING = "closed", "emptying"
+OUTSIDE = "outside.json"
 _JOURNAL = "journal-"
 _THREADS = 8
 _FORMAT = "%Y%m%dT%H%M%S"
@@ -30,14 +36,21 @@ class BinnedFile:
     """A file of a journal.
 
     Attributes:
-        path: that it comes back to, relative to the table.
+        path: that it comes back to, relative to the table, or to `root`.
         bytes: None if they were not known.
         stage: files of a lower one come back first: what names others comes after these.
+        root: the external path that it is below; None = it is below the table.
     """
 
     path: str
     bytes: int | None
     stage: int = 0
+    root: str | None = None
+
+    @property
+    def key(self) -> str:
+        """What no other file of the run has."""
+        return self.path if self.root is None else f"{self.root}/{self.path}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +62,10 @@ class RunHead:
     location: str
     operation: str
     began: datetime
+
+    def home(self, file: BinnedFile) -> str:
+        """The whole path that a file comes back to."""
+        return f"{self.location if file.root is None else file.root}/{file.path}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +80,16 @@ class Going:
 
 @dataclass(slots=True)
 class BinRun:
-    """Takes the files that one operation deletes."""
+    """Takes the files that one operation deletes. `external`: tells which paths files may be below, too."""
 
     file_io: FileIO
     warehouse: str
     head: RunHead
+    external: Callable[[], tuple[str, ...]] = tuple
     taken_files: int = 0
     taken_bytes: int = 0
     _journals: int = 0
+    _outside: frozenset[str] = frozenset()
 
     @classmethod
     def begin(cls, table: Table, warehouse: str, operation: str) -> "BinRun":
@@ -81,6 +100,7 @@ class BinRun:
             table.file_io,
             warehouse.rstrip("/"),
             RunHead(run, table.identifier, table.location.rstrip("/"), operation, now),
+            lru_cache(lambda: roots_ever(Branches(table.file_io, table.paths))),
         )
 
     @property
@@ -90,11 +110,12 @@ class BinRun:
     def take(self, files: Sequence[Going], *, in_order: bool = False) -> None:
         """Move files into the bin; those that are gone already are left out. `in_order`: one by one.
 
-        Raises: UnsupportedError: a file is not below the table.
+        Raises: UnsupportedError: a file is neither below the table nor below one of its external paths.
         """
         if not files:
             return
-        binned = [BinnedFile(self._relative(file.back_to or file.path), file.bytes, file.stage) for file in files]
+        binned = [self._binned(file) for file in files]
+        self._say_outside(binned)
         self._write_journal(binned)
         with ThreadPoolExecutor(1 if in_order else _THREADS) as pool:
             list(pool.map(self._move, files, binned))
@@ -110,23 +131,54 @@ class BinRun:
         self._journals += 1
         place = self.head.location.removeprefix(f"{self.warehouse}/")
         head = {**asdict(self.head), "location": place, "began": self.head.began.isoformat()}
-        form = {**head, "files": [[file.path, file.bytes, file.stage] for file in binned]}
+        form = {**head, "files": [_listed(file) for file in binned]}
         self.file_io.make_folder(self.folder)
         self.file_io.overwrite(f"{self.folder}/{_JOURNAL}{self._journals:06}.json", json.dumps(form).encode())
 
     def _move(self, file: Going, binned: BinnedFile) -> None:
         with suppress(FileNotFoundError):
-            self.file_io.move_file(file.path, f"{self.folder}/files/{binned.path}")
+            self.file_io.move_file(file.path, path_in_bin(self.folder, self.head.run, binned))
 
-    def _relative(self, path: str) -> str:
-        root = f"{self.head.location}/"
-        if not path.startswith(root):
+    def _binned(self, file: Going) -> BinnedFile:
+        path = file.back_to or file.path
+        if path.startswith(f"{self.head.location}/"):
+            return BinnedFile(path.removeprefix(f"{self.head.location}/"), file.bytes, file.stage)
+        root = root_of(path, self.external())
+        if root is None:
             raise UnsupportedError(
                 "a file outside of the table's folder cannot go into the bin",
                 path,
                 "Turn the bin off for this table; then the file is deleted at once.",
             )
-        return path.removeprefix(root)
+        return BinnedFile(path.removeprefix(f"{root}/"), file.bytes, file.stage, root)
+
+    def _say_outside(self, binned: Iterable[BinnedFile]) -> None:
+        roots = self._outside | {file.root for file in binned if file.root is not None}
+        if roots != self._outside:
+            self.file_io.make_folder(self.folder)
+            self.file_io.overwrite(f"{self.folder}/{OUTSIDE}", json.dumps(sorted(roots)).encode())
+            self._outside = frozenset(roots)
+
+
+def _listed(file: BinnedFile) -> list[str | int | None]:
+    """A file in a journal."""
+    return [file.path, file.bytes, file.stage, *([] if file.root is None else [file.root])]
+
+
+def path_in_bin(folder: str, run: str, file: BinnedFile) -> str:
+    """Where a file of a run is while it is in the bin. `folder`: of the run."""
+    return f"{folder if file.root is None else run_folder(file.root, run)}/files/{file.path}"
+
+
+def outside_folders(file_io: FileIO, warehouse: str, run: str) -> list[str]:
+    """The folders below external paths that have files of a run. Raises: CorruptFileError."""
+    path = f"{run_folder(warehouse, run)}/{OUTSIDE}"
+    try:
+        return [run_folder(str(root), run) for root in json.loads(file_io.read_bytes(path))]
+    except FileNotFoundError:
+        return []
+    except (ValueError, TypeError) as error:
+        raise CorruptFileError("this does not name folders of the bin", path, "Restore it, or delete it.") from error
 
 
 def run_folder(warehouse: str, run: str) -> str:
@@ -172,7 +224,7 @@ def read_run(file_io: FileIO, warehouse: str, run: str) -> tuple[RunHead, list[B
                 form["operation"],
                 datetime.fromisoformat(form["began"]),
             )
-            files |= {binned[0]: BinnedFile(*binned) for binned in form["files"]}
+            files |= {file.key: file for file in (BinnedFile(*binned) for binned in form["files"])}
         except (ValueError, KeyError, TypeError) as error:
             raise CorruptFileError("this is not a journal of the bin", path, "Move the files back by hand.") from error
     return head, list(files.values())

@@ -49,11 +49,12 @@ def cleared_if_interrupted(table: Table, places: Collection[Place], stamp: str, 
 
 def _clear(table: Table, places: Collection[Place], stamp: str) -> int:
     """Returns how many files there were."""
+    paths = table.paths
     leftovers = [
-        f"{folder}/{name}"
-        for folder in sorted({table.paths.bucket_folder(*place) for place in places})
-        for name in table.file_io.list_names(folder)
-        if stamp in name
+        f"{folder}/{status.path}"
+        for folder in sorted({folder for place in places for folder in paths.bucket_folders(*place)})
+        for status in (table.file_io.list_files if paths.external is None else table.file_io.list_tree)(folder)
+        if stamp in status.name
     ]
     table.file_io.delete_quietly(leftovers)
     return len(leftovers)

@@ -1,9 +1,11 @@
 """Copy a table's newest state, or that of a snapshot or tag, to another warehouse: procedure `clone`.
 
-Schemas are copied as they are, so that older files can be read; then the data and index files that the target has not;
-at last one OVERWRITE snapshot of the target turns its state into the source's. Every file is read back and compared by
-its digest before that. Called again it copies what is new and takes out what is gone; called after a crash it copies
-what is missing. History, tags, branches, consumers and changelogs stay behind. Java's `clone` writes all rows again.
+Schemas are copied as they are, so that older files can be read, but for `data-file.external-paths`: all files of the
+copy are in its own folder, and none can come to lie beside those of the source. Then the data and index files that the
+target has not are copied; at last one OVERWRITE snapshot of the target turns its state into the source's. Every file is
+read back and compared by its digest before that. Called again it copies what is new and takes out what is gone; called
+after a crash it copies what is missing. History, tags, branches, consumers and changelogs stay behind. Java's `clone`
+writes all rows again.
 """
 
 import time
@@ -23,6 +25,7 @@ from maintenance.errors import (
 )
 from maintenance.format.metadata.index_manifest import IndexManifestEntry
 from maintenance.format.metadata.manifest import FileKind, ManifestEntry
+from maintenance.format.metadata.schema import parse_schema, serialize_schema
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
 from maintenance.metadata.expired import again_if_expired
 from maintenance.metastore.catalog import Catalog
@@ -32,6 +35,7 @@ from maintenance.operations.databases.copying import CopiedFile, FileCopy, copy_
 from maintenance.operations.progress import Counted
 from maintenance.operations.refs.create_tag import snapshot_to_tag
 from maintenance.options import table as table_options
+from maintenance.options.own import EXTERNAL_PATHS_EXCLUSIVE
 from maintenance.table.table import Table, new_commit_user
 
 CLONED_FROM, CLONED_SNAPSHOT = "paimon-maintenance.cloned-from", "paimon-maintenance.cloned-snapshot"
@@ -133,6 +137,12 @@ class _State:
         return cls(table.manifests.live_entries(snapshot), table.manifests.read_index(snapshot))
 
     @property
+    def in_folder(self) -> "_State":
+        """The same with all files in the folders of their buckets."""
+        entries = [replace(entry, file=replace(entry.file, external_path=None)) for entry in self.entries]
+        return _State(entries, [replace(entry, external_path=None) for entry in self.index])
+
+    @property
     def names(self) -> set[str]:
         """Of all its files."""
         data = {name for e in self.entries for name in (e.file.file_name, *e.file.extra_files)}
@@ -156,11 +166,11 @@ class _Clone:
         there = _State() if target is None else _State.of(target, newest)
         state = _State.of(self.table, snapshot)
         missing = list(self._missing(state, there.names, target))
-        report = self._report(snapshot, state, missing, _changes(state, there), dry_run=dry_run)
+        report = self._report(snapshot, state, missing, _changes(state.in_folder, there), dry_run=dry_run)
         if dry_run or target is None or snapshot is None:
             return report
         copied = self._copy(missing, target, snapshot)
-        number = self._commit(target, snapshot, state)
+        number = self._commit(target, snapshot, state.in_folder)
         return replace(
             report,
             snapshot_id=number,
@@ -188,13 +198,19 @@ class _Clone:
     def _copy_schemas(self, folder: str) -> None:
         file_io, paths = self.catalog.file_io, self.table.paths
         for number in self.table.schemas.list_ids():
-            data, path = self.table.file_io.read_settled(paths.schema(number)), f"{folder}/schema-{number}"
+            data, path = self._copied_schema(paths.schema(number)), f"{folder}/schema-{number}"
             if not file_io.publish(path, data) and file_io.read_settled(path) != data:
                 raise ConflictError(
                     f"the target has another schema {number} than the source",
                     path,
                     "Clone into a table that nothing else changes, or into a new one.",
                 )
+
+    def _copied_schema(self, path: str) -> bytes:
+        data = self.table.file_io.read_settled(path)
+        schema = parse_schema(data, path)
+        options = {key: value for key, value in schema.options.items() if key not in _EXTERNAL}
+        return data if len(options) == len(schema.options) else serialize_schema(replace(schema, options=options))
 
     def _check_own(self, newest: Snapshot | None) -> None:
         """Raises: ConflictError: the newest snapshot of the target is not one of this clone."""
@@ -212,17 +228,18 @@ class _Clone:
         """The files that the state of the target does not name."""
         own = self.table.paths
         root = self.catalog.location(Identifier.parse(self.identifier)) if target is None else target.location
-        other = replace(own, root=root.rstrip("/"), branch="main") if target is None else target.paths
-        for entry in state.entries:
+        other = replace(own, root=root.rstrip("/"), branch="main", external=None) if target is None else target.paths
+        for entry, copied in zip(state.entries, state.in_folder.entries, strict=True):
             file = entry.file
             names = (file.file_name, *file.extra_files)
-            pairs = [paths.all_files_of(entry.partition, entry.bucket, file) for paths in (own, other)]
-            for name, source, copy in zip(names, *pairs, strict=True):
+            sources = own.all_files_of(entry.partition, entry.bucket, file)
+            copies = other.all_files_of(entry.partition, entry.bucket, copied.file)
+            for name, source, copy in zip(names, sources, copies, strict=True):
                 if name not in there:
-                    yield _copy_of(source, copy, own.root, file.file_size if name == file.file_name else None)
-        for part in state.index:
+                    yield _copy_of(source, copy, other.root, file.file_size if name == file.file_name else None)
+        for part, placed in zip(state.index, state.in_folder.index, strict=True):
             if part.file_name not in there:
-                yield _copy_of(own.index_file(part), other.index_file(part), own.root, part.file_size)
+                yield _copy_of(own.index_file(part), other.index_file(placed), other.root, part.file_size)
 
     def _copy(self, missing: Sequence[FileCopy], target: Table, snapshot: Snapshot) -> list[CopiedFile]:
         done = 0
@@ -292,11 +309,18 @@ class _Clone:
         )
 
 
+_EXTERNAL = (
+    table_options.DATA_FILE_EXTERNAL_PATHS.key,
+    table_options.DATA_FILE_EXTERNAL_PATHS_STRATEGY.key,
+    table_options.DATA_FILE_EXTERNAL_PATHS_SPECIFIC_FS.key,
+    table_options.DATA_FILE_EXTERNAL_PATHS_WEIGHTS.key,
+    EXTERNAL_PATHS_EXCLUSIVE.key,
+)
 _NOTHING = "the target has this state already"
 
 
 def _copy_of(source: str, target: str, root: str, size: int | None) -> FileCopy:
-    return FileCopy(source.removeprefix(f"{root}/"), source, target, size)
+    return FileCopy(target.removeprefix(f"{root}/"), source, target, size)
 
 
 def _changes(state: _State, there: _State) -> Changes:

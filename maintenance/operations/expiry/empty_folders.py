@@ -5,6 +5,7 @@ A folder goes only if it is empty at that very moment. Object stores have no fol
 
 from collections.abc import Iterable
 
+from maintenance.metadata.external_paths import external_roots, is_entropy, root_of
 from maintenance.options import table as table_options
 from maintenance.table.table import Table
 
@@ -17,12 +18,18 @@ def clean_empty_folders(table: Table, deleted: Iterable[str]) -> tuple[str, ...]
     if not table_options.SNAPSHOT_CLEAN_EMPTY_DIRECTORIES.of(table.options):
         return ()
     gone = []
-    parents = {path.rpartition("/")[0] for path in deleted}
-    folders = {folder for folder in parents if folder.rpartition("/")[2].startswith("bucket-")}
-    root = table.paths.data_root
+    roots = (table.paths.data_root, *external_roots(table.options))
+    folders = {folder for folder in (path.rpartition("/")[0] for path in deleted) if _is_of_bucket(folder)}
     while folders:
         emptied = [folder for folder in sorted(folders) if table.file_io.delete_empty_folder(folder)]
         gone += emptied
         folders = {folder.rpartition("/")[0] for folder in emptied}
-        folders = {folder for folder in folders if folder.startswith(f"{root}/")}
+        folders = {folder for folder in folders if root_of(folder, roots) is not None}
     return tuple(gone)
+
+
+def _is_of_bucket(folder: str) -> bool:
+    """Whether it is a bucket's folder, or one that spreads files below it."""
+    above, _, spread = folder.rpartition("/bucket-")
+    name, _, below = spread.partition("/")
+    return bool(above and name) and (not below or is_entropy(below))

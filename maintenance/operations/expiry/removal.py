@@ -294,10 +294,7 @@ def _of_another(leaving: Leaving, error: CorruptFileError) -> CorruptFileError:
 
 def sizes_of(file_io: FileIO, paths: Sequence[str], threads: int = _THREADS) -> list[int | None]:
     """Bytes of each file, None for one that is missing. On a store, folders with several of them are listed."""
-    if not paths or is_local(paths[0]):
-        with ThreadPoolExecutor(threads) as pool:
-            return list(pool.map(file_io.size, paths))
-    in_folder = Counter(_folder(path) for path in paths)
+    in_folder = Counter(_folder(path) for path in paths if not is_local(path))
     listed = [folder for folder, count in in_folder.items() if count >= _WORTH_A_LISTING]
     alone = [path for path in paths if in_folder[_folder(path)] < _WORTH_A_LISTING]
     with ThreadPoolExecutor(threads) as pool:

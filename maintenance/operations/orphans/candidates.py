@@ -19,6 +19,7 @@ from maintenance.format.bytes.text_hash import text_hashes
 from maintenance.fs.file_io import FileIO
 from maintenance.fs.storage import FileStatus
 from maintenance.metadata.branches import Branches
+from maintenance.metadata.external_paths import is_entropy
 from maintenance.metadata.hints import EARLIEST, LATEST
 from maintenance.metadata.paths import RETIRED, TablePaths
 from maintenance.spark.tasks import all_done, run_tasks
@@ -90,7 +91,12 @@ def _without_checksum(names: pa.ChunkedArray) -> pa.ChunkedArray:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A folder to list, with all below it. `depth`: of the files in it, counted from the folder; 0: directly in it."""
+    """A folder to list, with all below it.
+
+    Attributes:
+        depth: of the files in it, counted from the folder; 0: directly in it.
+        spread: files may also be further below, where `entropy-inject` puts them.
+    """
 
     file_io: FileIO
     folder: str
@@ -98,6 +104,7 @@ class _Part:
     older_than: int
     depth: int = 0
     prefix: str = ""
+    spread: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,15 +121,16 @@ def list_candidates(
     paths: TablePaths,
     older_than: int,
     *,
+    external: Sequence[str] = (),
     spark: "SparkSession | None" = None,
     parallelism: int | None = None,
 ) -> Listing:
     """All files that were last changed before a moment, and how many files there are in all.
 
-    Args: `older_than`: milliseconds since 1970 UTC; `spark`: lists many folders, and few ones if `parallelism` is
-        given: the most tasks that share them.
+    Args: `older_than`: milliseconds since 1970 UTC; `external`: roots outside the table to look below; `spark`: lists
+        many folders, and few ones if `parallelism` is given: the most tasks that share them.
     """
-    parts = [*_metadata_parts(file_io, paths, older_than), *_data_parts(file_io, paths, older_than)]
+    parts = [*_metadata_parts(file_io, paths, older_than), *_data_parts(file_io, paths, older_than, external)]
     shares = shared_out(parts, parallelism)
     where = spark if parallelism is not None or len(parts) > _MANY_FOLDERS else None
     listed = all_done(run_tasks(where, _list_parts, shares), paths.root)
@@ -150,13 +158,14 @@ def _metadata_parts(file_io: FileIO, paths: TablePaths, older_than: int) -> Iter
         yield _Part(file_io, of_branch.changelog_folder(), UNFINISHED, older_than, prefix="changelog-")
 
 
-def _data_parts(file_io: FileIO, paths: TablePaths, older_than: int) -> Iterator[_Part]:
+def _data_parts(file_io: FileIO, paths: TablePaths, older_than: int, external: Sequence[str]) -> Iterator[_Part]:
     """A part for each value of the first partition column, or for each bucket of a table without partitions."""
-    base = f"{paths.root}/{paths.data_directory}" if paths.data_directory else paths.root
     depth = len(paths.partition_fields)
-    for name in file_io.list_folders(base):
-        if "=" in name if depth else name.startswith(_BUCKET):
-            yield _Part(file_io, f"{base}/{name}", DATA, older_than, depth)
+    for root in (paths.root, *external):
+        base = f"{root}/{paths.data_directory}" if paths.data_directory else root
+        for name in file_io.list_folders(base):
+            if "=" in name if depth else name.startswith(_BUCKET):
+                yield _Part(file_io, f"{base}/{name}", DATA, older_than, depth, spread=root != paths.root)
 
 
 def _list_parts(parts: Sequence[_Part]) -> Listing:
@@ -173,6 +182,8 @@ def _list_parts(parts: Sequence[_Part]) -> Listing:
 
 def _is_candidate(status: FileStatus, part: _Part) -> bool:
     *folders, name = status.path.split("/")
+    if part.spread and is_entropy("/".join(folders[part.depth :])):
+        del folders[part.depth :]
     if len(folders) != part.depth or not name or name in _NEVER or name.endswith(_NEVER_ENDS):
         return False
     if part.prefix:

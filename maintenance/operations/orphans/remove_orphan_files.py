@@ -20,11 +20,14 @@ import pyarrow.compute as pc
 from maintenance.errors import OptionError
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.branch_root import MAIN_BRANCH
+from maintenance.metadata.branches import Branches
+from maintenance.metadata.external_folders import own_folders
 from maintenance.operations.bin.run import BinRun, Going
 from maintenance.operations.orphans.candidates import Candidates, list_candidates
 from maintenance.operations.orphans.live import LiveFiles
 from maintenance.operations.progress import Counted
 from maintenance.options import table as table_options
+from maintenance.options.own import EXTERNAL_PATHS_EXCLUSIVE
 from maintenance.spark.tasks import all_done, run_tasks
 from maintenance.table.table import Table
 
@@ -32,7 +35,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 MINIMUM_AGE = timedelta(days=1)
-_EXTERNAL = "data-file.external-paths"
 _BATCH = 10_000
 _CHUNK = 1000
 # More are worth Spark's tasks.
@@ -123,7 +125,7 @@ def remove_orphan_files(
         OptionError: `older_than` is too late; NotFoundError: there never was a snapshot; ConflictError: snapshots
         vanish faster than they can be read; UnsupportedError.
     """
-    table_options.check_writable({k: v for k, v in table.options.items() if k != _EXTERNAL}, table.identifier)
+    table_options.check_writable(table.options, table.identifier)
     moment = cutoff(older_than, minimum_age, datetime.now(UTC) if now is None else now)
     removal = OrphanRemoval(spark, table, moment, parallelism, progress or (lambda _: None), never_committed, into)
     found = removal.find()
@@ -165,13 +167,22 @@ class OrphanRemoval:
     kept: list[str] = field(default_factory=list)
     started: float = field(default_factory=time.monotonic)
     _live: LiveFiles | None = None
+    _notes_of_folders: tuple[str, ...] = ()
 
     def find(self) -> pa.Table:
         """The orphans, oldest first: `path`, `name`, `bytes`, `changed`, `kind`."""
         main = self.table.on_branch(MAIN_BRANCH)
         millis = int(self.older_than.timestamp() * 1000)
+        exclusive = EXTERNAL_PATHS_EXCLUSIVE.of(main.options)
+        outside = own_folders(Branches(main.file_io, main.paths), main.schema, exclusive=exclusive)
+        self._notes_of_folders = outside.notes
         listing = list_candidates(
-            self.table.file_io, main.paths, millis, spark=self.spark, parallelism=self.parallelism
+            self.table.file_io,
+            main.paths,
+            millis,
+            external=outside.roots,
+            spark=self.spark,
+            parallelism=self.parallelism,
         )
         self.scanned, self.scanned_bytes = listing.files, listing.bytes
         self.progress(f"{self.scanned} files, {len(listing.old)} of them older than {self.older_than.isoformat()}")
@@ -241,8 +252,7 @@ class OrphanRemoval:
                 yield f"snapshots {before + 1} to {after - 1} are missing; what only they named counts as orphans"
         if self._live.started_over:
             yield f"snapshots or tags vanished {self._live.started_over} times; what they left was looked at again"
-        if _EXTERNAL in self.table.options:
-            yield f"files below {_EXTERNAL} are not looked at: other tables may use the same folders"
+        yield from self._notes_of_folders
 
 
 def _is_of_main(name: str) -> bool:

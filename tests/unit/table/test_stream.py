@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maintenance.errors import NotFoundError, OptionError, UnsupportedError
+from maintenance.errors import NotFoundError, OptionError
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.compaction.produce_changelog import produce_changelog
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
@@ -211,7 +211,6 @@ def test_a_gap_stops_the_stream(tmp_path: Path) -> None:
         {"scan.tag-name": "a"},
         {"scan.mode": "incremental", "incremental-between": "1,2"},
         {"scan.watermark": "1"},
-        {"scan.file-creation-time-millis": "1"},
     ],
 )
 def test_what_a_stream_cannot_start_with(tmp_path: Path, options: dict[str, str]) -> None:
@@ -225,8 +224,56 @@ def test_engines_whose_records_are_parts_need_a_producer(tmp_path: Path) -> None
         with pytest.raises(OptionError, match=f"merge engine {engine} without a changelog producer"):
             TableStream(table)
         TableStream(table.copy({"changelog-producer": "lookup"}))
-    with pytest.raises(UnsupportedError, match="streaming-read-overwrite"):
-        TableStream(small_table(tmp_path / "o").copy({"streaming-read-overwrite": "true"}))
+
+
+def test_overwritten_rows_are_taken_back_first(tmp_path: Path) -> None:
+    table = small_table(tmp_path, {"bucket": "1", "deletion-vectors.enabled": "true"})
+    put(table, {1: "a", 2: "a"})
+    compact(None, table, full=True)
+    put(table, {1: "b"})
+    compact(None, table)
+    put(table, {3: "c"})
+    table.overwrite_arrow(pa.table({"k": pa.array([2], pa.int64()), "v": ["d"]}))
+    latest = table.snapshots.latest_id()
+    assert latest is not None
+    assert follow(table, StreamPosition(latest))[0] == []
+    asked = table.copy({"streaming-read-overwrite": "true"})
+    found, _ = follow(asked, StreamPosition(latest))
+    assert found == [("-D", 1, "b"), ("-D", 2, "a"), ("-D", 3, "c"), ("+I", 2, "d")]
+    split, _ = follow(asked, StreamPosition(latest), Limits(max_files=1))
+    assert split == found
+    everything, _ = follow(asked, StreamPosition(1))
+    assert applied(everything) == rows(table)
+    expire_snapshots(table, retain_max=1, retain_min=1)
+    with pytest.raises(NotFoundError, match="the rows that snapshot"):
+        follow(asked, StreamPosition(latest))
+
+
+def test_appended_by_an_overwrite(tmp_path: Path) -> None:
+    table = small_table(tmp_path, primary_key=False)
+    put(table, {1: "a"})
+    table.overwrite_arrow(pa.table({"k": pa.array([2], pa.int64()), "v": ["d"]}))
+    assert follow(table, StreamPosition(2))[0] == []
+    asked = table.copy({"streaming-read-append-overwrite": "true"})
+    assert follow(asked, StreamPosition(1))[0] == [("+I", 1, "a"), ("+I", 2, "d")]
+
+
+def test_starts_with_files_made_since(tmp_path: Path) -> None:
+    assert TableStream(small_table(tmp_path / "none").copy({"scan.file-creation-time-millis": "1"})).start() == (
+        StreamPosition(1, full=True)
+    )
+    table = small_table(tmp_path, {"bucket": "1"})
+    for number in range(4):
+        put(table, {number: "x"})
+        set_commit_time(table, number + 1, 1000 * (number + 1))
+    after_all = str(2**42)
+    for key in ("scan.file-creation-time-millis", "scan.creation-time-millis"):
+        late = table.copy({key: after_all})
+        assert TableStream(late).start() == StreamPosition(4, full=True)
+        assert follow(late, StreamPosition(4, full=True))[0] == []
+    assert len(follow(table.copy({"scan.file-creation-time-millis": "0"}), StreamPosition(4, full=True))[0]) == 4
+    assert TableStream(table.copy({"scan.creation-time-millis": "2500"})).start() == StreamPosition(3)
+    assert TableStream(table.copy({"scan.creation-time-millis": "1000"})).start() == StreamPosition(4, full=True)
 
 
 def test_limits(tmp_path: Path) -> None:

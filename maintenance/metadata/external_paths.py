@@ -1,0 +1,114 @@
+"""The folders outside a table that its data files go to: `data-file.external-paths`.
+
+Source: Java `AbstractFileStore.createExternalPaths`, `ExternalPathProvider`.
+"""
+
+import random
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from maintenance.errors import OptionError
+from maintenance.format.bytes.murmur import unseeded_hash
+from maintenance.options import table as table_options
+
+_PLACE = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):(?://(?P<authority>[^/]*))?(?P<path>/.*)?")
+_HASH_BITS, _DIRECTORY_BITS, _DIRECTORIES = 20, 4, 3
+_ENTROPY = re.compile(r"([01]{4}/){3}[01]{8}")
+_KEY = table_options.DATA_FILE_EXTERNAL_PATHS.key
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalPaths:
+    """Where new data files go. `weights`: of the roots, where they have some."""
+
+    roots: tuple[str, ...]
+    strategy: str
+    weights: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, options: Mapping[str, str]) -> "ExternalPaths | None":
+        """None: data files go to the table's own folder. Raises: OptionError."""
+        strategy = table_options.DATA_FILE_EXTERNAL_PATHS_STRATEGY.of(options)
+        roots = external_roots(options)
+        if strategy == "none" or not roots:
+            return None
+        if strategy == "specific-fs":
+            roots = _on_file_system(roots, table_options.DATA_FILE_EXTERNAL_PATHS_SPECIFIC_FS.of(options))
+        weights = table_options.DATA_FILE_EXTERNAL_PATHS_WEIGHTS.of(options) if strategy == "weighted" else ()
+        if weights and len(roots) > 1 and len(weights) != len(roots):
+            raise OptionError(
+                f"there are {len(weights)} weights for {len(roots)} paths",
+                f"option '{table_options.DATA_FILE_EXTERNAL_PATHS_WEIGHTS.key}'",
+                f"Give one for each path of '{_KEY}'.",
+            )
+        return cls(roots, strategy, weights if len(roots) > 1 else ())
+
+    def choices(self) -> Iterator[str]:
+        """The root of each new file, without end: in turn, from any of them on, or drawn by weight."""
+        if self.weights:
+            while True:
+                yield random.choices(self.roots, self.weights)[0]
+        at = random.randrange(len(self.roots))
+        while True:
+            at = (at + 1) % len(self.roots)
+            yield self.roots[at]
+
+    def below_bucket(self, file_name: str) -> str:
+        """The path of a file below the folder of its bucket."""
+        return f"{entropy_folders(file_name)}/{file_name}" if self.strategy == "entropy-inject" else file_name
+
+
+def external_roots(options: Mapping[str, str]) -> tuple[str, ...]:
+    """The folders that an option names, whatever the strategy makes of them. Raises: OptionError."""
+    return tuple(dict.fromkeys(map(_root, table_options.DATA_FILE_EXTERNAL_PATHS.of(options))))
+
+
+def entropy_folders(file_name: str) -> str:
+    """Folders with names that spread files over the partitions of a store: `0110/1001/0001/11010010`."""
+    bits = f"{unseeded_hash(file_name.encode()):032b}"[-_HASH_BITS:]
+    cuts = range(0, _DIRECTORIES * _DIRECTORY_BITS, _DIRECTORY_BITS)
+    return "/".join([*(bits[at : at + _DIRECTORY_BITS] for at in cuts), bits[_DIRECTORIES * _DIRECTORY_BITS :]])
+
+
+def is_entropy(folders: str) -> bool:
+    """Whether a path below a bucket's folder is one of `entropy_folders`."""
+    return _ENTROPY.fullmatch(folders) is not None
+
+
+def root_of(path: str, roots: Iterable[str]) -> str | None:
+    """The deepest of the roots that a file is below."""
+    return max((root for root in roots if path.startswith(f"{root}/")), key=len, default=None)
+
+
+def overlap(one: str, other: str) -> bool:
+    """Whether two folders are the same, or one is below the other."""
+    return f"{one}/".startswith(f"{other}/") or f"{other}/".startswith(f"{one}/")
+
+
+def _root(text: str) -> str:
+    """A folder, spelt as Java's `Path` does, which metadata then holds."""
+    found = _PLACE.fullmatch(text)
+    if found is None:
+        raise OptionError(
+            f"'{text}' has no scheme, or is not a whole path",
+            f"option '{_KEY}'",
+            "Give paths such as s3://bucket/folder.",
+        )
+    authority = f"//{found['authority']}" if found["authority"] else ""
+    path = re.sub("/+", "/", found["path"] or "").rstrip("/")
+    if not authority and not path:
+        raise OptionError(f"'{text}' is the root of a disk", f"option '{_KEY}'", "Name a folder.")
+    if {".", ".."} & set(path.split("/")):
+        raise OptionError(f"'{text}' leads through '.' or '..'", f"option '{_KEY}'", "Write the path without them.")
+    return f"{found['scheme']}:{authority}{path}"
+
+
+def _on_file_system(roots: tuple[str, ...], scheme: str | None) -> tuple[str, ...]:
+    option = table_options.DATA_FILE_EXTERNAL_PATHS_SPECIFIC_FS.key
+    if scheme is None:
+        raise OptionError("the strategy 'specific-fs' needs a file system", f"option '{option}'", "Set it, to s3 say.")
+    chosen = tuple(root for root in roots if root.partition(":")[0].lower() == scheme.lower())
+    if not chosen:
+        raise OptionError(f"no path of '{_KEY}' is on '{scheme}'", f"option '{option}'", "Add one, or change it.")
+    return chosen
