@@ -17,7 +17,7 @@ from maintenance.operations.refs.replace_tag import replace_tag
 from maintenance.operations.refs.rollback_to import rollback_to
 from maintenance.table.system.audit_log import AuditLogView
 from maintenance.table.table import Table
-from tests.crash import bin_scenarios, clone_scenarios, life_scenarios
+from tests.crash import bin_scenarios, clone_scenarios, life_scenarios, migrate_scenarios
 from tests.models.reachable import changes_of, files_on_disk, missing_files, unreachable_files
 from tests.small_tables import Place, batch, put, rows, rows_at, rows_of_tag, small_table, table_in
 
@@ -777,6 +777,24 @@ SCENARIOS = {
             life_scenarios.check_all_or_none,
             (life_scenarios.purge,),
             life_scenarios.check_purged_once,
+        ),
+        Scenario(
+            "migrate",
+            migrate_scenarios.prepare,
+            migrate_scenarios.migrate_for_good,
+            migrate_scenarios.check_migrated,
+            migrate_scenarios.check_between,
+            (migrate_scenarios.migrate_for_good,),
+            migrate_scenarios.check_migrated_once,
+        ),
+        Scenario(
+            "migrate_into_bin",
+            migrate_scenarios.prepare,
+            migrate_scenarios.migrate_into_bin,
+            migrate_scenarios.check_migrated,
+            migrate_scenarios.check_between,
+            (migrate_scenarios.migrate_into_bin,),
+            migrate_scenarios.check_all_in_bin,
         ),
     )
 }

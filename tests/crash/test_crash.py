@@ -37,6 +37,8 @@ LEAST = {
     "merge_branch": (4, 3),
     "delete_branch": (1, 0),  # the renaming: what follows is hidden
     "purge_files": (25, 4),
+    "migrate": (30, 9),
+    "migrate_into_bin": (40, 11),
 }
 
 
@@ -54,6 +56,7 @@ SLOW = {
     "restore",
     "empty_bin",
     "clone_again",
+    "migrate",
 }
 
 

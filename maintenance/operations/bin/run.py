@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 
 from maintenance.errors import CorruptFileError, NotFoundError, UnsupportedError
 from maintenance.fs.file_io import FileIO
+from maintenance.table.folder_table import FolderTable
 from maintenance.table.table import Table
 
 BIN = "_maintenance/bin"
@@ -42,13 +43,20 @@ class BinnedFile:
 
 @dataclass(frozen=True, slots=True)
 class RunHead:
-    """What a run is about. `location`: of the table, in journals relative to the warehouse; `began`: UTC."""
+    """What a run is about.
+
+    Attributes:
+        location: of the table, in journals relative to the warehouse.
+        began: UTC.
+        definition: of a table that goes as a whole, the bytes of a schema file as text; else empty.
+    """
 
     run: str
     table: str
     location: str
     operation: str
     began: datetime
+    definition: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +81,7 @@ class BinRun:
     _journals: int = 0
 
     @classmethod
-    def begin(cls, table: Table, warehouse: str, operation: str) -> "BinRun":
+    def begin(cls, table: Table | FolderTable, warehouse: str, operation: str) -> "BinRun":
         """A run of its own for an operation on a table. Nothing is written before the first file goes."""
         now = datetime.now(UTC)
         run = f"{now:{_FORMAT}}-{uuid.uuid4().hex[:8]}"
@@ -82,6 +90,14 @@ class BinRun:
             warehouse.rstrip("/"),
             RunHead(run, table.identifier, table.location.rstrip("/"), operation, now),
         )
+
+    @classmethod
+    def of(cls, file_io: FileIO, warehouse: str, run: str) -> "BinRun":
+        """A run that has begun, to go on with. Raises: as of `read_run`."""
+        head, _ = read_run(file_io, warehouse, run)
+        root = warehouse.rstrip("/")
+        journals = [name for name in file_io.list_names(run_folder(root, run)) if name.startswith(_JOURNAL)]
+        return cls(file_io, root, head, _journals=len(journals))
 
     @property
     def folder(self) -> str:
@@ -171,6 +187,7 @@ def read_run(file_io: FileIO, warehouse: str, run: str) -> tuple[RunHead, list[B
                 _whole(form["location"], warehouse),
                 form["operation"],
                 datetime.fromisoformat(form["began"]),
+                form.get("definition", ""),
             )
             files |= {binned[0]: BinnedFile(*binned) for binned in form["files"]}
         except (ValueError, KeyError, TypeError) as error:
