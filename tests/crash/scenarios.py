@@ -770,6 +770,15 @@ SCENARIOS = {
             life_scenarios.check_b_deleted_once,
         ),
         Scenario(
+            "rename_branch",
+            life_scenarios.prepare_branch_to_delete,
+            life_scenarios.rename_b,
+            life_scenarios.check_b_renamed,
+            life_scenarios.check_b_or_c,
+            (life_scenarios.rename_b,),
+            life_scenarios.check_b_renamed_once,
+        ),
+        Scenario(
             "purge_files",
             life_scenarios.prepare_full,
             life_scenarios.purge,

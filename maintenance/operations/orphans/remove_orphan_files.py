@@ -22,6 +22,7 @@ from maintenance.fs.file_io import FileIO
 from maintenance.metadata.branch_root import MAIN_BRANCH
 from maintenance.operations.bin.run import BinRun, Going
 from maintenance.operations.orphans.candidates import Candidates, list_candidates
+from maintenance.operations.orphans.half_branches import end_half_branches, still_half
 from maintenance.operations.orphans.live import LiveFiles
 from maintenance.operations.progress import Counted
 from maintenance.options import table as table_options
@@ -169,13 +170,17 @@ class OrphanRemoval:
     def find(self) -> pa.Table:
         """The orphans, oldest first: `path`, `name`, `bytes`, `changed`, `kind`."""
         main = self.table.on_branch(MAIN_BRANCH)
-        millis = int(self.older_than.timestamp() * 1000)
+        millis = self._millis
         listing = list_candidates(
             self.table.file_io, main.paths, millis, spark=self.spark, parallelism=self.parallelism
         )
         self.scanned, self.scanned_bytes = listing.files, listing.bytes
         self.progress(f"{self.scanned} files, {len(listing.old)} of them older than {self.older_than.isoformat()}")
         return self.look_for(listing.old)
+
+    @property
+    def _millis(self) -> int:
+        return int(self.older_than.timestamp() * 1000)
 
     def look_for(self, frame: pa.Table) -> pa.Table:
         """Those of some files that nothing names, as of `find`."""
@@ -197,6 +202,7 @@ class OrphanRemoval:
             batch = orphans.slice(start, _BATCH)
             self._live.look()
             is_orphan = self._live.candidates.are_orphans(batch.column("name"))
+            is_orphan = pc.and_(is_orphan, still_half(batch, self.table, self._millis))
             still = batch.filter(is_orphan)
             self.kept += batch.filter(pc.invert(is_orphan)).column("path").to_pylist()
             self._delete(still.column("path").to_pylist(), still.column("bytes").to_pylist())
@@ -204,6 +210,7 @@ class OrphanRemoval:
             self.deleted_bytes += _sum(still)
             told = f"{self.deleted} of {len(orphans)} orphans deleted"
             self.progress(Counted(told, self.deleted, len(orphans)))
+        end_half_branches(self.table, self._millis)
 
     def _delete(self, paths: Sequence[str], sizes: Sequence[int]) -> None:
         if self.into is not None:
