@@ -255,6 +255,10 @@ class FileIO:
     def rename_folder(self, source: str, target: str) -> None:
         self._storage(source).rename_folder(source, target)
 
+    def renames_at_once(self, folder: str) -> bool:
+        """Whether `rename_folder` is one step there: everybody sees the folder under the old name or the new one."""
+        return self._storage(folder).renames_at_once
+
     @reported("read")
     def size(self, path: str) -> int | None:
         """Bytes of a file, None if it is missing."""

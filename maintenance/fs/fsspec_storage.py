@@ -8,7 +8,7 @@ import contextlib
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 from pyarrow import fs as pafs
@@ -24,6 +24,8 @@ class FsspecStorage:
 
     Publishing is the driver's exclusive creation. One that looks before it writes is safe for one writer at a time.
     """
+
+    renames_at_once: ClassVar[bool] = False
 
     fs: Any
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import pyarrow as pa
 
@@ -34,6 +34,8 @@ _LASTING = "never changes"
 @dataclass(frozen=True, slots=True)
 class HdfsStorage:
     """A cluster; see `Storage`."""
+
+    renames_at_once: ClassVar[bool] = True
 
     hdfs: WebHdfs
 

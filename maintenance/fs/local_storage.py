@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import ClassVar
 
 import pyarrow as pa
 from pyarrow import fs as pafs
@@ -18,6 +19,8 @@ _PAGE = 10_000
 @dataclass(frozen=True, slots=True)
 class LocalStorage:
     """The local disk; see `Storage`."""
+
+    renames_at_once: ClassVar[bool] = True
 
     def exists(self, path: str) -> bool:
         try:

@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import obstore
 import pyarrow as pa
@@ -51,6 +51,8 @@ class ObjectStorage:
         root: of the paths in it, such as ``s3://bucket``.
         settings: that the store was opened with.
     """
+
+    renames_at_once: ClassVar[bool] = False
 
     store: Any
     root: str

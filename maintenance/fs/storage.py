@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import pyarrow as pa
 
@@ -24,11 +24,15 @@ class FileStatus:
 
 
 class Storage(Protocol):
-    """Files by their whole path, scheme included.
+    """`renames_at_once`: a folder gets another name in one step.
+
+    Files by their whole path, scheme included.
 
     A missing file is a `FileNotFoundError` for those that read. Missing folders are empty, and what is deleted may be
     missing.
     """
+
+    renames_at_once: ClassVar[bool]
 
     def exists(self, path: str) -> bool: ...
 

@@ -17,6 +17,9 @@ from maintenance.metadata.tags import Tags
 
 _PREFIX = "branch-"
 _HIDDEN = ".hidden-"
+_RENAMING = ".renaming-"
+# Folders that local disks have for a moment, before a branch gets its name and after it has lost it.
+_TEMPORARY = (".tmp", ".deleted")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +50,43 @@ class Branches:
         """End what `hide` began."""
         self.file_io.delete_folder(self._hiding(branch))
 
+    def note_renaming(self, branch: str, target: str) -> None:
+        """Keep on record that a branch is being renamed, for a store copies its files one after the other."""
+        self.file_io.overwrite(self._renaming(branch), target.encode())
+
+    def renamed_to(self, branch: str) -> str | None:
+        """The new name of a branch whose renaming goes on or was interrupted."""
+        try:
+            return self.file_io.read_bytes(self._renaming(branch)).decode()
+        except FileNotFoundError:
+            return None
+
+    def forget_renaming(self, branch: str) -> None:
+        self.file_io.delete_quietly([self._renaming(branch)])
+
+    def _renaming(self, branch: str) -> str:
+        return f"{self.paths.root}/branch/{_RENAMING}{branch}"
+
     def hidden(self) -> list[str]:
         """Branches whose creation or deletion goes on, or was interrupted."""
         folders = self.file_io.list_folders(f"{self.paths.root}/branch")
         return sorted(name.removeprefix(_HIDDEN) for name in folders if name.startswith(_HIDDEN))
+
+    def unfinished(self, before: int) -> dict[str, str]:
+        """Folders of branches that a process which died has left, with what marks them: a folder, empty if none does.
+
+        Args: `before`: milliseconds since 1970 UTC; what is marked later may still be worked on.
+        """
+        root = f"{self.paths.root}/branch"
+        found = {}
+        for name, millis in self.file_io.folder_times(root).items():
+            if name.startswith(_HIDDEN):
+                marked = millis or max((f.mtime_ms for f in self.file_io.list_tree(f"{root}/{name}")), default=before)
+                if marked < before:
+                    found[f"{root}/{_PREFIX}{name.removeprefix(_HIDDEN)}"] = f"{root}/{name}"
+            elif name.startswith(".") and name.endswith(_TEMPORARY) and millis < before:
+                found[f"{root}/{name}"] = ""
+        return found
 
     def _hiding(self, branch: str) -> str:
         return f"{self.paths.root}/branch/{_HIDDEN}{branch}"

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from maintenance.operations.compaction.produce_changelog import produce_changelog
     from maintenance.operations.databases.clone import clone
     from maintenance.operations.databases.compact_database import compact_database
+    from maintenance.operations.databases.migrate_database import migrate_database
     from maintenance.operations.databases.migrate_table import migrate_table
     from maintenance.operations.expiry.expire_changelogs import expire_changelogs
     from maintenance.operations.expiry.expire_partitions import expire_partitions
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from maintenance.operations.repairs.purge_files import purge_files
     from maintenance.operations.repairs.remove_unexisting_files import remove_unexisting_files
     from maintenance.operations.repairs.remove_unexisting_manifests import remove_unexisting_manifests
+    from maintenance.operations.repairs.repair_earliest_snapshot import repair_earliest_snapshot
     from maintenance.operations.retention.explain import explain
     from maintenance.operations.retention.held_bytes import held_bytes
     from maintenance.operations.retention.what_if import what_if
@@ -93,6 +95,7 @@ _PACKAGES = {
     "mark_partition_done": "rows",
     "merge_branch": "refs",
     "merge_into": "rows",
+    "migrate_database": "databases",
     "migrate_table": "databases",
     "probe_file_index": "indexes",
     "produce_changelog": "compaction",
@@ -101,6 +104,7 @@ _PACKAGES = {
     "remove_unexisting_files": "repairs",
     "remove_unexisting_manifests": "repairs",
     "rename_branch": "refs",
+    "repair_earliest_snapshot": "repairs",
     "rename_tag": "refs",
     "replace_tag": "refs",
     "rescale": "rows",
@@ -146,6 +150,7 @@ __all__ = [
     "mark_partition_done",
     "merge_branch",
     "merge_into",
+    "migrate_database",
     "migrate_table",
     "probe_file_index",
     "produce_changelog",
@@ -155,6 +160,7 @@ __all__ = [
     "remove_unexisting_manifests",
     "rename_branch",
     "rename_tag",
+    "repair_earliest_snapshot",
     "replace_tag",
     "rescale",
     "reset_consumer",

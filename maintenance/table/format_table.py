@@ -5,7 +5,7 @@ files, each complete at once; several files of one write do not appear together.
 """
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 from urllib.parse import unquote
@@ -77,6 +77,14 @@ class FormatTable(FolderTable):
         part = self._files.parse(self.file_io.read_bytes(where), where)
         part = self._with_partition(part, spec, where).select(wanted.names)
         return plain(part, self.fields).cast(wanted)
+
+    def batches_of(self, path: str, spec: Spec, batch_rows: int) -> Iterator[pa.Table]:
+        """As `rows_of`, of a Parquet or ORC file, in tables that are decoded as they are asked for."""
+        where, wanted = f"{self.location}/{path}", self._arrow
+        with self.file_io.open_input(where) as source:
+            for part in self._files.batches(source, where, batch_rows):
+                rows = self._with_partition(part, spec, where).select(wanted.names)
+                yield plain(rows, self.fields).cast(wanted)
 
     def partition_of(self, spec: Spec) -> pa.Table:
         """The values of a partition, as one row."""

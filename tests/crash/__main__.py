@@ -43,7 +43,8 @@ def kill_each_step(scenario: Scenario, folder: Path, *, torn: bool) -> int:
     if not prepared.exists():
         scenario.prepare(prepared)
     whole = folder / "whole"
-    shutil.copytree(prepared, whole, dirs_exist_ok=True)
+    shutil.rmtree(whole, ignore_errors=True)
+    shutil.copytree(prepared, whole)
     scenario.operate(table_in(whole))
     scenario.check_whole(table_in(whole))
     before = Reading.of(table_in(prepared))

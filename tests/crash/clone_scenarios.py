@@ -1,27 +1,26 @@
 """A table copied into another database of its warehouse: what is killed, and what must hold afterwards."""
 
 from datetime import timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from maintenance.catalog import open_catalog
 from maintenance.errors import NotFoundError
+from maintenance.metastore.filesystem import FilesystemCatalog
 from maintenance.operations import clone, compact, fsck, remove_orphan_files
 from maintenance.table.table import Table
 from tests.models.reachable import unreachable_files
-from tests.small_tables import put, rows, small_table, table_in
+from tests.small_tables import Place, put, rows, small_table, table_in
 
 if TYPE_CHECKING:
     from tests.crash.scenarios import Reading
 
 
-def prepare(folder: Path) -> None:
+def prepare(folder: Place) -> None:
     table = small_table(folder)
     for number in range(3):
         put(table, {number: "a"})
 
 
-def prepare_older(folder: Path) -> None:
+def prepare_older(folder: Place) -> None:
     """A copy of a state that is not the newest any more."""
     prepare(folder)
     table = table_in(folder)
@@ -31,13 +30,19 @@ def prepare_older(folder: Path) -> None:
 
 
 def copy(table: Table) -> None:
-    clone(table, open_catalog({"warehouse": str(Path(table.location).parents[1])}), "copy.t", parallelism=1)
+    clone(table, _catalog(table), "copy.t", parallelism=1)
+
+
+def _catalog(table: Table) -> FilesystemCatalog:
+    """Of the table's own warehouse, which may be in a store."""
+    warehouse = table.location.rsplit("/", 2)[0]
+    return FilesystemCatalog(warehouse, table.file_io, {"warehouse": warehouse})
 
 
 def copied(table: Table) -> Table | None:
     """The copy; None where there is none yet."""
     try:
-        found = open_catalog({"warehouse": str(Path(table.location).parents[1])}).get_table("copy.t")
+        found = _catalog(table).get_table("copy.t")
     except NotFoundError:
         return None
     assert isinstance(found, Table)

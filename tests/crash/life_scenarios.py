@@ -14,6 +14,7 @@ from maintenance.operations import (
     merge_branch,
     purge_files,
     remove_orphan_files,
+    rename_branch,
     reset_consumer,
     rollback_to_as_latest,
     trigger_tag_automatic_creation,
@@ -211,3 +212,43 @@ def check_b_whole_or_none(before: "Reading", after: Table) -> None:
 def check_b_deleted_once(_whole: Table, table: Table) -> None:
     remove_orphan_files(None, table, minimum_age=_NO_AGE)
     check_b_deleted(table)
+
+
+# A branch with another name
+
+
+def rename_b(table: Table) -> None:
+    try:
+        rename_branch(table, "b", "c")
+    except NotFoundError:
+        assert Branches(table.file_io, table.paths).names() == ["main", "c"]
+
+
+def check_b_renamed(table: Table) -> None:
+    assert Branches(table.file_io, table.paths).names() == ["main", "c"]
+    check_branch_rows(table, "c")
+    assert not [path for path in files_on_disk(table) if "/branch-b/" in path]
+
+
+def check_branch_rows(table: Table, branch: str) -> None:
+    assert rows(table.on_branch(branch)) == [(1, "main"), (2, "branch")]
+    assert rows_of_tag(table.on_branch(branch), "t") == [(1, "main")]
+
+
+def check_b_or_c(before: "Reading", after: Table) -> None:
+    """One of the two at the least, and each of them whole."""
+    assert rows(after) == before.rows
+    names = Branches(after.file_io, after.paths).names()
+    assert names in (["main", "b"], ["main", "c"], ["main", "b", "c"])
+    for name in names[1:]:
+        check_branch_rows(after, name)
+
+
+def check_b_renamed_once(_whole: Table, table: Table) -> None:
+    check_b_renamed(table)
+    assert {path.rsplit("/", 2)[0] for path in _in_branches(table)} == {f"{table.location}/branch/branch-c"}
+
+
+def _in_branches(table: Table) -> list[str]:
+    root = f"{table.location}/branch"
+    return [f"{root}/{file.path}" for file in table.file_io.list_tree(root) if file.name != ".folder"]

@@ -17,7 +17,7 @@ from maintenance.operations.refs.replace_tag import replace_tag
 from maintenance.operations.refs.rollback_to import rollback_to
 from maintenance.table.system.audit_log import AuditLogView
 from maintenance.table.table import Table
-from tests.crash import bin_scenarios, clone_scenarios, life_scenarios
+from tests.crash import bin_scenarios, clone_scenarios, life_scenarios, migrate_scenarios
 from tests.models.reachable import changes_of, files_on_disk, missing_files, unreachable_files
 from tests.small_tables import Place, batch, put, rows, rows_at, rows_of_tag, small_table, table_in
 
@@ -770,6 +770,15 @@ SCENARIOS = {
             life_scenarios.check_b_deleted_once,
         ),
         Scenario(
+            "rename_branch",
+            life_scenarios.prepare_branch_to_delete,
+            life_scenarios.rename_b,
+            life_scenarios.check_b_renamed,
+            life_scenarios.check_b_or_c,
+            (life_scenarios.rename_b,),
+            life_scenarios.check_b_renamed_once,
+        ),
+        Scenario(
             "purge_files",
             life_scenarios.prepare_full,
             life_scenarios.purge,
@@ -777,6 +786,24 @@ SCENARIOS = {
             life_scenarios.check_all_or_none,
             (life_scenarios.purge,),
             life_scenarios.check_purged_once,
+        ),
+        Scenario(
+            "migrate",
+            migrate_scenarios.prepare,
+            migrate_scenarios.migrate_for_good,
+            migrate_scenarios.check_migrated,
+            migrate_scenarios.check_between,
+            (migrate_scenarios.migrate_for_good,),
+            migrate_scenarios.check_migrated_once,
+        ),
+        Scenario(
+            "migrate_into_bin",
+            migrate_scenarios.prepare,
+            migrate_scenarios.migrate_into_bin,
+            migrate_scenarios.check_migrated,
+            migrate_scenarios.check_between,
+            (migrate_scenarios.migrate_into_bin,),
+            migrate_scenarios.check_all_in_bin,
         ),
     )
 }

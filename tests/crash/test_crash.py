@@ -36,7 +36,10 @@ LEAST = {
     "compact_manifest": (4, 3),
     "merge_branch": (4, 3),
     "delete_branch": (1, 0),  # the renaming: what follows is hidden
+    "rename_branch": (1, 0),  # one step
     "purge_files": (25, 4),
+    "migrate": (30, 9),
+    "migrate_into_bin": (40, 11),
 }
 
 
@@ -54,6 +57,7 @@ SLOW = {
     "restore",
     "empty_bin",
     "clone_again",
+    "migrate",
 }
 
 

@@ -1,7 +1,7 @@
 """A file of a format table, whatever its format: bytes to rows and back. Source: Java `FormatTable.Format`."""
 
 import gzip
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 from pyarrow import orc
 
 from maintenance.errors import CorruptFileError, DataError, OptionError, UnsupportedError
+from maintenance.format.data_format import decoding
 from maintenance.format.plain.csv import CsvLayout, parse_csv, serialize_csv
 from maintenance.format.plain.json_lines import parse_json_lines, serialize_json_lines
 from maintenance.format.variant.extension import plain_schema
@@ -19,6 +20,7 @@ FORMATS = ("orc", "parquet", "csv", "text", "json")
 _COMPRESSION = {"parquet": "snappy", "orc": "zstd"}
 _TEXT_FORMATS = ("csv", "text", "json")
 _GZIP = ("gzip", "gz")
+_READ_AHEAD = 256 << 10
 
 
 def check_format(name: str, table: str) -> str:
@@ -80,6 +82,28 @@ class PlainFiles:
             first = str(error).splitlines()[0]
             raise CorruptFileError(f"not a valid {self.format} file: {first}", where, "Restore the file.") from error
         return self._conformed(table)
+
+    def batches(self, source: pa.NativeFile, where: str, batch_rows: int) -> Iterator[pa.Table]:
+        """As `parse`, of a Parquet or ORC file, in tables that are decoded as they are asked for.
+
+        Args: `batch_rows`: rows of each; an ORC file is decoded stripe by stripe.
+        """
+        with decoding(where, f"not a valid {self.format} file"):
+            file = (
+                orc.ORCFile(source)
+                if self.format == "orc"
+                else pq.ParquetFile(source, pre_buffer=False, buffer_size=_READ_AHEAD)
+            )
+        if isinstance(file, orc.ORCFile):
+            parts: Iterator[pa.RecordBatch] = map(file.read_stripe, range(file.nstripes))
+        else:
+            parts = file.iter_batches(batch_rows, use_threads=False)
+        while True:
+            with decoding(where, f"not a valid {self.format} file"):
+                part = next(parts, None)
+            if part is None:
+                return
+            yield self._conformed(pa.Table.from_batches([part]))
 
     def _lines(self, content: bytes) -> pa.Table:
         self._check_text()

@@ -21,6 +21,7 @@ from maintenance.fs.file_io import FileIO
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.external_folders import roots_ever
 from maintenance.metadata.external_paths import root_of
+from maintenance.table.folder_table import FolderTable
 from maintenance.table.table import Table
 
 BIN = "_maintenance/bin"
@@ -55,13 +56,20 @@ class BinnedFile:
 
 @dataclass(frozen=True, slots=True)
 class RunHead:
-    """What a run is about. `location`: of the table, in journals relative to the warehouse; `began`: UTC."""
+    """What a run is about.
+
+    Attributes:
+        location: of the table, in journals relative to the warehouse.
+        began: UTC.
+        definition: of a table that goes as a whole, the bytes of a schema file as text; else empty.
+    """
 
     run: str
     table: str
     location: str
     operation: str
     began: datetime
+    definition: str = ""
 
     def home(self, file: BinnedFile) -> str:
         """The whole path that a file comes back to."""
@@ -92,7 +100,7 @@ class BinRun:
     _outside: frozenset[str] = frozenset()
 
     @classmethod
-    def begin(cls, table: Table, warehouse: str, operation: str) -> "BinRun":
+    def begin(cls, table: Table | FolderTable, warehouse: str, operation: str) -> "BinRun":
         """A run of its own for an operation on a table. Nothing is written before the first file goes."""
         now = datetime.now(UTC)
         run = f"{now:{_FORMAT}}-{uuid.uuid4().hex[:8]}"
@@ -100,8 +108,16 @@ class BinRun:
             table.file_io,
             warehouse.rstrip("/"),
             RunHead(run, table.identifier, table.location.rstrip("/"), operation, now),
-            lru_cache(lambda: roots_ever(Branches(table.file_io, table.paths))),
+            lru_cache(lambda: _external_roots(table)),
         )
+
+    @classmethod
+    def of(cls, file_io: FileIO, warehouse: str, run: str) -> "BinRun":
+        """A run that has begun, to go on with. Raises: as of `read_run`."""
+        head, _ = read_run(file_io, warehouse, run)
+        root = warehouse.rstrip("/")
+        journals = [name for name in file_io.list_names(run_folder(root, run)) if name.startswith(_JOURNAL)]
+        return cls(file_io, root, head, _journals=len(journals))
 
     @property
     def folder(self) -> str:
@@ -205,6 +221,11 @@ def began(run: str) -> datetime | None:
         return None
 
 
+def _external_roots(table: Table | FolderTable) -> tuple[str, ...]:
+    """A table of plain files has all of them below its folder."""
+    return roots_ever(Branches(table.file_io, table.paths)) if isinstance(table, Table) else ()
+
+
 def read_run(file_io: FileIO, warehouse: str, run: str) -> tuple[RunHead, list[BinnedFile]]:
     """What a run took. Raises: NotFoundError: there is no such run; CorruptFileError: a journal cannot be read."""
     folder = run_folder(warehouse, run)
@@ -223,6 +244,7 @@ def read_run(file_io: FileIO, warehouse: str, run: str) -> tuple[RunHead, list[B
                 _whole(form["location"], warehouse),
                 form["operation"],
                 datetime.fromisoformat(form["began"]),
+                form.get("definition", ""),
             )
             files |= {file.key: file for file in (BinnedFile(*binned) for binned in form["files"])}
         except (ValueError, KeyError, TypeError) as error:

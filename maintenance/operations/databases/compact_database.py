@@ -174,6 +174,10 @@ def tables_of(catalog: Catalog, choice: TableChoice) -> list[str]:
     return [name for name in names if choice.takes(name)]
 
 
+class Skipped(Exception):  # noqa: N818 - it is no error
+    """A table is none for this work. Its text says why."""
+
+
 def each_table(
     catalog: Catalog,
     names: Sequence[str],
@@ -183,18 +187,31 @@ def each_table(
     progress: Progress | None,
 ) -> tuple[dict[str, Done], dict[str, str], dict[str, PaimonError]]:
     """What became of each table: what `work` returned; why it was skipped; why it failed."""
+
+    def one(name: str, say: Progress) -> Done:
+        table = catalog.get_table(name)
+        if not isinstance(table, Table):
+            raise Skipped("it has no files of its own")
+        return work(table if opened is None else opened(table), say)
+
+    return each_name(names, one, at_a_time, progress)
+
+
+def each_name(
+    names: Sequence[str], work: Callable[[str, Progress], Done], at_a_time: int, progress: Progress | None
+) -> tuple[dict[str, Done], dict[str, str], dict[str, PaimonError]]:
+    """As `each_table`, of tables of any kind. `work` may raise `Skipped`."""
     done: dict[str, Done] = {}
     skipped: dict[str, str] = {}
     failed: dict[str, PaimonError] = {}
 
     def one(identifier: str) -> None:
         try:
-            table = catalog.get_table(identifier)
-            if not isinstance(table, Table):
-                skipped[identifier] = "it has no files of its own"
-                return
-            table = table if opened is None else opened(table)
-            done[identifier] = work(table, lambda line: None if progress is None else progress(f"{identifier}: {line}"))
+            done[identifier] = work(
+                identifier, lambda line: None if progress is None else progress(f"{identifier}: {line}")
+            )
+        except Skipped as reason:
+            skipped[identifier] = str(reason)
         except Exception as error:  # noqa: BLE001 - the edge of one table: what was done to the others is still reported
             failed[identifier] = as_paimon_error(error, f"table {identifier}")
 

@@ -1,8 +1,8 @@
 """Files that may be orphans: all old files in the folders where a table's own files are named by metadata.
 
 These are `manifest/`, `index/`, `statistics/`, the bucket folders at the depth of the partitions, and what is neither a
-snapshot nor a changelog in the folders of these. Schemas, tags, consumers, commit records, the quarantine and all other
-folders are never looked at. Large folders are listed page by page, and a file takes some hundred bytes here.
+snapshot nor a changelog in the folders of these, and all of a branch that was never finished. Schemas, tags,
+consumers, commit records, the quarantine and all other folders are never looked at. Large folders are listed page by page, and a file takes some hundred bytes here.
 Source: metadata section 10.4, Java `OrphanFilesClean`.
 """
 
@@ -27,12 +27,13 @@ from maintenance.spark.tasks import all_done, run_tasks
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-DATA, METADATA, INDEX, STATISTICS, UNFINISHED = (
+DATA, METADATA, INDEX, STATISTICS, UNFINISHED, HALF_BRANCH = (
     "data file",
     "manifest or manifest list",
     "index file",
     "statistics file",
     "unfinished file",
+    "file of a half branch",
 )
 _BUCKET = "bucket-"
 # So many folders are worth Spark's tasks.
@@ -94,7 +95,7 @@ class _Part:
     """A folder to list, with all below it.
 
     Attributes:
-        depth: of the files in it, counted from the folder; 0: directly in it.
+        depth: of the files in it, counted from the folder; 0: directly in it; None: any.
         spread: files may also be further below, where `entropy-inject` puts them.
     """
 
@@ -102,7 +103,7 @@ class _Part:
     folder: str
     kind: str
     older_than: int
-    depth: int = 0
+    depth: int | None = 0
     prefix: str = ""
     spread: bool = False
 
@@ -156,6 +157,8 @@ def _metadata_parts(file_io: FileIO, paths: TablePaths, older_than: int) -> Iter
         of_branch = replace(paths, branch=branch)
         yield _Part(file_io, of_branch.snapshot_folder(), UNFINISHED, older_than, prefix="snapshot-")
         yield _Part(file_io, of_branch.changelog_folder(), UNFINISHED, older_than, prefix="changelog-")
+    for folder in Branches(file_io, paths).unfinished(older_than):
+        yield _Part(file_io, folder, HALF_BRANCH, older_than, None)
 
 
 def _data_parts(file_io: FileIO, paths: TablePaths, older_than: int, external: Sequence[str]) -> Iterator[_Part]:
@@ -182,6 +185,8 @@ def _list_parts(parts: Sequence[_Part]) -> Listing:
 
 def _is_candidate(status: FileStatus, part: _Part) -> bool:
     *folders, name = status.path.split("/")
+    if part.depth is None:
+        return True
     if part.spread and is_entropy("/".join(folders[part.depth :])):
         del folders[part.depth :]
     if len(folders) != part.depth or not name or name in _NEVER or name.endswith(_NEVER_ENDS):

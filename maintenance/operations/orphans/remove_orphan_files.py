@@ -24,6 +24,7 @@ from maintenance.metadata.branches import Branches
 from maintenance.metadata.external_folders import own_folders
 from maintenance.operations.bin.run import BinRun, Going
 from maintenance.operations.orphans.candidates import Candidates, list_candidates
+from maintenance.operations.orphans.half_branches import end_half_branches, still_half
 from maintenance.operations.orphans.live import LiveFiles
 from maintenance.operations.progress import Counted
 from maintenance.options import table as table_options
@@ -172,14 +173,13 @@ class OrphanRemoval:
     def find(self) -> pa.Table:
         """The orphans, oldest first: `path`, `name`, `bytes`, `changed`, `kind`."""
         main = self.table.on_branch(MAIN_BRANCH)
-        millis = int(self.older_than.timestamp() * 1000)
         exclusive = EXTERNAL_PATHS_EXCLUSIVE.of(main.options)
         outside = own_folders(Branches(main.file_io, main.paths), main.schema, exclusive=exclusive)
         self._notes_of_folders = outside.notes
         listing = list_candidates(
             self.table.file_io,
             main.paths,
-            millis,
+            self._millis,
             external=outside.roots,
             spark=self.spark,
             parallelism=self.parallelism,
@@ -187,6 +187,10 @@ class OrphanRemoval:
         self.scanned, self.scanned_bytes = listing.files, listing.bytes
         self.progress(f"{self.scanned} files, {len(listing.old)} of them older than {self.older_than.isoformat()}")
         return self.look_for(listing.old)
+
+    @property
+    def _millis(self) -> int:
+        return int(self.older_than.timestamp() * 1000)
 
     def look_for(self, frame: pa.Table) -> pa.Table:
         """Those of some files that nothing names, as of `find`."""
@@ -208,6 +212,7 @@ class OrphanRemoval:
             batch = orphans.slice(start, _BATCH)
             self._live.look()
             is_orphan = self._live.candidates.are_orphans(batch.column("name"))
+            is_orphan = pc.and_(is_orphan, still_half(batch, self.table, self._millis))
             still = batch.filter(is_orphan)
             self.kept += batch.filter(pc.invert(is_orphan)).column("path").to_pylist()
             self._delete(still.column("path").to_pylist(), still.column("bytes").to_pylist())
@@ -215,6 +220,7 @@ class OrphanRemoval:
             self.deleted_bytes += _sum(still)
             so_far = f"{self.deleted} of {len(orphans)} orphans deleted"
             self.progress(Counted(so_far, self.deleted, len(orphans)))
+        end_half_branches(self.table, self._millis)
 
     def _delete(self, paths: Sequence[str], sizes: Sequence[int]) -> None:
         if self.into is not None:

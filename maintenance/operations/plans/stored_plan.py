@@ -27,6 +27,7 @@ from maintenance.operations.expiry.expire_snapshots import ExpireSnapshotsReport
 from maintenance.operations.progress import Progress
 from maintenance.options import table as table_options
 from maintenance.table.compactors import warnings_of
+from maintenance.table.folder_table import FolderTable
 from maintenance.table.table import Table
 
 if TYPE_CHECKING:
@@ -237,7 +238,7 @@ def _planned(name: str, units: Sequence[Unit], target: int) -> PlannedGroup:
     return PlannedGroup(name, tuple(sorted(file.file_name for file in files)), sum(sizes), expected, str(reason))
 
 
-def check_plan(plan: StoredPlan, operation: str, table: Table | None) -> None:
+def check_plan(plan: StoredPlan, operation: str, table: Table | FolderTable | None) -> None:
     """Raises: OptionError: it is not a plan of this operation and table; `table`: None = of many."""
     name = MANY if table is None else table.identifier
     if (plan.operation, plan.table) != (operation, name):

@@ -117,7 +117,9 @@ def _fill_hidden(table: Table, branch: str, name: str | None, tag: Tag | None) -
         if branch not in branches.hidden():
             raise AlreadyExistsError(f"branch '{branch}' exists", table.identifier, "Choose another name.")
         table.file_io.delete_folder(root)
+        branches.show(branch)  # so that what hides it is new, too
     branches.hide(branch)
+    branches.forget_renaming(branch)
     written = _fill(table, root, name, tag)
     branches.show(branch)
     return written

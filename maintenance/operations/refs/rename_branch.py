@@ -1,13 +1,22 @@
-"""Give a branch another name: procedure `rename_branch`. Source: Java `FileSystemBranchManager`."""
+"""Give a branch another name: procedure `rename_branch`. Source: Java `FileSystemBranchManager`.
 
+Where a folder is renamed in one step that is all. An object store copies file by file: there the branch under the new
+name is hidden until it is whole, then the old one is deleted. A record says so meanwhile. In between both names are
+there; the same call ends that, unless somebody has committed to the old one since.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from maintenance.errors import AlreadyExistsError, OptionError
+from maintenance.errors import AlreadyExistsError, ConflictError, OptionError
 from maintenance.metadata.branch_root import MAIN_BRANCH, branch_root
 from maintenance.metadata.branches import Branches
 from maintenance.operations.refs.create_branch import check_branch_name
-from maintenance.operations.refs.delete_branch import READ_BRANCHES, check_branch_exists
+from maintenance.operations.refs.delete_branch import READ_BRANCHES, check_branch_exists, remove_branch
 from maintenance.table.table import Table
+
+_THREADS = 8
+_ATTEMPTS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,18 +31,76 @@ class RenameBranchReport:
 
 
 def rename_branch(table: Table, from_branch: str, to_branch: str, *, dry_run: bool = False) -> RenameBranchReport:
-    """Rename a branch; options that name it are not changed.
+    """Rename a branch; options that name it are not changed. A call that died is finished by the same call.
 
-    Args: `dry_run`: only check whether that is possible. Raises: NotFoundError, AlreadyExistsError, OptionError.
+    Args: `dry_run`: only check whether that is possible. Raises: NotFoundError, AlreadyExistsError, OptionError;
+        ConflictError: other writers kept committing to the branch while it was copied on an object store.
     """
     if from_branch == MAIN_BRANCH:
         raise OptionError("the main branch cannot be renamed", table.identifier, "Create a branch from a tag.")
-    check_branch_exists(table, from_branch)
-    check_branch_name(to_branch, table.identifier)
-    if to_branch in Branches(table.file_io, table.paths).names():
-        raise AlreadyExistsError(f"branch '{to_branch}' exists", table.identifier, "Choose another name.")
+    branches = Branches(table.file_io, table.paths)
+    names, begun = branches.names(), _has_begun(branches, from_branch, to_branch)
+    if not (begun and to_branch in names):
+        check_branch_exists(table, from_branch)
+        check_branch_name(to_branch, table.identifier)
+        if to_branch in names:
+            raise AlreadyExistsError(f"branch '{to_branch}' exists", table.identifier, "Choose another name.")
     options = table.on_branch(MAIN_BRANCH).options
     naming = tuple(option.key for option in READ_BRANCHES if option.of(options) == from_branch)
     if not dry_run:
-        table.file_io.rename_folder(branch_root(table.location, from_branch), branch_root(table.location, to_branch))
+        source, target = (branch_root(table.location, name) for name in (from_branch, to_branch))
+        if table.file_io.renames_at_once(source):
+            table.file_io.rename_folder(source, target)
+        else:
+            _rename_by_copies(table, branches, from_branch, to_branch)
     return RenameBranchReport(table.identifier, from_branch, to_branch, naming, dry_run)
+
+
+def _has_begun(branches: Branches, from_branch: str, to_branch: str) -> bool:
+    """Whether a renaming was interrupted on an object store; on other storages none is recorded."""
+    root = branch_root(branches.paths.root, from_branch)
+    return not branches.file_io.renames_at_once(root) and branches.renamed_to(from_branch) == to_branch
+
+
+def _rename_by_copies(table: Table, branches: Branches, from_branch: str, to_branch: str) -> None:
+    source, target = (branch_root(table.location, name) for name in (from_branch, to_branch))
+    if to_branch not in branches.names():
+        branches.note_renaming(from_branch, to_branch)
+        if table.file_io.folder_exists(target):
+            table.file_io.delete_folder(target)
+            branches.show(to_branch)  # so that what hides it is new, too
+        branches.hide(to_branch)
+        _copy(table, source, target)
+        branches.show(to_branch)
+    elif from_branch in branches.names() and not _contents(table, source).items() <= _contents(table, target).items():
+        raise AlreadyExistsError(
+            f"branch '{to_branch}' exists, and '{from_branch}' has changed since it was copied there",
+            table.identifier,
+            f"Delete '{to_branch}' and rename again, if '{from_branch}' is what counts.",
+        )
+    if table.file_io.folder_exists(source) or from_branch in branches.hidden():
+        remove_branch(table, from_branch)
+    branches.forget_renaming(from_branch)
+
+
+def _copy(table: Table, source: str, target: str) -> None:
+    """Copy the files of a branch until it is the same. Raises: ConflictError."""
+    there: dict[str, bytes] = {}
+    for _ in range(_ATTEMPTS):
+        wanted = _contents(table, source)
+        changed = {path: data for path, data in wanted.items() if there.get(path) != data}
+        if there and not changed:
+            return
+        with ThreadPoolExecutor(_THREADS) as pool:
+            paths = (f"{target}/{path}" for path in changed)
+            list(pool.map(table.file_io.overwrite, paths, changed.values()))
+        there |= changed
+    raise ConflictError(
+        "the branch kept changing while it was copied", source, "Stop its writers, and run again: nothing was renamed."
+    )
+
+
+def _contents(table: Table, root: str) -> dict[str, bytes]:
+    """The files of a branch: its metadata alone, which is small."""
+    paths = [file.path for file in table.file_io.list_tree(root)]
+    return dict(zip(paths, table.file_io.read_many([f"{root}/{path}" for path in paths]), strict=True))

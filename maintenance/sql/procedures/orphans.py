@@ -7,6 +7,8 @@ import pyarrow as pa
 from maintenance.errors import SqlError, worst_of
 from maintenance.fs.file_io import FileIO
 from maintenance.operations import empty_bin, remove_orphan_files, restore
+from maintenance.operations.bin.restore import RestoreReport
+from maintenance.operations.databases.migrated_origin import is_of_origin, restore_origin
 from maintenance.operations.databases.remove_orphan_files_of import is_of_many, remove_orphan_files_of
 from maintenance.operations.orphans.remove_orphan_files import RemoveOrphanFilesReport
 from maintenance.operations.plans.orphan_plan import REMOVE_ORPHAN_FILES, apply_orphans, preview_orphans
@@ -76,15 +78,25 @@ def _counted(reports: list[RemoveOrphanFilesReport]) -> Result:
 
 def _restore(call: Call) -> Result:
     """What came back: files, then snapshots, tags and changelogs; then what could not."""
-    snapshots = [int(number) for number in call.get("snapshots", ())]
-    warehouse = call.session.current().warehouse
-    chosen = call.passed("files", "tags", "dry_run")
-    report = restore(call.table(), warehouse, call.get("run"), snapshots=snapshots, progress=call.progress, **chosen)
+    report = _restored(call)
     rows = [("file", path) for path in report.files]
     rows += [("snapshot", name) for name in report.snapshots] + [("tag", name) for name in report.tags]
     rows += [("changelog", name) for name in report.changelogs]
     rows += [("missing", path) for path in report.missing] + [("incomplete", why) for why in report.incomplete]
     return replace(Result.of_texts(("kind", "restored"), rows), nothing_to_do=not rows)
+
+
+def _restored(call: Call) -> RestoreReport:
+    catalog, run = call.session.current(), call.get("run")
+    file_io = FileIO.of(catalog.options)
+    if is_of_origin(file_io, catalog.warehouse, run):
+        if call.passed("files", "snapshots", "tags"):
+            raise SqlError("the source of a migration comes back as a whole", "sys.restore", "Name the run alone.")
+        name = call.session.table_name(tuple(call.get("table").split("."))).identifier
+        return restore_origin(catalog, file_io, run, name, **call.passed("dry_run"))
+    snapshots = [int(number) for number in call.get("snapshots", ())]
+    chosen = call.passed("files", "tags", "dry_run")
+    return restore(call.table(), catalog.warehouse, run, snapshots=snapshots, progress=call.progress, **chosen)
 
 
 def _empty_bin(call: Call) -> Result:

@@ -24,7 +24,6 @@ REFUSED: Mapping[str, tuple[str, str]] = {
     "create_function": _FUNCTION,
     "alter_function": _FUNCTION,
     "drop_function": _FUNCTION,
-    "migrate_database": _MIGRATE,
     "migrate_file": _MIGRATE,
     "reassign_row_id": _ROW_IDS,
     "data_evolution_merge_into": (
@@ -40,8 +39,4 @@ REFUSED: Mapping[str, tuple[str, str]] = {
         "Use CALL sys.compact with compact_strategy => 'full'.",
     ),
     "query_service": ("a lookup server needs a running Flink job", "Run it in Flink."),
-    "repair_earliest_snapshot": (
-        "the hint of the earliest snapshot is looked after by expiry and reads",
-        "Use CALL sys.fsck to see whether snapshots are missing.",
-    ),
 }

@@ -7,6 +7,7 @@ from maintenance.operations import (
     purge_files,
     remove_unexisting_files,
     remove_unexisting_manifests,
+    repair_earliest_snapshot,
 )
 from maintenance.sql.procedures.procedure import (
     DRY_RUN,
@@ -50,6 +51,13 @@ def _purge_files(call: Call) -> Result:
     return Result.of_texts(("going",), [(line,) for line in report.lines()])
 
 
+def _repair_earliest_snapshot(call: Call) -> Result:
+    report = repair_earliest_snapshot(call.table(), call.get("snapshot_id"), **call.passed("dry_run"))
+    columns = {"previous_earliest_snapshot_id": report.previous, "current_earliest_snapshot_id": report.current}
+    rows = {name: pa.array([number], pa.int64()) for name, number in columns.items()}
+    return Result(pa.table(rows), nothing_to_do=report.previous == report.current)
+
+
 def _repair(call: Call) -> Result:
     """Names of tables and databases; none means the whole catalog."""
     catalog = call.session.current()
@@ -75,6 +83,11 @@ PROCEDURES = (
         "remove_unexisting_manifests",
         (TABLE, DRY_RUN),
         _remove_unexisting_manifests,
+    ),
+    Procedure(
+        "repair_earliest_snapshot",
+        (TABLE, Parameter("snapshot_id", number, required=True), DRY_RUN),
+        _repair_earliest_snapshot,
     ),
     Procedure("purge_files", (TABLE, Parameter("older_than", moment), DRY_RUN), _purge_files),
 )

@@ -2,7 +2,7 @@
 
 A statement is one where the session's `execution.runtime-mode` is ``streaming`` and a folder for checkpoints is set;
 without a folder nothing would remember what has been written, and it runs in batch mode. Its own folder in that
-one has the name of the pipeline, or is named after the table and the query: so the same statement goes on where it ended.
+one has the name of the pipeline, or is named after the table and the query: the same statement goes on where it ended.
 
 It may choose columns of one table and filter its rows. Where the table has a primary key, the kinds of its changes
 reach the table that is written.

@@ -11,6 +11,7 @@ from maintenance.sql.procedures.registry import PROCEDURES
 
 PAIMONS = frozenset(
     [
+        "alter_column_default_value",
         "alter_function",
         "alter_view_dialect",
         "clear_consumers",
@@ -87,3 +88,11 @@ def test_refused_ones_say_why(tmp_path: Path, dialect: str) -> None:
         assert (caught.value.line, caught.value.column) == (1, 10)
         assert reason in str(caught.value)
         assert instead in str(caught.value)
+
+
+def test_a_column_gets_a_default(tmp_path: Path) -> None:
+    session = Session({"warehouse": str(tmp_path)}, dialect="flink")
+    session.sql("CREATE TABLE t (a INT, b STRING)")
+    session.sql("CALL sys.alter_column_default_value('default.t', 'b', 'x')")
+    session.sql("INSERT INTO t (a) VALUES (1)")
+    assert session.sql("SELECT * FROM t").to_arrow().to_pylist() == [{"a": 1, "b": "x"}]

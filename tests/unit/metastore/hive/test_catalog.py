@@ -281,6 +281,30 @@ def test_a_table_of_plain_files_is_migrated(catalog: Catalog, options: dict[str,
     assert sorted(table_of(catalog, f"{db}.t").to_arrow().to_pylist(), key=str) == expected
 
 
+def test_a_database_of_plain_files_is_migrated(catalog: Catalog, options: dict[str, str], db: str) -> None:
+    for name, kind in (("f", "parquet"), ("g", "orc")):
+        plain = Schema([("a", "INT"), ("b", "STRING")], options={"type": "format-table", "file.format": kind})
+        catalog.create_table(f"{db}.{name}", plain)
+        source = catalog.get_table(f"{db}.{name}")
+        assert isinstance(source, FormatTable)
+        source.write_arrow(pa.table({"a": [1, 2], "b": ["x", None]}))
+    session = Session(options, dialect="flink")
+    call = f"CALL sys.migrate_database(connector => 'hive', source_database => '{db}', delete_origin => true"
+    rows = session.sql(f"{call}, `dry_run` => true)").to_arrow().to_pylist()
+    assert [(row["target"], row["origin_deleted"]) for row in rows] == [(f"{db}.f", False), (f"{db}.g", False)]
+    rows = session.sql(f"{call}, into_bin => true)").to_arrow().to_pylist()
+    assert [(row["rows"], row["origin_deleted"]) for row in rows] == [(2, True), (2, True)]
+    assert catalog.list_tables(db) == ["f", "g"]
+    for name in ("f", "g"):
+        table = table_of(catalog, f"{db}.{name}")
+        assert table.location.endswith(f"/{name}")
+        assert table.to_arrow().to_pylist() == [{"a": 1, "b": "x"}, {"a": 2, "b": None}]
+    session.sql(f"CALL sys.restore('{db}.old', '{rows[0]['bin_run']}')")
+    old = catalog.get_table(f"{db}.old")
+    assert isinstance(old, FormatTable)
+    assert old.to_arrow().num_rows == 2
+
+
 def test_tables_of_other_programs(hive: Hive, catalog: Catalog, db: str, tmp_path: Path) -> None:
     catalog.create_table(f"{db}.f", Schema([("a", "INT")], options={"type": "format-table", "file.format": "csv"}))
     foreign = copy.deepcopy(stored(hive, db, "f"))

@@ -1,12 +1,21 @@
 """Branches on a store, whose files come and go one after the other."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
+import pyarrow as pa
 import pytest
 
 from maintenance.errors import AlreadyExistsError, NotFoundError
 from maintenance.metadata.branches import Branches
-from maintenance.operations import create_branch, create_tag, delete_branch, purge_files
+from maintenance.operations import (
+    create_branch,
+    create_tag,
+    delete_branch,
+    purge_files,
+    remove_orphan_files,
+    rename_branch,
+)
+from maintenance.operations.orphans.remove_orphan_files import OrphanRemoval
 from maintenance.table.table import Table
 from tests.servers.s3 import S3
 from tests.small_tables import put, rows, small_table
@@ -61,3 +70,64 @@ def test_purging_takes_what_was_interrupted(table: Table) -> None:
     branches_of(table).hide("c")
     purge_files(table, minimum_age=timedelta(0))
     assert table.file_io.list_tree(f"{table.location}/branch") == []
+
+
+def test_orphan_removal_takes_a_half_branch_that_is_old(table: Table) -> None:
+    leave_half_a_branch(table)
+    assert remove_orphan_files(None, table, minimum_age=timedelta(hours=1)).deleted_files == 0
+    assert branches_of(table).hidden() == ["b"]
+    later = datetime.now(UTC) + timedelta(days=2)
+    dry = remove_orphan_files(None, table, dry_run=True, now=later)
+    assert [(orphan.path.rpartition("/branch/")[2], orphan.kind) for orphan in dry.orphans] == [
+        ("branch-b/tag/tag-old", "file of a half branch")
+    ]
+    assert branches_of(table).hidden() == ["b"]
+    remove_orphan_files(None, table, now=later)
+    assert (branches_of(table).hidden(), table.file_io.list_tree(f"{table.location}/branch")) == ([], [])
+
+
+def test_orphan_removal_leaves_a_branch_that_is_created_meanwhile(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leave_half_a_branch(table)
+    table.file_io.write_bytes(f"{table.location}/branch/branch-b/tag/tag-t", b"{}")
+    listed = OrphanRemoval.find
+
+    def find(removal: OrphanRemoval) -> pa.Table:
+        found = listed(removal)
+        create_branch(table, "b", tag="t")
+        return found
+
+    monkeypatch.setattr(OrphanRemoval, "find", find)
+    report = remove_orphan_files(None, table, now=datetime.now(UTC) + timedelta(days=2))
+    assert (report.deleted_files, len(report.kept)) == (0, 2)
+    assert rows(table.on_branch("b")) == [(1, "a")]
+    assert branches_of(table).tags("b").names() == ["t"]
+
+
+def test_a_renaming_is_finished_unless_the_old_name_was_written_to(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create_branch(table, "b", tag="t")
+    with monkeypatch.context() as patched:
+        patched.setattr("maintenance.operations.refs.rename_branch.remove_branch", died)
+        with pytest.raises(OSError, match="killed"):
+            rename_branch(table, "b", "c")
+    assert branches_of(table).names() == ["main", "b", "c"]
+    put(table.on_branch("b"), {2: "late"})
+    with pytest.raises(AlreadyExistsError, match="'b' has changed since it was copied there"):
+        rename_branch(table, "b", "c")
+    assert rows(table.on_branch("b")) == [(1, "a"), (2, "late")]
+    delete_branch(table, "c")
+    rename_branch(table, "b", "c")
+    assert branches_of(table).names() == ["main", "c"]
+    assert rows(table.on_branch("c")) == [(1, "a"), (2, "late")]
+    with pytest.raises(NotFoundError):
+        rename_branch(table, "b", "c")
+    create_branch(table, "b", tag="t")
+    with pytest.raises(AlreadyExistsError, match="branch 'c' exists"):
+        rename_branch(table, "b", "c")
+
+
+def died(*_: object) -> None:
+    raise OSError("killed")

@@ -16,6 +16,7 @@ from maintenance.operations import (
     purge_files,
     remove_unexisting_files,
     remove_unexisting_manifests,
+    repair_earliest_snapshot,
     reset_consumer,
 )
 from maintenance.sql import Session
@@ -155,3 +156,26 @@ def test_a_catalog_is_told_of_what_its_warehouse_has(tmp_path: Path, table: Tabl
             session.sql("CREATE DATABASE db")
         session.sql(f"CALL {call}")
         assert rows(session.table(("db", "t"))) == rows(table)
+
+
+def test_the_snapshot_behind_a_gap_becomes_the_earliest(table: Table) -> None:
+    """Accepted and refused as of Java's `SnapshotManagerTest`."""
+    with pytest.raises(OptionError, match="does not follow a gap"):
+        repair_earliest_snapshot(table, 3)
+    table.snapshots.write_hint("EARLIEST", 1)
+    Path(table.paths.snapshot(2)).unlink()
+    for number, problem in ((2, "snapshot 2 does not exist"), (4, "does not follow a gap"), (9, "is not between")):
+        with pytest.raises((OptionError, NotFoundError), match=problem):
+            repair_earliest_snapshot(table, number)
+    assert repair_earliest_snapshot(table, 3, dry_run=True).previous == table.snapshots.earliest_id() == 1
+    session = Session({"warehouse": str(Path(table.location).parents[1])})
+    call = "CALL sys.repair_earliest_snapshot('db.t', 3)"
+    assert session.sql(call).to_arrow().to_pylist() == [
+        {"previous_earliest_snapshot_id": 1, "current_earliest_snapshot_id": 3}
+    ]
+    assert session.sql(call).nothing_to_do
+    assert (table.snapshots.earliest_id(), table.snapshots.read_hint("EARLIEST")) == (3, 3)
+    with pytest.raises(OptionError, match="is not between the earliest, 3, and"):
+        repair_earliest_snapshot(table, 1)
+    expire_snapshots(table, retain_min=1, retain_max=1)
+    assert (table.snapshots.list_ids()[-1], rows(table)) == (4, [(1, "1"), (2, "2"), (3, "3"), (4, "4")])

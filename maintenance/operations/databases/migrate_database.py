@@ -1,0 +1,176 @@
+"""Migrate the format tables of a database: procedure `migrate_database`, `migrate_table` of each."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+
+from maintenance.errors import NotFoundError, PaimonError
+from maintenance.metastore.catalog import Catalog
+from maintenance.operations.bin.run import BinRun
+from maintenance.operations.databases.compact_database import UNPLANNED, Skipped, each_name
+from maintenance.operations.databases.migrate_table import (
+    apply_migrate_table,
+    finish_migration,
+    migrate_table,
+    plan_migrate_table,
+)
+from maintenance.operations.databases.migration import MigrateReport
+from maintenance.operations.databases.taking_over import source_of, waiting_name, waiting_table
+from maintenance.operations.plans.stored_plan import MANY, PlannedGroup, StoredPlan, check_plan
+from maintenance.operations.progress import Progress
+from maintenance.table.format_table import FormatTable
+
+MIGRATE_DATABASE = "migrate_database"
+Into = Callable[[FormatTable], BinRun]
+
+
+@dataclass(frozen=True, slots=True)
+class MigrateDatabaseReport:
+    """What became of each table: its report, or why it was skipped (no table of plain files) or failed."""
+
+    reports: Mapping[str, MigrateReport]
+    skipped: Mapping[str, str]
+    errors: Mapping[str, PaimonError]
+
+
+def migrate_database(
+    catalog: Catalog,
+    database: str,
+    *,
+    options: Mapping[str, str] | None = None,
+    delete_origin: bool = False,
+    into: Into | None = None,
+    included: Collection[str] = (),
+    excluded: Collection[str] = (),
+    parallelism: int = 8,
+    dry_run: bool = False,
+    progress: Progress | None = None,
+) -> MigrateDatabaseReport:
+    """Migrate the format tables of a database, one after the other. One that fails does not block the others.
+
+    The new table of `t` is `t_paimon_`, or with `delete_origin` `t` itself, as in Paimon. Where an earlier run has died
+    after the end of a source, the new table gets its name.
+
+    Args:
+        into: gives the run of the bin that takes a source; None: sources are deleted.
+        included: only these, without the database; empty = all. excluded: not these.
+        options, delete_origin, parallelism, dry_run: as of `migrate_table`, for each table.
+        progress: called with a line now and then.
+    Raises: NotFoundError: there is no such database.
+    """
+
+    def one(name: str, say: Progress) -> MigrateReport:
+        source = _source(catalog, name)
+        if source is None:
+            return _finished(catalog, name, dry_run=dry_run)
+        return migrate_table(
+            source,
+            catalog,
+            _target(name, delete_origin),
+            options=options,
+            delete_origin=delete_origin,
+            into=into(source) if into is not None and delete_origin and not dry_run else None,
+            parallelism=parallelism,
+            dry_run=dry_run,
+            progress=say,
+        )
+
+    names = _names(catalog, database, included, excluded)
+    return MigrateDatabaseReport(*each_name(names, one, 1, progress))
+
+
+def plan_migrate_database(
+    catalog: Catalog,
+    database: str,
+    *,
+    options: Mapping[str, str] | None = None,
+    delete_origin: bool = False,
+    included: Collection[str] = (),
+    excluded: Collection[str] = (),
+) -> StoredPlan:
+    """What `migrate_database` would do now, the plans of all tables as one. Arguments and errors as there.
+
+    Tables that cannot be planned are not part of it: the plan's argument `UNPLANNED` says why, by table.
+    """
+
+    def one(name: str, _: Progress) -> StoredPlan | None:
+        source = _source(catalog, name)
+        if source is None:
+            return None
+        target = _target(name, delete_origin)
+        return plan_migrate_table(source, catalog, target, options=options, delete_origin=delete_origin)
+
+    plans, _, errors = each_name(_names(catalog, database, included, excluded), one, 1, None)
+    due = [plan for plan in plans.values() if plan is not None and plan.groups]
+    left = [name for name, plan in plans.items() if plan is None]
+    groups = [replace(group, name=f"{plan.table} {group.name}") for plan in due for group in plan.groups]
+    groups += [PlannedGroup(f"table {waiting_name(name)}", (), 0, 0, f"is renamed to {name}") for name in left]
+    arguments = {
+        "plans": [asdict(plan) for plan in due],
+        "left": left,
+        UNPLANNED: {name: str(error) for name, error in errors.items()},
+    }
+    now = datetime.now(UTC).timestamp()
+    return StoredPlan(MIGRATE_DATABASE, MANY, None, now, tuple(groups), arguments)
+
+
+def apply_migrate_database(
+    catalog: Catalog,
+    plan: StoredPlan,
+    *,
+    into: Into | None = None,
+    parallelism: int = 8,
+    progress: Progress | None = None,
+) -> MigrateDatabaseReport:
+    """Migrate the files of the plan and no others. A table that has changed since has failed; the others are done.
+
+    `into`, `parallelism`, `progress`: as of `migrate_database`. Raises: OptionError: not such a plan.
+    """
+    check_plan(plan, MIGRATE_DATABASE, None)
+    plans = {each["table"]: StoredPlan.of_dict(each) for each in plan.arguments["plans"]}
+
+    def one(name: str, say: Progress) -> MigrateReport:
+        if name not in plans:
+            return _finished(catalog, name, dry_run=False)
+        source, own = _source(catalog, name), plans[name]
+        if source is None:
+            raise NotFoundError(f"'{name}' is gone", f"plan {plan.id}", "Launch a dry run for a new plan.")
+        bin_run = into(source) if into is not None and own.arguments["delete_origin"] else None
+        return apply_migrate_table(source, catalog, own, into=bin_run, parallelism=parallelism, progress=say)
+
+    return MigrateDatabaseReport(*each_name(sorted({*plans, *plan.arguments["left"]}), one, 1, progress))
+
+
+def _names(catalog: Catalog, database: str, included: Collection[str], excluded: Collection[str]) -> list[str]:
+    """The tables, and those sources that are gone while a table may wait for the name."""
+    listed = catalog.list_tables(database)
+    gone = {base for name in listed if (base := source_of(name)) is not None and base not in listed}
+    chosen = (name for name in (*listed, *gone) if (not included or name in included) and name not in excluded)
+    return [f"{database}.{name}" for name in sorted(chosen)]
+
+
+def _source(catalog: Catalog, name: str) -> FormatTable | None:
+    """A table to migrate; None if it is gone, and the table that has its files waits for the name.
+
+    Raises: Skipped: neither.
+    """
+    try:
+        source = catalog.get_table(name)
+    except NotFoundError as error:
+        if waiting_table(catalog, name) is None:
+            raise Skipped("it does not exist") from error
+        return None
+    if not isinstance(source, FormatTable):
+        raise Skipped("it is a table of Paimon")
+    return source
+
+
+def _target(name: str, delete_origin: bool) -> str | None:
+    return None if delete_origin else waiting_name(name)
+
+
+def _finished(catalog: Catalog, name: str, *, dry_run: bool) -> MigrateReport:
+    report = MigrateReport(name, name, dry_run=True) if dry_run else finish_migration(catalog, name)
+    if report is None:
+        raise NotFoundError(f"no table waits for the name '{name}'", catalog.warehouse, "Launch a dry run.")
+    return report

@@ -1,0 +1,53 @@
+"""Let the EARLIEST hint name the first snapshot behind a gap: procedure `repair_earliest_snapshot`.
+
+Where ids are missing between snapshots, readers that go through them from the earliest one on stop at the gap. The hint
+then names the snapshot behind it. Those before it stay until they expire. Source: Java
+`SnapshotManager.repairEarliestSnapshot`.
+"""
+
+from dataclasses import dataclass
+
+from maintenance.errors import NotFoundError, OptionError, WriteError
+from maintenance.metadata.hints import EARLIEST
+from maintenance.table.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class RepairEarliestSnapshotReport:
+    """`previous`, `current`: the earliest snapshot before and after."""
+
+    table: str
+    previous: int
+    current: int
+    dry_run: bool = False
+
+
+def repair_earliest_snapshot(table: Table, snapshot_id: int, *, dry_run: bool = False) -> RepairEarliestSnapshotReport:
+    """Make a snapshot the earliest one. `dry_run`: only check whether it can be.
+
+    Raises: NotFoundError: the table has no snapshots, or one from there to the latest is missing; OptionError: it is
+        before the earliest one or after the latest, or does not follow a gap; WriteError: the hint cannot be written.
+    """
+    snapshots = table.snapshots
+    previous, latest = snapshots.earliest_id(), snapshots.latest_id()
+    if previous is None or latest is None:
+        raise NotFoundError("the table has no snapshots", table.identifier, "There is nothing to repair.")
+    if not previous <= snapshot_id <= latest:
+        raise OptionError(
+            f"snapshot {snapshot_id} is not between the earliest, {previous}, and the latest, {latest}",
+            table.identifier,
+            "Name one of these.",
+        )
+    there = set(snapshots.list_ids())
+    missing = next((number for number in range(snapshot_id, latest + 1) if number not in there), None)
+    if missing is not None:
+        raise NotFoundError(f"snapshot {missing} does not exist", table.identifier, "Name one behind the last gap.")
+    if snapshot_id != previous and snapshot_id - 1 in there:
+        raise OptionError(
+            f"snapshot {snapshot_id} does not follow a gap", table.identifier, "Name the first one behind the last gap."
+        )
+    if not dry_run:
+        snapshots.write_hint(EARLIEST, snapshot_id)
+        if snapshots.read_hint(EARLIEST) != snapshot_id:
+            raise WriteError("the EARLIEST hint cannot be written", snapshots.paths.snapshot_folder(), "Run it again.")
+    return RepairEarliestSnapshotReport(table.identifier, previous, snapshot_id, dry_run)

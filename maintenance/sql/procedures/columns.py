@@ -1,0 +1,21 @@
+"""Columns of a table. Source: Java `AlterColumnDefaultValueProcedure`."""
+
+from maintenance.metastore.schema_change import UpdateColumnDefaultValue
+from maintenance.sql.procedures.procedure import TABLE, Call, Parameter, Procedure, text
+from maintenance.sql.result import Result
+
+
+def _alter_column_default_value(call: Call) -> Result:
+    name = call.session.table_name(tuple(call.get("table").split(".")))
+    change = UpdateColumnDefaultValue(tuple(call.get("column").split(".")), call.get("default_value"))
+    call.session.catalog_of(name.catalog).alter_table(name.identifier, [change])
+    return call.done()
+
+
+PROCEDURES = (
+    Procedure(
+        "alter_column_default_value",
+        (TABLE, Parameter("column", text, required=True), Parameter("default_value", text, required=True)),
+        _alter_column_default_value,
+    ),
+)

@@ -1,0 +1,97 @@
+"""A format table becomes a table of Paimon and goes into the bin: what is killed, and what must hold afterwards."""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from maintenance.operations import fsck, migrate_database, remove_orphan_files
+from maintenance.operations.bin.run import BinRun, list_runs, read_run, run_folder
+from maintenance.table.format_table import FormatTable
+from maintenance.table.table import Table
+from tests.models.reachable import unreachable_files
+from tests.plain_tables import PlainCatalog, gone, plain_table
+from tests.small_tables import batch, put, rows, small_table
+
+if TYPE_CHECKING:
+    from tests.crash.scenarios import Reading
+
+_NO_AGE = timedelta(0)
+_ROWS = {1: "a", 2: "a", 3: "b", 4: "b"}
+
+
+def _catalog(place: Path) -> PlainCatalog:
+    return PlainCatalog.of(place)
+
+
+def _place(table: Table) -> Path:
+    return Path(table.location).parents[1]
+
+
+def prepare(place: Path) -> None:
+    """The table of the scenarios is not concerned; `plain.t` has two files in each of two partitions."""
+    put(small_table(place), {1: "a"})
+    source = plain_table(_catalog(place), "plain.t")
+    for number in (1, 2):
+        source.write_arrow(batch({k: v for k, v in _ROWS.items() if k % 2 == number % 2}))
+
+
+def migrate_into_bin(table: Table) -> None:
+    catalog = _catalog(_place(table))
+
+    def into(source: FormatTable) -> BinRun:
+        return BinRun.begin(source, catalog.warehouse, "migrate_table")
+
+    report = migrate_database(catalog, "plain", delete_origin=True, into=into, parallelism=1)
+    assert not report.errors, report.errors
+
+
+def migrate_for_good(table: Table) -> None:
+    report = migrate_database(_catalog(_place(table)), "plain", delete_origin=True, parallelism=1)
+    assert not report.errors, report.errors
+
+
+def check_between(before: "Reading", after: Table) -> None:
+    """The rows are in the source, in the table that waits for its name, or in the new table: all of them."""
+    assert rows(after) == before.rows
+    catalog = _catalog(_place(after))
+    expected = sorted(_ROWS.items())
+    found = [
+        sorted((row["k"], row["v"]) for row in catalog.get_table(name).to_arrow().to_pylist())
+        for name in ("plain.t", "plain.t_paimon_")
+        if not gone(catalog, name)
+    ]
+    assert expected in found, found
+
+
+def check_migrated(table: Table) -> None:
+    catalog = _catalog(_place(table))
+    assert catalog.list_tables("plain") == ["t"]
+    found = catalog.get_table("plain.t")
+    assert isinstance(found, Table)
+    assert rows(found) == sorted(_ROWS.items())
+    assert fsck(found.file_io, found.location, deep=True).healthy
+
+
+def check_migrated_once(_whole: Table, table: Table) -> None:
+    check_migrated(table)
+    found = _catalog(_place(table)).get_table("plain.t")
+    snapshot = found.latest_snapshot()
+    assert (snapshot.id, snapshot.total_record_count) == (1, len(_ROWS))
+    # What a killed commit has written of its metadata is an orphan.
+    remove_orphan_files(None, found, minimum_age=_NO_AGE)
+    assert unreachable_files(found) == set()
+
+
+def check_all_in_bin(whole: Table, table: Table) -> None:
+    """All files of the source are in one run of the bin."""
+    check_migrated_once(whole, table)
+    place = str(_place(table))
+    (run,) = [run for run in list_runs(table.file_io, place) if _files_in(table, place, run)]
+    assert len(_files_in(table, place, run)) == 4
+
+
+def _files_in(table: Table, place: str, run: str) -> list[str]:
+    if not any(name.startswith("journal-") for name in table.file_io.list_names(run_folder(place, run))):
+        return []
+    _, files = read_run(table.file_io, place, run)
+    return [file.path for file in files if table.file_io.exists(f"{run_folder(place, run)}/files/{file.path}")]
