@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from pyroaring import BitMap
 
 from maintenance.errors import CorruptFileError, DataError, UnsupportedError
+from maintenance.format.blob import open_blobs
 from maintenance.format.data_format import DataReader, FileSelection
 from maintenance.format.data_formats import open_data_file
 from maintenance.format.metadata.data_file import DataFileMeta, FileSource, written_fields
@@ -146,6 +147,13 @@ class DataFileReader:
                 yield self._rows_of(table, None if positions is None else positions[start:end], rows)
                 start = end
             self._check_rows(start, positions)
+
+    def blob_sizes(self) -> np.ndarray:
+        """Of a file of blobs, the bytes of each value, see `BlobReader.sizes`."""
+        with self._opened() as source:
+            sizes = open_blobs(source, self.path).sizes
+        self._check_rows(len(sizes), None)
+        return sizes
 
     @contextmanager
     def _opened(self) -> Iterator[pa.NativeFile]:
