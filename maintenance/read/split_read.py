@@ -208,7 +208,15 @@ class SplitRead:
         """A reader of one file of a split."""
         path = self.paths.data_file(split.partition, split.bucket, file)
         partition = partition_values(self.schema, split.partition)
-        return DataFileReader(context, path, file, partition, predicate, split.deletions.get(file.file_name))
+        return DataFileReader(
+            context,
+            path,
+            file,
+            partition,
+            predicate,
+            split.deletions.get(file.file_name),
+            wanted=split.wanted.get(file.file_name),
+        )
 
     def _context(self, fields: Sequence[DataField]) -> ReadContext:
         return ReadContext(

@@ -1,8 +1,8 @@
 """Single values in serialized rows: their 8 bytes in the row, and what is in the variable part.
 
 Values are internal ones (`types/values`); an ARRAY or VECTOR is a sequence of values, a MAP or MULTISET a sequence of
-pairs, a ROW a tuple, a VARIANT the pair of its value and metadata. Nested values are in the variable part, with offsets that
-count from their own start:
+pairs, a ROW a tuple, a VARIANT the pair of its value and metadata. Nested values are in the variable part, with offsets
+that count from their own start:
 
 - ROW: a row without its number of fields.
 - ARRAY: number of elements (int32), null bits in words of 4 bytes, elements of 1, 2, 4 or 8 bytes, all rounded up to 8

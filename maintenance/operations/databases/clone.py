@@ -222,7 +222,7 @@ class _Clone:
                     yield _copy_of(source, copy, own.root, file.file_size if name == file.file_name else None)
         for part in state.index:
             if part.file_name not in there:
-                yield _copy_of(own.index_file(part), other.index_file(part), own.root, part.file_size)
+                yield _copy_of(own.index_file(part), other.index_file(_inside(part)), own.root, part.file_size)
 
     def _copy(self, missing: Sequence[FileCopy], target: Table, snapshot: Snapshot) -> list[CopiedFile]:
         done = 0
@@ -252,7 +252,11 @@ class _Clone:
         def check(_target: CommitTarget, changes: Changes, newest: Snapshot | None) -> Conflict | None:
             if newest is not None and not self._is_own(newest):
                 return Conflict(f"another writer committed snapshot {newest.id} to the target", frozenset())
-            same = newest is not None and not changes.entries and _State.of(target, newest).index == state.index
+            same = (
+                newest is not None
+                and not changes.entries
+                and list(_State.of(target, newest).index) == list(map(_inside, state.index))
+            )
             return Conflict(_NOTHING, frozenset()) if same else None
 
         properties = {
@@ -299,11 +303,16 @@ def _copy_of(source: str, target: str, root: str, size: int | None) -> FileCopy:
     return FileCopy(source.removeprefix(f"{root}/"), source, target, size)
 
 
+def _inside(entry: IndexManifestEntry) -> IndexManifestEntry:
+    """The entry in a table of its own: a copy does not share `global-index.external-path` with its source."""
+    return replace(entry, external_path=None)
+
+
 def _changes(state: _State, there: _State) -> Changes:
     """What turns a state of the target into that of the source."""
     old = {entry.identity: entry for entry in there.entries}
     new = {entry.identity: entry for entry in state.entries}
     leaving = (replace(entry, kind=FileKind.DELETE) for identity, entry in old.items() if identity not in new)
     coming = (entry for identity, entry in new.items() if identity not in old)
-    index = list(state.index)
+    index = list(map(_inside, state.index))
     return Changes(CommitKind.OVERWRITE, (*leaving, *coming), index=lambda _: index, bring_back=True)

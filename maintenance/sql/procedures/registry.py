@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from maintenance.sql.procedures import clones, files, migrations, orphans, refs, repairs, retention, views
+from maintenance.sql.procedures import clones, files, indexes, migrations, orphans, refs, repairs, retention, views
 from maintenance.sql.procedures.procedure import Procedure
 
-_FAMILIES = (refs, files, clones, migrations, orphans, repairs, retention, views)
+_FAMILIES = (refs, files, indexes, clones, migrations, orphans, repairs, retention, views)
 PROCEDURES: Mapping[str, Procedure] = {each.name: each for family in _FAMILIES for each in family.PROCEDURES}
