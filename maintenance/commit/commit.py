@@ -16,7 +16,6 @@ from maintenance.commit.conflicts import Conflict, Group, bucket_mismatch, find_
 from maintenance.commit.identity import CommitIdentity
 from maintenance.commit.order import OrderedFiles
 from maintenance.commit.publish import Changes, Check, CommitTarget, Plan, conflict_error, publish
-from maintenance.commit.row_ranges import torn_rows
 from maintenance.commit.vectors import check_vectors, vectors_after
 from maintenance.errors import CommitError, ConflictError, DataError, NotFoundError, ReplayedError
 from maintenance.format.metadata.data_file import DataFileMeta
@@ -207,35 +206,6 @@ def commit_rows(target: CommitTarget, messages: Sequence[CommitMessage], identit
 
     def check(target: CommitTarget, changes: Changes, latest: Snapshot | None) -> Conflict | None:
         return _check_bucket_number(target, changes, latest) or checked(target, changes, latest)
-
-    return publish_or_abort(target, messages, changes, identity, check)
-
-
-def commit_columns(
-    target: CommitTarget,
-    columns: Sequence[CommitMessage],
-    others: Sequence[CommitMessage],
-    identity: CommitIdentity,
-    seen: int,
-) -> int:
-    """Publish new columns of rows of a table with data evolution, and appended and deleted rows. Returns the snapshot's
-    id. When it is certain that nothing was published, the files of the messages are deleted.
-
-    Args: `columns`: files with the row ids of others; `others`: new files, deletion vectors; `seen`: the snapshot that
-        the values were computed on, 0 = none.
-    Raises: ConflictError: another writer changed or compacted the same rows: plan again. CommitError.
-    """
-    messages = [*columns, *others]
-    entries = entries_of_messages(messages, lambda m: [(FileKind.ADD, m.new_files)])
-    written = entries_of_messages(columns, lambda m: [(FileKind.ADD, m.new_files)])
-    vectors = any(message.vectors is not None for message in messages)
-    kind = CommitKind.OVERWRITE if vectors else CommitKind.APPEND
-    changes = Changes(kind, entries, index=vectors_after(messages) if vectors else None)
-
-    def check(target: CommitTarget, _changes: Changes, latest: Snapshot | None) -> Conflict | None:
-        return torn_rows(target.manifests, written, latest, seen=seen) or check_vectors(
-            target.manifests, messages, latest
-        )
 
     return publish_or_abort(target, messages, changes, identity, check)
 

@@ -80,6 +80,11 @@ class CommitTarget:
     def manifests(self) -> Manifests:
         return Manifests(self.file_io, self.paths)
 
+    def load_schemas(self, ids: Sequence[int]) -> dict[int, TableSchema]:
+        """Schemas by id."""
+        stored = Schemas(self.file_io, self.paths.schema_folder())
+        return {number: self.schema if number == self.schema.id else stored.get(number) for number in ids}
+
     def latest_schema_id(self) -> int:
         ids = Schemas(self.file_io, self.paths.schema_folder()).list_ids()
         return ids[-1] if ids else self.schema.id

@@ -7,7 +7,7 @@ rows write holds the ids of its rows itself. Source: metadata section 6, Java `R
 from collections.abc import Sequence
 from dataclasses import replace
 
-from maintenance.format.metadata.data_file import DataFileMeta, FileSource
+from maintenance.format.metadata.data_file import FileSource, is_beside_rows
 from maintenance.format.metadata.manifest import FileKind, ManifestEntry
 from maintenance.format.rows.system_fields import ROW_ID
 
@@ -18,10 +18,10 @@ def with_row_ids(entries: Sequence[ManifestEntry], snapshot_id: int, first: int)
     Args: `first`: the next row id before it.
     """
     made, following = [], first
-    # Files of blobs have the rows of the data file in front of them, each column from its first row on.
+    # Files of blobs and vectors have the rows of the data file in front of them, each column from its first row on.
     start, beside = first, dict[tuple[str, ...] | None, int]()
     for entry in entries:
-        if entry.kind == FileKind.ADD and is_of_blobs(entry.file):
+        if entry.kind == FileKind.ADD and is_beside_rows(entry.file):
             entry = _numbered(entry, snapshot_id)
             file = entry.file
             if file.first_row_id is None:
@@ -39,11 +39,6 @@ def with_row_ids(entries: Sequence[ManifestEntry], snapshot_id: int, first: int)
                 following = max(following, start + file.row_count)
         made.append(entry)
     return made, following
-
-
-def is_of_blobs(file: DataFileMeta) -> bool:
-    """Whether a file holds the blobs of rows that other files have."""
-    return file.file_name.endswith(".blob")
 
 
 def _numbered(entry: ManifestEntry, snapshot_id: int) -> ManifestEntry:

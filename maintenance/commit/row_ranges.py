@@ -6,17 +6,18 @@ first.
 Source: Java `DataEvolutionConflictDetection`, `RowIdColumnConflictChecker`.
 """
 
+import bisect
 from collections.abc import Collection, Sequence
 
 from maintenance.commit.conflicts import Conflict
-from maintenance.commit.row_ids import is_of_blobs
-from maintenance.format.metadata.data_file import DataFileMeta
+from maintenance.format.metadata.data_file import DataFileMeta, is_beside_rows
 from maintenance.format.metadata.manifest import EntrySelection, FileKind, ManifestEntry
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.manifests import Manifests
 from maintenance.scan.split import by_bucket
 
 _Rows = tuple[int, int]
+MAX_ROWS = 1 << 62
 
 
 def torn_rows(
@@ -26,39 +27,56 @@ def torn_rows(
 
     Args: `seen`: the snapshot that new columns of rows were planned on; None = the entries are no such columns.
     """
-    # Files of blobs have some of the rows of a file, and go with it.
-    entries = [entry for entry in entries if not is_of_blobs(entry.file)]
     added = [entry for entry in entries if entry.kind == FileKind.ADD and entry.file.first_row_id is not None]
     if not added:
         return None
     partitions = {entry.partition for entry in added}
     base = [] if latest is None else manifests.live_entries(latest, EntrySelection(partitions.__contains__))
     gone = {entry.identity for entry in entries if entry.kind == FileKind.DELETE}
-    there = [entry for entry in base if entry.identity not in gone and not is_of_blobs(entry.file)]
+    there = [entry for entry in base if entry.identity not in gone]
     torn = {
         (partition, bucket)
         for (partition, bucket), group in by_bucket([*there, *added]).items()
-        if _overlaps_in_part({_rows(entry.file) for entry in group if entry.file.first_row_id is not None})
+        if _are_torn([entry.file for entry in group if entry.file.first_row_id is not None])
     }
     if torn:
         return Conflict("another writer put other files in the place of the same rows meanwhile", frozenset(torn))
     if seen is None:
         return None
-    ours = {(entry.partition, _rows(entry.file)): entry.file for entry in added}
-    lost = {
-        (entry.partition, entry.bucket)
-        for entry in there
-        if entry.file.max_sequence_number > seen
-        and (entry.partition, _rows(entry.file)) in ours
-        and _share_columns(ours[entry.partition, _rows(entry.file)], entry.file)
-    }
-    known = {(entry.partition, _rows(entry.file)) for entry in there if entry.file.first_row_id is not None}
-    lost |= {(e.partition, e.bucket) for e in added if (e.partition, _rows(e.file)) not in known}
+    lost = {(entry.partition, entry.bucket) for entry in added if not _fits(entry, there, seen)}
     return (
         Conflict("another writer changed the same columns of the same rows meanwhile", frozenset(lost))
         if lost
         else None
     )
+
+
+def _fits(added: ManifestEntry, there: Sequence[ManifestEntry], seen: int) -> bool:
+    """Whether the rows of new columns are still there, and their columns are those of the snapshot `seen`."""
+    first, count = _rows(added.file)
+    holds_rows = False
+    for entry in there:
+        start, rows = _rows(entry.file)
+        if entry.partition != added.partition or start >= first + count or start + rows <= first:
+            continue
+        holds_rows |= not is_beside_rows(entry.file)
+        if entry.file.max_sequence_number > seen and _share_columns(added.file, entry.file):
+            return False
+    return holds_rows
+
+
+def _are_torn(files: Sequence[DataFileMeta]) -> bool:
+    """Whether files have some of the rows of another; those beside the rows may have some of one file's alone."""
+    rows = {_rows(file) for file in files if not is_beside_rows(file)}
+    if _overlaps_in_part(rows):
+        return True
+    beside = {_rows(file) for file in files if is_beside_rows(file)}
+    starts = sorted(rows)
+    for first, count in beside:
+        at = bisect.bisect_right(starts, (first, MAX_ROWS)) - 1
+        if at < 0 or first + count > sum(starts[at]):
+            return True
+    return False
 
 
 def _rows(file: DataFileMeta) -> _Rows:

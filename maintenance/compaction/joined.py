@@ -11,10 +11,11 @@ import pyarrow as pa
 
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.metadata.paths import TablePaths
-from maintenance.read.data_evolution import joined, newest_columns
+from maintenance.read.data_evolution import joined
 from maintenance.read.data_file import DataFileReader, ReadContext
 from maintenance.read.split_read import partition_values
 from maintenance.scan.data_evolution import row_groups, row_id_range
+from maintenance.types.data_type import DataField
 
 if TYPE_CHECKING:
     from maintenance.compaction.append import AppendCompaction
@@ -27,13 +28,12 @@ def joined_rows(read: ReadContext, paths: TablePaths, plan: "AppendCompaction") 
     schema = read.schemas[max(read.schemas)]
     partition = partition_values(schema, plan.partition)
     for files in row_groups(plan.files):
-        readers = [
-            DataFileReader(
-                replace(read, fields=fields), paths.data_file(plan.partition, plan.bucket, file), file, partition
-            )
-            for file, fields in newest_columns(files, read.fields, read.schemas, read.partition_keys)
-        ]
-        yield from joined(readers, None, read.fields, _BATCH_ROWS)
+
+        def reader(file: DataFileMeta, fields: tuple[DataField, ...]) -> DataFileReader:
+            path = paths.data_file(plan.partition, plan.bucket, file)
+            return DataFileReader(replace(read, fields=fields), path, file, partition)
+
+        yield from joined(files, read, reader, None, _BATCH_ROWS)
 
 
 def of_same_rows(file: DataFileMeta, files: Sequence[DataFileMeta]) -> DataFileMeta:

@@ -5,8 +5,7 @@ Source: Java `DataEvolutionCompactCoordinator`.
 
 from collections.abc import Collection, Sequence
 
-from maintenance.format.metadata.data_file import DataFileMeta
-from maintenance.read.data_evolution import is_beside_rows
+from maintenance.format.metadata.data_file import DataFileMeta, is_beside_rows
 from maintenance.scan.data_evolution import row_groups, row_id_range
 
 

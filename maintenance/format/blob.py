@@ -21,11 +21,13 @@ _MAGIC = (1_481_511_375).to_bytes(4, "little")
 _BEHIND = 12  # length and checksum
 _TRAILER = 5
 _VERSION = 1
-_NULL = -1
+NULL, PLACEHOLDER = -1, -2
 _BATCH_BYTES = 64 << 20
 
 
-class _BlobReader:
+class BlobReader:
+    """An open file of blobs. Placeholders are read as null."""
+
     def __init__(self, source: pa.NativeFile, path: str) -> None:
         self._source = source
         self._path = path
@@ -55,42 +57,59 @@ class _BlobReader:
         whole = lengths[lengths >= 0]
         if (whole < len(_MAGIC) + _BEHIND).any() or int(whole.sum()) != size - _TRAILER - count:
             raise self._damaged("has values of other lengths than it says")
-        if (lengths < _NULL).any():
-            raise UnsupportedError(
-                "blobs that stand in an older file of the same rows", self._path, "Leave the column out of the read."
-            )
+        if (lengths < PLACEHOLDER).any():
+            raise self._damaged("has a length that means nothing")
         return lengths
 
+    @property
+    def sizes(self) -> np.ndarray:
+        """Bytes of each value; `NULL` and `PLACEHOLDER` of those that have none. int64, shape (n,)."""
+        return np.where(self._lengths < 0, self._lengths, self._lengths - len(_MAGIC) - _BEHIND)
+
+    def positions_of_values(self, rows: np.ndarray) -> np.ndarray:
+        """Where the bytes of these values begin in the file. int64, shape (n,)."""
+        return np.asarray((self._ends - np.maximum(self._lengths, 0))[rows] + len(_MAGIC))
+
     def read(self, fields: Sequence[DataField], selection: FileSelection = EVERY_ROW) -> pa.Table:
-        return self._table(fields, 0, len(self._lengths))
+        return self._table(fields, self._rows(selection))
+
+    def _rows(self, selection: FileSelection) -> np.ndarray:
+        return np.arange(len(self._lengths)) if selection.rows is None else selection.rows
 
     def batches(
         self, fields: Sequence[DataField], batch_rows: int, selection: FileSelection = EVERY_ROW
     ) -> Iterator[pa.Table]:
-        start = 0
-        while start < len(self._lengths):
-            before = self._ends[start - 1] if start else 0
-            fitting = int(np.searchsorted(self._ends, before + _BATCH_BYTES, "right"))
-            end = min(max(start + 1, fitting), start + batch_rows)
-            yield self._table(fields, start, end)
-            start = end
+        rows = self._rows(selection)
+        ends = np.cumsum(np.maximum(self._lengths[rows], 0))
+        for start, end in bounded(ends, batch_rows):
+            yield self._table(fields, rows[start:end])
 
     def positions(self, selection: FileSelection = EVERY_ROW) -> np.ndarray | None:
-        return None
+        return selection.rows
 
-    def _table(self, fields: Sequence[DataField], start: int, end: int) -> pa.Table:
+    def _table(self, fields: Sequence[DataField], rows: np.ndarray) -> pa.Table:
         """The values of rows. A file has one column; rows alone need none."""
         for field in fields:
             if field.type.root != "BLOB":
                 raise UnsupportedError(f"{field.type} in a file of blobs", self._path, "Leave the column out.")
         if not fields:
-            return pa.table({"": pa.nulls(end - start)}).select([])
-        return pa.table({field.name: self._values(start, end) for field in fields})
+            return pa.table({"": pa.nulls(len(rows))}).select([])
+        return pa.table({field.name: self._values(rows) for field in fields})
 
-    def _values(self, start: int, end: int) -> pa.Array:
-        lengths = self._lengths[start:end]
-        first = int(self._ends[start - 1]) if start else 0
-        content = self._source.read_at(int(np.maximum(lengths, 0).sum()), first)
+    def _content(self, rows: np.ndarray) -> bytes:
+        """The values of rows one after the other; of neighbours at once."""
+        lengths = np.maximum(self._lengths[rows], 0)
+        starts = self._ends[rows] - lengths
+        there = lengths > 0
+        starts, lengths = starts[there], lengths[there]
+        cuts = [0, *(np.flatnonzero(starts[1:] != starts[:-1] + lengths[:-1]) + 1).tolist(), len(starts)]
+        runs = [(low, high) for low, high in zip(cuts[:-1], cuts[1:], strict=True) if high > low]
+        parts = [self._source.read_at(int(lengths[low:high].sum()), int(starts[low])) for low, high in runs]
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def _values(self, rows: np.ndarray) -> pa.Array:
+        lengths = self._lengths[rows]
+        content = self._content(rows)
         sizes = np.where(lengths < 0, 0, lengths - len(_MAGIC) - _BEHIND)
         starts = np.cumsum(np.maximum(lengths, 0)) - np.maximum(lengths, 0)
         data = np.frombuffer(content, np.uint8)
@@ -105,11 +124,23 @@ class _BlobReader:
         return pa.Array.from_buffers(pa.large_binary(), len(sizes), buffers)
 
 
-def _open_reader(source: pa.NativeFile, path: str, _: Mapping[str, str]) -> _BlobReader:
-    return _BlobReader(source, path)
+def bounded(ends: np.ndarray, batch_rows: int) -> Iterator[tuple[int, int]]:
+    """Cuts rows into batches of few rows and few bytes. `ends`: int64, shape (n,), bytes of all rows up to each."""
+    start = 0
+    while start < len(ends):
+        before = ends[start - 1] if start else 0
+        fitting = int(np.searchsorted(ends, before + _BATCH_BYTES, "right"))
+        end = min(max(start + 1, fitting), start + batch_rows, len(ends))
+        yield start, end
+        start = end
 
 
-class _BlobWriter:
+def open_blobs(source: pa.NativeFile, path: str, _: Mapping[str, str] | None = None) -> BlobReader:
+    """The reader of a file. Raises: CorruptFileError."""
+    return BlobReader(source, path)
+
+
+class BlobWriter:
     """Writes values as they come; only their lengths are kept."""
 
     def __init__(self, sink: pa.NativeFile) -> None:
@@ -122,7 +153,11 @@ class _BlobWriter:
 
     def write(self, rows: pa.Table) -> None:
         for value in rows.column(0):
-            self._lengths.append(self._write_value(value.as_buffer()) if value.is_valid else _NULL)
+            self._lengths.append(self._write_value(value.as_buffer()) if value.is_valid else NULL)
+
+    def skip(self, rows: int) -> None:
+        """Placeholders: rows whose values are in an older file."""
+        self._lengths += [PLACEHOLDER] * rows
 
     def _write_value(self, value: pa.Buffer) -> int:
         length = len(_MAGIC) + int(value.size) + _BEHIND
@@ -141,7 +176,7 @@ class _BlobWriter:
 def _prepare_writer(fields: Sequence[DataField], settings: FileSettings) -> OpenWriter:
     if len(fields) != 1 or fields[0].type.root != "BLOB":
         raise UnsupportedError("a file of blobs with other columns than one BLOB", "columns", "Use another format.")
-    return _BlobWriter
+    return BlobWriter
 
 
-BLOB = DataFormat("blob", _open_reader, _prepare_writer)
+BLOB = DataFormat("blob", open_blobs, _prepare_writer)

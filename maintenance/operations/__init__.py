@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from maintenance.operations.expiry.expire_tags import expire_tags
     from maintenance.operations.indexes.advise_file_index import advise_file_index
     from maintenance.operations.indexes.analyze_table import analyze_table
+    from maintenance.operations.indexes.create_global_index import create_global_index
+    from maintenance.operations.indexes.drop_global_index import drop_global_index
     from maintenance.operations.indexes.probe_file_index import probe_file_index
     from maintenance.operations.indexes.rewrite_file_index import rewrite_file_index
     from maintenance.operations.ingestion.ingest import ingest
@@ -74,10 +76,12 @@ _PACKAGES = {
     "compact_database": "databases",
     "compact_manifest": "repairs",
     "create_branch": "refs",
+    "create_global_index": "indexes",
     "create_tag": "refs",
     "delete": "rows",
     "delete_branch": "refs",
     "delete_tag": "refs",
+    "drop_global_index": "indexes",
     "drop_partitions": "rows",
     "empty_bin": "bin",
     "expire_changelogs": "expiry",
@@ -129,10 +133,12 @@ __all__ = [
     "compact_database",
     "compact_manifest",
     "create_branch",
+    "create_global_index",
     "create_tag",
     "delete",
     "delete_branch",
     "delete_tag",
+    "drop_global_index",
     "drop_partitions",
     "empty_bin",
     "expire_changelogs",

@@ -121,6 +121,9 @@ FILE_BLOCK_SIZE: Option[int | None] = Option("file.block-size", memory_size, Non
 TARGET_FILE_ROW_NUM: Option[int | None] = Option("target-file-row-num", positive, None)
 TARGET_FILE_SIZE: Option[int | None] = Option("target-file-size", memory_size, None)
 BLOB_TARGET_FILE_SIZE: Option[int | None] = Option("blob.target-file-size", memory_size, None)
+VECTOR_FIELD: Option[tuple[str, ...]] = Option("vector-field", names, ())
+VECTOR_FILE_FORMAT: Option[str | None] = Option("vector.file.format", string, None)
+VECTOR_TARGET_FILE_SIZE: Option[int | None] = Option("vector.target-file-size", memory_size, None)
 DATA_FILE_PREFIX = Option("data-file.prefix", file_prefix, "data-")
 CHANGELOG_FILE_PREFIX = Option("changelog-file.prefix", file_prefix, "changelog-")
 CHANGELOG_FILE_FORMAT: Option[str | None] = Option("changelog-file.format", string, None)
@@ -335,7 +338,7 @@ REFUSED_ON_WRITE: Mapping[str, _Accepts] = {
     "blob-descriptor-field": _never,
     "blob.stored-descriptor-fields": _never,
     "blob-view-field": _never,
-    "vector-field": _never,
+    "vector.file.format": _is("parquet", "avro"),
     "pk-vector.index.columns": _never,
     "pk-btree.index.columns": _never,
     "pk-bitmap.index.columns": _never,
@@ -440,6 +443,11 @@ def lookup_compact_max_interval(options: Mapping[str, str]) -> int:
 def blob_target_file_size(options: Mapping[str, str]) -> int:
     """Bytes at which a file of blobs is closed: those of a data file, unless the option is set."""
     return BLOB_TARGET_FILE_SIZE.of(options) or target_file_size(options, has_primary_key=False)
+
+
+def vector_target_file_size(options: Mapping[str, str]) -> int:
+    """Bytes at which a file of vectors is closed: those of a data file, unless the option is set."""
+    return VECTOR_TARGET_FILE_SIZE.of(options) or target_file_size(options, has_primary_key=False)
 
 
 def target_file_size(options: Mapping[str, str], has_primary_key: bool) -> int:

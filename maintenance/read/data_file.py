@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from pyroaring import BitMap
 
 from maintenance.errors import CorruptFileError, DataError, UnsupportedError
+from maintenance.format.blob import open_blobs
 from maintenance.format.data_format import DataReader, FileSelection
 from maintenance.format.data_formats import open_data_file
 from maintenance.format.metadata.data_file import DataFileMeta, FileSource, written_fields
@@ -85,6 +86,7 @@ class DataFileReader:
             files that are merged: an older version of a row would come back.
         only: numbers of the rows wanted, ascending and not deleted; None = all. Parts of the file without any are left
             out.
+        wanted: numbers of the rows that may match, see `Split.wanted`; None = all.
     """
 
     context: ReadContext
@@ -96,6 +98,7 @@ class DataFileReader:
     indexed: bool = False
     vector: DeletionVector | None = None
     only: np.ndarray | None = None
+    wanted: BitMap | None = None
 
     def positions(self) -> np.ndarray:
         """Row numbers in the file of the rows that `read` and `batches` yield."""
@@ -147,6 +150,13 @@ class DataFileReader:
                 start = end
             self._check_rows(start, positions)
 
+    def blob_sizes(self) -> np.ndarray:
+        """Of a file of blobs, the bytes of each value, see `BlobReader.sizes`."""
+        with self._opened() as source:
+            sizes = open_blobs(source, self.path).sizes
+        self._check_rows(len(sizes), None)
+        return sizes
+
     @contextmanager
     def _opened(self) -> Iterator[pa.NativeFile]:
         """The file. Raises: CorruptFileError: it has another size than its manifest says; NotFoundError."""
@@ -159,7 +169,7 @@ class DataFileReader:
 
         Then the whole file is read, and row numbers need not be made and compared.
         """
-        if vector is None or self.only is not None or self.predicate is not None:
+        if vector is None or self.only is not None or self.predicate is not None or self.wanted is not None:
             return None
         live = vector.kept(self.file.row_count)
         blocks = live[: len(live) - len(live) % _DEAD_ROWS].reshape(-1, _DEAD_ROWS)
@@ -218,12 +228,13 @@ class DataFileReader:
         return self.vector
 
     def _selected(self) -> BitMap | None:
-        """Rows that the file index leaves over, None for all."""
+        """Rows that indexes leave over, None for all."""
         if not self.indexed or self.predicate is None:
-            return None
+            return self.wanted
         own = list(self._own().values())
         load = partial(open_container, self.context.file_io, self.path, self.file)
-        return index_selection(self._over_own(self.predicate), self.file, own, load).rows
+        rows = index_selection(self._over_own(self.predicate), self.file, own, load).rows
+        return rows if self.wanted is None else self.wanted if rows is None else rows & self.wanted
 
     def _rows_of(self, table: pa.Table, positions: np.ndarray | None, rows: np.ndarray | None) -> pa.Table:
         """Rows of the file with the requested columns. `positions`: of the rows; `rows`: of the requested ones."""

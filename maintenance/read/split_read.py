@@ -28,7 +28,7 @@ from maintenance.options import table as table_options
 from maintenance.options.file_index import FILE_INDEX_READ_ENABLED
 from maintenance.predicate.arrow import mask
 from maintenance.predicate.tree import Predicate, columns_of, restrict
-from maintenance.read.data_evolution import anchor, joined, newest_columns
+from maintenance.read.data_evolution import anchor, joined
 from maintenance.read.data_file import DataFileReader, ReadContext
 from maintenance.read.defaults import read_defaults, stored_predicate, with_defaults
 from maintenance.read.windows import rows_at_a_time, windows, windows_of
@@ -192,16 +192,16 @@ class SplitRead:
     def _joined(self, split: Split) -> Iterator[pa.Table]:
         """Rows of a split of data evolution."""
         needed = self._needed()
+
+        def opened(file: DataFileMeta, fields: tuple[DataField, ...]) -> DataFileReader:
+            return replace(self.reader(self._context(fields), split, file, None), deletion=None)
+
         for files in row_groups(split.files):
             if len(files) == 1:
                 yield from _stream(self.reader(self._context(needed), split, files[0], self._pushed))
                 continue
-            readers = [
-                replace(self.reader(self._context(fields), split, file, None), deletion=None)
-                for file, fields in newest_columns(files, needed, self.schemas, self.schema.partition_keys)
-            ]
             deletion = split.deletions.get(anchor(files).file_name)
-            yield from joined(readers, deletion, needed, DEFAULT_BATCH_ROWS)
+            yield from joined(files, self._context(needed), opened, deletion, DEFAULT_BATCH_ROWS)
 
     def reader(
         self, context: ReadContext, split: Split, file: DataFileMeta, predicate: Predicate | None
@@ -209,7 +209,15 @@ class SplitRead:
         """A reader of one file of a split."""
         path = self.paths.data_file(split.partition, split.bucket, file)
         partition = partition_values(self.schema, split.partition)
-        return DataFileReader(context, path, file, partition, predicate, split.deletions.get(file.file_name))
+        return DataFileReader(
+            context,
+            path,
+            file,
+            partition,
+            predicate,
+            split.deletions.get(file.file_name),
+            wanted=split.wanted.get(file.file_name),
+        )
 
     def _context(self, fields: Sequence[DataField]) -> ReadContext:
         return ReadContext(

@@ -7,7 +7,7 @@ a read takes each column from the newest file that has it. Source: Java `DataEvo
 from collections.abc import Callable, Iterator, Sequence
 
 from maintenance.errors import CorruptFileError
-from maintenance.format.metadata.data_file import DataFileMeta
+from maintenance.format.metadata.data_file import DataFileMeta, is_beside_rows
 from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.scan.split import Split, SplitOptions, by_bucket, pack
 
@@ -22,7 +22,10 @@ def row_id_range(file: DataFileMeta) -> range:
 
 
 def row_groups(files: Sequence[DataFileMeta]) -> list[list[DataFileMeta]]:
-    """Files whose row ids overlap, put together; groups by their row ids, files of a group newest first."""
+    """Files whose row ids overlap, put together; groups by their row ids, files of a group newest first.
+
+    Files beside the rows, which may have some of them, come last.
+    """
     groups: list[list[DataFileMeta]] = []
     end = -1
     for file in sorted(files, key=lambda file: (row_id_range(file).start, -row_id_range(file).stop)):
@@ -33,7 +36,7 @@ def row_groups(files: Sequence[DataFileMeta]) -> list[list[DataFileMeta]]:
             groups.append([file])
         end = max(end, rows.stop)
     for group in groups:
-        group.sort(key=lambda file: file.max_sequence_number, reverse=True)
+        group.sort(key=lambda file: (is_beside_rows(file), -file.max_sequence_number))
     return groups
 
 

@@ -3,7 +3,7 @@
 import datetime as dt
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from maintenance.bucket.postpone import is_postponed
@@ -19,6 +19,7 @@ from maintenance.options.file_index import FILE_INDEX_READ_ENABLED
 from maintenance.predicate.tree import Predicate
 from maintenance.scan.data_evolution import alone_or_together, data_evolution_splits
 from maintenance.scan.file_index import has_index, open_container
+from maintenance.scan.global_index import keep_wanted, wanted_rows, with_wanted
 from maintenance.scan.pruning import Pruning, alone_by_bucket, prune_primary_key
 from maintenance.scan.split import AnySplit, Split, SplitOptions, append_splits, primary_key_splits, with_deletions
 from maintenance.scan.vectors import live_deletions
@@ -84,7 +85,14 @@ def plan_scan(
     by_stats, testable = by_statistics(source, entries, pruning)
     excluded = excluded_by_index(source, pruning, testable)
     kept = [entry for entry in by_stats if id(entry) not in excluded]
+    wanted = None
+    if table_options.DATA_EVOLUTION_ENABLED.of(source.options):
+        wanted = wanted_rows(source.manifests, snapshot, source.schema, source.options, source.schemas, predicate, kept)
+    if wanted is not None:
+        kept = keep_wanted(kept, wanted)
     splits = _splits(source, snapshot.id, kept)
+    if wanted is not None:
+        splits = [replace(split, wanted=with_wanted(split, wanted)) for split in splits]
     if kept and table_options.DELETION_VECTORS_ENABLED.of(source.options):
         splits = with_deletions(splits, live_deletions(source.manifests, snapshot, entries))
     return ScanPlan(tuple(splits), schemas, len(entries), len(entries) - len(by_stats), len(by_stats) - len(kept))

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
+from pyroaring import BitMap
+
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.merge.sections import Key, partition_into_sections
@@ -25,6 +27,7 @@ class Split:
         partition: serialized partition row.
         raw: no two files hold the same key and none holds a retraction: they can be read one after the other, unmerged.
             Files of changes are raw as well: their records are what is asked for.
+        wanted: numbers of the rows that may match the filter, by name of the data file, for files of which some do not.
         changes: of files that snapshots brought, the oldest of which is `snapshot_id`.
         taken_back: of files that a snapshot replaced: the kind of each row is the opposite.
         deletions: deletion vectors by name of the data file, for the files that have one.
@@ -40,6 +43,7 @@ class Split:
     fallback: bool = False
     changes: bool = False
     taken_back: bool = False
+    wanted: Mapping[str, BitMap] = field(default_factory=dict)
 
     @property
     def file_count(self) -> int:

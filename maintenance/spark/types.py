@@ -47,7 +47,7 @@ def spark_type(data_type: DataType, where: str = "a column") -> str:
             return f"decimal({data_type.precision},{data_type.scale})"
         case "TIME":
             return _time(data_type, where)
-        case "ARRAY":
+        case "ARRAY" | "VECTOR":
             return f"array<{spark_type(element_of(data_type), f'{where}.element')}>"
         case "MAP" | "MULTISET":
             key, value = map_parts(data_type)

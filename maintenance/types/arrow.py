@@ -4,6 +4,7 @@ TIMESTAMP(7..9) is `NANOS`, which has all years; reads of a table show Arrow's n
 TIME is `time32[ms]` whatever its precision, since Paimon keeps milliseconds of the day. A MULTISET is a map from its
 elements to how often each is there. Nested fields that are NOT NULL are so in Arrow too; map keys always are.
 A VARIANT is a struct of the two byte strings `value` and `metadata`; reads of a table show it as `VariantType`.
+A VECTOR is a list, as its files have it; reads of a table show it as Arrow's list of fixed size.
 This is the only place that says which types this engine can hold; every other one is refused here by name.
 """
 
@@ -14,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maintenance.errors import UnsupportedError
-from maintenance.types.data_type import MAX_LENGTH, DataField, DataType
+from maintenance.types.data_type import MAX_LENGTH, VECTOR_ELEMENTS, DataField, DataType
 from maintenance.types.nanos import NANOS
 
 MULTISET_COUNT = DataType("INT", nullable=False)
@@ -72,7 +73,7 @@ def arrow_type(data_type: DataType, where: str = "a column") -> pa.DataType:
         return pa.decimal128(data_type.precision or 10, data_type.scale or 0)
     if data_type.is_timestamp:
         return NANOS if has_nanos(data_type) else timestamp_type(data_type)
-    if data_type.root == "ARRAY":
+    if data_type.root in ("ARRAY", "VECTOR"):
         return pa.list_(_nested("element", element_of(data_type), where))
     if data_type.root in ("MAP", "MULTISET"):
         key, value = map_parts(data_type)
@@ -94,6 +95,11 @@ def element_of(data_type: DataType) -> DataType:
     """The type of the elements of an ARRAY, MULTISET or VECTOR."""
     assert data_type.element is not None
     return data_type.element
+
+
+def vector_type(data_type: DataType, element: pa.Field) -> pa.FixedSizeListType:
+    """Arrow's list of fixed size that users get for a VECTOR."""
+    return pa.list_(element, data_type.length or 0)
 
 
 def map_parts(data_type: DataType) -> tuple[DataType, DataType]:
@@ -163,6 +169,8 @@ def _root_of_extension(arrow: pa.BaseExtensionType) -> str | None:
 def _nested_of_arrow(arrow: pa.DataType, nullable: bool, where: str) -> DataType:
     if is_list(arrow):
         element = data_type_of_arrow(arrow.value_type, arrow.value_field.nullable, f"{where}.element")
+        if pa.types.is_fixed_size_list(arrow) and arrow.list_size and element.root in VECTOR_ELEMENTS:
+            return DataType("VECTOR", nullable, length=arrow.list_size, element=element)
         return DataType("ARRAY", nullable, element=element)
     if pa.types.is_map(arrow):
         key = data_type_of_arrow(arrow.key_type, False, f"{where}.key")

@@ -18,6 +18,7 @@ _SIMPLE = ("BOOLEAN", *_INTEGERS, "FLOAT", "DOUBLE", "DATE", "VARIANT", "BLOB")
 _SIZED = ("CHAR", "VARCHAR", "BINARY", "VARBINARY")
 _ALIASES = {"INTEGER": "INT", "DEC": "DECIMAL", "NUMERIC": "DECIMAL", "STRING": "VARCHAR", "BYTES": "VARBINARY"}
 _NESTED = ("ARRAY", "MULTISET", "MAP", "VECTOR", "ROW")
+VECTOR_ELEMENTS = ("BOOLEAN", *_INTEGERS, "FLOAT", "DOUBLE")
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +205,7 @@ def type_of_json(value: Any) -> DataType:
         if text.startswith("MULTISET"):
             return DataType("MULTISET", nullable, element=type_of_json(value["element"]))
         if text.startswith("VECTOR"):
-            return DataType("VECTOR", nullable, length=int(value["length"]), element=type_of_json(value["element"]))
+            return vector(type_of_json(value["element"]), int(value["length"]), nullable)
         if text.startswith("MAP"):
             return DataType("MAP", nullable, key=type_of_json(value["key"]), value=type_of_json(value["value"]))
         if text.startswith("ROW"):
@@ -212,6 +213,14 @@ def type_of_json(value: Any) -> DataType:
     except KeyError as error:
         raise SchemaError(f"a {text} type has no {error}", "data type", "Restore the schema file.") from error
     raise _unknown(str(value))
+
+
+def vector(element: DataType, length: int, nullable: bool = True) -> DataType:
+    """A VECTOR. Raises: SchemaError: it has no elements, or others than numbers and booleans. Source: `VectorType`."""
+    made = DataType("VECTOR", nullable, length=length, element=element)
+    _check(1 <= length <= MAX_LENGTH, str(made), f"1 to {MAX_LENGTH} elements")
+    _check(element.root in VECTOR_ELEMENTS, str(made), f"elements of the types {', '.join(VECTOR_ELEMENTS)}")
+    return made
 
 
 def json_of_type(data_type: DataType) -> Any:

@@ -1,8 +1,8 @@
 """Arrow arrays taken apart and put together again, to change what stands at their leaves.
 
-Lists of every kind become plain lists, ROWs take the fields of the target by name, and whatever a null hides is
-dropped: values in list slots that are null, and nulls of NOT NULL fields inside a ROW that is null, which Arrow's
-parquet writer does not take.
+Lists of every kind become plain lists, or lists of a fixed size where these are wanted. ROWs take the fields of the
+target by name, and whatever a null hides is dropped: values in list slots that are null, and nulls of NOT NULL fields
+inside a ROW that is null, which Arrow's parquet writer does not take.
 """
 
 from collections.abc import Callable, Iterator
@@ -10,12 +10,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from maintenance.types.arrow import VARIANT, is_list
 from maintenance.types.nanos import NANOS
 
 Path = tuple[str, ...]
 Leaf = Callable[[pa.Array, pa.DataType, Path], pa.Array]
+_ZERO = pa.scalar(0, pa.int8())
 OnNull = Callable[[Path], None]
 Variants = Callable[[pa.Array, Path], pa.Array]
 
@@ -95,9 +97,24 @@ class Rebuild:
             raise _misfit(array, target, path)
         if not pa.types.is_list(array.type):
             array = array.cast(pa.list_(array.type.value_field))
+        if pa.types.is_fixed_size_list(target):
+            return self._fixed_list(array, target, path)
         offsets, (values,) = _without_hidden(array, [array.values])
         values = self._part(values, target.value_field, (*path, "element"), None)
         return pa.ListArray.from_arrays(offsets, values, type=target, mask=_nulls(array))
+
+    def _fixed_list(self, array: pa.ListArray, target: pa.FixedSizeListType, path: Path) -> pa.Array:
+        """Raises: pa.ArrowInvalid: a list of another size."""
+        mask = _nulls(array)
+        if mask is not None:
+            zeros = pa.nulls(target.list_size, array.type.value_type).fill_null(_ZERO.cast(array.type.value_type))
+            array = array.fill_null(pa.scalar(zeros, array.type))
+        lengths = pc.list_value_length(array)
+        other = lengths.filter(pc.not_equal(lengths, target.list_size))
+        if len(other):
+            raise pa.ArrowInvalid(f"{_text(path)}a list of {other[0]} elements is not {target}")
+        values = self._part(array.flatten(), target.value_field, (*path, "element"), None)
+        return pa.FixedSizeListArray.from_arrays(values, type=target, mask=mask)
 
     def _map(self, array: pa.Array, target: pa.DataType, path: Path) -> pa.Array:
         if pa.types.is_map(array.type):

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 from maintenance.errors import SchemaError
-from maintenance.types.data_type import DataField, DataType, parse_type
+from maintenance.types.data_type import DataField, DataType, parse_type, vector
 
 _NESTED = re.compile(r"\s*(ARRAY|MULTISET|MAP|VECTOR|ROW|STRUCT)\s*<(.*)>(\s+NOT\s+NULL|\s+NULL)?\s*", re.I | re.S)
 _FIELD = re.compile(r"(?:`((?:[^`]|``)+)`|([^\s:`]+))(?:\s*:\s*|\s+)(.+)", re.S)
@@ -41,7 +41,7 @@ def _parsed(text: str) -> DataType:
     if root == "VECTOR":
         if not parts[1].isdecimal():
             raise _wrong(text, f"'{parts[1]}' is not a length")
-        return DataType("VECTOR", nullable, element=first, length=int(parts[1]))
+        return vector(first, int(parts[1]), nullable)
     return DataType(root, nullable, element=first)
 
 

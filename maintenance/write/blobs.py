@@ -7,8 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from maintenance.format.blob import BLOB
-from maintenance.format.data_format import FileSettings
+from maintenance.format.blob import BLOB, BlobWriter
 from maintenance.format.metadata.data_file import DataFileMeta, FileSource
 from maintenance.format.metadata.simple_stats import EMPTY_STATS
 from maintenance.format.rows.binary_row import EMPTY_ROW
@@ -26,21 +25,29 @@ class BlobFiles:
         self._placement = placement
         self._names = names
         self._field = field
-        self._prepare = BLOB.prepare_writer([field], FileSettings(BLOB.name))
         self._target = table_options.blob_target_file_size(context.options)
         self._open: _BlobFile | None = None
         self._files: list[DataFileMeta] = []
         self._paths: list[str] = []
 
+    def skip(self, rows: int) -> None:
+        """Take rows whose values are in an older file."""
+        if rows:
+            self._opened().skip(rows)
+
+    def _opened(self) -> "_BlobFile":
+        if self._open is None:
+            self._open = _BlobFile(self, self._names.next(BLOB.name, changelog=False))
+        return self._open
+
     def write(self, column: pa.ChunkedArray) -> None:
         """Take the values of rows."""
         while len(column):
-            if self._open is None:
-                self._open = _BlobFile(self, self._names.next(BLOB.name, changelog=False))
+            open_file = self._opened()
             sizes = np.cumsum(pc.fill_null(pc.binary_length(column), 0).to_numpy())
-            taken = 1 + int(np.searchsorted(sizes[:-1], max(0, self._target - self._open.size)))
-            self._open.write(column.slice(0, taken))
-            if self._open.size >= self._target:
+            taken = 1 + int(np.searchsorted(sizes[:-1], max(0, self._target - open_file.size)))
+            open_file.write(column.slice(0, taken))
+            if open_file.size >= self._target:
                 self._roll()
             column = column.slice(taken)
 
@@ -49,7 +56,7 @@ class BlobFiles:
         self._roll()
         return tuple(self._files)
 
-    def abandon(self) -> None:
+    def abort(self) -> None:
         """Delete everything written so far."""
         if self._open is not None:
             self._open.close()
@@ -70,7 +77,7 @@ class _BlobFile:
         path, self._external_path = files._placement.place(name)
         files._paths.append(path)
         self._sink = files._context.file_io.open_output(path)
-        self._writer = files._prepare(self._sink)
+        self._writer = BlobWriter(self._sink)
         self._rows = 0
 
     @property
@@ -80,6 +87,10 @@ class _BlobFile:
     def write(self, column: pa.ChunkedArray) -> None:
         self._writer.write(pa.Table.from_arrays([column], names=[self._files._field.name]))
         self._rows += len(column)
+
+    def skip(self, rows: int) -> None:
+        self._writer.skip(rows)
+        self._rows += rows
 
     def close(self) -> None:
         """Leave the file as it is."""

@@ -1,22 +1,30 @@
 """New values for columns of rows that are there: a file with these columns alone, beside the files of the same rows.
 
 Option `data-evolution.enabled`. The file has all rows of the others, in their order; rows that do not change get the
-values they have. Source: Java `DataEvolutionPartialWriteOperator`.
+values they have. Blobs go to files of their own, in which placeholders stand for those that do not change, and vectors
+to such files where those of the same rows are. Source: Java `DataEvolutionPartialWriteOperator`.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from maintenance.errors import CorruptFileError, DataError
+from maintenance.format.metadata.data_file import DataFileMeta, is_beside_rows, written_fields
 from maintenance.format.rows.system_fields import ROW_ID
 from maintenance.options import table as table_options
 from maintenance.read.split_read import SplitRead
 from maintenance.scan.data_evolution import row_id_range
 from maintenance.scan.split import Split
+from maintenance.types.data_type import DataField
+from maintenance.write.beside import blobs_apart, of_vectors, vectors_apart, without_vector_files
+from maintenance.write.blobs import BlobFiles
 from maintenance.write.context import FileNames, WriteContext
 from maintenance.write.message import CommitMessage
+from maintenance.write.placement import FilePlacement
 from maintenance.write.rolling import FilePlace, RollingFileWriter
 
 _ONE_FILE = str(1 << 62)
@@ -38,9 +46,25 @@ class ColumnsTask:
     total_buckets: int
 
     @property
+    def place(self) -> FilePlace:
+        return FilePlace(self.split.partition, self.split.bucket)
+
+    @property
+    def placement(self) -> FilePlacement:
+        """Where the files go."""
+        return FilePlacement(self.write.paths, self.split.partition, self.split.bucket)
+
+    @property
     def rows(self) -> range:
         """The row ids of the files."""
         return row_id_range(self.split.files[0])
+
+
+class Abortable(Protocol):
+    """Writes files."""
+
+    def abort(self) -> None:
+        """Delete everything written so far."""
 
 
 def in_one_file(context: WriteContext) -> WriteContext:
@@ -51,7 +75,7 @@ def in_one_file(context: WriteContext) -> WriteContext:
 
 
 def write_columns(task: ColumnsTask, new: pa.Table) -> CommitMessage:
-    """Write the file. On an error nothing of it stays.
+    """Write the files. On an error nothing of them stays.
 
     Args: `new`: `_ROW_ID` of some of the rows, and the columns. Raises: DataError: a row is there twice.
     """
@@ -64,31 +88,103 @@ def write_columns(task: ColumnsTask, new: pa.Table) -> CommitMessage:
             f"table {task.write.name}",
             "Give each row once.",
         )
-    columns = pa.Table.from_arrays(
-        [new.column(field.name).take(pa.array(order)) for field in task.read.columns],
-        names=[field.name for field in task.read.columns],
-    )
-    place = FilePlace(task.split.partition, task.split.bucket)
-    writer = RollingFileWriter(in_one_file(task.write), place, FileNames.of(task.write))
+    changes = _Changes(places, new.select(task.write.write_cols or ()).take(pa.array(order)))
+    names = FileNames.of(task.write)
+    files: list[DataFileMeta] = []
+    writers: list[Abortable] = []
     try:
-        start = 0
-        for rows in task.read.tables(task.split):
-            end = start + rows.num_rows
-            low, high = np.searchsorted(places, (start, end))
-            writer.write(_changed(rows, places[low:high] - start, columns.slice(low, high - low)))
-            start = end
-        (file,) = writer.close()
-        if file.row_count != len(task.rows):
-            raise CorruptFileError(
-                f"the files have {file.row_count} rows where their entries say {len(task.rows)}",
-                task.split.files[0].file_name,
-                "Roll back to a snapshot.",
-            )
+        for context, kind in _contexts(task):
+            writer = RollingFileWriter(context, task.place, names, kind=kind)
+            writers.append(writer)
+            files += _numbered(_written(task, writer, context, changes), task)
+        for field in blobs_apart(task.write):
+            blobs = BlobFiles(task.write, task.placement, names, field)
+            writers.append(blobs)
+            files += _numbered(_written_blobs(task, blobs, field, changes), task)
     except BaseException:
-        writer.abort()
+        for each in writers:
+            each.abort()
         raise
-    file = replace(file, first_row_id=task.rows.start)
-    return CommitMessage(task.split.partition, task.split.bucket, task.total_buckets, new_files=(file,))
+    return CommitMessage(task.split.partition, task.split.bucket, task.total_buckets, new_files=tuple(files))
+
+
+def _contexts(task: ColumnsTask) -> Iterator[tuple[WriteContext, str]]:
+    """What files of rows and of vectors hold, and what their names have before the extension."""
+    row_files = [file for file in task.split.files if not is_beside_rows(file)]
+    own = {f.id for file in row_files for f in written_fields(file, task.read.schemas[file.schema_id])}
+    apart = [field for field in vectors_apart(task.write) if field.id not in own]
+    names = [f.name for f in task.write.columns if f not in apart and f not in blobs_apart(task.write)]
+    if names:
+        whole = without_vector_files(task.write)
+        yield in_one_file(replace(whole, write_cols=tuple(names))), ""
+    if apart:
+        yield of_vectors(task.write, apart), "vector."
+
+
+def _written(
+    task: ColumnsTask, writer: RollingFileWriter, context: WriteContext, changes: "_Changes"
+) -> tuple[DataFileMeta, ...]:
+    """The files of some columns."""
+    names = [field.name for field in context.columns]
+    read = replace(task.read, columns=context.columns)
+    start = 0
+    for rows in read.tables(task.split):
+        writer.write(changes.among(rows, names, start))
+        start += rows.num_rows
+    return writer.close()
+
+
+def _written_blobs(
+    task: ColumnsTask, blobs: BlobFiles, field: DataField, changes: "_Changes"
+) -> tuple[DataFileMeta, ...]:
+    """The files of one column of blobs. The blobs that stay are not read; where there are none yet, they are null."""
+    has_older = any(
+        field.id in {own.id for own in written_fields(file, task.read.schemas[file.schema_id])}
+        for file in task.split.files
+        if is_beside_rows(file)
+    )
+
+    def stay(rows: int) -> None:
+        if has_older:
+            blobs.skip(rows)
+        else:
+            blobs.write(pa.chunked_array([pa.nulls(rows, pa.large_binary())]))
+
+    column, start = changes.rows.column(field.name), 0
+    breaks = np.flatnonzero(np.diff(changes.places) != 1) + 1
+    for first, end in zip([0, *breaks.tolist()], [*breaks.tolist(), len(column)], strict=True):
+        stay(int(changes.places[first]) - start)
+        blobs.write(column.slice(first, end - first))
+        start = int(changes.places[end - 1]) + 1
+    stay(len(task.rows) - start)
+    return blobs.finish()
+
+
+def _numbered(files: Sequence[DataFileMeta], task: ColumnsTask) -> list[DataFileMeta]:
+    """Files of all rows with their first row ids. Raises: CorruptFileError: the files read had other rows."""
+    ends = np.cumsum([0, *(file.row_count for file in files)]).tolist()
+    if ends[-1] != len(task.rows):
+        raise CorruptFileError(
+            f"the files have {ends[-1]} rows where their entries say {len(task.rows)}",
+            task.split.files[0].file_name,
+            "Roll back to a snapshot.",
+        )
+    starts = [task.rows.start + end for end in ends[:-1]]
+    return [replace(file, first_row_id=start) for file, start in zip(files, starts, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Changes:
+    """New values. `places`: int64, shape (n,), ascending, which of the group's rows get them; `rows`: the values."""
+
+    places: np.ndarray
+    rows: pa.Table
+
+    def among(self, rows: pa.Table, names: Sequence[str], start: int) -> pa.Table:
+        """Rows of the group, from the number `start` on, with the new values in these columns."""
+        low, high = np.searchsorted(self.places, (start, start + rows.num_rows))
+        new = self.rows.select(names).slice(low, high - low)
+        return _changed(rows.select(names), self.places[low:high] - start, new)
 
 
 def _changed(rows: pa.Table, places: np.ndarray, new: pa.Table) -> pa.Table:

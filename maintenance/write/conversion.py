@@ -6,6 +6,7 @@ whatever its precision, so finer digits that the type declares are refused. Leng
 """
 
 import logging
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,7 +38,11 @@ def converted(column: pa.ChunkedArray, field: DataField, where: str) -> pa.Chunk
     conversion = _Conversion(field, where, dict(_leaves(field.type, ())))
     try:
         rebuild = Rebuild(conversion.leaf, conversion.refuse_null, strict=True, variants=conversion.variants)
-        return rebuild.column(column, arrow_type(field.type, f"column {field.name}"))
+        made = rebuild.column(column, arrow_type(field.type, f"column {field.name}"))
+        for chunk in made.chunks:
+            for path, data_type, vectors in _vectors(chunk, field.type, ()):
+                conversion.check_vectors(vectors, data_type, path)
+        return made
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise DataError(
             f"column '{field.name}' does not fit {field.type}: {error}", where, "Cast the column before writing."
@@ -47,7 +52,7 @@ def converted(column: pa.ChunkedArray, field: DataField, where: str) -> pa.Chunk
 def _leaves(data_type: DataType, path: Path) -> list[tuple[Path, DataType]]:
     """What is not nested in a type, with where it is."""
     match data_type.root:
-        case "ARRAY":
+        case "ARRAY" | "VECTOR":
             return _leaves(element_of(data_type), (*path, "element"))
         case "MAP" | "MULTISET":
             key, value = map_parts(data_type)
@@ -57,6 +62,23 @@ def _leaves(data_type: DataType, path: Path) -> list[tuple[Path, DataType]]:
         case "ROW":
             return [leaf for field in data_type.fields for leaf in _leaves(field.type, (*path, field.name))]
     return [(path, data_type)]
+
+
+def _vectors(array: pa.Array, data_type: DataType, path: Path) -> Iterator[tuple[Path, DataType, pa.Array]]:
+    """The vectors in a column: where they are, their type, and the lists."""
+    match data_type.root:
+        case "VECTOR":
+            yield path, data_type, array
+        case "ARRAY":
+            yield from _vectors(array.flatten(), element_of(data_type), (*path, "element"))
+        case "MAP" | "MULTISET":
+            for name, part, values in zip(
+                ("key", "value"), map_parts(data_type), (array.keys, array.items), strict=True
+            ):
+                yield from _vectors(values, part, (*path, name))
+        case "ROW":
+            for field, values in zip(data_type.fields, array.flatten(), strict=True):
+                yield from _vectors(values, field.type, (*path, field.name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +113,18 @@ class _Conversion:
 
     def refuse_null(self, path: Path) -> None:
         raise DataError(f"null in {self._name(path)}, which is NOT NULL", self.where, "Fill the column before writing.")
+
+    def check_vectors(self, array: pa.Array, data_type: DataType, path: Path) -> None:
+        """Vectors have as many elements as their type says, and none of them is null."""
+        other = array.filter(pc.not_equal(pc.list_value_length(array), data_type.length))
+        if len(other):
+            raise DataError(
+                f"{len(other[0])} elements in {self._name(path)}, which is {data_type}", self.where, "Pad or cut them."
+            )
+        if array.flatten().null_count:
+            raise DataError(
+                f"a null among the elements of {self._name(path)}", self.where, "A VECTOR has a number in each place."
+            )
 
     def _check_length(self, array: pa.Array, data_type: DataType, path: Path) -> None:
         """CHAR(n), VARCHAR(n), BINARY(n), VARBINARY(n) hold at most n characters or bytes."""

@@ -1,23 +1,22 @@
 """Write sorted rows as data files of about the target size, with everything the manifest says of them."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from maintenance.errors import DataError, UnsupportedError
+from maintenance.errors import DataError
 from maintenance.format.data_formats import data_format
 from maintenance.format.metadata.data_file import DataFileMeta, FileSource
 from maintenance.format.rows.binary_row import EMPTY_ROW, serialize_row
 from maintenance.format.rows.system_fields import KEY_FIELD_PREFIX, SEQUENCE_NUMBER, VALUE_KIND
 from maintenance.options import table as table_options
 from maintenance.options.file_index import FILE_INDEX_IN_MANIFEST_THRESHOLD
-from maintenance.types.data_type import DataField
 from maintenance.types.row_kind import is_retract
 from maintenance.types.values import values_of_arrow
-from maintenance.write.blobs import BlobFiles
+from maintenance.write.beside import BesideFiles, of_rows
 from maintenance.write.context import FileNames, WriteContext
 from maintenance.write.file_index import SUFFIX, index_builder, store_container
 from maintenance.write.placement import FilePlacement
@@ -52,7 +51,7 @@ class RollingFileWriter:
 
     With a primary key rows must be sorted, and have `_SEQUENCE_NUMBER` and `_VALUE_KIND` in addition to the table's
     columns. `min_sequence_number`: of the first file of an append table, whose rows are numbered but do not hold their
-    number.
+    number. `kind`: stands before the extension of the files' names.
     """
 
     def __init__(
@@ -63,12 +62,12 @@ class RollingFileWriter:
         *,
         min_sequence_number: int = 0,
         witness: FileWitness | None = None,
+        kind: str = "",
     ) -> None:
         self._witness = witness
         self._whole = context
-        self.blobs = blob_columns(context)
-        self._context = without_blobs(context) if self.blobs else context
-        context = self._context
+        self._kind = kind
+        self._context = context = of_rows(context)
         self._place = place
         self._names = names
         self._sequence = min_sequence_number
@@ -97,7 +96,7 @@ class RollingFileWriter:
         self._pending_rows += rows.num_rows
         self._pending_bytes += rows.nbytes
         limit = min(_GROUP_BYTES, self._settings.block_bytes, self._context.target_file_size)
-        least = 1 if self.blobs else _MIN_GROUP_ROWS
+        least = 1 if self._has_blobs else _MIN_GROUP_ROWS
         step = min(_MAX_GROUP_ROWS, max(least, limit * self._pending_rows // max(1, self._pending_bytes)))
         if self._pending_rows >= step:
             self._write_groups(step)
@@ -116,7 +115,8 @@ class RollingFileWriter:
         """Write rows to the open file, or to several when there is a limit to a file's rows."""
         while rows.num_rows:
             if self._open is None:
-                name = self._names.next(self._settings.format, changelog=self._place.changelog)
+                extension = f"{self._kind}{self._settings.format}"
+                name = self._names.next(extension, changelog=self._place.changelog)
                 self._open = _OpenFile(self, name)
             taken = rows if self._max_rows is None else rows.slice(0, self._max_rows - self._open.rows)
             self._open.write(taken)
@@ -146,6 +146,18 @@ class RollingFileWriter:
         ]
         self._context.file_io.delete_quietly(paths)
 
+    @property
+    def _has_blobs(self) -> bool:
+        return any(field.type.root == "BLOB" for field in self._whole.columns)
+
+    def beside(self) -> BesideFiles:
+        """Writes the files beside a data file."""
+
+        def new_writer(context: WriteContext, kind: str) -> RollingFileWriter:
+            return RollingFileWriter(context, self._place, self._names, kind=kind)
+
+        return BesideFiles(self._whole, self._placement, self._names, new_writer)
+
     def _flush(self) -> None:
         if self._pending_rows:
             self._write_groups(self._pending_rows)
@@ -154,7 +166,7 @@ class RollingFileWriter:
         if self._open is not None:
             file = self._open.finish(self._sequence)
             self._sequence = file.max_sequence_number + 1
-            self._files += [file, *self._open.blob_files()]
+            self._files += [file, *self._open.beside()]
             self._open = None
 
 
@@ -173,7 +185,7 @@ class _OpenFile:
         self._statistics = FileStatistics(self._context, mode, nested=writer._settings.format != "parquet")
         unread = self._place.changelog or self._place.bucket == table_options.POSTPONE_BUCKET
         self._index = None if unread else index_builder(self._context)
-        self._blobs = [BlobFiles(self._context, writer._placement, writer._names, field) for field in writer.blobs]
+        self._beside = writer.beside()
         self._sink = self._context.file_io.open_output(self._path)
         self._writer_of_format = writer._open_format(self._sink)
         self.rows = 0
@@ -194,8 +206,7 @@ class _OpenFile:
         self._writer_of_format.write(encoded)
         if self._writer._witness is not None:
             self._writer._witness.wrote(self._name, encoded)
-        for field, blobs in zip(self._writer.blobs, self._blobs, strict=True):
-            blobs.write(rows.column(field.name))
+        self._beside.write(rows)
         self._statistics.add(rows)
         if SEQUENCE_NUMBER.name in names and not self._context.has_primary_key:
             self._note_tracked(rows.column(SEQUENCE_NUMBER.name))
@@ -271,32 +282,14 @@ class _OpenFile:
         threshold = FILE_INDEX_IN_MANIFEST_THRESHOLD.of(self._context.options)
         return store_container(container, self._path + SUFFIX, self._context.file_io, threshold)
 
-    def blob_files(self) -> list[DataFileMeta]:
-        """The files of blobs of the same rows, closed."""
-        return [file for blobs in self._blobs for file in blobs.finish()]
+    def beside(self) -> list[DataFileMeta]:
+        """The files beside this one, closed."""
+        return self._beside.finish()
 
     def abandon(self) -> None:
-        for blobs in self._blobs:
-            blobs.abandon()
+        self._beside.abort()
         self._sink.close()
         self._context.file_io.delete_quietly([self._path])
-
-
-def blob_columns(context: WriteContext) -> tuple[DataField, ...]:
-    """The columns whose values go to files of their own. Raises: UnsupportedError: columns alone are written."""
-    blobs = tuple(field for field in context.columns if field.type.root == "BLOB")
-    if blobs and context.write_cols is not None:
-        raise UnsupportedError(
-            f"new values of column '{blobs[0].name}' for rows that are there",
-            f"table {context.name}",
-            "Delete the rows and write them again.",
-        )
-    return blobs
-
-
-def without_blobs(context: WriteContext) -> WriteContext:
-    """The context for the files of the other columns."""
-    return replace(context, write_cols=tuple(f.name for f in context.columns if f.type.root != "BLOB"))
 
 
 def _check_not_null(rows: pa.Table, context: WriteContext) -> None:

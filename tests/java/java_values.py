@@ -64,6 +64,11 @@ def to_java(paimon: Any, value: Any, data_type: Any) -> Any:
         case "DECIMAL":
             number = jpype.java.math.BigDecimal(str(value))
             return paimon.data.Decimal.fromBigDecimal(number, data_type.getPrecision(), data_type.getScale())
+        case "VECTOR":
+            kinds = {"BOOLEAN": "JBoolean", "TINYINT": "JByte", "SMALLINT": "JShort", "INTEGER": "JInt"}
+            kinds |= {"BIGINT": "JLong", "FLOAT": "JFloat", "DOUBLE": "JDouble"}
+            kind = getattr(jpype, kinds[str(data_type.getElementType().getTypeRoot().name())])
+            return paimon.data.BinaryVector.fromPrimitiveArray(jpype.JArray(kind)(value))
         case "ARRAY" | "MAP" | "MULTISET" | "ROW":
             return _nested_to_java(paimon, value, data_type, root)
     millis, nanos = divmod(int(value), 10**6)
@@ -102,7 +107,7 @@ def getter(data_type: Any) -> Getter:
     read = _GETTERS.get(root)
     if root == "DECIMAL":
         read = _decimal_getter(data_type.getPrecision(), data_type.getScale())
-    elif root in ("ARRAY", "MAP", "MULTISET", "ROW"):
+    elif root in ("ARRAY", "VECTOR", "MAP", "MULTISET", "ROW"):
         read = _nested_getter(data_type, root)
     elif read is None:
         read = _moment_getter(data_type.getPrecision())
@@ -118,6 +123,9 @@ def _nested_getter(data_type: Any, root: str) -> Getter:
             return tuple(part(inner, n) for n, part in enumerate(parts))
 
         return fields
+    if root == "VECTOR":
+        number = getter(data_type.getElementType())
+        return lambda row, i: _items(row.getVector(i), number)
     if root == "ARRAY":
         element = getter(data_type.getElementType())
         return lambda row, i: _items(row.getArray(i), element)

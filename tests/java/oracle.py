@@ -419,6 +419,19 @@ class Oracle:
         tasks = self._paimon.append.AppendCompactCoordinator(table, False).run()
         return jpype.java.util.ArrayList([task.doCompact(table, write) for task in tasks])
 
+    def index(self, warehouse: str, identifier: str, columns: Sequence[str]) -> None:
+        """Build a global index of type btree on each column."""
+        table = self._table(warehouse, identifier)
+        for column in columns:
+            builder = self._paimon.globalindex.btree.BTreeGlobalIndexBuilder(table).withIndexField(column)
+            messages = jpype.java.util.ArrayList()
+            with tempfile.TemporaryDirectory() as spill:
+                manager = self._paimon.disk.IOManager.create(spill)
+                for split in builder.scan().get().getValue():
+                    for part in builder.splitByContiguousRowRange(jpype.java.util.Collections.singletonList(split)):
+                        messages.addAll(builder.build(part, manager))
+            table.newBatchWriteBuilder().newCommit().commit(messages)
+
     def vectors(self, warehouse: str, identifier: str) -> dict[str, list[int]]:
         """Deleted row numbers by data file."""
         return JavaVectors(self._paimon).vectors(self._table(warehouse, identifier))

@@ -92,7 +92,7 @@ def _encode_values(array: pa.Array, data_type: DataType) -> Pieces:
             return _sized(_decimal_bytes(array))
         case "ROW":
             return encode_rows(array.flatten(), data_type.fields)
-        case "ARRAY":
+        case "ARRAY" | "VECTOR":
             assert data_type.element is not None
             return _collection(array, _encode(array.flatten(), data_type.element))
         case "MAP" | "MULTISET":

@@ -79,7 +79,7 @@ def _plain_schema(data_type: DataType, record: str, where: str) -> Any:
         case "TIMESTAMP" | "TIMESTAMP_LTZ" if (data_type.precision or 0) <= 6:
             kind = "timestamp" if data_type.root == "TIMESTAMP" else "local-timestamp"
             return {"type": "long", "logicalType": f"{kind}-{'millis' if _in_millis(data_type) else 'micros'}"}
-        case "ARRAY":
+        case "ARRAY" | "VECTOR":
             assert data_type.element is not None
             return {"type": "array", "items": _schema(data_type.element, record, where)}
         case "ROW":
@@ -238,7 +238,7 @@ def _stored(data_type: DataType) -> pa.DataType:
             return pa.int32()
         case "DECIMAL":
             return pa.binary()
-        case "ARRAY":
+        case "ARRAY" | "VECTOR":
             assert data_type.element is not None
             return pa.list_(_stored(data_type.element))
         case "ROW":
@@ -259,7 +259,7 @@ def _natural(array: pa.Array, data_type: DataType) -> pa.Array:
             return array.cast(target)
         case "DECIMAL":
             return _decimals(array).view(target)
-        case "ARRAY":
+        case "ARRAY" | "VECTOR":
             assert data_type.element is not None
             return rebuilt(array, target, [_natural(array.values, data_type.element)])
         case "ROW":

@@ -96,6 +96,19 @@ def written_fields(file: DataFileMeta, schema: TableSchema) -> list[DataField]:
     return [by_name[name] for name in file.write_cols]
 
 
+def is_of_blobs(file: DataFileMeta) -> bool:
+    """Whether a file holds the blobs of one column. Source: Java `BlobFileFormat.isBlobFile`."""
+    return file.file_name.endswith(".blob")
+
+
+def is_beside_rows(file: DataFileMeta) -> bool:
+    """Whether a file holds columns that are kept apart from the rows: blobs, or vectors in files of their own.
+
+    It has some of the rows of a file of the other columns. Source: Java `BlobFileFormat`, `VectorType`.
+    """
+    return is_of_blobs(file) or ".vector." in file.file_name or file.file_name.endswith(".blobref")
+
+
 def _nullable(avro_type: Any) -> list[Any]:
     return ["null", avro_type]
 

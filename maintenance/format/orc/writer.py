@@ -62,6 +62,10 @@ def orc_type(data_type: DataType, where: str) -> pa.DataType:
             return timestamp_type(data_type)
         case "VARIANT" | "BLOB":
             raise UnsupportedError(f"type {data_type} in an ORC file", where, "Paimon has it in parquet files alone.")
+        case "VECTOR":
+            raise UnsupportedError(
+                f"type {data_type} in an ORC file", where, "Paimon has it in parquet and Avro files."
+            )
         case "ROW":
             return pa.struct(_named_types(data_type.fields, where))
     return arrow_type(data_type, where)

@@ -105,7 +105,7 @@ def _physical_field(name: str, data_type: DataType, own_id: int, of_field: int, 
     """A column or a part of one. `of_field`: id of the named field around it, `depth`: levels below that."""
     arrow = arrow_type(data_type, f"column {name}")
     match data_type.root:
-        case "ARRAY":
+        case "ARRAY" | "VECTOR":
             element = element_of(data_type)
             arrow = pa.list_(_element_field("element", element, of_field, depth + 1))
         case "MAP" | "MULTISET":

@@ -1,13 +1,14 @@
 """Single values in serialized rows: their 8 bytes in the row, and what is in the variable part.
 
-Values are internal ones (`types/values`); an ARRAY is a sequence of values, a MAP or MULTISET a sequence of pairs, a
-ROW a tuple, a VARIANT the pair of its value and metadata. Nested values are in the variable part, with offsets that
-count from their own start:
+Values are internal ones (`types/values`); an ARRAY or VECTOR is a sequence of values, a MAP or MULTISET a sequence of
+pairs, a ROW a tuple, a VARIANT the pair of its value and metadata. Nested values are in the variable part, with offsets
+that count from their own start:
 
 - ROW: a row without its number of fields.
 - ARRAY: number of elements (int32), null bits in words of 4 bytes, elements of 1, 2, 4 or 8 bytes, all rounded up to 8
   bytes, then its variable part. Unlike in a row, a null reserves nothing there.
 - MAP: size of the array of keys (int32), that array, the array of values.
+- VECTOR: number of elements (int32), elements of 1, 2, 4 or 8 bytes, which are rounded up to 8 bytes.
 - VARIANT, a pair of byte strings: size of the value (int32), value, metadata.
 
 Source: metadata section 4.4, Java `BinaryRow`, `BinaryArray`, `BinaryMap`.
@@ -108,6 +109,9 @@ def _nested_bytes(value: Any, data_type: DataType) -> bytes:
             key, item = map_parts(data_type)
             keys = _array_bytes([pair[0] for pair in value], key)
             return _INT.pack(len(keys)) + keys + _array_bytes([pair[1] for pair in value], item)
+        case "VECTOR":
+            elements = b"".join(_FIXED[element_of(data_type).root].pack(item) for item in value)
+            return _INT.pack(len(value)) + elements + bytes(-len(elements) % 8)
         case "VARIANT":
             content, metadata = value
             return _INT.pack(len(content)) + bytes(content) + bytes(metadata)
@@ -195,7 +199,9 @@ def _nested_value(row: bytes, slot: int, data_type: DataType) -> Any:
         content = _variable(row, *_SLOT.unpack_from(row, slot))
         end = 4 + int(_INT.unpack_from(content)[0])
         return content[4:end], content[end:]
-    if not data_type.is_nested or data_type.root == "VECTOR":
+    if data_type.root == "VECTOR":
+        return _vector_values(_variable(row, *_SLOT.unpack_from(row, slot)), element_of(data_type))
+    if not data_type.is_nested:
         raise unsupported(data_type, "row")
     content = _variable(row, *_SLOT.unpack_from(row, slot))
     if data_type.root == "ROW":
@@ -218,6 +224,11 @@ def _array_values(array: bytes, element: DataType) -> list[Any]:
         None if array[4 + index // 8] >> index % 8 & 1 else _value(array, start + width * index, element)
         for index in range(count)
     ]
+
+
+def _vector_values(content: bytes, element: DataType) -> list[Any]:
+    form, count = _FIXED[element.root], int(_INT.unpack_from(content)[0])
+    return [form.unpack_from(content, 4 + form.size * index)[0] for index in range(count)]
 
 
 def _content(row: bytes, slot: int) -> bytes:

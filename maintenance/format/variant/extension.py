@@ -22,6 +22,7 @@ from maintenance.types.arrow import (
     has_nanos,
     map_parts,
     timestamp_type,
+    vector_type,
 )
 from maintenance.types.data_type import DataField, DataType
 from maintenance.types.far_timestamps import FarTimestampType, in_far
@@ -104,6 +105,8 @@ def _for_users(data_type: DataType, arrow: pa.DataType, has_far: bool) -> pa.Dat
         field = arrow.value_field
         kind = _for_users(element_of(data_type), field.type, has_far)
         return arrow if kind is field.type else pa.list_(field.with_type(kind))
+    if data_type.root == "VECTOR":
+        return vector_type(data_type, arrow.value_field)
     if data_type.root in ("MAP", "MULTISET"):
         parts = zip(map_parts(data_type), (arrow.key_field, arrow.item_field), strict=True)
         key, value = (field.with_type(_for_users(part, field.type, has_far)) for part, field in parts)

@@ -269,7 +269,11 @@ class _Clone:
         def check(_target: CommitTarget, changes: Changes, newest: Snapshot | None) -> Conflict | None:
             if newest is not None and not self._is_own(newest):
                 return Conflict(f"another writer committed snapshot {newest.id} to the target", frozenset())
-            same = newest is not None and not changes.entries and _State.of(target, newest).index == state.index
+            same = (
+                newest is not None
+                and not changes.entries
+                and list(_State.of(target, newest).index) == list(state.index)
+            )
             return Conflict(_NOTHING, frozenset()) if same else None
 
         properties = {
@@ -314,6 +318,7 @@ _EXTERNAL = (
     table_options.DATA_FILE_EXTERNAL_PATHS_STRATEGY.key,
     table_options.DATA_FILE_EXTERNAL_PATHS_SPECIFIC_FS.key,
     table_options.DATA_FILE_EXTERNAL_PATHS_WEIGHTS.key,
+    table_options.GLOBAL_INDEX_EXTERNAL_PATH.key,
     EXTERNAL_PATHS_EXCLUSIVE.key,
 )
 _NOTHING = "the target has this state already"

@@ -1,9 +1,9 @@
 """Files that may be orphans: all old files in the folders where a table's own files are named by metadata.
 
-These are `manifest/`, `index/`, `statistics/`, the bucket folders at the depth of the partitions, and what is neither a
-snapshot nor a changelog in the folders of these, and all of a branch that was never finished. Schemas, tags,
-consumers, commit records, the quarantine and all other folders are never looked at. Large folders are listed page by page, and a file takes some hundred bytes here.
-Source: metadata section 10.4, Java `OrphanFilesClean`.
+These are `manifest/`, `index/`, `statistics/`, the bucket folders at the depth of the partitions (also below external
+paths), what is neither a snapshot nor a changelog in the folders of these, and all of a branch that was never finished.
+Schemas, tags, consumers, commit records, the quarantine and all other folders are never looked at. Large folders are
+listed page by page, and a file takes some hundred bytes here. Source: metadata section 10.4, Java `OrphanFilesClean`.
 """
 
 from collections.abc import Iterator, Sequence

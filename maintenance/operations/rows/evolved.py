@@ -16,7 +16,9 @@ import numpy as np
 import pyarrow as pa
 from pyroaring import BitMap
 
-from maintenance.commit.commit import abort, commit_columns
+from maintenance.commit.columns import commit_columns
+from maintenance.commit.commit import abort
+from maintenance.commit.global_indexes import indexed_fields, indexes_of
 from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
 from maintenance.errors import UnsupportedError
 from maintenance.format.rows.system_fields import ROW_ID
@@ -30,6 +32,7 @@ from maintenance.operations.rows.row_changes import (
     new_rows,
 )
 from maintenance.options import table as table_options
+from maintenance.options.global_index import DROP_PARTITION_INDEX, GLOBAL_INDEX_COLUMN_UPDATE_ACTION, THROW_ERROR
 from maintenance.read.data_evolution import anchor
 from maintenance.scan.data_evolution import row_groups, row_id_range
 from maintenance.spark.cancellation import ended_with_caller
@@ -83,7 +86,10 @@ def _empty(state: TargetState) -> pa.Table:
 
 
 def new_columns(spark: "SparkSession | None", state: TargetState, new: NewColumns) -> list[CommitMessage]:
-    """Write new values, one file for the files of the same rows. On an error nothing of what was written stays."""
+    """Write new values, one file for the files of the same rows. On an error nothing of what was written stays.
+
+    Raises: UnsupportedError: a column has a global index.
+    """
     tasks = _tasks(state, new.names)
     if isinstance(new.rows, pa.Table):
         ids = new.rows.column(ROW_ID.name).to_numpy()
@@ -98,7 +104,9 @@ def new_columns(spark: "SparkSession | None", state: TargetState, new: NewColumn
     else:
         done = _on_spark(new.rows, tasks)
     try:
-        return all_done(done, state.table.identifier)
+        messages = all_done(done, state.table.identifier)
+        check_indexed(state, new.names, messages)
+        return messages
     except BaseException:
         abort(state.table.commit_target(), [message for message in done if isinstance(message, CommitMessage)])
         raise
@@ -125,7 +133,7 @@ def _tasks(state: TargetState, names: Sequence[str]) -> dict[int, ColumnsTask]:
     tasks = {}
     for split in state.splits:
         for files in row_groups(split.files):
-            part = replace(split, files=tuple(files), deletions={}, raw=len(files) == 1)
+            part = replace(split, files=tuple(files), deletions={}, wanted={}, raw=len(files) == 1)
             total = state.entries[files[0].file_name].total_buckets
             tasks[row_id_range(files[0]).start] = ColumnsTask(write, read, part, total)
     return tasks
@@ -210,14 +218,39 @@ def apply_changes(
     except BaseException:
         abort(table.commit_target(), [*messages, *others])
         raise
-    ids = commit_evolved(state, messages, others, report.operation)
+    ids = commit_evolved(state, messages, others, report.operation, names)
     return replace(report, snapshot_ids=ids, touched_files=len(messages) + len(positions or ()))
 
 
+def check_indexed(state: TargetState, names: Sequence[str], messages: Sequence[CommitMessage]) -> None:
+    """Whether columns may get new values in these partitions. Raises: UnsupportedError: they have a global index."""
+    table = state.table
+    action = GLOBAL_INDEX_COLUMN_UPDATE_ACTION.of(table.options)
+    if action != THROW_ERROR or state.snapshot is None:
+        return
+    fields = {table.schema.field(name).id: name for name in names}
+    index = table.manifests.read_index(state.snapshot)
+    for entry in indexes_of(index, {message.partition for message in messages}, fields):
+        assert entry.global_index is not None
+        named = [fields[number] for number in indexed_fields(entry.global_index) if number in fields]
+        raise UnsupportedError(
+            f"column '{named[0]}' has a global index of type {entry.index_type}, which new values would make wrong",
+            f"table {table.identifier}",
+            f"Drop the index with drop_global_index, or set '{GLOBAL_INDEX_COLUMN_UPDATE_ACTION.key}' = "
+            f"'{DROP_PARTITION_INDEX}': then updates drop it.",
+        )
+
+
 def commit_evolved(
-    state: TargetState, columns: Sequence[CommitMessage], others: Sequence[CommitMessage], operation: str
+    state: TargetState,
+    columns: Sequence[CommitMessage],
+    others: Sequence[CommitMessage],
+    operation: str,
+    names: Sequence[str] = (),
 ) -> tuple[int, ...]:
     """Publish new columns and what goes with them. Returns the snapshot's id, nothing if there is nothing to publish.
+
+    `names`: the columns.
 
     Raises: ConflictError: the same rows were changed or compacted meanwhile; the files are deleted.
     """
@@ -226,6 +259,7 @@ def commit_evolved(
     table = state.table
     identity = CommitIdentity(new_commit_user(table.options), properties={OPERATION_PROPERTY: operation})
     seen = 0 if state.snapshot is None else state.snapshot.id
-    snapshot_id = commit_columns(table.commit_target(), columns, others, identity, seen)
+    updated = [table.schema.field(name).id for name in names]
+    snapshot_id = commit_columns(table.commit_target(), columns, others, identity, seen, updated)
     tag_after_commit(table, wrote_rows=True)
     return (snapshot_id,)

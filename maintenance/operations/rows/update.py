@@ -127,7 +127,7 @@ def _evolved(
     finally:
         if not isinstance(made, pa.Table):
             made.unpersist()
-    ids = commit_evolved(state, messages, (), "update")
+    ids = commit_evolved(state, messages, (), "update", tuple(values))
     return replace(report, snapshot_ids=ids, updated_rows=count, touched_files=len(messages))
 
 

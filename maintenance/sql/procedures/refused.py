@@ -6,8 +6,8 @@ Source: Java `SparkProcedures`, the factories of `paimon-flink`.
 from collections.abc import Mapping
 
 _GLOBAL_INDEX = (
-    "global indexes (btree, bitmap, vectors, full text) are neither built nor read here",
-    "Run it in Flink or Spark, or use file indexes: CALL sys.rewrite_file_index.",
+    "indexes of vectors and full text are kept by maintenance here, and not searched",
+    "Run it in Flink or Spark, or with pypaimon.",
 )
 _FUNCTION = ("functions of a catalog are not kept here", "Create it through Spark or Flink.")
 _MIGRATE = (
@@ -17,8 +17,6 @@ _MIGRATE = (
 _ROW_IDS = ("row ids are given by commits alone here", "Run it in Spark or Flink.")
 
 REFUSED: Mapping[str, tuple[str, str]] = {
-    "create_global_index": _GLOBAL_INDEX,
-    "drop_global_index": _GLOBAL_INDEX,
     "vector_search": _GLOBAL_INDEX,
     "full_text_search": _GLOBAL_INDEX,
     "create_function": _FUNCTION,

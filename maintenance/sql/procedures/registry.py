@@ -2,8 +2,19 @@
 
 from collections.abc import Mapping
 
-from maintenance.sql.procedures import clones, columns, files, migrations, orphans, refs, repairs, retention, views
+from maintenance.sql.procedures import (
+    clones,
+    columns,
+    files,
+    indexes,
+    migrations,
+    orphans,
+    refs,
+    repairs,
+    retention,
+    views,
+)
 from maintenance.sql.procedures.procedure import Procedure
 
-_FAMILIES = (refs, files, columns, clones, migrations, orphans, repairs, retention, views)
+_FAMILIES = (refs, files, columns, indexes, clones, migrations, orphans, repairs, retention, views)
 PROCEDURES: Mapping[str, Procedure] = {each.name: each for family in _FAMILIES for each in family.PROCEDURES}

@@ -21,8 +21,10 @@ def duck_type(data_type: DataType) -> str:
         case "TIMESTAMP":
             digits = data_type.precision or 0
             return "TIMESTAMP_MS" if digits <= 3 else "TIMESTAMP" if digits <= 6 else "TIMESTAMP_NS"
-        case "ARRAY" | "VECTOR":
+        case "ARRAY":
             return f"{duck_type(element_of(data_type))}[]"
+        case "VECTOR":
+            return f"{duck_type(element_of(data_type))}[{data_type.length}]"
         case "MAP" | "MULTISET":
             key, value = map_parts(data_type)
             return f"MAP({duck_type(key)}, {duck_type(value)})"

@@ -3,11 +3,14 @@
 import zlib
 from collections.abc import Sequence
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
-from maintenance.errors import CorruptFileError, UnsupportedError
+from maintenance.errors import CorruptFileError
+from maintenance.format.blob import open_blobs
 from maintenance.format.bytes.varint import varint
+from maintenance.format.data_format import FileSelection
 from maintenance.format.data_formats import open_data_file
 from maintenance.types.data_type import DataField, parse_type
 
@@ -50,6 +53,23 @@ def test_damage_is_named(position: int) -> None:
         open_data_file(pa.BufferReader(bytes(content)), "f.blob", {}).read([FIELD])
 
 
-def test_values_of_older_files_are_refused() -> None:
-    with pytest.raises(UnsupportedError, match="older file"):
-        open_data_file(pa.BufferReader(file_of([b"abc"], OTHER)), "f.blob", {})
+def test_values_of_older_files_are_placeholders() -> None:
+    reader = open_blobs(pa.BufferReader(file_of([b"abc", None], OTHER)), "f.blob")
+    assert reader.sizes.tolist() == [3, -1, -2]
+    assert reader.read([FIELD]).column("b").to_pylist() == [b"abc", None, None]
+    with pytest.raises(CorruptFileError, match="means nothing"):
+        open_blobs(pa.BufferReader(file_of([b"abc"], -3)), "f.blob")
+
+
+def test_some_values_are_read() -> None:
+    values = [b"a", None, b"x" * 300, b"", b"yz"]
+    reader = open_data_file(pa.BufferReader(file_of(values)), "f.blob", {})
+    for rows in ([], [2], [1, 2, 4], [0, 1, 2, 3, 4], [1, 3]):
+        selection = FileSelection(rows=np.array(rows, np.int64))
+        found = [reader.read([FIELD], selection), *reader.batches([FIELD], 2, selection)]
+        expected = [values[row] for row in rows]
+        assert found[0].column("b").to_pylist() == expected
+        assert [value for batch in found[1:] for value in batch.column("b").to_pylist()] == expected
+        positions = reader.positions(selection)
+        assert positions is not None
+        assert positions.tolist() == rows

@@ -1,0 +1,82 @@
+"""What creating and dropping global indexes have in common."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
+from maintenance.errors import PredicateError
+from maintenance.format.metadata.index_manifest import IndexManifestEntry
+from maintenance.metadata.paths import matches_spec
+from maintenance.operations.compaction.partition_choice import check_partitions
+from maintenance.table.table import Table, new_commit_user
+
+Specs = Sequence[Mapping[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class GlobalIndexReport:
+    """What was created or dropped, or would be.
+
+    Attributes: `files`: index files, `rows`: that they cover, `bytes`: of the files; `snapshot_id`: None if nothing
+        changed; `attempts`: how often it was planned.
+    """
+
+    table: str
+    column: str
+    index_type: str
+    files: int
+    rows: int
+    bytes: int
+    snapshot_id: int | None
+    attempts: int = 1
+    dry_run: bool = False
+    seconds: float = 0.0
+
+
+def columns_named(table: Table, column: str) -> list[str]:
+    """The columns of names with commas between them. Raises: PredicateError: there is none, or one is not there."""
+    names = [name.strip() for name in column.split(",") if name.strip()]
+    for name in names:
+        if name not in table.schema.field_names:
+            raise PredicateError(f"there is no column '{name}'", f"table {table.identifier}", "Name another.")
+    if not names:
+        raise PredicateError("no column is named", f"table {table.identifier}", "Name the column to index.")
+    return names
+
+
+def in_partitions(table: Table, partitions: Specs) -> Callable[[bytes], bool]:
+    """Says whether a partition is one of those named, empty = all. Raises: NotFoundError: one fits no partition."""
+    check_partitions(table, partitions)
+    return lambda partition: not partitions or matches_spec(table.paths.spec_of(partition), partitions)
+
+
+def identity(table: Table, verb: str) -> CommitIdentity:
+    """Of the commit of one of them."""
+    return CommitIdentity(new_commit_user(table.options), properties={OPERATION_PROPERTY: f"{verb}_global_index"})
+
+
+def report_of(
+    table: Table,
+    column: str,
+    index_type: str,
+    entries: Sequence[IndexManifestEntry],
+    snapshot_id: int | None,
+    attempts: int,
+    started: float,
+    *,
+    dry_run: bool = False,
+) -> GlobalIndexReport:
+    """The report of an operation on these index files. `started`: monotonic time."""
+    return GlobalIndexReport(
+        table.identifier,
+        column,
+        index_type,
+        len(entries),
+        sum(entry.row_count for entry in entries),
+        sum(entry.file_size for entry in entries),
+        snapshot_id,
+        attempts,
+        dry_run,
+        time.monotonic() - started,
+    )

@@ -1,0 +1,17 @@
+"""Where the values of BLOB columns are: in files of blobs, or elsewhere. Source: Java `CoreOptions`."""
+
+from collections.abc import Mapping
+
+from maintenance.options.option import Option, boolean, names
+
+BLOB_AS_DESCRIPTOR = Option("blob-as-descriptor", boolean, False)
+BLOB_DESCRIPTOR_FIELD: Option[tuple[str, ...]] = Option(
+    "blob-descriptor-field", names, (), ("blob.stored-descriptor-fields",)
+)
+BLOB_VIEW_FIELD: Option[tuple[str, ...]] = Option("blob-view-field", names, ())
+BLOB_VIEW_RESOLVE_ENABLED = Option("blob-view.resolve.enabled", boolean, True)
+
+
+def inline_blobs(options: Mapping[str, str]) -> frozenset[str]:
+    """The columns whose data files hold where a blob is, not the blob."""
+    return frozenset((*BLOB_DESCRIPTOR_FIELD.of(options), *BLOB_VIEW_FIELD.of(options)))

@@ -1,0 +1,195 @@
+"""Which rows may match a filter, by the global indexes of a table with data evolution.
+
+Rows that no index covers may always match. An index is left aside where it may be wrong: where updates of indexed
+columns leave it as it is (`global-index.column-update-action` = `ignore`), where the column had another type once, and
+where its file is damaged, which the log says. Unlike Paimon's default, rows that were added behind an index are found.
+Source: Java `DataEvolutionGlobalIndexScanner`, `GlobalIndexEvaluator`.
+"""
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial, reduce
+from operator import and_, or_
+
+import numpy as np
+import pyarrow as pa
+from pyroaring import BitMap, BitMap64
+
+from maintenance.errors import CorruptFileError, MissingFileError, NotFoundError, UnsupportedError
+from maintenance.format.global_index import bitmap, btree
+from maintenance.format.global_index.bitmap import BitmapIndex
+from maintenance.format.global_index.btree import BTreeIndex
+from maintenance.format.global_index.keys import has_keys
+from maintenance.format.metadata.data_file import DataFileMeta
+from maintenance.format.metadata.index_manifest import GlobalIndexMeta, IndexManifestEntry
+from maintenance.format.metadata.manifest import ManifestEntry
+from maintenance.format.metadata.schema import TableSchema
+from maintenance.format.metadata.snapshot import Snapshot
+from maintenance.metadata.manifests import Manifests
+from maintenance.options.global_index import GLOBAL_INDEX_COLUMN_UPDATE_ACTION, GLOBAL_INDEX_ENABLED, IGNORE
+from maintenance.predicate.arrow import mask
+from maintenance.predicate.statistics import ColumnStats, may_match
+from maintenance.predicate.tree import And, Constant, Or, Predicate, columns_of, push_down_not
+from maintenance.scan.data_evolution import row_groups, row_id_range
+from maintenance.scan.split import Split, by_bucket
+from maintenance.types.data_type import DataField
+from maintenance.types.values import values_of_arrow
+
+_LOG = logging.getLogger(__name__)
+TYPES = (btree.NAME, bitmap.NAME)
+LoadSchemas = Callable[[Sequence[int]], Mapping[int, TableSchema]]
+
+
+def covered_rows(metas: Iterable[GlobalIndexMeta | None]) -> BitMap64:
+    """The row ids that index files cover."""
+    rows = BitMap64()
+    for meta in metas:
+        assert meta is not None
+        rows.add_range(meta.row_range_start, meta.row_range_end + 1)
+    return rows
+
+
+def wanted_rows(
+    manifests: Manifests,
+    snapshot: Snapshot,
+    schema: TableSchema,
+    options: Mapping[str, str],
+    load_schemas: LoadSchemas,
+    predicate: Predicate | None,
+    entries: Sequence[ManifestEntry],
+) -> BitMap64 | None:
+    """The row ids, among those of `entries`, of rows that may match; None = the indexes say nothing."""
+    action = GLOBAL_INDEX_COLUMN_UPDATE_ACTION.of(options)
+    if predicate is None or snapshot.index_manifest is None or action == IGNORE:
+        return None
+    if not GLOBAL_INDEX_ENABLED.of(options):
+        return None
+    partitions = {entry.partition for entry in entries}
+    by_field: dict[int, list[IndexManifestEntry]] = {}
+    for part in manifests.read_index(snapshot):
+        meta = part.global_index
+        if part.partition not in partitions or part.index_type not in TYPES or meta is None:
+            continue
+        if not meta.extra_field_ids and meta.source_meta is None:
+            by_field.setdefault(meta.index_field_id, []).append(part)
+    fields = {field.name: field for field in schema.fields if field.id in by_field and has_keys(field.type)}
+    asked = [fields[name] for name in columns_of(predicate) if name in fields]
+    usable = {f.name: by_field[f.id] for f in asked if _kept_its_type(f, schema, load_schemas)}
+    if not usable:
+        return None
+    universe = BitMap64()
+    for entry in entries:
+        rows = row_id_range(entry.file)
+        universe.add_range(rows.start, rows.stop)
+    return _Evaluation(manifests, fields, usable, universe).rows(push_down_not(predicate))
+
+
+def _kept_its_type(field: DataField, schema: TableSchema, load_schemas: LoadSchemas) -> bool:
+    """Whether a column always had its type: keys of another one would mean other values."""
+    try:
+        earlier = load_schemas(range(schema.id)).values()
+    except NotFoundError:
+        return False
+    types = [own.type.as_nullable() for old in earlier for own in old.fields if own.id == field.id]
+    return all(data_type == field.type.as_nullable() for data_type in types)
+
+
+@dataclass(frozen=True, slots=True)
+class _Evaluation:
+    """Attributes: `fields`: the indexed columns, `indexes`: their files, by name; `universe`: all row ids."""
+
+    manifests: Manifests
+    fields: Mapping[str, DataField]
+    indexes: Mapping[str, Sequence[IndexManifestEntry]]
+    universe: BitMap64
+
+    def rows(self, pushed: Predicate) -> BitMap64 | None:
+        """Rows that may match; None = unknown. `pushed`: with `Not` before leaves alone."""
+        match pushed:
+            case Constant():
+                return None
+            case And(children):
+                known = [rows for rows in map(self.rows, children) if rows is not None]
+                return reduce(and_, known) if known else None
+            case Or(children):
+                found = [self.rows(child) for child in children]
+                known = [rows for rows in found if rows is not None]
+                return reduce(or_, known) if known and len(known) == len(found) else None
+        (column,) = columns_of(pushed)
+        if column not in self.indexes:
+            return None
+        found_rows, covered = BitMap64(), BitMap64()
+        for entry in self.indexes[column]:
+            assert entry.global_index is not None
+            own = self._of_file(entry, entry.global_index, self.fields[column], pushed)
+            found_rows |= covered_rows([entry.global_index]) if own is None else own
+            covered |= covered_rows([entry.global_index])
+        return (found_rows & self.universe) | (self.universe - covered)
+
+    def _of_file(
+        self, entry: IndexManifestEntry, meta: GlobalIndexMeta, field: DataField, leaf: Predicate
+    ) -> BitMap64 | None:
+        """Rows of one index file; None = it cannot be read."""
+        path = self.manifests.paths.index_file(entry)
+        matches = partial(_matches, leaf, field.name)
+        try:
+            with self.manifests.file_io.open_input(path, entry.file_size) as source:
+                if entry.index_type == btree.NAME:
+                    may = partial(_blocks_may_match, leaf, field.name)
+                    local = BTreeIndex(source, path, field.type).rows(matches, may)
+                else:
+                    local = BitmapIndex(source, path, field.type).rows(matches)
+        except (CorruptFileError, UnsupportedError, MissingFileError, NotFoundError) as error:
+            _LOG.warning("the global index on column %s is not used for some rows: %s", field.name, error)
+            return None
+        return _moved(local, meta.row_range_start)
+
+
+def _moved(rows: BitMap64, by: int) -> BitMap64:
+    return BitMap64(np.asarray(rows.to_array(), np.uint64) + np.uint64(by))
+
+
+def _matches(leaf: Predicate, column: str, values: pa.Array) -> np.ndarray:
+    found = mask(leaf, pa.table({column: values}))
+    return np.asarray(found.fill_null(False)).astype(bool)
+
+
+def _blocks_may_match(leaf: Predicate, column: str, largest: pa.Array) -> np.ndarray:
+    """Which blocks of keys in order may have a match. `largest`: key of each block."""
+    bounds = [None, *values_of_arrow(largest)]
+    blocks = zip(bounds[:-1], bounds[1:], strict=True)
+    return np.array([may_match(leaf, {column: ColumnStats(low, high, 0)}, None) for low, high in blocks], bool)
+
+
+def keep_wanted(entries: Sequence[ManifestEntry], wanted: BitMap64) -> list[ManifestEntry]:
+    """The entries of groups that have a wanted row."""
+    kept = []
+    for group in by_bucket(entries).values():
+        by_name = {entry.file.file_name: entry for entry in group}
+        for files in row_groups([entry.file for entry in group]):
+            rows = row_id_range(files[0])
+            if wanted.range_cardinality(rows.start, rows.stop):
+                kept += [by_name[file.file_name] for file in files]
+    return kept
+
+
+def with_wanted(split: Split, wanted: BitMap64) -> dict[str, BitMap]:
+    """For each file that stands alone and has some wanted rows: their numbers in it."""
+    chosen = {}
+    for files in row_groups(split.files):
+        rows = _wanted_of(files[0], wanted) if len(files) == 1 else None
+        if rows is not None:
+            chosen[files[0].file_name] = rows
+    return chosen
+
+
+def _wanted_of(file: DataFileMeta, wanted: BitMap64) -> BitMap | None:
+    rows = row_id_range(file)
+    window = BitMap64()
+    window.add_range(rows.start, rows.stop)
+    inside = wanted & window
+    if len(inside) == file.row_count:
+        return None
+    numbers = np.asarray(inside.to_array(), np.uint64) - np.uint64(rows.start)
+    return BitMap(numbers.astype(np.uint32))
