@@ -27,7 +27,7 @@ Reading = tuple[str, int]
 Carried = Mapping[Reading, str]
 # A column of a source in FROM.
 Place = tuple[str, str]
-_CASE_SENSITIVE = "spark, normalization_strategy = case_sensitive"
+CASE_SENSITIVE = "spark, normalization_strategy = case_sensitive"
 # Of sqlglot's classes of functions that ask the clock, the session or chance, also where they have arguments.
 _CLOCK_AND_CHANCE = ("Current", "Local", "Utc", "Session", "Rand", "Uniform", "Normal", "Uuid", "Shuffle", "Seq", "Sys")
 _UNKNOWN = (exp.Anonymous, exp.AnonymousAggFunc, exp.TableSample, exp.Command)
@@ -74,16 +74,8 @@ def is_repeatable(tree: exp.Expr) -> bool:
 def alignment_of(resolved: Resolved) -> Alignment:
     """What is known of a query; nothing where sqlglot does not understand it."""
     relations = frozenset((name, -1) for name in resolved.relations)
-    schema = {name: {f.name: "STRING" for f in relation.fields()} for name, relation in resolved.relations.items()}
     try:
-        tree = qualify(
-            resolved.tree.copy(),
-            dialect=_CASE_SENSITIVE,
-            schema=schema,
-            validate_qualify_columns=False,
-            quote_identifiers=False,
-            identify=False,
-        )
+        tree = qualified(resolved)
         scope = build_scope(tree)
     except (SqlglotError, RecursionError):
         return Alignment((), relations)
@@ -95,6 +87,20 @@ def alignment_of(resolved: Resolved) -> Alignment:
     return Alignment(
         found.columns, found.readings | {(name, -1) for name in missed}, found.is_linear and not missed
     )
+
+
+def qualified(resolved: Resolved) -> exp.Expr:
+    """The query with each column under the name of its table, and stars spelled out. Raises: SqlglotError."""
+    columns = {name: {f.name: "STRING" for f in relation.fields()} for name, relation in resolved.relations.items()}
+    tree: exp.Expr = qualify(
+        resolved.tree.copy(),
+        dialect=CASE_SENSITIVE,
+        schema=columns,
+        validate_qualify_columns=False,
+        quote_identifiers=False,
+        identify=False,
+    )
+    return tree
 
 
 @dataclass(slots=True)

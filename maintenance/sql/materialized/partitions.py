@@ -188,7 +188,7 @@ def reading_condition(choices: Sequence[PartitionChoice], projections: Sequence[
     alternatives = []
     for choice in choices:
         known = {projection[name]: text for name, text in choice.literals.items() if name in projection}
-        if not known or len(known) < len([name for name in choice.literals if name in projection]):
+        if not known:
             return None
         alternatives.append(f"({condition_of(known)})")
     return " OR ".join(dict.fromkeys(alternatives))

@@ -125,7 +125,7 @@ class _Planning:
         resolved = self.query.resolved()
         last = last_refresh(self.table)
         sources, doubt = self._sources(resolved, last)
-        number = last.record.number + 1 if last.record else self.now_millis
+        number = last.record.number + 1 if last.record else max(last.number + 1, self.now_millis)
         digest = hashlib.sha256(resolved.tree.sql("spark").encode()).hexdigest()[:16]
         states = {name: source.state for name, source in sources.items()}
         record = RefreshRecord(digest, number, self.now_millis, states)

@@ -85,20 +85,23 @@ class LastRefresh:
 
     Attributes:
         record: None = there is none, or its rows are not what it left.
+        number: the largest of a refresh that is known, 0 = of none.
         why: why there is no record.
     """
 
     record: RefreshRecord | None
+    number: int = 0
     why: str = ""
 
 
 def last_refresh(table: Table) -> LastRefresh:
     """The record that the rows of a table are of."""
+    why = ""
     for snapshot in islice(table.snapshots.newest_first(), _LOOKED_AT):
         text = (snapshot.properties or {}).get(REFRESH_PROPERTY)
-        if text is not None:
-            record = RefreshRecord.parse(text)
-            return LastRefresh(record, "" if record else f"the record in snapshot {snapshot.id} is of another version")
+        record = None if text is None else RefreshRecord.parse(text)
+        if record is not None:
+            return LastRefresh(None if why else record, record.number, why)
         if snapshot.commit_kind not in _UNCHANGED:
-            return LastRefresh(None, f"snapshot {snapshot.id} by '{snapshot.commit_user}' is not of a refresh")
-    return LastRefresh(None, "the snapshot of the last refresh has expired, or there was none")
+            why = why or f"snapshot {snapshot.id} by '{snapshot.commit_user}' is not of a refresh"
+    return LastRefresh(None, why=why or "the snapshot of the last refresh has expired, or there was none")

@@ -74,7 +74,7 @@ def refresh_materialized_table(
 
     Args:
         session: its Spark, if it has one, runs the query and writes; else this process does.
-        identifier: ``database.table`` in the session's current catalog.
+        identifier: ``database.table`` in the session's current catalog, or with a catalog in front.
         partition: refresh this one, changed or not: some of the partition columns -> values.
         full: refresh the whole table.
         zone: in which partitions by the clock are named.
@@ -115,7 +115,13 @@ def carry_out(
         properties=plan.record.properties() if plan.record else None,
         progress=progress,
     )
-    report = replace(
+    if not done.snapshot_ids and (done.row_count or plan.kind != RefreshKind.ROWS):
+        raise ConflictError(
+            "another refresh of the table was committed at the same time",
+            f"table {plan.table.identifier}",
+            "Refresh it again if that one was not of all that you want.",
+        )
+    return replace(
         report_of(plan),
         rows=done.row_count,
         files=done.file_count,
@@ -123,10 +129,6 @@ def carry_out(
         snapshot_ids=done.snapshot_ids,
         seconds=time.monotonic() - started,
     )
-    if done.already_committed or (done.row_count and not done.snapshot_ids):
-        why = "another refresh of the table was committed at the same time"
-        return replace(report, kind=RefreshKind.NOTHING, reason=why, rows=0, files=0, file_bytes=0)
-    return report
 
 
 def _overwrite(plan: RefreshPlan) -> Overwrite | None:
