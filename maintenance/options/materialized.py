@@ -127,6 +127,14 @@ class Definition:
             MATERIALIZED_TABLE_DIALECT.of(options),
         )
 
+    @classmethod
+    def find(cls, options: Mapping[str, str]) -> Self | None:
+        """The same; None if it is not a materialized table, or its definition cannot be read."""
+        try:
+            return cls.of(options, "table") if is_materialized(options) else None
+        except OptionError:
+            return None
+
     @property
     def is_ours(self) -> bool:
         """Whether this project keeps the table fresh."""

@@ -12,6 +12,7 @@ A query is *linear* if the rows that new rows of its sources add to the result a
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
+from typing import Any, cast
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
@@ -59,7 +60,7 @@ class Alignment:
 
 
 def is_repeatable(tree: exp.Expr) -> bool:
-    """Whether a query gives the same for the same rows: it asks no clock and no chance, nor a function not known here."""
+    """Whether a query gives the same for the same rows: no clock, no chance, and no function that is not known here."""
     if any(True for _ in tree.find_all(*_UNKNOWN)):
         return False
     for function in tree.find_all(exp.Func):
@@ -81,18 +82,20 @@ def alignment_of(resolved: Resolved) -> Alignment:
         return Alignment((), relations)
     if scope is None or any(with_.args.get("recursive") for with_ in tree.find_all(exp.With)):
         return Alignment((), relations)
-    types = {name: {f.name: f.type.as_nullable() for f in relation.fields()} for name, relation in resolved.relations.items()}
+    types = {
+        name: {f.name: f.type.as_nullable() for f in relation.fields()} for name, relation in resolved.relations.items()
+    }
     found = _Walk(types).of(scope)
     missed = {name for name in resolved.relations if name not in {reading[0] for reading in found.readings}}
-    return Alignment(
-        found.columns, found.readings | {(name, -1) for name in missed}, found.is_linear and not missed
-    )
+    return Alignment(found.columns, found.readings | {(name, -1) for name in missed}, found.is_linear and not missed)
 
 
-def qualified(resolved: Resolved) -> exp.Expr:
+def qualified(resolved: Resolved) -> exp.Query:
     """The query with each column under the name of its table, and stars spelled out. Raises: SqlglotError."""
-    columns = {name: {f.name: "STRING" for f in relation.fields()} for name, relation in resolved.relations.items()}
-    tree: exp.Expr = qualify(
+    columns: dict[str, object] = {
+        name: {f.name: "STRING" for f in relation.fields()} for name, relation in resolved.relations.items()
+    }
+    tree: Any = qualify(
         resolved.tree.copy(),
         dialect=CASE_SENSITIVE,
         schema=columns,
@@ -100,6 +103,8 @@ def qualified(resolved: Resolved) -> exp.Expr:
         quote_identifiers=False,
         identify=False,
     )
+    if not isinstance(tree, exp.Query):
+        raise SqlglotError("not a query")
     return tree
 
 
@@ -159,7 +164,9 @@ class _Walk:
         """A table gives each of its columns; they are looked up by name."""
         if isinstance(source, Scope):
             inner = self.of(source)
-            return _Named(inner.columns, inner.readings, inner.is_linear, tuple(source.expression.named_selects))
+            return _Named(
+                inner.columns, inner.readings, inner.is_linear, tuple(cast(exp.Query, source.expression).named_selects)
+            )
         reading = (source.name, next(self.numbers))
         known = frozenset({reading}) if source.name in self.types else frozenset()
         return _Whole((), known, bool(known))
@@ -182,7 +189,7 @@ class _Walk:
         found: dict[Reading, str] = {}
         for table, column in equal.reach((plain.table, plain.name)):
             if table in sources:
-                found |= {reading: name for reading, name in _column_of(sources[table], column).items()}
+                found.update(_column_of(sources[table], column))
         return found
 
 
@@ -200,7 +207,7 @@ class _Whole(Alignment):
 
 def _column_of(source: Alignment, name: str) -> Carried:
     if isinstance(source, _Whole):
-        return {reading: name for reading in source.readings}
+        return dict.fromkeys(source.readings, name)
     if isinstance(source, _Named) and source.names.count(name) == 1 and len(source.names) == len(source.columns):
         return source.columns[source.names.index(name)]
     return {}
@@ -211,7 +218,8 @@ def _group_expression(node: exp.Expr, select: exp.Select) -> exp.Expr:
     if isinstance(node, exp.Literal) and not node.is_string and node.name.isdigit():
         position = int(node.name) - 1
         if position < len(select.expressions):
-            return select.expressions[position].unalias()
+            output: exp.Expr = select.expressions[position].unalias()
+            return output
     return node
 
 
@@ -249,7 +257,12 @@ def _are_plain(items: Sequence[exp.Expr | None], scope: Scope) -> bool:
 
 def _is_plain_join(join: exp.Join) -> bool:
     side, kind = (join.side or "").upper(), (join.kind or "").upper()
-    return not join.method and side in ("", "LEFT") and kind in ("", "INNER", "CROSS", "OUTER") and not join.args.get("using")
+    return (
+        not join.method
+        and side in ("", "LEFT")
+        and kind in ("", "INNER", "CROSS", "OUTER")
+        and not join.args.get("using")
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,7 +313,7 @@ def _equal_columns(condition: exp.Expr) -> list[tuple[Place, Place]]:
     sides = [side.unnest() for side in (condition.left, condition.right)]
     if not all(isinstance(side, exp.Column) and side.table for side in sides):
         return []
-    one, other = [(side.table, side.name) for side in sides]
+    one, other = [(cast(exp.Column, side).table, side.name) for side in sides]
     return [(one, other), (other, one)]
 
 

@@ -61,7 +61,9 @@ def _name(query: DefiningQuery, path: tuple[str, ...], catalog: str) -> str:
 
 def _origins(resolved: Resolved) -> list[set[tuple[str, str]]]:
     """For each output column the columns of relations that it is made from."""
-    columns = {name: {f.name: "STRING" for f in relation.fields()} for name, relation in resolved.relations.items()}
+    columns: dict[str, object] = {
+        name: {f.name: "STRING" for f in relation.fields()} for name, relation in resolved.relations.items()
+    }
     schema = MappingSchema(columns, dialect=CASE_SENSITIVE)
     try:
         tree = qualified(resolved)

@@ -1,4 +1,4 @@
-"""The partitions of a materialized table that a refresh replaces: which ones, and how the query is held to their rows."""
+"""The partitions of a materialized table that a refresh replaces, and how its query is held to their rows."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -54,7 +54,7 @@ Projection = Mapping[str, str]
 
 
 def projections_of(table: Table, source: Table, alignment: Alignment, relations: frozenset[str]) -> list[Projection]:
-    """How partitions of a source become those of a table, for each way in which the query reads it; empty = they do not.
+    """How partitions of a source become those of a table, for each way in which the query reads it; empty: they do not.
 
     Args: `relations`: the names of the source in the query.
     """
@@ -138,9 +138,7 @@ def written(table: Table, spec: Mapping[str, str], folders: Mapping[str, str]) -
     return PartitionChoice(folders, literals)
 
 
-def by_clock(
-    table: Table, formatters: Mapping[str, str], since: datetime, now: datetime
-) -> Choices:
+def by_clock(table: Table, formatters: Mapping[str, str], since: datetime, now: datetime) -> Choices:
     """The partitions of a span of time, by the patterns that the table's partition columns are written in.
 
     Raises: OptionError: a pattern is not supported.
@@ -158,7 +156,9 @@ def by_clock(
             raise OptionError(f"a date-formatter cannot be used: {error}", where, "Use another pattern.") from None
         choice = PartitionChoice(spec, {name: exp.Literal.string(text).sql("spark") for name, text in spec.items()})
         choices.setdefault(choice.key, choice)
-    return Choices(tuple(choices.values())) if len(choices) <= MOST else Choices(None, "too many partitions by the clock")
+    return (
+        Choices(tuple(choices.values())) if len(choices) <= MOST else Choices(None, "too many partitions by the clock")
+    )
 
 
 def restricted(tree: exp.Expr, names: Sequence[str], choices: Sequence[PartitionChoice]) -> exp.Expr:

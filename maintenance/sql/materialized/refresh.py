@@ -92,7 +92,7 @@ def refresh_materialized_table(
 def report_of(plan: RefreshPlan, *, dry_run: bool = False) -> RefreshReport:
     """The report of a plan by which nothing was done."""
     name = plan.table.identifier
-    return RefreshReport(name, plan.kind, plan.why, plan.partitions, 0, 0, 0, (), plan.snapshots, 0.0, dry_run)
+    return RefreshReport(name, plan.kind.value, plan.why, plan.partitions, 0, 0, 0, (), plan.snapshots, 0.0, dry_run)
 
 
 def carry_out(
@@ -181,9 +181,7 @@ def _at(relation: Relation, source: Source, plan: RefreshPlan) -> Relation:
     condition = reading_condition(plan.choices, source.projections)
     if condition is not None and _is_understood(relation, condition):
         where.append(condition)
-    return Relation(
-        relation.name, relation.path, relation.view, options, where, relation.limit, relation.mentioned
-    )
+    return Relation(relation.name, relation.path, relation.view, options, where, relation.limit, relation.mentioned)
 
 
 def _options(source: Source, plan: RefreshPlan) -> dict[str, str]:

@@ -48,7 +48,9 @@ def resume(catalog: Catalog, table: Table) -> None:
     """
     definition = _definition(table)
     if definition.status == RefreshStatus.ACTIVATED:
-        who = "from here" if definition.is_ours else f"by another engine: {definition.handler or 'it does not say which'}"
+        who = (
+            "from here" if definition.is_ours else f"by another engine: {definition.handler or 'it does not say which'}"
+        )
         fix = "Nothing to do." if definition.is_ours else "Suspend it there first."
         raise SchemaError(f"the materialized table is kept fresh {who}", _where(table), fix)
     activate(catalog, table)

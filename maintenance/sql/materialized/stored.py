@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from maintenance.operations.plans.stored_plan import PlannedGroup, StoredPlan, check_plan, moved_victims, refuse
+from maintenance.operations.plans.stored_plan import PlannedGroup, StoredPlan, check_plan, refuse
 from maintenance.sql.materialized.definition import DefiningQuery
 from maintenance.sql.materialized.plan import RefreshKind, RefreshPlan, RefreshRequest, plan_refresh
 from maintenance.sql.materialized.record import REFRESH
@@ -50,7 +50,9 @@ def apply_refresh(
         for name in sorted(before.keys() | after.keys())
         if before.get(name) != after.get(name)
     ]
-    moved += moved_victims(plan, _groups(now))
+    planned, found = ({group.name for group in groups} for groups in (plan.groups, _groups(now)))
+    moved += [f"{name} would be refreshed, too" for name in sorted(found - planned)]
+    moved += [f"{name} is not to be refreshed any more" for name in sorted(planned - found)]
     refuse(plan, moved)
     return carry_out(now, spark, progress)
 

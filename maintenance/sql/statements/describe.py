@@ -196,7 +196,9 @@ def _materialized_statement(table: Table, name: str) -> str:
     schema = table.schema
     definition = Definition.of(table.options, f"table {table.identifier}")
     options = {
-        key: value for key, value in schema.options.items() if key != TYPE and not key.startswith(f"{MATERIALIZED_TABLE}.")
+        key: value
+        for key, value in schema.options.items()
+        if key != TYPE and not key.startswith(f"{MATERIALIZED_TABLE}.")
     }
     clauses = [f"CREATE MATERIALIZED TABLE {name}"]
     if schema.primary_keys:

@@ -192,7 +192,9 @@ class ChangeQuery:
         Definition.of(table.options, f"table {table.identifier}")
         old, new = table.schema.fields, self.query.fields(session)
         added = new[len(old) :]
-        same = [(f.name, f.type.as_nullable()) for f in old] == [(f.name, f.type.as_nullable()) for f in new[: len(old)]]
+        same = [(f.name, f.type.as_nullable()) for f in old] == [
+            (f.name, f.type.as_nullable()) for f in new[: len(old)]
+        ]
         if not same:
             columns = ", ".join(f"{f.name} {f.type.as_nullable()}" for f in old)
             raise SqlError(
