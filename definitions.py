@@ -4,6 +4,7 @@ from zoneinfo import ZoneInfo
 
 import dagster as dg
 
+from assets.automation import automated
 from assets.checks.asset_checks import changelog_check, fsck_check
 from assets.checks.judgements import table_checks
 from assets.checks.orphan_check import orphan_check
@@ -33,11 +34,13 @@ from jobs.jobs import (
     ingest_job,
     maintain_job,
     ref_jobs,
+    refresh_job,
     restore_job,
 )
 from jobs.schedules import daily_empty_bin, daily_expiry, fleet_schedule
 from sensors.alerts import alert_sensor
 from sensors.latest import latest_sensor
+from sensors.materialized import refresh_sensors
 from sensors.partitions import partition_sensor
 from sensors.radar import radar_sensor
 
@@ -52,7 +55,8 @@ def build_definitions(project: Project) -> dg.Definitions:
     zone = ZoneInfo(project.expiry.time_zone)
     tables = [TableSteps.of(table, zone) for table in project.tables]
     compact_jobs = [compact_job(steps, LOGGERS) for steps in tables]
-    maintain_jobs = [maintain_job(steps.table) for steps in tables]
+    maintain_jobs = [maintain_job(steps, LOGGERS) for steps in tables]
+    refresh_jobs = [refresh_job(steps.table) for steps in tables if steps.refresh]
     expiries = [expiry_graph(steps) for steps in tables]
     expire = expire_job(expiries, LOGGERS)
     fleet = fleet_job()
@@ -62,7 +66,7 @@ def build_definitions(project: Project) -> dg.Definitions:
     audited = [table for table in project.tables if table.has_changelog]
     return dg.Definitions(
         assets=[
-            *(table_asset(steps) for steps in tables),
+            *(automated(table_asset(steps), steps.table, catalog) for steps in tables),
             *(alone(landing_asset(table)) for table in project.tables if table.landing),
             *(alone(state_asset(table)) for table in partitioned),
             *(compaction_asset(table) for table in partitioned),
@@ -78,6 +82,7 @@ def build_definitions(project: Project) -> dg.Definitions:
         ],
         jobs=[
             *maintain_jobs,
+            *refresh_jobs,
             *compact_jobs,
             *(expire_table_job(of.table, graph, LOGGERS) for of, graph in zip(tables, expiries, strict=True)),
             *(ingest_job(steps, LOGGERS) for steps in tables if steps.ingestion),
@@ -100,9 +105,10 @@ def build_definitions(project: Project) -> dg.Definitions:
             daily_empty_bin(empty_bin, project.empty_bin),
         ],
         sensors=[
-            latest_sensor(project.tables, compact_jobs, maintain_jobs),
+            latest_sensor(project.tables, compact_jobs, [*maintain_jobs, *refresh_jobs]),
             radar_sensor(described, project.tables, discovered.doubtful),
             partition_sensor(partitioned),
+            *refresh_sensors(project.tables),
             alert_sensor(project),
         ],
         resources={

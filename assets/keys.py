@@ -4,6 +4,8 @@ import dagster as dg
 
 LATEST_SENSOR = "latest_snapshots"
 APPLY_PLAN = "apply_plan"
+REFRESH = "refresh"
+KEEP_FRESH = "keep_fresh"
 FLEET = dg.AssetKey(["maintenance", "fleet"])
 
 
@@ -25,6 +27,16 @@ def node(identifier: str, step: str) -> str:
 def job(action: str, identifier: str) -> str:
     """The name of a table's job: ``compact_demo_flights``."""
     return f"{action}_{identifier.replace('.', '_')}"
+
+
+def refresh_sensor(identifier: str) -> str:
+    """The name of the sensor that refreshes a materialized table: ``keep_fresh_demo_totals``."""
+    return job(KEEP_FRESH, identifier)
+
+
+def refresh_tags(identifier: str) -> dict[str, str]:
+    """The tags of a run that refreshes a materialized table, by hand or by itself."""
+    return {"paimon/table": identifier, "paimon/action": REFRESH}
 
 
 def partitions(identifier: str) -> str:

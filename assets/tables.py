@@ -6,6 +6,9 @@ ingestion -> compaction -> changelog -> file index -> tag -> expiry of partition
 A table that others write, one without a landing folder, is maintained in the same way: its chain starts with the
 compaction. What others commit is reported to its asset by a sensor.
 
+A materialized table is refreshed much more often than it needs maintenance: its asset is the refresh, and the rest of
+the chain runs by itself.
+
 A step that does not apply to a table is left out: no landing folder, no ingestion; no changelog producer, no changelog;
 no indexed columns, no file index; no time for its partitions, no expiry of them; no policy for orphan files, no
 removal of them.
@@ -27,6 +30,7 @@ from assets.steps.expiry import EXPIRE_PARTITIONS, EXPIRE_SNAPSHOTS, EXPIRE_TAGS
 from assets.steps.ingestion import INGEST, LANDED
 from assets.steps.ops import describe_op, record_op, step_op
 from assets.steps.orphans import ORPHANS
+from assets.steps.refresh import REFRESH
 from assets.steps.step import Step
 
 # The short name of a step, and its op.
@@ -39,6 +43,7 @@ class TableSteps:
 
     table: TableConfig
     ingestion: tuple[NamedOp, ...]
+    refresh: tuple[NamedOp, ...]
     compaction: tuple[NamedOp, ...]
     expiry: tuple[NamedOp, ...]
     describe: NamedOp
@@ -52,9 +57,8 @@ class TableSteps:
             return tuple((step.name, step_op(step, table, zone)) for step in steps)
 
         # Dagster takes what an asset depends on from the inputs of its first step.
-        compact = (
-            COMPACT if table.landing else replace(COMPACT, ins={name: dg.In(dg.Nothing) for name in _above(table)})
-        )
+        above = {name: dg.In(dg.Nothing) for name in _above(table)}
+        compact = COMPACT if table.landing or table.materialized else replace(COMPACT, ins=above)
         changelog = of(CHANGELOG) if table.writes_changelog else ()
         indexes = of(FILE_INDEX) if table.has_file_index else ()
         orphans = of(ORPHANS) if table.orphans is not None else ()
@@ -62,6 +66,7 @@ class TableSteps:
         return cls(
             table,
             ingestion=of(INGEST) if table.landing else (),
+            refresh=of(replace(REFRESH, ins=above)) if table.materialized else (),
             compaction=(*of(compact), *changelog, *indexes),
             expiry=(*of(TAG), *partitions, *of(EXPIRE_SNAPSHOTS, EXPIRE_TAGS), *orphans),
             describe=("describe", describe_op(table)),
@@ -89,12 +94,13 @@ def _above(table: TableConfig) -> dict[str, dg.AssetKey]:
 
 
 def table_asset(steps: TableSteps) -> dg.AssetsDefinition:
-    """The asset of a table. Materialising it runs the whole chain."""
+    """The asset of a table. Materialising it runs the whole chain; of a materialized table the refresh alone."""
     table = steps.table
     key = keys.asset_key(table.identifier)
 
     def asset(**above: Any) -> Any:
-        return chain([*steps.ingestion, *steps.compaction, *steps.expiry, steps.describe], above)
+        made = steps.refresh or (*steps.ingestion, *steps.compaction, *steps.expiry)
+        return chain([*made, steps.describe], above)
 
     return dg.graph_asset(
         name=key.path[-1],

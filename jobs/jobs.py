@@ -32,8 +32,38 @@ from assets.tables import TableSteps, chain
 EXPIRE = "expire"
 
 
-def maintain_job(table: TableConfig) -> Any:
-    """Run the whole chain of a table: materialise its asset."""
+def refresh_job(table: TableConfig) -> Any:
+    """Refresh a materialized table: materialise its asset."""
+    return dg.define_asset_job(
+        keys.job(keys.REFRESH, table.identifier),
+        selection=dg.AssetSelection.assets(keys.asset_key(table.identifier)).without_checks(),
+        description=f"Make the rows of {table.identifier} again as far as its sources have changed.",
+        tags=keys.refresh_tags(table.identifier),
+        executor_def=dg.in_process_executor,
+    )
+
+
+def maintain_job(steps: TableSteps, loggers: Mapping[str, dg.LoggerDefinition]) -> Any:
+    """Run the whole chain of a table: materialise its asset. Of a materialized table what is behind the refresh."""
+    return _upkeep_job(steps, loggers) if steps.refresh else _whole_job(steps.table)
+
+
+def _upkeep_job(steps: TableSteps, loggers: Mapping[str, dg.LoggerDefinition]) -> dg.JobDefinition:
+    table = steps.table
+
+    @dg.graph(name=keys.job("maintain", table.identifier))
+    def maintain() -> None:
+        chain([*steps.compaction, *steps.expiry, steps.record])
+
+    return maintain.to_job(
+        description=f"Compact, index and expire {table.identifier}, without refreshing it.",
+        tags={"paimon/table": table.identifier, "paimon/action": "maintain"},
+        executor_def=dg.in_process_executor,
+        logger_defs=loggers,
+    )
+
+
+def _whole_job(table: TableConfig) -> Any:
     first = "Compact" if table.is_external else "Ingest, compact"
     return dg.define_asset_job(
         keys.job("maintain", table.identifier),

@@ -75,6 +75,8 @@ def run_faults(instance: DagsterInstance, tables: Sequence[TableConfig], url: st
 
 def _job_of(run: dg.DagsterRun) -> str:
     table = run.tags.get("paimon/table")
+    if table and run.tags.get("paimon/action") == keys.REFRESH:
+        return keys.job(keys.REFRESH, table)  # by hand or by itself
     return f"{run.job_name} ({table})" if table and table.replace(".", "_") not in run.job_name else run.job_name
 
 
@@ -167,7 +169,11 @@ def sensor_faults(instance: DagsterInstance, url: str, now: float) -> Faults:
             error = ticks[0].error
             problem = error.message.strip().splitlines()[-1] if error and error.message else "it failed twice"
             faults[fault] = Alert(fault, "failed", subject, problem, _OPEN_TICKS, f"{url}/automation")
-        elif state.name in _WATCHED and not just_back and (silence := _silence(state, now)):
+        elif (
+            (state.name in _WATCHED or state.name.startswith(f"{keys.KEEP_FRESH}_"))
+            and not just_back
+            and (silence := _silence(state, now))
+        ):
             fix = "See whether Dagster's daemon and the code location are running, and restart them."
             problem = f"it is switched on and has not ticked for {silence:.0f} minutes"
             faults[fault] = Alert(fault, "failed", subject, problem, fix, f"{url}/automation")

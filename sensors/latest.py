@@ -21,6 +21,7 @@ from assets import keys
 from assets.checks.judging import COMMITS_LOOKED_AT
 from assets.project.config import TableConfig
 from assets.resources.catalog import PaimonCatalog
+from assets.runs.pauses import pausing
 from maintenance.errors import NotFoundError
 from maintenance.monitor.census import take_census
 from maintenance.monitor.second_compactor import pause_beside
@@ -31,12 +32,11 @@ from maintenance.table.shape import table_shape
 from maintenance.table.table import Table
 from sensors.cursor import Cursor
 from sensors.hints import HINTS
-from sensors.turns import Turn, Turns, pause, unread
+from sensors.turns import Turn, Turns, unread
 
 INTERVAL_SECONDS = 30
 # A tick asks for no more runs than this, so that it stays quick; the rest follows tick by tick.
 _REQUESTS = 100
-_RUNS_LOOKED_AT = 10
 _FAILED = "its last compactions failed, the next one waits"
 _UNFINISHED = (
     dg.DagsterRunStatus.QUEUED,
@@ -118,18 +118,6 @@ def in_progress(instance: DagsterInstance, tables: Sequence[TableConfig]) -> set
         busy |= {run.tags.get("paimon/table", "")} & names
         busy |= names if run.job_name == COMPACT_DATABASE else set()
     return busy
-
-
-def pausing(instance: DagsterInstance, table: str, now: float) -> bool:
-    """Whether the last compactions of a table failed so lately that another would only fail, too."""
-    recent_compactions = dg.RunsFilter(tags={"paimon/table": table, "paimon/action": "compact"})
-    records = instance.get_run_records(recent_compactions, limit=_RUNS_LOOKED_AT)
-    failures = 0
-    for record in records:
-        if record.dagster_run.status != dg.DagsterRunStatus.FAILURE:
-            break
-        failures += 1
-    return failures > 0 and now < (records[0].end_time or 0.0) + pause(failures)
 
 
 def latest_sensor(

@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from assets.project.config import TableConfig
+from assets.runs.pauses import pause
 from sensors.cursor import Cursor, Kept, Trouble
 
 SECONDS = 40.0  # of the 60 that the code server allows a tick
 _READERS = 8
 _CHUNK = 8 * _READERS
-_FIRST_PAUSE = 30.0
-_LONGEST_PAUSE = 3600.0
 # By default a table that cannot be read is looked at again at least this often.
 AGAIN_SECONDS = 300.0
 Found = TypeVar("Found")
@@ -131,8 +130,3 @@ def unread(errors: Mapping[str, Exception]) -> str:
     """
     listed = "; ".join(f"{table}: {error}" for table, error in errors.items())
     return f"Cannot read {len(errors)} of the tables: {listed}" if errors else ""
-
-
-def pause(times: int, longest: float = _LONGEST_PAUSE) -> float:
-    """Seconds to wait after this many failures in a row, at least one."""
-    return float(min(longest, _FIRST_PAUSE * 2 ** min(times - 1, 20)))

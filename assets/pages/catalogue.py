@@ -12,6 +12,7 @@ import dagster as dg
 from assets import keys
 from assets.project.config import TableConfig
 from maintenance.format.metadata.schema import TableSchema
+from maintenance.options.materialized import Definition, RefreshStatus
 from maintenance.types.data_type import DataField, parse_type
 
 STORAGE_KIND = "paimon"
@@ -30,7 +31,7 @@ def description(table: TableConfig) -> str:
     if is_absent(table):
         absent = "Not found in the warehouse, or unreadable, when the definitions were loaded."
         return "\n\n".join(filter(None, [text, absent]))
-    parts = [f"Written by {'others' if table.is_external else 'the batches that land'}"]
+    parts = [_origin(table)]
     if table.primary_keys:
         parts.append(f"primary key {_listed(table.primary_keys)}")
         parts.append(f"merge engine {table.options.get(_ENGINE, _DEFAULT_ENGINE)}")
@@ -40,10 +41,38 @@ def description(table: TableConfig) -> str:
     return "\n\n".join(filter(None, [text, f"{'; '.join(parts)}."]))
 
 
+def _origin(table: TableConfig) -> str:
+    """Who writes a table, as the beginning of a sentence."""
+    definition = table.materialized
+    if definition is None:
+        return f"Written by {'others' if table.is_external else 'the batches that land'}"
+    sources = f" from {_listed(table.lineage)}" if table.lineage else ""
+    return f"Materialized{sources}, within {definition.freshness.words} of a change ({definition.mode.lower()} mode)"
+
+
+def definition_metadata(definition: Definition | None) -> dict[str, Any]:
+    """What defines a materialized table."""
+    if definition is None:
+        return {}
+    state = str(definition.status)
+    if definition.rests_because and definition.status == RefreshStatus.ACTIVATED:
+        state = f"{state}, but {definition.rests_because}"
+    return {
+        "definition": dg.MetadataValue.md(f"```sql\n{definition.query}\n```"),
+        "freshness": f"{definition.freshness.words}, {definition.mode.lower()} mode",
+        "refresh status": state,
+    }
+
+
+def actions(table: TableConfig) -> tuple[str, ...]:
+    """The jobs that a table has, as far as its page names them."""
+    return (*((keys.REFRESH,) if table.materialized else ()), "maintain", "compact", "expire", "fsck")
+
+
 def jobs(table: TableConfig) -> dg.MarkdownMetadataValue:
     """Links to the table's jobs. Lists show descriptions as plain text, so the links are not part of them."""
     # Dagster finds the code location of a job itself under this path.
-    names = [keys.job(action, table.identifier) for action in ("maintain", "compact", "expire", "fsck")]
+    names = [keys.job(action, table.identifier) for action in actions(table)]
     return dg.MetadataValue.md(", ".join(f"[{name}](/guess/{name})" for name in names))
 
 
@@ -51,7 +80,8 @@ def tags(table: TableConfig) -> dict[str, str]:
     """What the catalogue can be filtered by."""
     if is_absent(table):
         return {}
-    tags_of_table = {"paimon/written-by": "others" if table.is_external else "landing"}
+    others = "refresh" if table.materialized else "others"
+    tags_of_table = {"paimon/written-by": others if table.is_external else "landing"}
     tags_of_table["paimon/type"] = "primary-key" if table.primary_keys else "append"
     if table.primary_keys:
         tags_of_table["paimon/merge-engine"] = table.options.get(_ENGINE, _DEFAULT_ENGINE)
@@ -75,13 +105,14 @@ def standing_metadata(table: TableConfig) -> dict[str, Any]:
         metadata[COLUMN_SCHEMA] = column_schema(
             with_descriptions(table, fields), table.primary_keys, table.partition_keys
         )
-    return {**metadata, **links(table), **column_lineage(table)}
+    return {**metadata, **definition_metadata(table.materialized), **links(table), **column_lineage(table)}
 
 
 def columns_metadata(table: TableConfig, schema: TableSchema) -> dict[str, Any]:
-    """The columns of a table's schema as it is now, and where they come from."""
+    """The columns of a table's schema as it is now, where they come from, and what defines a materialized table."""
     columns = column_schema(with_descriptions(table, schema.fields), schema.primary_keys, schema.partition_keys)
-    return {COLUMN_SCHEMA: columns, **column_lineage(table)}
+    definition = Definition.find(schema.options)
+    return {COLUMN_SCHEMA: columns, **definition_metadata(definition), **column_lineage(table)}
 
 
 def with_descriptions(table: TableConfig, fields: Iterable[DataField]) -> list[DataField]:

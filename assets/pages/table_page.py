@@ -18,6 +18,7 @@ import dagster as dg
 from assets import keys
 from assets.checks.due import NOTHING_DUE
 from assets.checks.writers import job_of
+from assets.pages.catalogue import actions
 from assets.project.config import TableConfig
 from assets.units import files_text, millis_text, size_text, time_text
 from maintenance.commit.identity import APPLICATION_PROPERTY, RUN_PROPERTY
@@ -259,7 +260,7 @@ def _next_steps(view: TableView) -> str:
     plans = [
         f"[{text}]({launchpad(view.location, keys.job(job, name), config)})" for text, (job, config) in dry.items()
     ]
-    names = [keys.job(action, name) for action in ("maintain", "compact", "expire", "fsck")]
+    names = [keys.job(action, name) for action in actions(view.config)]
     jobs = [f"[{job}]({launchpad(view.location, job)})" for job in names]
     return f"See {', '.join(plans)}. Run {', '.join(jobs)}."
 

@@ -37,6 +37,7 @@ from assets.project.yaml_file import parse_yaml
 from maintenance.fs.location import is_absolute
 from maintenance.operations.history import HISTORY_DATABASE
 from maintenance.operations.ingestion.landing import LandingFolder
+from maintenance.options.materialized import Definition
 from maintenance.options.option import duration
 from maintenance.types.data_type import DataField
 
@@ -44,7 +45,7 @@ from maintenance.types.data_type import DataField
 FOLDER = Path(__file__).resolve().parents[2]
 LOCAL_MASTER = "local[*]"
 # The jobs that use Spark, by their tag paimon/action; a run from an asset's page counts as maintain or compact.
-SPARK_ACTIONS = ("maintain", "ingest", "compact", "change_rows", "restore_partitions", "audit", "fsck")
+SPARK_ACTIONS = ("maintain", "ingest", "refresh", "compact", "change_rows", "restore_partitions", "audit", "fsck")
 
 
 class Landing(Entry):
@@ -162,6 +163,11 @@ class TableConfig(TableSettings):
     def is_external(self) -> bool:
         """Whether someone else writes the table: then its asset shows what they commit."""
         return self.landing is None
+
+    @property
+    def materialized(self) -> Definition | None:
+        """What defines it, where it is a materialized table whose definition can be read."""
+        return None if self.landing or self.found is None else Definition.find(self.options)
 
     @property
     def may_expire_partitions(self) -> bool:

@@ -35,6 +35,17 @@ class IngestConfig(dg.Config):
     plan_id: str | None = Field(default=None, description="Do what this plan of a dry run says, or refuse.")
 
 
+class RefreshConfig(dg.Config):
+    """Refresh of a materialized table. By default what has changed since the last refresh is made again."""
+
+    full: bool = Field(default=False, description="Make the whole table again, whatever has changed.")
+    partition: dict[str, str] = Field(
+        default={}, description="Only this one, changed or not, e.g. {ds: '2026-01-31'}; empty: what has changed."
+    )
+    dry_run: bool = Field(default=False, description="Only show what would be refreshed, and keep it as a plan.")
+    plan_id: str | None = Field(default=None, description="Do what this plan of a dry run says, or refuse.")
+
+
 class CompactConfig(dg.Config):
     """Dedicated compaction."""
 

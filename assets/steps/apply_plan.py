@@ -23,6 +23,7 @@ from assets.steps.many_tables import apply_many
 from assets.steps.ops import failing, record_state
 from assets.steps.orphans import ORPHANS
 from assets.steps.plans import found_plan
+from assets.steps.refresh import REFRESH
 from assets.steps.step import Work, run_step
 from maintenance.errors import NotFoundError
 from maintenance.operations.plans.stored_plan import MANY, StoredPlan
@@ -31,6 +32,7 @@ STEPS = {
     step.name: step
     for step in (
         INGEST,
+        REFRESH,
         COMPACT,
         CHANGELOG,
         FILE_INDEX,
@@ -66,7 +68,8 @@ def apply_plan_op(tables: Sequence[TableConfig], zone: ZoneInfo) -> dg.OpDefinit
             table = None if plan.table == MANY else _table_of(plan, described)
             tags = {"paimon/plan_id": plan.id, **({"paimon/table": plan.table} if table else {})}
             context.instance.add_run_tags(context.run_id, tags)
-        spark.serve("ingest" if plan.operation == INGEST.name else "compact", table.identifier if table else None)
+        action = {INGEST.name: "ingest", REFRESH.name: "refresh"}.get(plan.operation, "compact")
+        spark.serve(action, table.identifier if table else None)
         if table is None:
             apply_many(context, catalog, spark, described, plan)
             return

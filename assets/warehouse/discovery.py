@@ -16,6 +16,7 @@ from assets.project.findings import Finding
 from assets.resources.catalog import PaimonCatalog
 from assets.warehouse.holdings import catalog_findings, read_holdings, with_databases_of
 from maintenance.errors import ErrorClass, NotFoundError, PaimonError
+from maintenance.table.table import Table
 
 _READERS = 32
 _NAME = re.compile(r"\w+\.\w+", re.ASCII)
@@ -108,4 +109,18 @@ def _known(described: TableConfig, catalog: PaimonCatalog) -> _Known:
         "partition_keys": tuple(schema.partition_keys),
         "options": {**described.options, **schema.options},
     }
-    return _Known(described.model_copy(update=facts))
+    known = described.model_copy(update=facts)
+    return _Known(known if known.materialized is None else _with_lineage(known, table, catalog))
+
+
+def _with_lineage(known: TableConfig, table: Table, catalog: PaimonCatalog) -> TableConfig:
+    """A materialized table with what its query says of its sources; what tables.yaml says of one goes before."""
+    # Few projects have materialized tables, and the parser of queries takes long to import.
+    from maintenance.sql.materialized.lineage import lineage_or_none
+    from maintenance.sql.session import DEFAULT_CATALOG, Session
+
+    session = Session(catalog.open(), None, "flink", makes_default=False)
+    found = lineage_or_none(session, table, DEFAULT_CATALOG)
+    sources = {} if found is None else {name: dict(columns) for name, columns in found.sources.items()}
+    fit = {name: columns for name, columns in sources.items() if _NAME.fullmatch(name)}
+    return known.model_copy(update={"lineage": {**fit, **known.lineage}})

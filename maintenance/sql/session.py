@@ -36,11 +36,13 @@ class Session:
             database `default`, which is made if it is not there.
         spark: runs queries, and the operations that use it; None = this process does.
         dialect: ``flink`` or ``spark``, of the statements; it does not depend on what runs them.
+        makes_default: whether the database `default` is made; a session that only looks makes nothing.
     """
 
     catalog: Mapping[str, str] | Catalog
     spark: "SparkSession | None" = None
     dialect: Literal["flink", "spark"] = "spark"
+    makes_default: bool = True
     catalogs: dict[str, Catalog] = field(init=False, default_factory=dict, repr=False)
     settings: dict[str, str] = field(init=False, default_factory=dict, repr=False)
     views: dict[TableName, View] = field(init=False, default_factory=dict, repr=False)
@@ -52,6 +54,12 @@ class Session:
             raise OptionError(f"dialect '{self.dialect}' is not known", "session", "Use 'flink' or 'spark'.")
         opened = open_catalog(self.catalog) if isinstance(self.catalog, Mapping) else self.catalog
         self.add_catalog(DEFAULT_CATALOG, opened)
+
+    def beside(self, dialect: Literal["flink", "spark"]) -> "Session":
+        """A session over the same catalogs, in which nothing is set. What it gets to know this one does not."""
+        other = Session(self.current(), self.spark, dialect, makes_default=False)
+        other.catalogs = dict(self.catalogs)
+        return other
 
     # Running
 
@@ -135,8 +143,8 @@ class Session:
         return sorted(own | set(self.catalog_of(catalog).list_views(database)))
 
     def add_catalog(self, name: str, catalog: Catalog) -> None:
-        """Make a catalog known, with its database `default`."""
-        if DEFAULT_DATABASE not in catalog.list_databases():
+        """Make a catalog known, with its database `default` if `makes_default` is set."""
+        if self.makes_default and DEFAULT_DATABASE not in catalog.list_databases():
             catalog.create_database(DEFAULT_DATABASE, ignore_if_exists=True)
         self.catalogs[name] = catalog
 

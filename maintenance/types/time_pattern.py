@@ -10,6 +10,7 @@ zones, weeks or halves of days are refused. Source: metadata section 10.5, Java 
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
 _SECOND = 10**9
 _DAY = 86_400 * _SECOND
@@ -186,3 +187,34 @@ def _day(fields: Mapping[str, int]) -> int | None:
     if "D" in fields and fields["D"] <= 365 + _is_leap(year):
         return days_of(year, 1, 1) + fields["D"] - 1
     return None
+
+
+def text_by_pattern(moment: datetime, pattern: str) -> str:
+    """A moment as Java's `DateTimeFormatter` writes it with a pattern of years to seconds, by the clock of its zone.
+
+    Raises: ValueError saying what of the pattern is not supported.
+    """
+    values = {
+        "y": moment.year,
+        "u": moment.year,
+        "M": moment.month,
+        "L": moment.month,
+        "d": moment.day,
+        "D": moment.timetuple().tm_yday,
+        "H": moment.hour,
+        "m": moment.minute,
+        "s": moment.second,
+    }
+    parts = []
+    for token in _tokens(pattern):
+        letter = token[0]
+        if letter == "'":
+            parts.append(token[1:-1].replace("''", "'") or "'")
+        elif not (letter.isascii() and letter.isalpha()):
+            parts.append("" if letter in "[]" else token)
+        elif letter in values and (len(token) <= 2 or letter in "yu"):
+            short = letter in "yu" and len(token) == 2
+            parts.append(f"{values[letter] % 100 if short else values[letter]:0{len(token)}d}")
+        else:
+            raise ValueError(f"expected of numbers y, u, M, d, D, H, m, s, not '{token}'")
+    return "".join(parts)

@@ -13,11 +13,12 @@ from assets import keys
 from assets.project.config import Project
 from assets.project.policies import CompactionPolicy
 from assets.resources.catalog import PaimonCatalog
+from assets.runs.pauses import pausing
 from definitions import build_definitions
 from maintenance.operations.compaction.compact import compact
 from maintenance.table.table import Table
 from sensors.cursor import Cursor, Trouble
-from sensors.latest import Sighting, cursor_of, due, in_progress, pausing
+from sensors.latest import Sighting, cursor_of, due, in_progress
 from tests.dagster.conftest import checks_of, evaluate
 from tests.foreign_commits import foreign_compaction, foreign_write, store
 

@@ -35,6 +35,7 @@ from maintenance.operations.databases.copying import CopiedFile, FileCopy, copy_
 from maintenance.operations.progress import Counted
 from maintenance.operations.refs.create_tag import snapshot_to_tag
 from maintenance.options import table as table_options
+from maintenance.options.global_index import GLOBAL_INDEX_EXTERNAL_PATH
 from maintenance.options.own import EXTERNAL_PATHS_EXCLUSIVE
 from maintenance.table.table import Table, new_commit_user
 
@@ -318,7 +319,7 @@ _EXTERNAL = (
     table_options.DATA_FILE_EXTERNAL_PATHS_STRATEGY.key,
     table_options.DATA_FILE_EXTERNAL_PATHS_SPECIFIC_FS.key,
     table_options.DATA_FILE_EXTERNAL_PATHS_WEIGHTS.key,
-    table_options.GLOBAL_INDEX_EXTERNAL_PATH.key,
+    GLOBAL_INDEX_EXTERNAL_PATH.key,
     EXTERNAL_PATHS_EXCLUSIVE.key,
 )
 _NOTHING = "the target has this state already"

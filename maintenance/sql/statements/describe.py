@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from maintenance.errors import SqlError
 from maintenance.metastore.database import LOCATION, OWNER
 from maintenance.metastore.view import View
+from maintenance.options.materialized import MATERIALIZED_TABLE, TYPE, Definition, is_materialized
 from maintenance.sql.cursor import Cursor
 from maintenance.sql.query.relations import fields_of_view
 from maintenance.sql.result import Result
@@ -113,12 +115,27 @@ class ShowCreateTable:
         if view is not None:
             return Result.of_texts(("createtab_stmt",), [(spark_statement(f"{name.database}.{name.table}", view),)])
         parts = (name.catalog, name.database, name.table)
+        if not self.is_spark and is_materialized(session.table(self.path).options):
+            fix = "SHOW CREATE MATERIALIZED TABLE shows its statement."
+            raise SqlError(f"'{name.table}' is a materialized table", f"table {name.identifier}", fix)
         text = (
             _spark_statement(_creatable(session, self.path), ".".join(map(_quoted_if_needed, parts)))
             if self.is_spark
             else _flink_statement(session.table(self.path), ".".join(map(quoted, parts)))
         )
         return Result.of_texts(("createtab_stmt" if self.is_spark else "result",), [(text,)])
+
+
+@dataclass(frozen=True, slots=True)
+class ShowCreateMaterializedTable:
+    """A statement of Flink's that creates the same materialized table."""
+
+    path: tuple[str, ...]
+
+    def run(self, session: "Session") -> Result:
+        name, table = session.table_name(self.path), session.table(self.path)
+        text = _materialized_statement(table, ".".join(map(quoted, (name.catalog, name.database, name.table))))
+        return Result.of_texts(("result",), [(text,)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +188,27 @@ def _flink_statement(table: Table, name: str) -> str:
     clauses += _partitions(schema.partition_keys)
     if schema.options:
         clauses.append(f"WITH (\n{_options(schema.options, is_spark=False)}\n)")
+    return "\n".join(clauses)
+
+
+def _materialized_statement(table: Table, name: str) -> str:
+    """Raises: OptionError: it is not a materialized table."""
+    schema = table.schema
+    definition = Definition.of(table.options, f"table {table.identifier}")
+    options = {
+        key: value
+        for key, value in schema.options.items()
+        if key != TYPE and not key.startswith(f"{MATERIALIZED_TABLE}.")
+    }
+    clauses = [f"CREATE MATERIALIZED TABLE {name}"]
+    if schema.primary_keys:
+        clauses.append(f"(PRIMARY KEY ({', '.join(map(quoted, schema.primary_keys))}) NOT ENFORCED)")
+    if schema.comment:
+        clauses.append(f"COMMENT {_text(schema.comment, is_spark=False)}")
+    clauses += _partitions(schema.partition_keys)
+    if options:
+        clauses.append(f"WITH (\n{_options(options, is_spark=False)}\n)")
+    clauses += [f"FRESHNESS = {definition.freshness}", f"REFRESH_MODE = {definition.mode}", f"AS {definition.query}"]
     return "\n".join(clauses)
 
 
@@ -262,6 +300,7 @@ STATEMENTS: Mapping[tuple[str, ...], Parse] = {
         for kind in ("DATABASE", "SCHEMA", "NAMESPACE")
     },
     ("SHOW", "CREATE", "TABLE"): lambda c: ShowCreateTable(c.path("the name of a table"), c.is_spark),
+    ("SHOW", "CREATE", "MATERIALIZED", "TABLE"): lambda c: ShowCreateMaterializedTable(c.path("the name of a table")),
     ("SHOW", "TBLPROPERTIES"): _show_options,
     ("SHOW", "COLUMNS", "FROM"): _describe,
     ("SHOW", "COLUMNS", "IN"): _describe,

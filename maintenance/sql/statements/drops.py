@@ -5,13 +5,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from maintenance.catalog import CatalogTable
-from maintenance.errors import NotFoundError, SqlError
+from maintenance.errors import NotFoundError, PaimonError, SqlError
+from maintenance.options.materialized import is_materialized
 from maintenance.sql.cursor import Cursor
 from maintenance.sql.partitions import folder_spec
 from maintenance.sql.place import unknown
 from maintenance.sql.result import Result
 from maintenance.sql.statements.inserts import partition_value
 from maintenance.sql.statements.statement import Parse
+from maintenance.table.table import Table
 
 if TYPE_CHECKING:
     from maintenance.sql.session import Session
@@ -35,8 +37,22 @@ class DropTable:
             raise self.cursor.error(*unknown("table", name.table, tables), token=token, kind=NotFoundError)
         if "$" in name.table:
             raise SqlError(f"'{name.table}' is not a table of its own", "session", "Name the table itself.")
+        if not self.cursor.is_spark and self._is_materialized(session):
+            if self.if_exists:
+                return Result()
+            token = next(t for t in reversed(self.cursor.words) if t.text == name.table)
+            problem, fix = f"'{name.table}' is a materialized table", "DROP MATERIALIZED TABLE drops it."
+            raise self.cursor.error(problem, fix, token=token, kind=NotFoundError)
         catalog.drop_table(name.identifier, self.if_exists)
         return Result()
+
+    def _is_materialized(self, session: "Session") -> bool:
+        """For Flink's DROP TABLE there is no such table. One that cannot be opened is dropped all the same."""
+        try:
+            table = session.view(self.path)
+        except PaimonError:
+            return False
+        return isinstance(table, Table) and is_materialized(table.options)
 
 
 @dataclass(frozen=True, slots=True)

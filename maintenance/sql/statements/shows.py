@@ -7,21 +7,24 @@ from typing import TYPE_CHECKING, Literal
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from maintenance.options.materialized import is_materialized
 from maintenance.sql.cursor import Cursor
 from maintenance.sql.procedures.registry import PROCEDURES
 from maintenance.sql.result import Result
 from maintenance.sql.statements.inserts import read_partition
 from maintenance.sql.statements.statement import Parse
+from maintenance.table.table import Table
 
 if TYPE_CHECKING:
     from maintenance.sql.session import Session
 
-Kind = Literal["CATALOGS", "DATABASES", "TABLES", "VIEWS"]
+Kind = Literal["CATALOGS", "DATABASES", "TABLES", "VIEWS", "MATERIALIZED TABLES"]
 _HEADS: Mapping[Kind, str] = {
     "CATALOGS": "catalog name",
     "DATABASES": "database name",
     "TABLES": "table name",
     "VIEWS": "view name",
+    "MATERIALIZED TABLES": "table name",
 }
 _SPARK_HEADS: Mapping[Kind, str] = {"TABLES": "tableName", "VIEWS": "viewName"}
 
@@ -60,7 +63,15 @@ class Show:
         path = session.database_name(self.path) if self.path else (session.current_catalog, session.current_database)
         if self.kind == "VIEWS":
             return session.view_names(*path)
+        if self.kind == "MATERIALIZED TABLES":
+            return _materialized(session, *path)
         return sorted([*session.catalog_of(path[0]).list_tables(path[1])])
+
+
+def _materialized(session: "Session", catalog: str, database: str) -> list[str]:
+    names = sorted(session.catalog_of(catalog).list_tables(database))
+    views = ((name, session.view((catalog, database, name))) for name in names)
+    return [name for name, view in views if isinstance(view, Table) and is_materialized(view.options)]
 
 
 def matches(pattern: str, name: str) -> bool:
@@ -185,6 +196,7 @@ STATEMENTS: Mapping[tuple[str, ...], Parse] = {
     ("SHOW", "NAMESPACES"): _show("DATABASES"),
     ("SHOW", "TABLES"): _show("TABLES"),
     ("SHOW", "VIEWS"): _show("VIEWS"),
+    ("SHOW", "MATERIALIZED", "TABLES"): _show("MATERIALIZED TABLES"),
     ("SHOW", "PARTITIONS"): _partitions,
     ("SHOW", "FUNCTIONS"): _functions,
     ("SHOW", "ALL", "FUNCTIONS"): _functions,

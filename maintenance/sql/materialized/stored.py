@@ -1,0 +1,68 @@
+"""The stored plan of a refresh: which partitions would be replaced, from which states of the sources."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from maintenance.operations.plans.stored_plan import PlannedGroup, StoredPlan, check_plan, refuse
+from maintenance.sql.materialized.definition import DefiningQuery
+from maintenance.sql.materialized.plan import RefreshKind, RefreshPlan, RefreshRequest, plan_refresh
+from maintenance.sql.materialized.record import REFRESH
+from maintenance.sql.materialized.refresh import Progress, RefreshReport, carry_out
+from maintenance.table.table import Table
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def stored(plan: RefreshPlan, request: RefreshRequest) -> StoredPlan:
+    """A plan in the form that is kept until somebody applies it."""
+    arguments = {
+        "partition": request.partition,
+        "full": request.full,
+        "zone": request.zone,
+        "kind": str(plan.kind),
+        "sources": plan.snapshots,
+    }
+    base = plan.table.snapshots.latest_id()
+    return StoredPlan(REFRESH, plan.table.identifier, base, datetime.now(UTC).timestamp(), _groups(plan), arguments)
+
+
+def apply_refresh(
+    query: DefiningQuery,
+    table: Table,
+    plan: StoredPlan,
+    spark: "Callable[[], SparkSession | None]",
+    progress: Progress = lambda _: None,
+) -> RefreshReport:
+    """Do what a stored plan says, from the states of the sources that it names.
+
+    Raises: OutdatedPlanError: sources have changed since, or a refresh would do something else by now; OptionError: it
+        is not a plan of this table's refresh; others as of the refresh.
+    """
+    check_plan(plan, REFRESH, table)
+    wanted = plan.arguments
+    request = RefreshRequest(wanted["partition"], wanted["full"], wanted["zone"])
+    now = plan_refresh(query, table, request)
+    before, after = wanted["sources"], now.snapshots
+    moved = [
+        f"{name} is at snapshot {after.get(name)}, was {before.get(name)}"
+        for name in sorted(before.keys() | after.keys())
+        if before.get(name) != after.get(name)
+    ]
+    planned, found = ({group.name for group in groups} for groups in (plan.groups, _groups(now)))
+    moved += [f"{name} would be refreshed, too" for name in sorted(found - planned)]
+    moved += [f"{name} is not to be refreshed any more" for name in sorted(planned - found)]
+    refuse(plan, moved)
+    return carry_out(now, spark, progress)
+
+
+def _groups(plan: RefreshPlan) -> tuple[PlannedGroup, ...]:
+    match plan.kind:
+        case RefreshKind.NOTHING:
+            return ()
+        case RefreshKind.PARTITIONS:
+            return tuple(PlannedGroup(name, (), 0, reason=plan.why) for name in plan.partitions)
+        case RefreshKind.ROWS:
+            return (PlannedGroup("rows", (), 0, reason=plan.why),)
+    return (PlannedGroup("whole table", (), 0, reason=plan.why),)
