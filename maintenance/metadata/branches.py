@@ -29,13 +29,17 @@ class Branches:
     file_io: FileIO
     paths: TablePaths
 
-    def names(self) -> list[str]:
-        """``main``, then the others by name."""
-        return [MAIN_BRANCH, *self.changed()]
+    def folders(self) -> Mapping[str, int]:
+        """All folders where branches are, with the time of their last change: what the methods below take."""
+        return self.file_io.folder_times(f"{self.paths.root}/branch")
 
-    def changed(self) -> dict[str, int]:
+    def names(self, folders: Mapping[str, int] | None = None) -> list[str]:
+        """``main``, then the others by name."""
+        return [MAIN_BRANCH, *self.changed(folders)]
+
+    def changed(self, folders: Mapping[str, int] | None = None) -> dict[str, int]:
         """Time of the last change of each branch's folder but main's, milliseconds since 1970-01-01 UTC, by name."""
-        folders = self.file_io.folder_times(f"{self.paths.root}/branch")
+        folders = self.folders() if folders is None else folders
         by_name = {name.removeprefix(_PREFIX): millis for name, millis in folders.items() if name.startswith(_PREFIX)}
         return {name: millis for name, millis in sorted(by_name.items()) if f"{_HIDDEN}{name}" not in folders}
 
@@ -72,14 +76,14 @@ class Branches:
         folders = self.file_io.list_folders(f"{self.paths.root}/branch")
         return sorted(name.removeprefix(_HIDDEN) for name in folders if name.startswith(_HIDDEN))
 
-    def unfinished(self, before: int) -> dict[str, str]:
+    def unfinished(self, before: int, folders: Mapping[str, int] | None = None) -> dict[str, str]:
         """Folders of branches that a process which died has left, with what marks them: a folder, empty if none does.
 
         Args: `before`: milliseconds since 1970 UTC; what is marked later may still be worked on.
         """
         root = f"{self.paths.root}/branch"
         found = {}
-        for name, millis in self.file_io.folder_times(root).items():
+        for name, millis in (self.folders() if folders is None else folders).items():
             if name.startswith(_HIDDEN):
                 marked = millis or max((f.mtime_ms for f in self.file_io.list_tree(f"{root}/{name}")), default=before)
                 if marked < before:

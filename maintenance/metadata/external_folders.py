@@ -1,6 +1,6 @@
 """Which external folders a table has used, and which other tables use them, too."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
@@ -28,13 +28,15 @@ class ExternalFolders:
     notes: tuple[str, ...] = ()
 
 
-def roots_ever(branches: Branches, known: TableSchema | None = None) -> tuple[str, ...]:
+def roots_ever(
+    branches: Branches, known: TableSchema | None = None, names: Sequence[str] | None = None
+) -> tuple[str, ...]:
     """The folders that any schema of any branch of a table names: old files may still be there.
 
-    `known`: a schema of the main branch, which need not be read.
+    `known`: a schema of the main branch, which need not be read; `names`: of the branches, if they are known.
     """
     found: set[str] = set()
-    for branch in branches.names():
+    for branch in branches.names() if names is None else names:
         schemas = Schemas(branches.file_io, replace(branches.paths, branch=branch).schema_folder())
         for number in schemas.list_ids():
             is_known = known is not None and (branch, number) == (MAIN_BRANCH, known.id)
@@ -46,16 +48,18 @@ def roots_ever(branches: Branches, known: TableSchema | None = None) -> tuple[st
     return tuple(sorted(found))
 
 
-def own_folders(branches: Branches, known: TableSchema, *, exclusive: bool) -> ExternalFolders:
+def own_folders(
+    branches: Branches, known: TableSchema, names: Sequence[str] | None = None, *, exclusive: bool
+) -> ExternalFolders:
     """The external folders of a table in which a file that it does not name is one that nobody needs.
 
     Files there do not say whose they are. So the table must say that it is alone, and no table of the same warehouse
     may say otherwise: none names a folder that overlaps, or lies in one.
 
-    Args: `known`: the schema of the main branch; `exclusive`: the table says so.
+    Args: `known`, `names`: as of `roots_ever`; `exclusive`: the table says so.
     Raises: CorruptFileError: a schema of another table cannot be read.
     """
-    roots = roots_ever(branches, known)
+    roots = roots_ever(branches, known, names)
     if not roots:
         return ExternalFolders(())
     if not exclusive:

@@ -6,7 +6,7 @@ Schemas, tags, consumers, commit records, the quarantine and all other folders a
 listed page by page, and a file takes some hundred bytes here. Source: metadata section 10.4, Java `OrphanFilesClean`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -122,16 +122,21 @@ def list_candidates(
     paths: TablePaths,
     older_than: int,
     *,
+    branch_folders: Mapping[str, int] | None = None,
     external: Sequence[str] = (),
     spark: "SparkSession | None" = None,
     parallelism: int | None = None,
 ) -> Listing:
     """All files that were last changed before a moment, and how many files there are in all.
 
-    Args: `older_than`: milliseconds since 1970 UTC; `external`: roots outside the table to look below; `spark`: lists
-        many folders, and few ones if `parallelism` is given: the most tasks that share them.
+    Args: `older_than`: milliseconds since 1970 UTC; `branch_folders`: of `Branches.folders`; `external`: roots outside
+        the table to look below; `spark`: lists many folders, and few ones if `parallelism` is given: the most tasks
+        that share them.
     """
-    parts = [*_metadata_parts(file_io, paths, older_than), *_data_parts(file_io, paths, older_than, external)]
+    parts = [
+        *_metadata_parts(file_io, paths, older_than, branch_folders),
+        *_data_parts(file_io, paths, older_than, external),
+    ]
     shares = shared_out(parts, parallelism)
     where = spark if parallelism is not None or len(parts) > _MANY_FOLDERS else None
     listed = all_done(run_tasks(where, _list_parts, shares), paths.root)
@@ -148,16 +153,20 @@ def shared_out(items: Sequence[_Part], most: int | None) -> list[list[_Part]]:
     return [list(items[number::count]) for number in range(count)]
 
 
-def _metadata_parts(file_io: FileIO, paths: TablePaths, older_than: int) -> Iterator[_Part]:
+def _metadata_parts(
+    file_io: FileIO, paths: TablePaths, older_than: int, folders: Mapping[str, int] | None
+) -> Iterator[_Part]:
     root = paths.root
     yield _Part(file_io, paths.manifest_folder(), METADATA, older_than)
     yield _Part(file_io, f"{root}/index", INDEX, older_than)
     yield _Part(file_io, f"{root}/statistics", STATISTICS, older_than)
-    for branch in Branches(file_io, paths).names():
+    branches = Branches(file_io, paths)
+    folders = branches.folders() if folders is None else folders
+    for branch in branches.names(folders):
         of_branch = replace(paths, branch=branch)
         yield _Part(file_io, of_branch.snapshot_folder(), UNFINISHED, older_than, prefix="snapshot-")
         yield _Part(file_io, of_branch.changelog_folder(), UNFINISHED, older_than, prefix="changelog-")
-    for folder in Branches(file_io, paths).unfinished(older_than):
+    for folder in branches.unfinished(older_than, folders):
         yield _Part(file_io, folder, HALF_BRANCH, older_than, None)
 
 

@@ -174,12 +174,15 @@ class OrphanRemoval:
         """The orphans, oldest first: `path`, `name`, `bytes`, `changed`, `kind`."""
         main = self.table.on_branch(MAIN_BRANCH)
         exclusive = EXTERNAL_PATHS_EXCLUSIVE.of(main.options)
-        outside = own_folders(Branches(main.file_io, main.paths), main.schema, exclusive=exclusive)
+        branches = Branches(main.file_io, main.paths)
+        folders = branches.folders()
+        outside = own_folders(branches, main.schema, branches.names(folders), exclusive=exclusive)
         self._notes_of_folders = outside.notes
         listing = list_candidates(
             self.table.file_io,
             main.paths,
             self._millis,
+            branch_folders=folders,
             external=outside.roots,
             spark=self.spark,
             parallelism=self.parallelism,
