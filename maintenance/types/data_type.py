@@ -108,8 +108,10 @@ class DataField:
     default_value: str | None = None
 
     def __str__(self) -> str:
+        """As Java's `DataField.asSQLString` writes a field of a ROW."""
         name = self.name.replace("`", "``")
-        return f"`{name}` {self.type}"
+        comment = "" if self.description is None else " COMMENT '" + self.description.replace("'", "''") + "'"
+        return f"`{name}` {self.type}{comment}"
 
 
 _ATOMIC = re.compile(

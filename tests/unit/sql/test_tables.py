@@ -43,7 +43,7 @@ def test_spark_changes_columns(tmp_path: Path) -> None:
     session.sql("ALTER TABLE t SET TBLPROPERTIES ('snapshot.num-retained.min' = '3')")
     session.sql("ALTER TABLE t UNSET TBLPROPERTIES ('snapshot.num-retained.min')")
     assert columns(session) == [
-        ("e", "STRING"), ("a", "INT NOT NULL"), ("b", "BIGINT"), ("d", "ROW<`p` INT, `q` BYTES>"),
+        ("e", "STRING"), ("a", "INT NOT NULL"), ("b", "BIGINT"), ("d", "ROW<`p` INT COMMENT 'inside', `q` BYTES>"),
         ("ts", "TIMESTAMP(6) WITH LOCAL TIME ZONE"),
     ]  # fmt: skip
     assert session.table(("t",)).schema.field("d").type.fields[0].description == "inside"
