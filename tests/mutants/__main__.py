@@ -2,8 +2,8 @@
 
 A seeded sample of single changes (`<` for `<=`, `or` for `and`, a condition turned round, a number changed, a loop left
 out) is tried on copies of the checkout, each against the tests of its own package. Mutants that change nothing anybody
-could see are listed in `equivalent.toml` and do not count. First the tests must pass as the code is. Ends with 1 if
-fewer than `--least` percent are killed.
+could see are listed in `equivalent.toml` and do not count. First the tests must pass as the code is; a mutant that
+makes them take several times as long is killed, too. Ends with 1 if fewer than `--least` percent are killed.
 """
 
 import argparse
@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import tomllib
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -32,7 +33,9 @@ OPERATORS = (
     "ReplaceTrueWithFalse", "ReplaceFalseWithTrue", "ReplaceBinaryOperator_Add_Sub", "ReplaceBinaryOperator_Sub_Add",
     "NumberReplacer", "ReplaceContinueWithBreak", "ZeroIterationForLoop",
 )  # fmt: skip
-_MINUTES = 15
+# How long the tests of a package may take as the code is, and with a mutant: this many times as long, and a minute.
+_MOST_SECONDS = 1800
+_TIMES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,10 @@ class Mutant:
     before: str
     after: str
     code: str
+
+    @property
+    def package(self) -> str:
+        return self.path.split("/")[1]
 
     @property
     def text(self) -> str:
@@ -65,12 +72,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         copies: SimpleQueue[Path] = SimpleQueue()
         for number in range(given.jobs):
             copies.put(copied(Path(folder) / str(number)))
-        healthy = pool.map(lambda package: passes(package, copies), given.packages)
-        sick = [package for package, passed in zip(given.packages, healthy, strict=True) if not passed]
+        healthy = pool.map(lambda package: seconds_of(package, copies), given.packages)
+        seconds = dict(zip(given.packages, healthy, strict=True))
+        sick = [package for package, taken in seconds.items() if taken is None]
         if sick:
             print(f"The tests of {', '.join(sick)} fail without a change: mend them first.")
             return 1
-        outcomes = pool.map(lambda mutant: is_killed(mutant, copies), chosen)
+        limits = {package: 60 + _TIMES * (taken or 0) for package, taken in seconds.items()}
+        outcomes = pool.map(lambda mutant: is_killed(mutant, copies, limits[mutant.package]), chosen)
         for number, (mutant, killed) in enumerate(zip(chosen, outcomes, strict=True), 1):
             outcome = "killed" if killed else "ALIVE"
             print(f"{number:3} of {len(chosen)}  {outcome:6}  {mutant.path}:{mutant.line}", flush=True)
@@ -134,34 +143,35 @@ def copied(folder: Path) -> Path:
     return folder
 
 
-def passes(package: str, copies: "SimpleQueue[Path]") -> bool:
-    """Whether the tests of a package pass as the code is."""
+def seconds_of(package: str, copies: "SimpleQueue[Path]") -> float | None:
+    """How long the tests of a package take as the code is; None if they fail."""
     folder = copies.get()
+    began = time.monotonic()
     try:
-        return all_pass(folder, package)
+        return time.monotonic() - began if all_pass(folder, package, _MOST_SECONDS) else None
     finally:
         copies.put(folder)
 
 
-def is_killed(mutant: Mutant, copies: "SimpleQueue[Path]") -> bool:
-    """Whether a test of the mutant's package fails, or the tests run far too long."""
+def is_killed(mutant: Mutant, copies: "SimpleQueue[Path]", limit: float) -> bool:
+    """Whether a test of the mutant's package fails, or the tests run for more than `limit` seconds."""
     folder = copies.get()
     try:
         (folder / mutant.path).write_text(mutant.code)
-        return not all_pass(folder, mutant.path.split("/")[1], first=Path(mutant.path).stem)
+        return not all_pass(folder, mutant.package, limit, first=Path(mutant.path).stem)
     finally:
         shutil.copyfile(ROOT / mutant.path, folder / mutant.path)
         copies.put(folder)
 
 
-def all_pass(folder: Path, package: str, first: str = "") -> bool:
+def all_pass(folder: Path, package: str, limit: float, first: str = "") -> bool:
     """Whether the tests of a package pass in time. `first`: the module whose own tests are run before the others."""
     found = (folder / "tests" / "unit" / package).rglob("test_*.py")
     tests = sorted(found, key=lambda path: (path.stem != f"test_{first}", str(path)))
     options = ["-x", "-q", "--no-header", "-p", "no:cacheprovider", "-m", "not slow"]
     command = [sys.executable, "-m", "pytest", *options, *map(str, tests)]
     try:
-        run = subprocess.run(command, cwd=folder, capture_output=True, check=False, timeout=_MINUTES * 60)
+        run = subprocess.run(command, cwd=folder, capture_output=True, check=False, timeout=limit)
     except subprocess.TimeoutExpired:
         return False
     return run.returncode == 0
