@@ -10,6 +10,7 @@ from functools import partial
 import pyarrow as pa
 
 from maintenance.compaction.joined import joined_rows, of_same_rows
+from maintenance.compaction.order.orders import SortedBy
 from maintenance.compaction.proof.findings import Findings
 from maintenance.compaction.proof.quarantine import refuse
 from maintenance.compaction.proof.settings import ProofMode, ProofResult, ProofSettings
@@ -38,6 +39,8 @@ class AppendCompaction:
         deleted: vectors in their place, for the files that have one there.
         source: what the new files say of where they come from.
         joins: several files have the columns of the same rows, and become one file with all of them.
+        by: the order that their rows come into; None = as they are.
+        output_level: of the new files. Only tables that are clustered have levels, see `clustering`.
     """
 
     partition: bytes
@@ -48,6 +51,8 @@ class AppendCompaction:
     deleted: Mapping[str, DeletionVector] = field(default_factory=dict)
     source: FileSource = FileSource.COMPACT
     joins: bool = False
+    by: SortedBy | None = None
+    output_level: int = 0
 
     @property
     def input_files(self) -> tuple[DataFileMeta, ...]:

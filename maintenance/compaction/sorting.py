@@ -251,7 +251,7 @@ def check_ranges(task: SortTask, ranges: Sequence[WrittenRange]) -> None:
 def range_task(task: SortTask) -> RangeTask:
     """What writing a range of the task's partition needs."""
     plan = task.compaction
-    place = FilePlace(plan.partition, plan.bucket, source=plan.source)
+    place = FilePlace(plan.partition, plan.bucket, plan.output_level, plan.source)
     lowest = min(file.min_sequence_number for file in plan.files)
     return RangeTask(task.write, task.read, place, task.by, lowest, task.proof, task.snapshot_id)
 

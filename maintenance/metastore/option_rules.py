@@ -17,7 +17,8 @@ _LOOKUP, _FULL = "lookup", "full-compaction"
 def check_options(schema: TableSchema, where: str) -> None:
     """Raises: OptionError: the first rule that is broken."""
     of_columns = (_of_fields, _of_sequence_fields, _of_row_kind, _of_time_field)
-    for rule in (*of_columns, _of_changelog, _of_engines, _of_snapshot_ordering, _of_row_tracking):
+    others = (_of_changelog, _of_engines, _of_snapshot_ordering, _of_row_tracking, _of_clustering)
+    for rule in (*of_columns, *others):
         for problem, fix in rule(schema):
             raise OptionError(problem, where, fix)
 
@@ -131,3 +132,17 @@ def _engine(schema: TableSchema) -> str:
 
 def _is_true(options: Mapping[str, str], key: str) -> bool:
     return options.get(key, "").strip().lower() == "true"
+
+
+def _of_clustering(schema: TableSchema) -> Iterator[tuple[str, str]]:
+    options, key = schema.options, table_options.CLUSTERING_INCREMENTAL.key
+    if not table_options.CLUSTERING_INCREMENTAL.of(options):
+        return
+    if schema.primary_keys:
+        yield f"'{key}' with a primary key", "Unset it."
+    if table_options.BUCKET.of(options) == -1:
+        return
+    if table_options.BUCKET_APPEND_ORDERED.of(options):
+        yield f"'{key}' with buckets whose rows keep their order", "Set 'bucket-append-ordered' = 'false'."
+    if table_options.DELETION_VECTORS_ENABLED.of(options):
+        yield f"'{key}' with 'deletion-vectors.enabled' and buckets", "Drop one of them."

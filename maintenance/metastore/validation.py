@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from maintenance.compaction.clustering import clustered_by, is_clustered
 from maintenance.errors import OptionError, SchemaError, UnsupportedError
 from maintenance.format.file_index.kinds import column_indexes
 from maintenance.format.metadata.schema import TableSchema
@@ -44,6 +45,8 @@ def validate(schema: TableSchema, table: str, before: TableSchema | None = None)
     checked_startup(schema.options)
     check_options(schema, where)
     ExternalPaths.of(schema.options)
+    if is_clustered(schema, schema.options):
+        clustered_by(schema, schema.options, where)
     check_merge_engine(schema, where)
     read_defaults(schema, schema.options)
     for option in _all_options():

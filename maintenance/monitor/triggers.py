@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from maintenance.compaction.clustering import is_clustered
 from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.expired import reads_again
@@ -64,7 +65,7 @@ def judge(table: Table, shape: TableShape, triggers: Triggers = Triggers()) -> C
     """Whether some bucket has reached its trigger, or rows are invisible until a compaction. `shape`: as it is now."""
     snapshot = table.latest_snapshot()
     fired = _Fired(table, snapshot)
-    if table.is_primary_key_table:
+    if table.is_primary_key_table or is_clustered(table.schema, table.options):
         trigger = triggers.sorted_runs or table_options.NUM_SORTED_RUN_COMPACTION_TRIGGER.of(table.options)
         most, unit = shape.sorted_runs_max, "sorted runs"
     else:

@@ -140,6 +140,17 @@ DATA_FILE_EXTERNAL_PATHS_STRATEGY = Option(
 DATA_FILE_EXTERNAL_PATHS_SPECIFIC_FS: Option[str | None] = Option("data-file.external-paths.specific-fs", string, None)
 DATA_FILE_EXTERNAL_PATHS_WEIGHTS: Option[tuple[int, ...]] = Option("data-file.external-paths.weights", weights, ())
 INDEX_FILE_IN_DATA_FILE_DIR = Option("index-file-in-data-file-dir", boolean, False)
+CLUSTERING_INCREMENTAL = Option("clustering.incremental", boolean, False)
+CLUSTERING_COLUMNS: Option[tuple[str, ...]] = Option("clustering.columns", names, (), ("sink.clustering.by-columns",))
+CLUSTERING_STRATEGY = Option(
+    "clustering.strategy", one_of("auto", "order", "zorder", "hilbert"), "auto", ("sink.clustering.strategy",)
+)
+CLUSTERING_INCREMENTAL_MODE = Option("clustering.incremental.mode", one_of("global-sort", "local-sort"), "global-sort")
+CLUSTERING_HISTORY_PARTITION_LIMIT = Option("clustering.history-partition.limit", integer, 5)
+CLUSTERING_HISTORY_PARTITION_IDLE_TO_FULL_SORT: Option[timedelta | None] = Option(
+    "clustering.history-partition.idle-to-full-sort", duration, None
+)
+BUCKET_APPEND_ORDERED = Option("bucket-append-ordered", boolean, True)
 ZORDER_VAR_LENGTH_CONTRIBUTION = Option("zorder.var-length-contribution", positive, 8)
 WRITE_BUFFER_SIZE = Option("write-buffer-size", memory_size, 256 << 20)
 
@@ -323,7 +334,6 @@ REFUSED: Mapping[str, _Accepts] = {
 # Reading such tables is exact: none of these options changes what a batch read sees beyond what `scan` and `read` do.
 REFUSED_ON_WRITE: Mapping[str, _Accepts] = {
     "pk-clustering-override": _OFF,
-    "clustering.incremental": _OFF,
     "manifest-sort.enabled": _OFF,
     "upsert-key": _never,
     "postpone.batch-write-fixed-bucket.rescale-load-factor": _never,

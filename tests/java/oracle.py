@@ -387,6 +387,12 @@ class Oracle:
         """Full compaction of all buckets as one COMPACT snapshot."""
         self.commit_prepared(self.prepare_compaction(warehouse, identifier))
 
+    def cluster_units(self, warehouse: str, identifier: str, *, full: bool) -> list[tuple[int, list[str]]]:
+        """What an incremental clustering would pick: the level of the new files, and the names of those it reads."""
+        manager = self._paimon.append.cluster.IncrementalClusterManager(self._table(warehouse, identifier))
+        units = manager.createCompactUnits(full).values()
+        return sorted((int(u.outputLevel()), sorted(str(f.fileName()) for f in u.files())) for u in units)
+
     def prepare_compaction(self, warehouse: str, identifier: str) -> int:
         """Do the work of a full compaction, but do not commit it yet. Returns its number for `commit_prepared`."""
         table = self._table(warehouse, identifier, {"write-only": "false", "compaction.min.file-num": "2"})

@@ -120,13 +120,13 @@ class GroupRewrite:
     def _outcomes(
         self, units: Sequence[Unit], tasks: Sequence[CompactionTask | AppendCompactionTask]
     ) -> list[tuple[Unit, CompactionResult | TaskError]]:
-        work, order = self.work, self.work.request.order
-        if order is not None:
-            sorting = [
-                SortTask(task.write, task.read, task.compaction, task.proof, task.snapshot_id, by=order)
-                for task in tasks
-                if isinstance(task, AppendCompactionTask)
-            ]
+        work = self.work
+        sorting = [
+            SortTask(task.write, task.read, task.compaction, task.proof, task.snapshot_id, by=task.compaction.by)
+            for task in tasks
+            if isinstance(task, AppendCompactionTask) and task.compaction.by is not None
+        ]
+        if sorting:  # then all of them are
             return [*sort_units(work.spark, work.table, sorting, work.progress)]
         done = run_tasks(
             work.spark,

@@ -1,12 +1,13 @@
 """Plan the compaction of a table: one unit of work for each (partition, bucket), from the metadata of one snapshot."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cache
 
 from maintenance.compaction.append import AppendCompaction, DeletedRows, pack_in_order, pack_with_deletions
+from maintenance.compaction.clustering import ClusterRules, clustered_by, is_clustered
 from maintenance.compaction.levels import SortedRun, level_count, sorted_runs
 from maintenance.compaction.plan import (
     BucketCompaction,
@@ -179,11 +180,13 @@ def plan_compaction(table: Table, scope: CompactionScope, *, now_millis: int) ->
         picked = (
             _plan_bucket(table, group, members, deletions.get(group, {}), scope=scope, now_millis=now_millis)
             if table.is_primary_key_table
-            else _plan_append(table, group, members, deletions.get(group, {}), full=scope.full)
+            else _plan_append(table, group, members, deletions.get(group, {}), full=scope.full, now_millis=now_millis)
         )
         units.extend(picked)
         if not picked:
             idle[group] = len(members)
+    if is_clustered(table.schema, table.options):
+        units.extend(_history_units(table, snapshot, scope, now_millis))
     return CompactionPlan(snapshot, tuple(units), idle, skipped)
 
 
@@ -325,8 +328,11 @@ def _plan_append(
     deletions: Mapping[str, DeletionFile],
     *,
     full: bool,
+    now_millis: int,
 ) -> list[Unit]:
     options = table.options
+    if is_clustered(table.schema, options):
+        return _plan_clustering(table, group, members, deletions, full=full, now_millis=now_millis)
     files = [entry.file for entry in members]
     target = table_options.target_file_size(options, has_primary_key=False)
     least = table_options.COMPACTION_MIN_FILE_NUM.of(options)
@@ -350,6 +356,61 @@ def _plan_append(
         )
         return [AppendCompaction(*group, total, chosen, joins=True) for chosen in packed]
     return [AppendCompaction(*group, total, chosen, _of_files(deletions, chosen)) for chosen in packed]
+
+
+def _plan_clustering(
+    table: Table,
+    group: Group,
+    members: Sequence[ManifestEntry],
+    deletions: Mapping[str, DeletionFile],
+    *,
+    full: bool,
+    now_millis: int,
+) -> list[Unit]:
+    by = clustered_by(table.schema, table.options, f"table {table.identifier}")
+
+    def columns_of(schema_id: int) -> tuple[str, ...]:
+        schema = table.schema if schema_id == table.schema.id else table.schemas.get(schema_id)
+        return table_options.CLUSTERING_COLUMNS.of(schema.options)
+
+    rules = ClusterRules(table.options, columns_of)
+    unit = rules.pick([entry.file for entry in members], deletions.keys(), full=full, now_millis=now_millis)
+    if unit is None:
+        return []
+    total, level = members[0].total_buckets, unit.output_level
+    return [
+        AppendCompaction(*group, total, files, _of_files(deletions, files), by=by, output_level=level)
+        for files in rules.sorted_together(unit.files)
+    ]
+
+
+def _history_units(table: Table, snapshot: Snapshot, scope: CompactionScope, now_millis: int) -> Iterator[Unit]:
+    """Partitions beyond those chosen that nobody writes to any more, and that are not wholly clustered yet.
+
+    They are clustered fully, those that were written to longest ago first. Source: Java `HistoryPartitionCluster`.
+    """
+    idle = table_options.CLUSTERING_HISTORY_PARTITION_IDLE_TO_FULL_SORT.of(table.options)
+    chosen = scope.partitions is not None or scope.predicate is not None
+    if idle is None or not chosen or scope.groups is not None:
+        return
+    limit = now_millis - idle // timedelta(milliseconds=1)
+    in_scope = {entry.partition for entry in table.manifests.live_entries(snapshot, scope.selection(table))}
+    others = [entry for entry in table.manifests.live_entries(snapshot) if entry.partition not in in_scope]
+    top = table_options.num_levels(table.options) - 1
+    last: dict[bytes, int] = {}
+    for entry in others:
+        last[entry.partition] = max(last.get(entry.partition, 0), entry.file.creation_time or now_millis)
+    below = {entry.partition for entry in others if entry.file.level < top}
+    old = sorted((made, partition) for partition, made in last.items() if made < limit and partition in below)
+    most = table_options.CLUSTERING_HISTORY_PARTITION_LIMIT.of(table.options)
+    history = {partition for _, partition in old[:most]}
+    members = [entry for entry in others if entry.partition in history]
+    deletions: Deletions = {}
+    if members and table_options.DELETION_VECTORS_ENABLED.of(table.options):
+        deletions = live_deletions(table.manifests, snapshot, members)
+    for group, of_group in by_bucket(members).items():
+        vectors = deletions.get(group, {})
+        yield from _plan_clustering(table, group, of_group, vectors, full=True, now_millis=now_millis)
 
 
 def _of_files(deletions: Mapping[str, DeletionFile], files: Sequence[DataFileMeta]) -> dict[str, DeletionFile]:

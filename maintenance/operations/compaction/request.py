@@ -40,9 +40,12 @@ class CheckedRequest:
 
     def plan(self, table: Table, groups: frozenset[Group] | None = None) -> CompactionPlan:
         """The plan on the latest snapshot. `groups`: only these of the scope; None = all of it."""
-        scope = self.scope if groups is None else replace(self.scope, groups=groups)
-        planned = plan_compaction if self.order is None else plan_sorting
-        return again_if_expired(lambda: planned(table, scope, now_millis=wall_clock_millis()))
+        # Groups were of the scope, or beside it, when they were planned first.
+        scope = self.scope if groups is None else replace(self.scope, groups=groups, partitions=None, predicate=None)
+        order = self.order
+        if order is None:
+            return again_if_expired(lambda: plan_compaction(table, scope, now_millis=wall_clock_millis()))
+        return again_if_expired(lambda: plan_sorting(table, scope, order, now_millis=wall_clock_millis()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ import numpy as np
 
 from maintenance.commit.commit import abort
 from maintenance.compaction.append import AppendCompaction
+from maintenance.compaction.clustering import is_clustered
 from maintenance.compaction.order.orders import ORDERS, SortedBy
 from maintenance.compaction.order.ranges import cuts
 from maintenance.compaction.proof.settings import ProofResult
@@ -61,6 +62,9 @@ def sorted_by(table: Table, strategy: str, columns: Sequence[str], scope: Compac
         if columns:
             raise OptionError("'order_by' without an order", where, f"Use one of {', '.join(ORDERS)}.")
         return None
+    if is_clustered(table.schema, table.options):
+        problem = f"the table has an order of its own, '{table_options.CLUSTERING_INCREMENTAL.key}' = 'true'"
+        raise OptionError(problem, where, "Compact it without an order.")
     if name not in ORDERS:
         raise OptionError(f"'{strategy}' is not an order", where, f"Use {NO_ORDER}, {', '.join(ORDERS)}.")
     sortable = [column for column in table.schema.field_names if column not in table.schema.partition_keys]
@@ -82,7 +86,7 @@ def sorted_by(table: Table, strategy: str, columns: Sequence[str], scope: Compac
     return SortedBy(name, tuple(columns), table_options.ZORDER_VAR_LENGTH_CONTRIBUTION.of(table.options))
 
 
-def plan_sorting(table: Table, scope: CompactionScope, *, now_millis: int) -> CompactionPlan:
+def plan_sorting(table: Table, scope: CompactionScope, by: SortedBy, *, now_millis: int) -> CompactionPlan:
     """One unit for each partition, with all its files. `now_millis`: local wall clock as if UTC."""
     snapshot = table.latest_snapshot()
     if snapshot is None:
@@ -94,7 +98,7 @@ def plan_sorting(table: Table, scope: CompactionScope, *, now_millis: int) -> Co
     units = []
     for group, members in by_bucket(entries).items():
         files = tuple(entry.file for entry in members)
-        units.append(AppendCompaction(*group, members[0].total_buckets, files, deletions.get(group, {})))
+        units.append(AppendCompaction(*group, members[0].total_buckets, files, deletions.get(group, {}), by=by))
     return CompactionPlan(snapshot, tuple(units), {}, skipped)
 
 

@@ -26,6 +26,7 @@ from maintenance.bucket.postpone import is_postponed
 from maintenance.commit.commit import append_or_abort
 from maintenance.commit.identity import CommitIdentity
 from maintenance.commit.overwrite import Overwrite, overwrite_or_abort
+from maintenance.compaction.clustering import is_clustered
 from maintenance.errors import ConflictError, ExpiredError
 from maintenance.format.metadata.snapshot import BATCH_IDENTIFIER, CommitKind
 from maintenance.metadata.expired import unless_expired
@@ -103,8 +104,10 @@ class Written:
 
 
 def compacts_inline(table: Table) -> bool:
-    """Whether writers of the table compact what they write."""
+    """Whether writers of the table compact what they write; clustering is left to compactions."""
     options = table.options
+    if is_clustered(table.schema, options):
+        return False
     has_buckets = table.is_primary_key_table or table_options.BUCKET.of(options) > 0
     return has_buckets and not table_options.WRITE_ONLY.of(options) and not is_postponed(options)
 

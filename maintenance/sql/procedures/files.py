@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from maintenance.compaction.clustering import is_clustered
 from maintenance.errors import SqlError, worst_of
 from maintenance.operations import (
     compact,
@@ -94,8 +95,11 @@ def _compact(call: Call) -> Result:
 
 def _way(call: Call) -> dict[str, Any]:
     """How a call compacts."""
+    # A clustering is incremental unless the call says otherwise, as in Paimon.
+    table = call.table()
+    usual = "minor" if is_clustered(table.schema, table.options) else "full"
     return {
-        "full": call.get("compact_strategy", "full") == "full",
+        "full": call.get("compact_strategy", usual) == "full",
         "order_strategy": call.get("order_strategy", "none"),
         "order_by": call.get("order_by", ()),
     }
