@@ -344,7 +344,7 @@ REFUSED_ON_WRITE: Mapping[str, _Accepts] = {
     "branch": _is("main"),
     "primary-key.nullable": _OFF,
     "blob-as-descriptor": _OFF,
-    "variant.inferShreddingSchema": _OFF,
+    "variant.shredding.inferenceMode": _is("per_file", "per-file"),
     "blob-descriptor-field": _never,
     "blob.stored-descriptor-fields": _never,
     "blob-view-field": _never,

@@ -1,6 +1,7 @@
 """VARIANT columns, shredded and whole, that either side writes and the other one reads and compacts."""
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -129,6 +130,58 @@ def test_our_shredded_files_have_the_columns_of_javas(java: JavaProcess, tmp_pat
         _, _, columns = str(file.schema).split("\n", 2)
         found.append((columns, [typed(v) for v in file.read(["v"]).column("v").to_pylist()]))
     assert found[0] == found[1]
+
+
+INFERRED = {"variant.inferShreddingSchema": "true"}
+# Rows that are told apart by one thing each; then the options beside the main one.
+SAMPLES: list[tuple[list[Any], Mapping[str, str]]] = [
+    ([{"a": n, "b": "x", "c": {"d": n / 2, "e": [n, n + 1]}} for n in range(20)], {}),
+    ([{"a": n} for n in (1, 2**62, -(2**40))] + [{"a": None}, {}, None], {}),
+    ([{"a": "s", "b": 1, "c": n % 7 == 0, "d": None} for n in range(9)] + [{"a": 5, "z": 1}], {}),
+    ([[{"q": n}, {"q": "t" * n, "r": 1.5}] for n in range(5)], {}),
+    ([[], [1, 2]], {}),
+    ([[None], [[1, 2], [3]]], {}),
+    ([{f"f{n:03}": n for n in range(12)}] * 3, {"variant.shredding.maxSchemaWidth": "9"}),
+    ([{"a": {"b": {"c": {"d": 1}}}}] * 3, {"variant.shredding.maxSchemaDepth": "2"}),
+    (
+        [{"a": 1, **({"rare": 2} if n == 3 else {})} for n in range(8)],
+        {"variant.shredding.minFieldCardinalityRatio": "0.3"},
+    ),
+    ([{"a": n} for n in range(4)] + [{"b": n} for n in range(40)], {"variant.shredding.maxInferBufferRow": "4"}),
+    ([{"m": "1.25"}, {"m": "0.5"}, {"m": "12345678901234567890.5"}], {}),
+    ([{"n": "7"}, {"n": "9223372036854775807"}, {"n": "0.25"}], {}),
+    ([{"n": "12345678901234567891"}, {"n": "9223372036854775807"}], {}),
+    ([1, 2.5, "x"], {}),
+    (["x", "y", None], {}),
+]
+
+
+def test_inferred_columns_are_those_of_java(java: JavaProcess, tmp_path: Path) -> None:
+    fields = [("id", "INT NOT NULL"), ("v", "VARIANT"), ("w", "VARIANT")]
+    for number, (values, options) in enumerate(SAMPLES):
+        # Digits of decimals and long integers stand as texts here.
+        texts = [re.sub(r'"(-?[0-9]+\.?[0-9]*)"', r"\1", json.dumps(value)) for value in values]
+        written = [(n, text, text if n % 2 else None) for n, text in enumerate(texts)]
+        found = []
+        for side in ("ours", "theirs"):
+            warehouse = str(tmp_path / f"{number}-{side}")
+            catalog = open_catalog({"warehouse": warehouse})
+            catalog.create_database("db")
+            catalog.create_table("db.t", Schema(fields, options={"bucket": "-1", **INFERRED, **options}))
+            if side == "ours":
+                ids, first, second = zip(*written, strict=True)
+                table_of(warehouse).write_arrow(pa.table({"id": pa.array(ids, pa.int32()), "v": first, "w": second}))
+            else:
+                java.write(warehouse, "db.t", written)
+            meant = [[json.loads(text) if text else None for text in row[1:]] for row in written]
+            for rows_read in (java.rows(warehouse, "db.t"), ours(warehouse)):
+                in_order = sorted(rows_read, key=lambda row: row[0])
+                assert [[json.loads(t) if t else None for t in row[1:]] for row in in_order] == meant, number
+            file = pq.ParquetFile(next(Path(warehouse).rglob("*.parquet")))
+            columns = re.split(r"(?m)^  (?=\S)", str(file.schema).split("\n", 2)[2])
+            # One that is left whole has its two parts in another order in Java.
+            found.append([column if "typed_value" in column else "" for column in columns])
+        assert found[0] == found[1], (number, texts)
 
 
 @settings(max_examples=examples(20))

@@ -16,6 +16,7 @@ from maintenance.errors import OptionError, UnsupportedError
 from maintenance.format.data_format import FileSettings, OpenWriter, format_options, number_of_option
 from maintenance.format.parquet.column_writer import ColumnWriter, needs_column_writer
 from maintenance.format.rows.system_fields import element_field_id, map_key_field_id
+from maintenance.format.variant.inference import InferenceOptions, inferred
 from maintenance.format.variant.shredding import Shredding, shreddings
 from maintenance.types.arrow import VARIANT, arrow_type, element_of, map_parts
 from maintenance.types.data_type import DataField, DataType
@@ -160,15 +161,40 @@ def _is_nanos(arrow: pa.DataType) -> bool:
     return bool(arrow == NANOS)
 
 
-class _ParquetWriter:
-    """Every table written is a row group. Which columns get a dictionary the first of them decides."""
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """The columns of a file. `shredded`: how variants are; `inference`: by the first rows, None = as said."""
 
-    def __init__(
-        self, sink: pa.NativeFile, schema: pa.Schema, options: ParquetOptions, shredded: Mapping[str, Shredding]
-    ) -> None:
+    fields: tuple[DataField, ...]
+    schema: pa.Schema
+    shredded: Mapping[str, Shredding]
+    inference: InferenceOptions | None = None
+
+    @classmethod
+    def of(cls, fields: Sequence[DataField], settings: FileSettings) -> "_Columns":
+        variants = {field.name for field in fields if field.type.root == "VARIANT"}
+        said = shreddings(settings.options)
+        shredded = {name: how for name, how in said.items() if name in variants}
+        inference = InferenceOptions.of(settings.options) if variants and not said else None
+        return cls(tuple(fields), physical_schema(fields, shredded), shredded, inference)
+
+    def inferred(self, rows: pa.Table) -> "_Columns":
+        """The same once there are rows."""
+        if self.inference is None or not rows.num_rows:
+            return self
+        names = [field.name for field in self.fields]
+        variants = {n: rows.column(names.index(n)) for n in names if self.fields[names.index(n)].type.root == "VARIANT"}
+        shredded = inferred(variants, self.inference)
+        return _Columns(self.fields, physical_schema(self.fields, shredded), shredded)
+
+
+class _ParquetWriter:
+    """Every table written is a row group. Which columns get a dictionary, and which parts of variants a column, the
+    first of them decides."""
+
+    def __init__(self, sink: pa.NativeFile, columns: _Columns, options: ParquetOptions) -> None:
         self._sink = sink
-        self._shredded = shredded
-        self._schema = schema
+        self._columns = columns
         self._options = options
         self._writer: pq.ParquetWriter | ColumnWriter | None = None
 
@@ -178,18 +204,18 @@ class _ParquetWriter:
 
     def write(self, rows: pa.Table) -> None:
         if self._writer is None:
-            self._writer = open_writer(self._sink, self._schema, self._options, _dictionary_columns(rows))
+            self._columns = self._columns.inferred(rows)
+            self._writer = open_writer(self._sink, self._columns.schema, self._options, _dictionary_columns(rows))
+        schema, shredded = self._columns.schema, self._columns.shredded
         columns = [
-            _shredded(column, self._shredded[field.name], field.type) if field.name in self._shredded else column
-            for field, column in zip(self._schema, rows.columns, strict=True)
+            _shredded(column, shredded[field.name], field.type) if field.name in shredded else column
+            for field, column in zip(schema, rows.columns, strict=True)
         ]
-        self._writer.write_table(
-            pa.Table.from_arrays(columns, schema=self._schema), row_group_size=max(1, rows.num_rows)
-        )
+        self._writer.write_table(pa.Table.from_arrays(columns, schema=schema), row_group_size=max(1, rows.num_rows))
 
     def close(self) -> None:
         if self._writer is None:
-            self.write(self._schema.empty_table())
+            self.write(self._columns.schema.empty_table())
         assert self._writer is not None
         self._writer.close()
 
@@ -220,7 +246,5 @@ def _repeats(column: pa.ChunkedArray) -> bool:
 
 
 def prepare_writer(fields: Sequence[DataField], settings: FileSettings) -> OpenWriter:
-    variants = {field.name for field in fields if field.type.root == "VARIANT"}
-    shredded = {name: how for name, how in shreddings(settings.options).items() if name in variants}
-    options, schema = ParquetOptions.of(settings), physical_schema(fields, shredded)
-    return lambda sink: _ParquetWriter(sink, schema, options, shredded)
+    options, columns = ParquetOptions.of(settings), _Columns.of(fields, settings)
+    return lambda sink: _ParquetWriter(sink, columns, options)

@@ -21,6 +21,7 @@ from maintenance.errors import OptionError, SchemaError, UnsupportedError
 from maintenance.format.bytes.ragged import Ragged, ends
 from maintenance.format.rows.system_fields import element_field_id
 from maintenance.format.variant import binary, scalars
+from maintenance.format.variant.binary import Children
 from maintenance.format.variant.dictionary import Names, binaries_of, bytes_of, texts_of
 from maintenance.format.variant.stored import plain_variants, present, spread_over, storage_of
 from maintenance.types.arrow import arrow_type, element_of, is_list
@@ -170,11 +171,11 @@ def _with_id(name: str, arrow: pa.DataType, number: int, *, nullable: bool = Tru
     return pa.field(name, arrow, nullable, {"PARQUET:field_id": str(number)})
 
 
-def _group(data_type: DataType) -> pa.DataType:
-    value = _with_id("value", pa.binary(), 0)
+def _group(data_type: DataType, *, of_element: bool = False) -> pa.DataType:
+    """Of a field, which may not be there, or of an element."""
     if data_type.root == "VARIANT":
-        return pa.struct([value])
-    return pa.struct([value, _with_id("typed_value", _typed(data_type, 1), 1)])
+        return pa.struct([_with_id("value", pa.binary(), 0, nullable=not of_element)])
+    return pa.struct([_with_id("value", pa.binary(), 0), _with_id("typed_value", _typed(data_type, 1), 1)])
 
 
 def _typed(data_type: DataType, own_id: int) -> pa.DataType:
@@ -182,7 +183,9 @@ def _typed(data_type: DataType, own_id: int) -> pa.DataType:
     if data_type.root == "ROW":
         return pa.struct([_with_id(f.name, _group(f.type), f.id, nullable=False) for f in data_type.fields])
     if data_type.root == "ARRAY":
-        return pa.list_(_with_id("element", _group(element_of(data_type)), element_field_id(own_id, 1)))
+        return pa.list_(
+            _with_id("element", _group(element_of(data_type), of_element=True), element_field_id(own_id, 1))
+        )
     return arrow_type(data_type)
 
 
@@ -214,7 +217,8 @@ def _split_objects(values: Ragged, rows: np.ndarray, names: Names, data_type: Da
         text = pc.index(names.texts, field.name).as_py()
         own = np.flatnonzero(texts == text) if text >= 0 else np.empty(0, np.int64)
         left[own] = False
-        groups.append(_field_group(inner, own, field_rows, names, field.type, len(at)))
+        content = Children(inner.parents[own], inner.names[own], inner.values.take(own))
+        groups.append(_filled(_group(field.type), field.type, content, field_rows[own], names, len(at)))
     target = _typed(data_type, 1)
     typed = pa.StructArray.from_arrays(groups, fields=list(target))
     others = inner.take(np.flatnonzero(left))
@@ -227,15 +231,14 @@ def _split_objects(values: Ragged, rows: np.ndarray, names: Names, data_type: Da
     return binaries_of(value, nothing), _over(typed, is_object, target)
 
 
-def _field_group(
-    inner: binary.Children, own: np.ndarray, rows: np.ndarray, names: Names, data_type: DataType, count: int
+def _filled(
+    kind: pa.DataType, data_type: DataType, found: Children, rows: np.ndarray, names: Names, count: int
 ) -> pa.Array:
-    """The group of one field, for each object. `own`: which of all fields are of its name."""
-    kind = _group(data_type)
-    content = inner.values.take(own)
-    parts = (binaries_of(content),) if data_type.root == "VARIANT" else _split(content, rows[own], names, data_type)
+    """The groups, with what was found for some of them, its `parents`. `rows`: of each the variant it is in."""
+    values = found.values
+    parts = (binaries_of(values),) if data_type.root == "VARIANT" else _split(values, rows, names, data_type)
     places = np.full(count, -1)
-    places[inner.parents[own]] = np.arange(len(own))
+    places[found.parents] = np.arange(len(values))
     indices = pa.array(places, mask=places < 0)
     columns = [part.take(indices) for part in parts]
     return pa.StructArray.from_arrays([columns[0].cast(pa.binary()), *columns[1:]], fields=list(kind))
@@ -245,9 +248,10 @@ def _split_arrays(values: Ragged, rows: np.ndarray, names: Names, data_type: Dat
     is_array = binary.kinds(values) == binary.ARRAY
     at = np.flatnonzero(is_array)
     inner = binary.children(values.take(at))
-    every = np.arange(len(inner.parents))
-    elements = binary.Children(every, inner.names, inner.values)
-    group = _field_group(elements, every, rows[at][inner.parents], names, element_of(data_type), len(every))
+    every, element = np.arange(len(inner.parents)), element_of(data_type)
+    elements = Children(every, inner.names, inner.values)
+    kind = _group(element, of_element=True)
+    group = _filled(kind, element, elements, rows[at][inner.parents], names, len(every))
     target = _typed(data_type, 1)
     offsets = pa.array(ends(inner.counts(len(at))).astype(np.int32))
     typed = pa.ListArray.from_arrays(offsets, group, type=target)

@@ -44,6 +44,7 @@ CHANGING = {
     "changelog.time-retained": "1 d",
     "branch": "b",
     "metadata.iceberg.storage": "hive-catalog",
+    "variant.shredding.inferenceMode": "adaptive",
 }
 
 
