@@ -25,11 +25,12 @@ from maintenance.operations.rows.row_changes import (
     TRUNCATE,
     RowChangeReport,
     TargetState,
-    check_target,
+    check_newest,
     commit_changed,
     deleted_rows,
     filter_of,
     find_positions,
+    own_rows,
     positions_of_frame,
     repeated,
     whole_rows,
@@ -57,8 +58,9 @@ def delete(spark: "SparkSession | None", table: Table, where: str | None = None)
     Raises: PredicateError; UnsupportedError: the table is to be compacted first, see `keyed_files`; ConflictError:
         other writers kept changing the same files; CommitError.
     """
-    check_target(table)
+    check_newest(table)
     predicate = None if where is None else filter_of(where, table, spark=spark is not None)
+    table = own_rows(spark, table, where, predicate)
     whole = where is None or (predicate is not None and columns_of(predicate) <= set(table.schema.partition_keys))
     forced = table.is_primary_key_table and table_options.DELETE_FORCE_PRODUCE_CHANGELOG.of(table.options)
     if where is None or (whole and not forced):

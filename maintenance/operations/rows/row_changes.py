@@ -315,18 +315,66 @@ def with_finding(
 
 def check_target(table: Table) -> None:
     """Refuse tables, and handles of tables, whose rows cannot be changed. Raises: OptionError, UnsupportedError."""
+    check_newest(table)
+    if branches_of(table) is not None:
+        raise _of_branches(table)
+
+
+def check_newest(table: Table) -> None:
+    """Refuse tables that are not written, and handles of an earlier state. Raises: OptionError, UnsupportedError."""
     table_options.check_writable(table.options, table.identifier)
     target = table.target()[1]
     if not isinstance(target, FullState) or target.travelled:
         raise OptionError(
             "the options of this table handle select an earlier state", table.identifier, "Open the table without them."
         )
-    if branches_of(table) is not None:
+
+
+def own_rows(
+    spark: "SparkSession | None",
+    table: Table,
+    where: str | None,
+    predicate: Predicate | None,
+    moved: Iterable[str] = (),
+) -> Table:
+    """The table without its fallback branch, to change rows of: all those that the condition selects are its own.
+
+    A change of a row that the branch has would be written beside it: then the table has the partition, too, and all of
+    its rows in the branch are hidden. Args: `moved`: columns that get new values.
+    Raises: UnsupportedError: the branch has such a row; the table reads a primary branch; a row would change partition.
+    """
+    if branches_of(table) is None:
+        return table
+    if table_options.SCAN_PRIMARY_BRANCH.key in table.options or set(moved) & set(table.schema.partition_keys):
+        raise _of_branches(table)
+    plan, read = table.plan(predicate=predicate)
+    others = [split for split in plan.splits if isinstance(split, Split) and split.fallback]
+    if _any_row(spark, others, read, where if predicate is None else None):
+        branch = table_options.SCAN_FALLBACK_BRANCH.of(table.options)
         raise UnsupportedError(
-            "rows of a table that reads a fallback or primary branch cannot be changed through it",
+            f"the condition selects rows of branch '{branch}', which stands in for partitions that the table lacks",
             table.identifier,
-            "Change the rows of each branch, as table$branch_<name>.",
+            f"Change them as {table.identifier}$branch_{branch}, or name only partitions of the table's own.",
         )
+    return table.copy({table_options.SCAN_FALLBACK_BRANCH.key: ""})
+
+
+def _any_row(spark: "SparkSession | None", splits: Sequence[Split], read: SplitRead, where: str | None) -> bool:
+    """Whether splits have a row. `where`: a condition that only Spark understands."""
+    if not splits:
+        return False
+    if where is None or spark is None:
+        return any(rows.num_rows for split in splits for rows in read.tables(split))
+    with ended_with_caller(spark):
+        return bool(splits_to_spark(spark, splits, read).where(where).limit(1).count())
+
+
+def _of_branches(table: Table) -> UnsupportedError:
+    return UnsupportedError(
+        "rows of a table that reads a fallback or primary branch cannot be changed through it",
+        table.identifier,
+        "Change the rows of each branch, as table$branch_<name>.",
+    )
 
 
 def whole_rows(table: Table) -> tuple[DataField, ...]:

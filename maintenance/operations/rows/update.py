@@ -33,12 +33,13 @@ from maintenance.operations.rows.row_changes import (
     Positions,
     RowChangeReport,
     TargetState,
-    check_target,
+    check_newest,
     commit_changed,
     deleted_rows,
     filter_of,
     gathered,
     new_rows,
+    own_rows,
     positions_of_frame,
     repeated,
     whole_rows,
@@ -68,9 +69,10 @@ def update(
     Raises: PredicateError, DataError, UnsupportedError: the table's merge engine does not take updates; ConflictError:
         other writers kept changing the same files; CommitError.
     """
-    check_target(table)
+    check_newest(table)
     values = resolved(table, assignments, in_process=spark is None)
     predicate = None if where is None else filter_of(where, table, spark=spark is not None)
+    table = own_rows(spark, table, where, predicate, values)
     if table.is_primary_key_table:
         check_updates(table, "UPDATE")
         check_moves(table, values)

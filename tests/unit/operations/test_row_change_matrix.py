@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from maintenance.errors import UnsupportedError
@@ -190,11 +191,38 @@ def test_kinds_that_a_column_says(tmp_path: Path) -> None:
     assert found == [{"id": 3, "v": "new", "op": "+U"}, {"id": 9, "v": "y", "op": "+I"}]
 
 
-def test_nothing_is_deleted_through_a_fallback_branch(tmp_path: Path) -> None:
-    table = create_table(tmp_path, options={"bucket": "1"})
-    table.write_arrow(keyed({1: "a"}))
+@pytest.mark.parametrize("keys", [("p", "id"), ()])
+def test_rows_of_a_fallback_branch_are_not_changed_through_the_table(tmp_path: Path, keys: tuple[str, ...]) -> None:
+    fields = (("p", "STRING NOT NULL"), ("id", "INT NOT NULL"), ("v", "STRING"))
+    table = create_table(tmp_path, fields, keys, partition_keys=("p",))
+
+    def put(into: Table, partition: str, ids: list[int]) -> None:
+        into.write_arrow(
+            pa.table({"p": [partition] * len(ids), "id": pa.array(ids, pa.int32()), "v": ["a"] * len(ids)})
+        )
+
+    def found() -> list[tuple[str, int, str]]:
+        return sorted((row["p"], row["id"], row["v"]) for row in both.to_arrow().to_pylist())
+
+    put(table, "x", [1, 2, 3])
     create_branch(table, "old")
+    put(table.on_branch("old"), "y", [1, 2])
     both = table.copy({"scan.fallback-branch": "old"})
+    for where in ("id = 1", "p = 'y'", "p <> 'x' AND v = 'a'", None):
+        with pytest.raises(UnsupportedError, match="selects rows of branch 'old'"):
+            both.delete(where)
+        with pytest.raises(UnsupportedError, match="selects rows of branch 'old'"):
+            both.update({"v": "'b'"}, where)
+    assert both.delete("p = 'x' AND id = 1").deleted_rows == 1
+    assert both.delete("id = 3").deleted_rows == 1
+    assert both.update({"v": "'b'"}, "p = 'x'").updated_rows == 1
+    assert found() == [("x", 2, "b"), ("y", 1, "a"), ("y", 2, "a")]
+    assert both.delete("p = 'z'").deleted_rows == 0
     with pytest.raises(UnsupportedError, match="fallback or primary branch"):
-        both.delete("id = 1")
-    assert table.on_branch("main").delete("id = 1").deleted_rows == 1
+        both.merge(table.to_arrow(), "t.id = s.id", [Clause("matched", "delete")])
+    with pytest.raises(UnsupportedError, match="fallback or primary branch"):
+        table.copy({"scan.primary-branch": "old"}).delete("p = 'x'")
+    if not keys:
+        with pytest.raises(UnsupportedError, match="fallback or primary branch"):
+            both.update({"p": "'y'"}, "p = 'x'")
+    assert table.on_branch("main").delete("id = 2").deleted_rows == 1
