@@ -157,6 +157,12 @@ class WriteError(CommitError):
     error_class = ErrorClass.INFRASTRUCTURE
 
 
+class VisibilityError(PaimonError):
+    """Rows are committed, and no compaction has made them visible in time. They must not be written again."""
+
+    error_class = ErrorClass.USER
+
+
 class ProofError(PaimonError):
     """What a rewrite has written is not what its rules make of what it has read; nothing of it was committed."""
 

@@ -106,7 +106,7 @@ _ELSEWHERE = frozenset(
         "variant.shredding.minFieldCardinalityRatio", "variant.shreddingSchema", "vector-index.search-mode",
         "vector-search.distribute.enabled", "vector-search.lateral-join.batch-size",
         "vector-search.lateral-join.parallelism", "vector.file.format", "vector.target-file-size",
-        "visibility-callback.check-interval", "visibility-callback.timeout", "write-buffer-for-append",
+        "write-buffer-for-append",
         "write-buffer-spill.max-disk-size", "write-buffer-spillable", "write-max-writers-to-spill",
         "write.batch-memory", "write.batch-size", "write.data-evolution.update-conflict-retry.max-attempts",
         "write.data-evolution.update-conflict-retry.wait-ms", "write.hive-style-dynamic-partition.enabled",

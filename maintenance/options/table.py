@@ -194,6 +194,9 @@ COMMIT_STRICT_MODE_LAST_SAFE_SNAPSHOT: Option[int | None] = Option(
 )
 COMMIT_CALLBACKS: Option[tuple[str, ...]] = Option("commit.callbacks", names, ())
 TAG_CALLBACKS: Option[tuple[str, ...]] = Option("tag.callbacks", names, ())
+VISIBILITY_CALLBACK_ENABLED = Option("visibility-callback.enabled", boolean, False)
+VISIBILITY_CALLBACK_TIMEOUT = Option("visibility-callback.timeout", duration, timedelta(minutes=30))
+VISIBILITY_CALLBACK_CHECK_INTERVAL = Option("visibility-callback.check-interval", duration, timedelta(seconds=10))
 SNAPSHOT_IGNORE_EMPTY_COMMIT = Option("snapshot.ignore-empty-commit", boolean, True)
 MANIFEST_DELETE_FILE_DROP_STATS = Option("manifest.delete-file-drop-stats", boolean, False)
 WRITE_SEQUENCE_NUMBER_INIT_MODE = Option("write.sequence-number-init-mode", one_of("scan", "snapshot"), "scan")
@@ -355,7 +358,6 @@ REFUSED_ON_WRITE: Mapping[str, _Accepts] = {
     "pk-multivalue.index.columns": _never,
     "pk-full-text.index.columns": _never,
     "metadata.iceberg.storage": _is("disabled", "table-location", "hadoop-catalog"),
-    "visibility-callback.enabled": _OFF,
 }
 
 
@@ -376,12 +378,23 @@ def check_writable(options: Mapping[str, str], table: str) -> None:
     """Refuse to create, write or maintain such a table. Raises: UnsupportedError naming the option."""
     _check(options, REFUSED, table)
     _check(options, REFUSED_ON_WRITE, table)
+    _check_callback(options, table)
     if SEQUENCE_SNAPSHOT_ORDERING.of(options) and BUCKET.of(options) == POSTPONE_BUCKET:
         # Rows that leave the postpone bucket are numbered by their place in it, not by their snapshots.
         raise UnsupportedError(
             f"'{SEQUENCE_SNAPSHOT_ORDERING.key}' together with '{BUCKET.key}' = '-2' is not supported",
             f"table {table}",
             "Use another number of buckets, or maintain this table with Apache Paimon's own jobs.",
+        )
+
+
+def _check_callback(options: Mapping[str, str], table: str) -> None:
+    """Raises: UnsupportedError: commits would have to wait for global indexes."""
+    if VISIBILITY_CALLBACK_ENABLED.of(options) and ROW_TRACKING_ENABLED.of(options):
+        raise UnsupportedError(
+            f"'{VISIBILITY_CALLBACK_ENABLED.key}' together with '{ROW_TRACKING_ENABLED.key}' is not supported",
+            f"table {table}",
+            "Unset the former: global indexes are built by Apache Paimon's own jobs.",
         )
 
 

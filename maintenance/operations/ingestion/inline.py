@@ -33,6 +33,7 @@ from maintenance.metadata.expired import unless_expired
 from maintenance.operations.compaction.compact import compact_groups
 from maintenance.operations.compaction.plan import CompactionScope, Group
 from maintenance.operations.compaction.report import FAILED, Ledger
+from maintenance.operations.ingestion.visibility import wait_until_visible
 from maintenance.operations.refs.trigger_tag_automatic_creation import tag_after_commit
 from maintenance.options import table as table_options
 from maintenance.spark.tasks import runner
@@ -126,7 +127,7 @@ def append_rows(
 
     Args: `spark`: its tasks compact, None = threads of this process; `write`: writes the rows on the state it is given;
         `progress`: gets a line for each thing that the compaction does.
-    Raises: as `append_or_abort`.
+    Raises: as `append_or_abort`; VisibilityError: see `wait_until_visible`.
     """
     work = _Inline(spark, table, progress)
     inline = compacts_inline(table)
@@ -152,6 +153,7 @@ def append_rows(
     first = work.done
     if inline:
         work.compact(_groups(messages), identity)
+    wait_until_visible(table, messages, identity)
     later = work.done.snapshot_ids[len(first.snapshot_ids) :]
     return Written((*first.snapshot_ids, *snapshot_ids, *later), messages, work.done)
 
@@ -184,6 +186,7 @@ def commit_rows_of(
         tag_after_commit(table, wrote_rows=True)
     if inline:
         work.compact(_groups(messages), identity)
+    wait_until_visible(table, messages, identity)
     return Written((*first, *snapshot_ids, *work.done.snapshot_ids[len(first) :]), messages, work.done)
 
 
@@ -204,9 +207,11 @@ def overwrite_rows(
     if snapshot_ids:
         tag_after_commit(table, wrote_rows=True)
     if not compacts_inline(table) or not snapshot_ids:
+        wait_until_visible(table, messages if snapshot_ids else (), identity)
         return Written(snapshot_ids, messages, InlineCompaction())
     work = _Inline(spark, table, progress)
     work.compact(_groups(messages), identity, silent=True)
+    wait_until_visible(table, messages, identity)
     return Written((*snapshot_ids, *work.done.snapshot_ids), messages, work.done)
 
 
