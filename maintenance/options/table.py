@@ -394,7 +394,7 @@ def _check_callback(options: Mapping[str, str], table: str) -> None:
         raise UnsupportedError(
             f"'{VISIBILITY_CALLBACK_ENABLED.key}' together with '{ROW_TRACKING_ENABLED.key}' is not supported",
             f"table {table}",
-            "Unset the former: global indexes are built by Apache Paimon's own jobs.",
+            "Unset the former: commits do not wait here until global indexes are built.",
         )
 
 

@@ -18,11 +18,10 @@ from maintenance.format.variant import binary, scalars
 from maintenance.format.variant.dictionary import Names
 from maintenance.format.variant.shredding import Shredding
 from maintenance.format.variant.stored import present
-from maintenance.options.option import Option, boolean, integer, number, one_of, positive
+from maintenance.options.option import Option, boolean, integer, number, positive
 from maintenance.types.data_type import DataField, DataType, parse_type
 
 INFER_SHREDDING_SCHEMA = Option("variant.inferShreddingSchema", boolean, False)
-INFERENCE_MODE = Option("variant.shredding.inferenceMode", one_of("per_file", "adaptive"), "per_file")
 MAX_SCHEMA_WIDTH = Option("variant.shredding.maxSchemaWidth", integer, 300)
 MAX_SCHEMA_DEPTH = Option("variant.shredding.maxSchemaDepth", integer, 50)
 MIN_FIELD_CARDINALITY_RATIO = Option("variant.shredding.minFieldCardinalityRatio", number, 0.1)
