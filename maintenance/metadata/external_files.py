@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from maintenance.errors import PaimonError
+from maintenance.errors import InfrastructureError, PaimonError
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.branches import Branches
@@ -19,7 +19,8 @@ _LOG = logging.getLogger(__name__)
 def external_files(file_io: FileIO, location: str) -> list[str]:
     """Paths of the external files that snapshots, tags and changelogs of any branch add or delete.
 
-    Metadata that cannot be read names nothing, with a warning in the log: its files stay.
+    Metadata that is missing or damaged names nothing, with a warning in the log: its files stay.
+    Raises: StorageError: storage does not answer.
     """
     paths = TablePaths(location.rstrip("/"))
     branches = Branches(file_io, paths)
@@ -38,6 +39,8 @@ def external_files(file_io: FileIO, location: str) -> list[str]:
 def _passing_over() -> Iterator[None]:
     try:
         yield
+    except InfrastructureError:
+        raise
     except (PaimonError, FileNotFoundError) as error:
         _LOG.warning("external files of a dropped table that only this names stay: %s", error)
 
