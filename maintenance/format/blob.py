@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from maintenance.errors import CorruptFileError, UnsupportedError
+from maintenance.format.blob_descriptor import BlobDescriptor
 from maintenance.format.bytes.varint import read_varint, unzigzag, varint, zigzag
 from maintenance.format.data_format import EVERY_ROW, DataFormat, FileSelection, FileSettings, OpenWriter
 from maintenance.types.data_type import DataField
@@ -122,6 +123,18 @@ class BlobReader:
         joined = np.concatenate(kept) if kept else np.empty(0, np.uint8)
         buffers = [valid, pa.py_buffer(offsets), pa.py_buffer(joined)]
         return pa.Array.from_buffers(pa.large_binary(), len(sizes), buffers)
+
+
+class DescriptorReader(BlobReader):
+    """An open file of blobs that gives where each blob is in the place of its bytes."""
+
+    def _values(self, rows: np.ndarray) -> pa.Array:
+        starts, sizes = self.positions_of_values(rows).tolist(), self.sizes[rows].tolist()
+        places = zip(starts, sizes, strict=True)
+        return pa.array(
+            [None if size < 0 else BlobDescriptor(self._path, at, size).serialize() for at, size in places],
+            pa.large_binary(),
+        )
 
 
 def bounded(ends: np.ndarray, batch_rows: int) -> Iterator[tuple[int, int]]:

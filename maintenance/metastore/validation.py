@@ -11,6 +11,7 @@ from maintenance.format.rows.system_fields import is_system_field
 from maintenance.merge.rules import check_merge_engine
 from maintenance.metadata.external_paths import ExternalPaths
 from maintenance.metadata.zone import local_zone
+from maintenance.metastore.apart_rules import check_apart
 from maintenance.metastore.option_rules import check_options
 from maintenance.options import table as table_options
 from maintenance.options.callbacks import check_callbacks
@@ -47,6 +48,7 @@ def validate(schema: TableSchema, table: str, before: TableSchema | None = None)
     ExternalPaths.of(schema.options)
     if is_clustered(schema, schema.options):
         clustered_by(schema, schema.options, where)
+    check_apart(schema, where)
     check_merge_engine(schema, where)
     read_defaults(schema, schema.options)
     for option in _all_options():

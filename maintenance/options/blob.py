@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from maintenance.options.option import Option, boolean, names
 
 BLOB_AS_DESCRIPTOR = Option("blob-as-descriptor", boolean, False)
+BLOB_FIELD: Option[tuple[str, ...]] = Option("blob-field", names, ())
 BLOB_DESCRIPTOR_FIELD: Option[tuple[str, ...]] = Option(
     "blob-descriptor-field", names, (), ("blob.stored-descriptor-fields",)
 )

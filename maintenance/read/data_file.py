@@ -18,10 +18,10 @@ import pyarrow.compute as pc
 from pyroaring import BitMap
 
 from maintenance.errors import CorruptFileError, DataError, UnsupportedError
-from maintenance.format.blob import open_blobs
+from maintenance.format.blob import DescriptorReader, open_blobs
 from maintenance.format.data_format import DataReader, FileSelection
 from maintenance.format.data_formats import open_data_file
-from maintenance.format.metadata.data_file import DataFileMeta, FileSource, written_fields
+from maintenance.format.metadata.data_file import DataFileMeta, FileSource, is_of_blobs, written_fields
 from maintenance.format.metadata.deletion_vector import DeletionVector
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.format.rows.system_fields import POSITION, ROW_ID, SEQUENCE_NUMBER, SYSTEM_FIELDS, VALUE_KIND
@@ -56,6 +56,7 @@ class ReadContext:
             columns of row tracking, in the file or following from the manifest.
         snapshot_ordering: records of files that no compaction wrote are as new as the file's snapshot. Source: option
             `sequence.snapshot-ordering`.
+        describes_blobs: files of blobs give where each blob is, see `DescriptorReader`.
         zone: time zone of casts between instants and wall clock times.
     """
 
@@ -65,6 +66,7 @@ class ReadContext:
     partition_keys: tuple[str, ...] = ()
     keyed: bool = True
     snapshot_ordering: bool = False
+    describes_blobs: bool = False
     zone: str = field(default_factory=local_zone)
 
     @property
@@ -106,7 +108,7 @@ class DataFileReader:
         if rows is not None and not len(rows):
             return rows
         with self._opened() as source:
-            reader = open_data_file(source, self.path, self._options)
+            reader = self._reader(source)
             positions = reader.positions(FileSelection(self._filter(), rows))
         positions = np.arange(self.file.row_count) if positions is None else positions
         return positions if rows is None else np.intersect1d(positions, rows, assume_unique=True)
@@ -117,7 +119,7 @@ class DataFileReader:
         live = self._live(vector)
         if live is not None:
             with self._opened() as source:
-                table = open_data_file(source, self.path, self._options).read(self.file_fields())
+                table = self._reader(source).read(self.file_fields())
             self._check_rows(table.num_rows, None)
             return self._live_rows(table, live, 0)
         rows = self._rows(vector)
@@ -125,7 +127,7 @@ class DataFileReader:
             return self.context.arrow_schema.empty_table()
         selection = FileSelection(self._filter(), rows)
         with self._opened() as source:
-            reader = open_data_file(source, self.path, self._options)
+            reader = self._reader(source)
             positions, table = self._positions(reader, selection), reader.read(self.file_fields(), selection)
             self._check_rows(table.num_rows, positions)
             return self._rows_of(table, positions, rows)
@@ -142,13 +144,18 @@ class DataFileReader:
             return
         selection = FileSelection(self._filter(), rows)
         with self._opened() as source:
-            reader = open_data_file(source, self.path, self._options)
+            reader = self._reader(source)
             positions, start = self._positions(reader, selection), 0
             for table in reader.batches(self.file_fields(), batch_rows, selection):
                 end = start + table.num_rows
                 yield self._rows_of(table, None if positions is None else positions[start:end], rows)
                 start = end
             self._check_rows(start, positions)
+
+    def _reader(self, source: pa.NativeFile) -> DataReader:
+        if self.context.describes_blobs and is_of_blobs(self.file):
+            return DescriptorReader(source, self.path)
+        return open_data_file(source, self.path, self._options)
 
     def blob_sizes(self) -> np.ndarray:
         """Of a file of blobs, the bytes of each value, see `BlobReader.sizes`."""
@@ -178,7 +185,7 @@ class DataFileReader:
     def _live_batches(self, batch_rows: int, live: np.ndarray) -> Iterator[pa.Table]:
         start = 0
         with self._opened() as source:
-            reader = open_data_file(source, self.path, self._options)
+            reader = self._reader(source)
             for table in reader.batches(self.file_fields(), batch_rows):
                 self._check_more(start + table.num_rows)
                 yield self._live_rows(table, live, start)

@@ -25,9 +25,11 @@ from maintenance.merge.sections import Section, levels_apart, oldest_first, part
 from maintenance.metadata.expired import unless_expired
 from maintenance.metadata.paths import TablePaths
 from maintenance.options import table as table_options
+from maintenance.options.blob import BLOB_AS_DESCRIPTOR
 from maintenance.options.file_index import FILE_INDEX_READ_ENABLED
 from maintenance.predicate.arrow import mask
 from maintenance.predicate.tree import Predicate, columns_of, restrict
+from maintenance.read.blobs import fetched_columns, with_blobs
 from maintenance.read.data_evolution import anchor, joined
 from maintenance.read.data_file import DataFileReader, ReadContext
 from maintenance.read.defaults import read_defaults, stored_predicate, with_defaults
@@ -125,13 +127,15 @@ class SplitRead:
     def _selected(self, tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
         """The wanted rows and columns."""
         defaults = read_defaults(self.schema, self.options)
+        described = fetched_columns(self.columns, self.options)
         for table in tables:
             rows = with_defaults(table, defaults)
             kept = rows if self.predicate is None else rows.filter(mask(self.predicate, rows))
             if VALUE_KIND in self.columns and not self.schema.primary_keys:
                 kept = _inserted(kept)
             if kept.num_rows:
-                yield kept.select([field.name for field in self.columns])
+                chosen = kept.select([field.name for field in self.columns])
+                yield from with_blobs(chosen, described, self.file_io, self.paths.root)
 
     @property
     def _pushed(self) -> Predicate | None:
@@ -227,6 +231,7 @@ class SplitRead:
             self.schema.partition_keys,
             keyed=bool(self.schema.primary_keys),
             snapshot_ordering=table_options.SEQUENCE_SNAPSHOT_ORDERING.of(self.options),
+            describes_blobs=BLOB_AS_DESCRIPTOR.of(self.options),
         )
 
     def _record_fields(self) -> tuple[DataField, ...]:

@@ -10,9 +10,11 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from maintenance.errors import DataError
+from maintenance.format.blob_descriptor import are_descriptors, are_views
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.options import table as table_options
-from maintenance.options.blob import inline_blobs
+from maintenance.options.blob import BLOB_DESCRIPTOR_FIELD, BLOB_VIEW_FIELD, inline_blobs
 from maintenance.types.data_type import DataField
 from maintenance.write.blobs import BlobFiles
 from maintenance.write.context import FileNames, WriteContext
@@ -47,6 +49,22 @@ def vectors_apart(context: WriteContext) -> tuple[DataField, ...]:
     if table_options.VECTOR_FILE_FORMAT.of(context.options) is None:
         return ()
     return tuple(field for field in context.columns if field.type.root == "VECTOR")
+
+
+def check_inline_blobs(rows: pa.Table, context: WriteContext) -> None:
+    """Data files hold where the blobs of some columns are. Raises: DataError: a value is something else."""
+    kinds = ((BLOB_DESCRIPTOR_FIELD, are_descriptors), (BLOB_VIEW_FIELD, are_views))
+    for option, are_of_kind in kinds:
+        for name in option.of(context.options):
+            if name not in rows.column_names:
+                continue
+            column = rows.column(name)
+            if column.null_count + int(are_of_kind(column).sum()) < len(column):
+                raise DataError(
+                    f"a value of column '{name}', which is in '{option.key}', does not say where its blob is",
+                    f"table {context.name}",
+                    "Write serialized descriptors, or views, as Paimon's BlobDescriptor and BlobViewStruct make them.",
+                )
 
 
 def of_rows(context: WriteContext) -> WriteContext:

@@ -12,6 +12,7 @@ from maintenance.format.metadata.data_file import DataFileMeta, FileSource
 from maintenance.format.metadata.simple_stats import EMPTY_STATS
 from maintenance.format.rows.binary_row import EMPTY_ROW
 from maintenance.options import table as table_options
+from maintenance.read.blobs import fetched
 from maintenance.types.data_type import DataField
 from maintenance.write.context import FileNames, WriteContext
 from maintenance.write.placement import FilePlacement
@@ -41,7 +42,8 @@ class BlobFiles:
         return self._open
 
     def write(self, column: pa.ChunkedArray) -> None:
-        """Take the values of rows."""
+        """Take the values of rows; of a descriptor among them the blob that it describes."""
+        column = fetched(column, self._context.file_io, self._context.paths.root)
         while len(column):
             open_file = self._opened()
             sizes = np.cumsum(pc.fill_null(pc.binary_length(column), 0).to_numpy())

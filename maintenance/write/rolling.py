@@ -16,7 +16,7 @@ from maintenance.options import table as table_options
 from maintenance.options.file_index import FILE_INDEX_IN_MANIFEST_THRESHOLD
 from maintenance.types.row_kind import is_retract
 from maintenance.types.values import values_of_arrow
-from maintenance.write.beside import BesideFiles, of_rows
+from maintenance.write.beside import BesideFiles, check_inline_blobs, of_rows
 from maintenance.write.context import FileNames, WriteContext
 from maintenance.write.file_index import SUFFIX, index_builder, store_container
 from maintenance.write.placement import FilePlacement
@@ -92,6 +92,7 @@ class RollingFileWriter:
         if not rows.num_rows:
             return
         _check_not_null(rows, self._whole)
+        check_inline_blobs(rows, self._whole)
         self._pending.append(rows)
         self._pending_rows += rows.num_rows
         self._pending_bytes += rows.nbytes

@@ -1,6 +1,6 @@
 """Read the table `db.t` of warehouses with pypaimon into Arrow files: ``python read_tables.py WAREHOUSE...``.
 
-The file is `WAREHOUSE/rows.arrow`.
+The file is `WAREHOUSE/rows.arrow`. ``--columns=a,b`` in front reads these columns alone.
 
 Runs in an environment of its own, `.venv-pypaimon`, so it knows nothing of the project.
 """
@@ -12,10 +12,15 @@ from pypaimon import CatalogFactory  # type: ignore[import-not-found]
 
 
 def main(warehouses: list[str]) -> None:
+    columns = None
+    if warehouses[0].startswith("--columns="):
+        columns = warehouses.pop(0).removeprefix("--columns=").split(",")
     for warehouse in warehouses:
         table = CatalogFactory.create({"warehouse": warehouse}).get_table("db.t")
         builder = table.new_read_builder()
-        if table.options.options.to_map().get("row-tracking.enabled") == "true":
+        if columns is not None:
+            builder = builder.with_projection(columns)
+        elif table.options.options.to_map().get("row-tracking.enabled") == "true":
             names = [field.name for field in table.fields]
             builder = builder.with_projection([*names, "_ROW_ID", "_SEQUENCE_NUMBER"])
         rows = builder.new_read().to_arrow(builder.new_scan().plan().splits())

@@ -7,10 +7,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from maintenance.errors import DataError, UnsupportedError
+from maintenance.format.blob_descriptor import BlobDescriptor, parse_descriptor
 from maintenance.operations.checks.fsck import fsck
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.rows.merge_clauses import Clause
 from maintenance.operations.rows.merge_into import merge_into
+from maintenance.read.blobs import read_blob
 from tests.pypaimon.test_read_by_pypaimon import EVOLVING, PYTHON, pypaimon, read_by
 from tests.tables import create_table, get_table, live_files
 
@@ -114,3 +117,56 @@ def test_new_values_of_blobs(pypaimon: Path, tmp_path: Path) -> None:
     wanted |= {row["id"]: [row["b"], row["t"]] for row in blobs(12, 2).to_pylist()}
     compact(None, get_table(tmp_path), full=True)
     assert both_see(tmp_path, ["id", "b", "t"]) == [(n, *values) for n, values in wanted.items()]
+
+
+def test_descriptors_of_blobs(pypaimon: Path, tmp_path: Path) -> None:
+    """Columns that hold where blobs are, and blobs that are read so."""
+    options = {**EVOLVING, "blob-descriptor-field": "d", "blob-view-field": "w"}
+    fields = [("id", "INT"), ("b", "BLOB"), ("d", "BLOB"), ("w", "BLOB"), ("t", "STRING")]
+    table = create_table(tmp_path, fields, (), options)
+    outside = tmp_path / "outside.bin"
+    outside.write_bytes(b"0123456789")
+    places = [BlobDescriptor(str(outside), 2, 3), None, BlobDescriptor(str(outside), 4, -1)]
+    described = pa.array([None if place is None else place.serialize() for place in places], pa.large_binary())
+    view = b"\x01" + (0x424C4F4256494557).to_bytes(8, "little") + (4).to_bytes(4, "little") + b"db.u" + bytes(12)
+    rows = {
+        "id": pa.array(range(3), pa.int32()),
+        "b": pa.array([places[0].serialize() if places[0] else b"", b"own", None], pa.large_binary()),
+        "d": described,
+        "w": pa.array([view, None, view], pa.large_binary()),
+        "t": [*"abc"],
+    }
+    table.write_arrow(pa.table(rows))
+    write_by(tmp_path, new=pa.table({**rows, "id": pa.array(range(3, 6), pa.int32())}))
+    read = get_table(tmp_path).copy({"blob-view.resolve.enabled": "false"})
+    wanted = [(b"234", b"234", view), (b"own", None, None), (None, b"456789", view)] * 2
+    names = ["b", "d", "w"]
+    assert [tuple(row.values()) for row in read.to_arrow(names).to_pylist()] == wanted
+    as_descriptors = read.copy({"blob-as-descriptor": "true"}).to_arrow(["b", "d"])
+    assert as_descriptors.column("d").to_pylist() == described.to_pylist() * 2
+    stored = [
+        None if value is None else parse_descriptor(value, "") for value in as_descriptors.column("b").to_pylist()
+    ]
+    assert [None if one is None else read_blob(one, table.file_io, str(tmp_path)) for one in stored] == [
+        value for value, *_ in wanted
+    ]
+    read.update({"t": "'new'"}, "id = 1")
+    clauses = [Clause("matched", "update", {"d": "s.d"})]
+    source = pa.table({"id": pa.array([1], pa.int32()), "d": described.slice(0, 1)})
+    merge_into(None, get_table(tmp_path), source, "t.id = s.id", clauses)
+    compact(None, get_table(tmp_path), full=True)
+    wanted[1] = (b"own", b"234", None)
+    after = get_table(tmp_path).copy({"blob-view.resolve.enabled": "false"})
+    assert [tuple(row.values()) for row in after.to_arrow(names).to_pylist()] == wanted
+    (theirs,) = read_by(PYTHON, [str(tmp_path)], "id", "b", "d")
+    assert [(row["b"], row["d"]) for row in theirs.sort_by("id").to_pylist()] == [row[:2] for row in wanted]
+    with pytest.raises(UnsupportedError, match=r"column 'w'.*other tables"):
+        get_table(tmp_path).to_arrow()
+    with pytest.raises(DataError, match="does not say where its blob is"):
+        get_table(tmp_path).write_arrow(pa.table({**rows, "d": [b"plain", None, None]}))
+    away = BlobDescriptor("s3://bucket/key", 0, 1).serialize()
+    get_table(tmp_path).write_arrow(
+        pa.table({"id": pa.array([9], pa.int32()), "d": pa.array([away], pa.large_binary())})
+    )
+    with pytest.raises(UnsupportedError, match="own storage"):
+        get_table(tmp_path).to_arrow(["d"], where="id = 9")

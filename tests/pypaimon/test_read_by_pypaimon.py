@@ -95,10 +95,11 @@ def maintained(warehouse: str, sample: Sample, values: Values) -> Table:
     return table
 
 
-def read_by(pypaimon: Path, warehouses: list[str]) -> list[pa.Table]:
-    """`db.t` of each warehouse, as pypaimon reads it."""
+def read_by(pypaimon: Path, warehouses: list[str], *columns: str) -> list[pa.Table]:
+    """`db.t` of each warehouse, as pypaimon reads it. `columns`: these alone."""
     script = Path(__file__).parent / "read_tables.py"
-    done = subprocess.run([pypaimon, script, *warehouses], capture_output=True, text=True, check=False)
+    chosen = [f"--columns={','.join(columns)}"] if columns else []
+    done = subprocess.run([pypaimon, script, *chosen, *warehouses], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     found = []
     for warehouse in warehouses:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from maintenance.errors import OptionError, UnsupportedError
+from maintenance.errors import OptionError
 from maintenance.format.data_format import FileSettings, OpenWriter, format_options, number_of_option
 from maintenance.format.parquet.column_writer import ColumnWriter, needs_column_writer
 from maintenance.format.rows.system_fields import element_field_id, map_key_field_id
@@ -114,10 +114,6 @@ def _physical_field(name: str, data_type: DataType, own_id: int, of_field: int, 
             key_id = map_key_field_id(of_field, depth + 1)
             key_field = _physical_field("key", key.as_nullable(False), key_id, of_field, depth + 1)
             arrow = pa.map_(key_field, _element_field("value", value, of_field, depth + 1))
-        case "BLOB":
-            raise UnsupportedError(
-                f"BLOB column '{name}' in a parquet file", "columns", "Blobs have files of their own."
-            )
         case "VARIANT":
             parts = [part.with_metadata({"PARQUET:field_id": str(n)}) for n, part in enumerate(VARIANT)]
             arrow = pa.struct(parts)

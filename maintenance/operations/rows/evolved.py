@@ -33,6 +33,7 @@ from maintenance.operations.rows.row_changes import (
 )
 from maintenance.options import table as table_options
 from maintenance.options.global_index import DROP_PARTITION_INDEX, GLOBAL_INDEX_COLUMN_UPDATE_ACTION, THROW_ERROR
+from maintenance.read.blobs import blobs_as_stored
 from maintenance.read.data_evolution import anchor
 from maintenance.scan.data_evolution import row_groups, row_id_range
 from maintenance.spark.cancellation import ended_with_caller
@@ -129,6 +130,7 @@ def _tasks(state: TargetState, names: Sequence[str]) -> dict[int, ColumnsTask]:
     write = replace(table.write_context(), write_cols=tuple(field.name for field in fields))
     # Values are stored as they are: what reads put in the place of nulls is not.
     options = {key: text for key, text in state.read.options.items() if not key.endswith(".default-value")}
+    options = blobs_as_stored(options)
     read = replace(state.read, columns=fields, predicate=None, options=options)
     tasks = {}
     for split in state.splits:

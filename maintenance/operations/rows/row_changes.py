@@ -31,6 +31,7 @@ from maintenance.operations.refs.trigger_tag_automatic_creation import tag_after
 from maintenance.options import table as table_options
 from maintenance.predicate.sql import parse
 from maintenance.predicate.tree import Predicate
+from maintenance.read.blobs import blobs_as_stored
 from maintenance.read.data_file import ReadContext
 from maintenance.read.defaults import stored_predicate
 from maintenance.read.positioned import FILE, PositionedRead
@@ -119,9 +120,8 @@ class TargetState:
         stored = stored_predicate(predicate, table.schema, table.options)
         plan = plan_scan(table.scan_source(), snapshot, stored)
         splits = tuple(split for split in plan.splits if isinstance(split, Split))
-        read = SplitRead(
-            table.file_io, table.paths, table.schema, plan.schemas, table.options, tuple(columns), predicate
-        )
+        options = blobs_as_stored(table.options)
+        read = SplitRead(table.file_io, table.paths, table.schema, plan.schemas, options, tuple(columns), predicate)
         if max(plan.schemas) > table.schema.id:
             raise ConflictError(
                 f"there are files of schema {max(plan.schemas)}, and the table was opened with {table.schema.id}",

@@ -1,0 +1,51 @@
+"""Rules of options that say where blobs and vectors are stored. Source: Java `SchemaValidation`."""
+
+from maintenance.errors import OptionError, SchemaError, UnsupportedError
+from maintenance.format.metadata.schema import TableSchema
+from maintenance.options import table as table_options
+from maintenance.options.blob import BLOB_DESCRIPTOR_FIELD, BLOB_FIELD, BLOB_VIEW_FIELD, inline_blobs
+
+
+def check_apart(schema: TableSchema, where: str) -> None:
+    """Raises: SchemaError, OptionError, UnsupportedError: naming the option and the column."""
+    _check_named(schema, where)
+    both = set(BLOB_DESCRIPTOR_FIELD.of(schema.options)) & set(BLOB_VIEW_FIELD.of(schema.options))
+    if both:
+        raise OptionError(
+            f"column '{min(both)}' is in '{BLOB_DESCRIPTOR_FIELD.key}' and in '{BLOB_VIEW_FIELD.key}'",
+            where,
+            "Name it in one of them.",
+        )
+    formats = {table_options.FILE_FORMAT.of(schema.options).lower()}
+    if inline_blobs(schema.options) and formats != {"parquet"}:
+        raise UnsupportedError(
+            f"'{BLOB_DESCRIPTOR_FIELD.key}' or '{BLOB_VIEW_FIELD.key}' with '{table_options.FILE_FORMAT.key}' = "
+            f"'{min(formats)}'",
+            where,
+            "Use parquet files.",
+        )
+    if table_options.VECTOR_FILE_FORMAT.of(schema.options) is not None:
+        _check_vector_files(schema, where)
+
+
+def _check_named(schema: TableSchema, where: str) -> None:
+    options = (
+        (BLOB_FIELD, "BLOB"),
+        (BLOB_DESCRIPTOR_FIELD, "BLOB"),
+        (BLOB_VIEW_FIELD, "BLOB"),
+        (table_options.VECTOR_FIELD, "VECTOR"),
+    )
+    for option, root in options:
+        for name in option.of(schema.options):
+            if name not in schema.field_names or schema.field(name).type.root != root:
+                raise SchemaError(
+                    f"'{option.key}' names '{name}', which is no {root} column", where, f"Declare it {root}."
+                )
+
+
+def _check_vector_files(schema: TableSchema, where: str) -> None:
+    key = table_options.VECTOR_FILE_FORMAT.key
+    if not table_options.DATA_EVOLUTION_ENABLED.of(schema.options):
+        raise OptionError(f"'{key}' without 'data-evolution.enabled'", where, "Enable it, or leave vectors among rows.")
+    if all(field.type.root == "VECTOR" for field in schema.fields):
+        raise SchemaError(f"all columns are VECTOR, with '{key}'", where, "Add a column of another type.")
