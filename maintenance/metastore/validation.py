@@ -13,6 +13,7 @@ from maintenance.metadata.external_paths import ExternalPaths
 from maintenance.metadata.zone import local_zone
 from maintenance.metastore.apart_rules import check_apart
 from maintenance.metastore.option_rules import check_options
+from maintenance.options import blob, global_index
 from maintenance.options import table as table_options
 from maintenance.options.callbacks import check_callbacks
 from maintenance.options.known import check_names
@@ -58,7 +59,8 @@ def validate(schema: TableSchema, table: str, before: TableSchema | None = None)
 
 
 def _all_options() -> list[Option[object]]:
-    return [value for value in vars(table_options).values() if isinstance(value, Option)]
+    modules = (table_options, blob, global_index)
+    return [value for module in modules for value in vars(module).values() if isinstance(value, Option)]
 
 
 def _validate_fields(schema: TableSchema, where: str, known: frozenset[DataType]) -> None:

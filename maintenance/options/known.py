@@ -7,7 +7,7 @@ written and maintained with them. Source: Java `CoreOptions` and the options of 
 from collections.abc import Iterable, Mapping
 
 from maintenance.errors import OptionError
-from maintenance.options import file_index, iceberg, own
+from maintenance.options import blob, file_index, global_index, iceberg, own
 from maintenance.options import table as table_options
 from maintenance.options.option import Option
 from maintenance.spelling import misspelt, nearest
@@ -15,7 +15,7 @@ from maintenance.spelling import misspelt, nearest
 # Options of Paimon that this engine neither honours nor refuses: see the tests for why each may be set.
 _ELSEWHERE = frozenset(
     {
-        "async-file-write", "auto-create", "blob-compaction.enabled", "blob-view.resolve.enabled",
+        "async-file-write", "auto-create", "blob-compaction.enabled",
         "blob-write-null-on-fetch-failure", "blob-write-null-on-missing-file", "blob.copy-buffer-size",
         "blob.split-by-file-size", "cache-page-size",
         "chain-table.chain-partition-keys", "chain-table.split.key-range-enabled",
@@ -37,8 +37,8 @@ _ELSEWHERE = frozenset(
         "format-table.implementation", "format-table.partition-path-only-value",
         "format-table.repair.collect-statistics", "format-table.scan.list-parallelism",
         "format-table.statistics.parallelism", "full-text-index.search-mode", "global-index.build.max-parallelism",
-        "global-index.build.max-shard", "global-index.column-update-action", "global-index.enabled",
-        "global-index.external-path", "global-index.row-count-per-shard", "global-index.search-mode",
+        "global-index.build.max-shard",
+        "global-index.row-count-per-shard", "global-index.search-mode",
         "global-index.thread-num", "header", "json.ignore-parse-errors", "json.line-delimiter",
         "json.map-null-key-literal", "json.map-null-key-mode", "key-value.sequence_number.enabled",
         "legacy-timestamp-mapping.enabled", "lineSep", "local-kv-db.block-size", "local-merge-buffer-size",
@@ -105,7 +105,7 @@ _ELSEWHERE = frozenset(
         "variant.shredding.maxInferBufferRow", "variant.shredding.maxSchemaDepth", "variant.shredding.maxSchemaWidth",
         "variant.shredding.minFieldCardinalityRatio", "variant.shreddingSchema", "vector-index.search-mode",
         "vector-search.distribute.enabled", "vector-search.lateral-join.batch-size",
-        "vector-search.lateral-join.parallelism", "vector.file.format", "vector.target-file-size",
+        "vector-search.lateral-join.parallelism",
         "write-buffer-for-append",
         "write-buffer-spill.max-disk-size", "write-buffer-spillable", "write-max-writers-to-spill",
         "write.batch-memory", "write.batch-size", "write.data-evolution.update-conflict-retry.max-attempts",
@@ -138,7 +138,7 @@ _OF_OTHERS = (
 
 def known_options() -> frozenset[str]:
     """Names of Paimon's table options, older spellings among them."""
-    modules = (table_options, file_index, iceberg, own)
+    modules = (table_options, file_index, iceberg, blob, global_index, own)
     options = [value for module in modules for value in vars(module).values() if isinstance(value, Option)]
     keys = {name for option in options for name in (option.key, *option.fallbacks)}
     refused = {*table_options.REFUSED, *table_options.REFUSED_ON_WRITE}

@@ -18,7 +18,7 @@ from maintenance.metadata.expired import again_if_expired
 from maintenance.options import table as table_options
 from maintenance.predicate.sql import parse
 from maintenance.predicate.tree import Predicate, restrict
-from maintenance.read.blobs import check_blobs
+from maintenance.read.blobs import blobs_as_stored, check_blobs
 from maintenance.read.data_file import read_fields
 from maintenance.read.defaults import stored_predicate
 from maintenance.read.split_read import SplitRead
@@ -77,9 +77,13 @@ def _plan_read(table: "Table", request: ReadRequest) -> tuple[ScanPlan, SplitRea
 
 
 def plan_state(table: "Table", snapshot: Snapshot) -> tuple[ScanPlan, SplitRead]:
-    """Plan a read of all rows of a snapshot under the table's newest schema, whatever the schema was then."""
+    """Plan a read of all rows of a snapshot under the table's newest schema, whatever the schema was then.
+
+    It is for rows that are written again: blobs are read as descriptors.
+    """
     table_options.check_readable(table.options, table.identifier)
-    return _plan_one(table, FullState(snapshot), ReadRequest())
+    plan, read = _plan_one(table, FullState(snapshot), ReadRequest())
+    return plan, replace(read, options=blobs_as_stored(read.options))
 
 
 def branches_of(table: "Table") -> tuple["Table", "Table"] | None:

@@ -19,6 +19,15 @@ _NUMBERS = {
     "DATE": "Integer",
     "TIME_WITHOUT_TIME_ZONE": "Integer",
 }
+_PRIMITIVES = {
+    "BOOLEAN": "JBoolean",
+    "TINYINT": "JByte",
+    "SMALLINT": "JShort",
+    "INTEGER": "JInt",
+    "BIGINT": "JLong",
+    "FLOAT": "JFloat",
+    "DOUBLE": "JDouble",
+}
 _GETTERS: dict[str, Getter] = {
     "BOOLEAN": lambda row, i: bool(row.getBoolean(i)),
     "TINYINT": lambda row, i: int(row.getByte(i)),
@@ -64,12 +73,7 @@ def to_java(paimon: Any, value: Any, data_type: Any) -> Any:
         case "DECIMAL":
             number = jpype.java.math.BigDecimal(str(value))
             return paimon.data.Decimal.fromBigDecimal(number, data_type.getPrecision(), data_type.getScale())
-        case "VECTOR":
-            kinds = {"BOOLEAN": "JBoolean", "TINYINT": "JByte", "SMALLINT": "JShort", "INTEGER": "JInt"}
-            kinds |= {"BIGINT": "JLong", "FLOAT": "JFloat", "DOUBLE": "JDouble"}
-            kind = getattr(jpype, kinds[str(data_type.getElementType().getTypeRoot().name())])
-            return paimon.data.BinaryVector.fromPrimitiveArray(jpype.JArray(kind)(value))
-        case "ARRAY" | "MAP" | "MULTISET" | "ROW":
+        case "ARRAY" | "MAP" | "MULTISET" | "ROW" | "VECTOR":
             return _nested_to_java(paimon, value, data_type, root)
     millis, nanos = divmod(int(value), 10**6)
     return paimon.data.Timestamp.fromEpochMillis(millis, nanos)
@@ -79,6 +83,9 @@ def _nested_to_java(paimon: Any, value: Any, data_type: Any, root: str) -> Any:
     if root == "ARRAY":
         element = data_type.getElementType()
         return paimon.data.GenericArray(_objects(to_java(paimon, item, element) for item in value))
+    if root == "VECTOR":
+        kind = getattr(jpype, _PRIMITIVES[str(data_type.getElementType().getTypeRoot().name())])
+        return paimon.data.BinaryVector.fromPrimitiveArray(jpype.JArray(kind)(value))
     if root == "ROW":
         types = data_type.getFieldTypes()
         parts = (to_java(paimon, item, part) for item, part in zip(value, types, strict=True))

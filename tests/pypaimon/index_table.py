@@ -1,8 +1,8 @@
 """Index columns of the table `db.t` of a warehouse with pypaimon, and read it by filters.
 
 ``python index_table.py WAREHOUSE create COLUMN TYPE`` builds a global index.
-``python index_table.py WAREHOUSE read JSON`` prints, for each [column, method of its predicate builder, arguments…] of a
-JSON list, the values of `id` found, and whether an index was used.
+``python index_table.py WAREHOUSE read JSON`` prints, for each [column, method of the predicate builder, arguments…] of
+a JSON list, the values of `id` found, and whether an index was used.
 
 Runs in an environment of its own, `.venv-pypaimon`, so it knows nothing of the project.
 """

@@ -21,7 +21,7 @@ FIELDS = [("id", "INT NOT NULL"), ("p", "STRING"), ("v", "STRING")]
         ([("_KEY_a", "INT")], (), (), {}, SchemaError, "'_KEY_a' is reserved"),
         ([("_SEQUENCE_NUMBER", "INT")], (), (), {}, SchemaError, "reserved"),
         ([("a", "NUMBER")], (), (), {}, SchemaError, "'NUMBER' is not a data type"),
-        ([("a", "VECTOR<FLOAT, 3>")], (), (), {}, UnsupportedError, "VECTOR.*column a"),
+        ([("a", "ARRAY<BLOB>")], (), (), {}, UnsupportedError, "BLOB.*column a"),
         ([("a", "ARRAY<ROW<b MAP<INT, BLOB>>>")], (), (), {}, UnsupportedError, "BLOB.*column a.element.b.value"),
         ([("a", "MAP<INT, ROW<b INT, b INT>>")], (), (), {}, SchemaError, "column 'b' is there twice .*in column a"),
         ([("a", "ROW<b ARRAY<ROW<` ` INT>>>")], (), (), {}, SchemaError, "' ' is blank .*in column a, in column b"),

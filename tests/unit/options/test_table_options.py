@@ -11,7 +11,7 @@ import maintenance
 from maintenance.catalog import Schema
 from maintenance.errors import OptionError, UnsupportedError
 from maintenance.names import file_prefix, relative_folder
-from maintenance.options import file_index, iceberg
+from maintenance.options import blob, file_index, global_index, iceberg
 from maintenance.options import table as table_options
 from maintenance.options.option import Option, names, string, untrimmed_names
 from maintenance.options.table import REFUSED, REFUSED_ON_WRITE
@@ -21,14 +21,14 @@ KNOWN = tomllib.loads(Path(__file__).with_name("paimon_2_0.toml").read_text())
 ENGINE = Path(maintenance.__file__).parent
 OPTIONS = {
     name: option
-    for module in (table_options, file_index, iceberg)
+    for module in (table_options, file_index, iceberg, blob, global_index)
     for name, option in vars(module).items()
     if isinstance(option, Option)
 }
 # Read by validation alone: a table may say what its writers do, and they do nothing else here.
 ONLY_CHECKED: set[str] = set()
 # Paimon knows these no more, or under no name of its own: old tables may still have them.
-BEYOND_PAIMON_2 = {"sequence.auto-padding", "upsert-key", "manifest.format"}
+BEYOND_PAIMON_2 = {"sequence.auto-padding", "upsert-key", "manifest.format", "blob-external-storage-field"}
 # Values that change something, where `true` is none.
 CHANGING = {
     "changelog-producer": "lookup",
@@ -71,7 +71,9 @@ def test_the_lists_agree_with_the_engine() -> None:
 
 
 def test_every_constant_is_used() -> None:
-    own = tuple(ENGINE / "options" / f"{name}.py" for name in ("table", "file_index", "iceberg"))
+    own = tuple(
+        ENGINE / "options" / f"{name}.py" for name in ("table", "file_index", "iceberg", "blob", "global_index")
+    )
     source = "".join(path.read_text() for path in ENGINE.rglob("*.py") if path not in own)
     source += "".join(re.sub(r"^[A-Z_]+\b.*", "", path.read_text(), flags=re.MULTILINE) for path in own)
     unused = {option.key for name, option in OPTIONS.items() if not re.search(rf"\b{name}\b", source)}

@@ -185,16 +185,16 @@ def test_no_rows() -> None:
 def test_types_without_a_form_are_named() -> None:
     with pytest.raises(UnsupportedError, match=r"ARRAY<INT>"):
         row_hashes([pa.array([[1]])], [ARRAY])
-    with pytest.raises(UnsupportedError, match=r"VECTOR"):
-        serialize_row((1,), [parse_data_type("VECTOR<FLOAT, 3>")])
+    with pytest.raises(UnsupportedError, match=r"BLOB"):
+        serialize_row((1,), [parse_data_type("BLOB")])
     assert parse_row(serialize_row((None, 1), [ARRAY, parse_type("INT")]), [ARRAY, parse_type("INT")]) == (None, 1)
 
 
 def test_statistics_skip_values_of_types_without_a_form() -> None:
     data = serialize_row((5, 7), [parse_type("INT"), parse_type("INT")])
-    types = [parse_data_type("VECTOR<FLOAT, 3>"), parse_type("INT")]
+    types = [parse_data_type("BLOB"), parse_type("INT")]
     assert parse_row(data, types, skip_unsupported=True) == (None, 7)
-    with pytest.raises(UnsupportedError, match="VECTOR"):
+    with pytest.raises(UnsupportedError, match="BLOB"):
         parse_row(data, types)
 
 
