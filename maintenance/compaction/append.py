@@ -21,6 +21,7 @@ from maintenance.metadata.manifests import DeletionFile
 from maintenance.read.data_file import DataFileReader, ReadContext
 from maintenance.read.small_files import batches_of_files
 from maintenance.read.split_read import partition_values
+from maintenance.write.beside import blobs_apart, without_vector_files
 from maintenance.write.columns import in_one_file
 from maintenance.write.context import FileNames, WriteContext
 from maintenance.write.message import CommitMessage
@@ -41,6 +42,7 @@ class AppendCompaction:
         joins: several files have the columns of the same rows, and become one file with all of them.
         by: the order that their rows come into; None = as they are.
         output_level: of the new files. Only tables that are clustered have levels, see `clustering`.
+        left_out: the columns, by id, that stay in files beside the rows.
     """
 
     partition: bytes
@@ -53,6 +55,7 @@ class AppendCompaction:
     joins: bool = False
     by: SortedBy | None = None
     output_level: int = 0
+    left_out: frozenset[int] = frozenset()
 
     @property
     def input_files(self) -> tuple[DataFileMeta, ...]:
@@ -204,7 +207,9 @@ def proved_append(task: AppendCompactionTask) -> tuple[CommitMessage, ProofResul
     """The same, with the proof."""
     plan = task.compaction
     ordered = sorted(plan.files, key=lambda f: f.min_sequence_number)
-    write = in_one_file(task.write) if plan.joins else task.write
+    if plan.joins:
+        task = _joining(task)
+    write = task.write
     place = FilePlace(plan.partition, plan.bucket, source=plan.source)
     proof = None if task.proof.mode == ProofMode.OFF else StreamProof(task.proof, write, plan.files, plan.gone)
     writer = RollingFileWriter(
@@ -231,6 +236,17 @@ def proved_append(task: AppendCompactionTask) -> tuple[CommitMessage, ProofResul
     except BaseException:
         writer.abort()
         raise
+
+
+def _joining(task: AppendCompactionTask) -> AppendCompactionTask:
+    """The task with the columns of the one file that it writes: all that are not beside the rows."""
+    write = in_one_file(without_vector_files(task.write))
+    blobs = blobs_apart(write)
+    kept = tuple(f for f in write.columns if f.id not in task.compaction.left_out and f not in blobs)
+    if len(kept) < len(write.columns):
+        write = replace(write, write_cols=tuple(field.name for field in kept))
+    read = replace(task.read, fields=tuple(field for field in task.read.fields if field in kept))
+    return replace(task, write=write, read=read)
 
 
 def _read(task: AppendCompactionTask, files: Sequence[DataFileMeta]) -> Iterator[pa.Table]:

@@ -5,7 +5,7 @@ newest file that has it. Nothing is filtered before the join, and the deletion v
 group's oldest file, is applied after it. Source: Java `DataEvolutionSplitRead`, `DataEvolutionUtils`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from maintenance.errors import CorruptFileError
 from maintenance.format.metadata.data_file import DataFileMeta, is_beside_rows, written_fields
+from maintenance.format.metadata.schema import TableSchema
 from maintenance.format.rows.system_fields import ROW_ID, SEQUENCE_NUMBER
 from maintenance.metadata.manifests import DeletionFile
 from maintenance.read.beside import Open, tables_beside
@@ -49,10 +50,11 @@ def _parts(files: Sequence[DataFileMeta], context: ReadContext) -> list[_Part]:
             "Roll back to a snapshot.",
         )
     own = {f.file_name: {own.id for own in written_fields(f, context.schemas[f.schema_id])} for f in files}
+    apart = columns_beside(files, context.schemas.__getitem__)
     missing = list(context.fields)
     parts = []
     for file in rows:
-        ids = own[file.file_name] | {ROW_ID.id, SEQUENCE_NUMBER.id}
+        ids = own[file.file_name] - apart | {ROW_ID.id, SEQUENCE_NUMBER.id}
         of_file = tuple(field for field in missing if field.id in ids or field.name in context.partition_keys)
         missing = [field for field in missing if field not in of_file]
         if of_file:
@@ -67,6 +69,20 @@ def _parts(files: Sequence[DataFileMeta], context: ReadContext) -> list[_Part]:
         first = parts[0] if parts else _Part((), (rows[0],))
         parts[:1] = [_Part((*first.fields, *missing), first.files)]
     return parts + beside
+
+
+def columns_beside(files: Sequence[DataFileMeta], schema_of: Callable[[int], TableSchema]) -> frozenset[int]:
+    """The columns, by id, of a group that are in files beside the rows, and in no file of the rows.
+
+    A file of rows that does not say which columns it has lacks those. Args: `schema_of`: loads schemas by id.
+    """
+    rows, beside = set[int](), set[int]()
+    for file in files:
+        if is_beside_rows(file):
+            beside.update(field.id for field in written_fields(file, schema_of(file.schema_id)))
+        elif file.write_cols is not None:
+            rows.update(field.id for field in written_fields(file, schema_of(file.schema_id)))
+    return frozenset(beside - rows)
 
 
 def joined(

@@ -18,7 +18,7 @@ from tests.pypaimon.test_read_by_pypaimon import EVOLVING, PYTHON, pypaimon, rea
 from tests.tables import create_table, get_table, live_files
 
 __all__ = ["pypaimon"]
-APART = {"vector.file.format": "parquet", "vector.target-file-size": "100 b", "blob.target-file-size": "100 b"}
+APART = {"vector.file.format": "parquet", "blob.target-file-size": "100 b"}
 VECTOR = pa.list_(pa.float32(), 2)
 
 
@@ -88,6 +88,8 @@ def test_vectors_in_their_own_files(pypaimon: Path, tmp_path: Path) -> None:
     wanted[2][0], wanted[5][0] = [3.0, 3.0], [4.0, 4.0]
     assert both_see(tmp_path, ["id", "v", "t"]) == [(n, *values) for n, values in wanted.items()]
     compact(None, get_table(tmp_path), full=True)
+    # The columns of the same rows become one file, whose vectors stay beside it.
+    assert len([file for file in live_files(get_table(tmp_path)) if ".vector." not in file.file_name]) == 3
     assert both_see(tmp_path, ["id", "v", "t"]) == [(n, *values) for n, values in wanted.items()]
 
 

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from functools import cache
+from functools import cache, partial
 
 from maintenance.compaction.append import AppendCompaction, DeletedRows, pack_in_order, pack_with_deletions
 from maintenance.compaction.clustering import ClusterRules, clustered_by, is_clustered
@@ -32,6 +32,7 @@ from maintenance.operations.compaction.arrivals import held_back
 from maintenance.operations.expiry.partition_rules import PartitionRules
 from maintenance.options import table as table_options
 from maintenance.predicate.tree import Predicate, columns_of
+from maintenance.read.data_evolution import columns_beside
 from maintenance.scan.pruning import Pruning
 from maintenance.scan.split import Deletions, by_bucket
 from maintenance.scan.vectors import live_deletions
@@ -351,10 +352,15 @@ def _plan_append(
     total = members[0].total_buckets
     if table_options.DATA_EVOLUTION_ENABLED.of(options):
         open_cost = table_options.SOURCE_SPLIT_OPEN_FILE_COST.of(options)
-        packed = pack_rows(
-            files, deletions, target_size=target, open_cost=open_cost, min_files=2 if full else max(2, least)
+        rows = pack_rows(
+            files,
+            deletions,
+            target_size=target,
+            open_cost=open_cost,
+            min_files=2 if full else max(2, least),
+            columns_beside=partial(columns_beside, schema_of=cache(table.schemas.get)),
         )
-        return [AppendCompaction(*group, total, chosen, joins=True) for chosen in packed]
+        return [AppendCompaction(*group, total, chosen, joins=True, left_out=beside) for chosen, beside in rows]
     return [AppendCompaction(*group, total, chosen, _of_files(deletions, chosen)) for chosen in packed]
 
 
