@@ -25,9 +25,8 @@ def test_vectors_in_spark(spark: SparkSession, tmp_path: Path) -> None:
     frame.write.format("paimon").mode("append").save(get_table(tmp_path).location)
     session = Session(catalog, spark)
     session.sql("INSERT INTO db.t SELECT id + 10, v, b FROM db.t WHERE id < 2")
-    session.sql(
-        "MERGE INTO db.t USING (SELECT 1 AS k) s ON t.id = s.k WHEN MATCHED THEN UPDATE SET v = array(9F, 9F), b = X'7A'"
-    )
+    source = "MERGE INTO db.t USING (SELECT 1 AS k) s ON t.id = s.k "
+    session.sql(f"{source} WHEN MATCHED THEN UPDATE SET v = array(9F, 9F), b = X'7A'")
     assert create_global_index(spark, get_table(tmp_path), "id").rows == 6
     compact(spark, get_table(tmp_path), full=True)
     found = get_table(tmp_path).to_spark(spark, where="id IN (1, 10)")
