@@ -39,7 +39,8 @@ def bitmap_file(values: pa.Array, row_ids: np.ndarray, data_type: DataType) -> t
     content = bytearray()
     nulls = _append(content, BitMap64(_unsigned(row_ids[np.asarray(values.is_null())])).serialize())
     others = _append(content, BitMap64(_unsigned(row_ids[order])).serialize())
-    groups = dict(zip((keys[start] for start in starts), np.split(row_ids[order], starts[1:]), strict=True))
+    of_keys = np.split(row_ids[order], starts[1:]) if len(starts) else []
+    groups = dict(zip((keys[start] for start in starts), of_keys, strict=True))
     entries = [(key, _append(content, BitMap64(_unsigned(groups[key])).serialize())) for key in sorted(groups)]
     blocks = [(part[0][0], _append_block(content, _dictionary(part))) for part in _cut(entries)]
     index = _append_block(content, _dictionary(blocks))
