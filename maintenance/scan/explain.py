@@ -9,7 +9,8 @@ from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.paths import partition_text_of
 from maintenance.predicate.tree import Predicate
 from maintenance.scan.file_index import has_index
-from maintenance.scan.plan import ScanSource, by_statistics, entry_filter, live_entries, selections
+from maintenance.scan.global_index import keep_wanted
+from maintenance.scan.plan import ScanSource, by_statistics, entry_filter, live_entries, selections, wanted_of
 from maintenance.scan.pruning import Pruning
 
 PARTITION = "partition"
@@ -17,6 +18,7 @@ BUCKET = "bucket"
 KEY_STATISTICS = "statistics of the key"
 STATISTICS = "statistics"
 INDEX = "file index"
+GLOBAL_INDEX = "global index"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,10 @@ def explain_plan(source: ScanSource, snapshot: Snapshot | None, predicate: Predi
     for entry in rest:
         if id(entry) not in kept:
             left_out[id(entry)] = STATISTICS if pruning.keeps_key_range(entry.file) else KEY_STATISTICS
+    wanted = wanted_of(source, snapshot, predicate, by_stats)
+    if wanted is not None:
+        found = {id(entry) for entry in keep_wanted(by_stats, wanted)}
+        left_out |= {id(entry): GLOBAL_INDEX for entry in by_stats if id(entry) not in found}
     by_file = {id(entry): selection for entry, selection in selections(source, pruning, testable)}
     alone = {id(entry) for entry in testable}
     return tuple(
@@ -76,7 +82,8 @@ def _verdict(
     if by is None and rows == 0:
         by = INDEX
     if by is not None:
-        reason = f"left out by its {by}" if by != INDEX else f"no row matches by {used}"
+        used = by if by == GLOBAL_INDEX else used
+        reason = f"no row matches by {used}" if by in (INDEX, GLOBAL_INDEX) else f"left out by its {by}"
     elif rows is not None:
         reason = f"{rows} of {entry.file.row_count} rows may match by {used}"
     else:

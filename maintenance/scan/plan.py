@@ -6,6 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache
 
+from pyroaring import BitMap64
+
 from maintenance.bucket.postpone import is_postponed
 from maintenance.errors import NotFoundError, UnsupportedError
 from maintenance.format.file_index.selection import Selection
@@ -85,9 +87,7 @@ def plan_scan(
     by_stats, testable = by_statistics(source, entries, pruning)
     excluded = excluded_by_index(source, pruning, testable)
     kept = [entry for entry in by_stats if id(entry) not in excluded]
-    wanted = None
-    if table_options.DATA_EVOLUTION_ENABLED.of(source.options):
-        wanted = wanted_rows(source.manifests, snapshot, source.schema, source.options, source.schemas, predicate, kept)
+    wanted = wanted_of(source, snapshot, predicate, kept)
     if wanted is not None:
         kept = keep_wanted(kept, wanted)
     splits = _splits(source, snapshot.id, kept)
@@ -96,6 +96,15 @@ def plan_scan(
     if kept and table_options.DELETION_VECTORS_ENABLED.of(source.options):
         splits = with_deletions(splits, live_deletions(source.manifests, snapshot, entries))
     return ScanPlan(tuple(splits), schemas, len(entries), len(entries) - len(by_stats), len(by_stats) - len(kept))
+
+
+def wanted_of(
+    source: ScanSource, snapshot: Snapshot, predicate: Predicate | None, kept: Sequence[ManifestEntry]
+) -> BitMap64 | None:
+    """Ids of the rows that may match, by global indexes; None = these say nothing."""
+    if not table_options.DATA_EVOLUTION_ENABLED.of(source.options):
+        return None
+    return wanted_rows(source.manifests, snapshot, source.schema, source.options, source.schemas, predicate, kept)
 
 
 def by_statistics(

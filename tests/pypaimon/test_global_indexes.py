@@ -11,6 +11,7 @@ import pytest
 
 from maintenance.catalog import open_catalog
 from maintenance.errors import UnsupportedError
+from maintenance.operations.checks.explain_scan import explain_scan
 from maintenance.operations.checks.fsck import fsck
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.databases.clone import clone
@@ -91,6 +92,10 @@ def test_indexes_of_ours_are_read_by_pypaimon(pypaimon: Path, tmp_path: Path) ->
     check_filters(tmp_path)
     (plan, _) = table.plan(where="n = 7")
     assert sum(len(rows) for split in plan.splits for rows in split.wanted.values()) == 5
+    verdicts = explain_scan(table, "n = 7").files
+    assert [verdict.by for verdict in verdicts] == [None] * 3
+    beyond = explain_scan(table, "t IS NOT NULL AND s = 's12' AND n = 12").files
+    assert {verdict.by for verdict in beyond} == {None, "global index"}
     # Rows behind the index are found, and covered by the next creation.
     get_table(tmp_path).write_arrow(rows(100, 30))
     check_filters(tmp_path, theirs=False)
