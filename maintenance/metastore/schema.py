@@ -6,6 +6,7 @@ from itertools import count
 
 from maintenance.errors import SchemaError
 from maintenance.format.metadata.schema import TableSchema
+from maintenance.metastore.column_directives import directed
 from maintenance.metastore.validation import validate
 from maintenance.types.data_type import DataField, DataType
 from maintenance.types.field_ids import all_ids, with_new_ids
@@ -36,9 +37,12 @@ class Schema:
         options = {key: str(value) for key, value in self.options.items()}
         primary = _keys(options, "primary-key", self.primary_keys, table)
         partition = _keys(options, "partition", self.partition_keys, table)
+        declared = []
+        for spec in self.fields:
+            column, options = directed(field_of(spec), options, f"table {table}")
+            declared.append(column)
         fields = tuple(
-            replace(f, type=f.type.as_nullable(False)) if f.name in primary else f
-            for f in _with_ids(map(field_of, self.fields))
+            replace(f, type=f.type.as_nullable(False)) if f.name in primary else f for f in _with_ids(declared)
         )
         schema = TableSchema(
             id=0,

@@ -12,6 +12,7 @@ from itertools import count
 from maintenance.errors import SchemaError
 from maintenance.format.metadata.schema import SCHEMA_VERSION, TableSchema
 from maintenance.metadata.zone import local_zone
+from maintenance.metastore.column_directives import directed, without_column
 from maintenance.metastore.column_paths import (
     Fields,
     check_absent,
@@ -142,11 +143,15 @@ class _Evolution:
         self._refuse_if(
             not data_type.nullable, f"the new column '{name}' is NOT NULL", "Rows that are there have null in it."
         )
-        self._check_comment(change.comment)
+        if len(path) > 1:
+            self._check_comment(change.comment)
         ids = count(self.schema.highest_field_id + 1)
         number = next(ids)
         data_type = with_new_ids(data_type, ids)
         field = DataField(number, path[-1], data_type, change.comment)
+        if len(path) == 1:
+            field, options = directed(field, self.schema.options, self.where)
+            self.schema = replace(self.schema, options=options)
         if change.default_value is not None:
             self._check_no_nested_default(path)
             field = _with_default(field, change.default_value, self.where)
@@ -183,6 +188,8 @@ class _Evolution:
             return (*fields[:index], *fields[index + 1 :])
 
         self._fields(with_fields_changed(self.schema.fields, path, drop, self.where))
+        if len(path) == 1:
+            self.schema = replace(self.schema, options=without_column(self.schema.options, path[0]))
 
     def _update_type(self, change: UpdateColumnType) -> None:
         path, wanted = path_of(change.column), _type_of(change.type)
@@ -228,7 +235,9 @@ class _Evolution:
     def _check_comment(self, comment: str | None) -> None:
         directive = (comment or "").strip().startswith(("__BLOB", "__VECTOR"))
         self._refuse_if(
-            directive, f"comment '{comment}' is a directive of Paimon, not supported here", "Choose another."
+            directive,
+            f"comment '{comment}' is a directive of Paimon, for new columns of a table alone",
+            "Choose another.",
         )
 
     def _check_nullability(self, old: DataType, nullable: bool, path: tuple[str, ...]) -> None:

@@ -1,13 +1,13 @@
 """Options that name columns, when a column gets another name. Source: Java `SchemaManager.applyRenameColumnsToOptions`.
 
-Rewritten are `bucket-key`, `sequence.field` and all `fields.<columns>.<option>`, with the columns that the values of
-sequence groups and nested keys name. Others stay: if they name a missing column, the new schema is refused.
-Options of file indexes are rewritten too: Java leaves them, and its next write fails.
+Rewritten are `bucket-key`, `sequence.field`, `vector-field` and all `fields.<columns>.<option>`, with the columns that
+the values of sequence groups and nested keys name. Others stay: if they name a missing column, the new schema is
+refused. Options of file indexes are rewritten too: Java leaves them, and its next write fails.
 """
 
 from collections.abc import Mapping
 
-_LISTS = ("bucket-key", "sequence.field")
+_LISTS = ("bucket-key", "sequence.field", "vector-field")
 _OF_FIELDS = "fields."
 _OF_INDEXES = "file-index."
 _NAMING_COLUMNS = ("sequence-group", "nested-key")
