@@ -23,6 +23,7 @@ from maintenance.operations.indexes.global_index_report import (
     in_partitions,
     report_of,
 )
+from maintenance.operations.refs.trigger_tag_automatic_creation import tag_after_commit
 from maintenance.options import table as table_options
 from maintenance.options.global_index import SORTED_INDEX_RECORDS_PER_RANGE
 from maintenance.scan.global_index import TYPES
@@ -69,6 +70,7 @@ def create_global_index(
             if attempt == _ATTEMPTS:
                 raise
             continue
+        tag_after_commit(table, wrote_rows=False)
         return report_of(table, column, index_type, added, made, attempt, started)
     raise AssertionError("the last attempt returns or raises")
 

@@ -15,6 +15,7 @@ from maintenance.operations.indexes.global_index_report import (
     in_partitions,
     report_of,
 )
+from maintenance.operations.refs.trigger_tag_automatic_creation import tag_after_commit
 from maintenance.options import table as table_options
 from maintenance.table.table import Table
 
@@ -46,4 +47,5 @@ def drop_global_index(
         assert snapshot is not None
         names = {entry.file_name for entry in going}
         made = commit_global_indexes(table.commit_target(), (), names, identity(table, "drop"), snapshot.id)
+        tag_after_commit(table, wrote_rows=False)
     return report_of(table, column, index_type, going, made, 1, started, dry_run=dry_run)
