@@ -1,9 +1,9 @@
 """BLOB columns of a read: as bytes, or as descriptors of where they are.
 
 Options: with `blob-as-descriptor` every blob is a descriptor. Without, blobs of `blob-descriptor-field`, of which the
-table has the descriptor alone, are fetched, from the storage of the table and no other: data must not make a reader
-open files of its own machine. References of `blob-view-field` are read as they are, if `blob-view.resolve.enabled` is
-off: the tables that they name are not looked up here.
+table has the descriptor alone, are fetched, from the kind of storage that the table is in and no other: data of a store
+must not make a reader open files of its own machine. References of `blob-view-field` are read as they are, if
+`blob-view.resolve.enabled` is off: the tables that they name are not looked up here.
 Source: Java `BlobDescriptorReaderFactory`, `BlobViewTableReadSupport`.
 """
 
