@@ -1,13 +1,18 @@
 """Rules of options that say where blobs and vectors are stored. Source: Java `SchemaValidation`."""
 
+from collections.abc import Mapping
+
 from maintenance.errors import OptionError, SchemaError, UnsupportedError
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.options import table as table_options
 from maintenance.options.blob import BLOB_DESCRIPTOR_FIELD, BLOB_FIELD, BLOB_VIEW_FIELD, inline_blobs
 
 
-def check_apart(schema: TableSchema, where: str) -> None:
-    """Raises: SchemaError, OptionError, UnsupportedError: naming the option and the column."""
+def check_apart(schema: TableSchema, where: str, news: Mapping[str, str]) -> None:
+    """Raises: SchemaError, OptionError, UnsupportedError: naming the option and the column.
+
+    `news`: the options that the table had not before: what is not supported may stay.
+    """
     _check_named(schema, where)
     both = set(BLOB_DESCRIPTOR_FIELD.of(schema.options)) & set(BLOB_VIEW_FIELD.of(schema.options))
     if both:
@@ -16,11 +21,12 @@ def check_apart(schema: TableSchema, where: str) -> None:
             where,
             "Name it in one of them.",
         )
-    formats = {table_options.FILE_FORMAT.of(schema.options).lower()}
-    if inline_blobs(schema.options) and formats != {"parquet"}:
+    file_format = table_options.FILE_FORMAT.of(schema.options).lower()
+    asked = schema.options if table_options.FILE_FORMAT.key in news else news
+    if inline_blobs(asked) and file_format != "parquet":
         raise UnsupportedError(
             f"'{BLOB_DESCRIPTOR_FIELD.key}' or '{BLOB_VIEW_FIELD.key}' with '{table_options.FILE_FORMAT.key}' = "
-            f"'{min(formats)}'",
+            f"'{file_format}'",
             where,
             "Use parquet files.",
         )

@@ -43,13 +43,13 @@ def validate(schema: TableSchema, table: str, before: TableSchema | None = None)
     news = {key: value for key, value in schema.options.items() if known.get(key) != value}
     check_names(news, known, where)
     table_options.check_writable(news, table)
+    check_apart(schema, where, news)
     check_callbacks(news, table)
     checked_startup(schema.options)
     check_options(schema, where)
     ExternalPaths.of(schema.options)
     if is_clustered(schema, schema.options):
         clustered_by(schema, schema.options, where)
-    check_apart(schema, where)
     check_merge_engine(schema, where)
     read_defaults(schema, schema.options)
     for option in _all_options():
