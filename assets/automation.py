@@ -6,7 +6,9 @@ starts no Spark. The table's own status decides, as it is stored now: a suspende
 another engine refreshes. A refresh that failed is tried again after a pause that doubles.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -27,6 +29,20 @@ _TICKS_AND_RUNS = timedelta(minutes=2)
 _SECOND = timedelta(seconds=1)
 # Dagster's policies are of a minute at least.
 _LEAST = timedelta(minutes=1)
+
+
+_TOLD: ContextVar[list[str] | None] = ContextVar("why tables are due or not", default=None)
+
+
+@contextmanager
+def reasons() -> Iterator[list[str]]:
+    """What conditions that are asked meanwhile say of their tables. Dagster keeps of a condition whether it was true."""
+    told: list[str] = []
+    token = _TOLD.set(told)
+    try:
+        yield told
+    finally:
+        _TOLD.reset(token)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +77,10 @@ def due(freshness: Freshness, past: Refreshes, now: float, has_changed: Callable
     interval = freshness.interval.total_seconds()
     if past.failures:
         again = past.ended + pause(past.failures, max(interval, pause(1)))
-        return Due(now >= again, f"its last {past.failures} refreshes failed" if past.failures > 1 else "it failed")
+        return Due(
+            now >= again,
+            f"its last {past.failures} refreshes failed" if past.failures > 1 else "its last refresh failed",
+        )
     last = max(past.read or 0.0, past.asked or 0.0)
     if now - last < interval:
         return Due(False, f"fresh for {interval - (now - last):.0f} s more")
@@ -103,7 +122,9 @@ class RefreshDue(dg.AutomationCondition[dg.AssetKey]):
         is_due = False
         if not context.candidate_subset.is_empty:
             found = self._due(context.asset_graph_view.instance, asked, now)
-            context.log.info(f"{self.identifier}: {found.why}")
+            told = _TOLD.get()
+            if told is not None:
+                told.append(found.why)
             is_due = found.now
         subset = context.candidate_subset if is_due else context.get_empty_subset()
         at = now if is_due else asked

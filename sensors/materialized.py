@@ -12,7 +12,7 @@ from dagster._core.definitions.sensor_definition import SensorExecutionData
 from dagster._record import copy
 
 from assets import keys
-from assets.automation import seconds_between_ticks
+from assets.automation import reasons, seconds_between_ticks
 from assets.project.config import TableConfig
 
 INTERVAL_SECONDS = 30
@@ -23,9 +23,11 @@ class RefreshSensor(dg.AutomationConditionSensorDefinition):
 
     def evaluate_tick(self, context: dg.SensorEvaluationContext) -> SensorExecutionData:
         """The tick, its runs without checks: `check_radar` judges what a refresh has left."""
-        data = super().evaluate_tick(context)
+        with reasons() as told:
+            data = super().evaluate_tick(context)
         requests = [request.with_replaced_attrs(asset_check_keys=[]) for request in data.run_requests or ()]
-        return copy(data, run_requests=requests) if requests else data
+        why = None if requests else "; ".join(told) or "A run is at work on it."
+        return copy(data, run_requests=requests, skip_message=why)
 
     def with_attributes(self, *, jobs: Any = None, metadata: Any = None) -> "RefreshSensor":
         """A copy; Dagster's own would be of the class above."""

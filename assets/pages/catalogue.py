@@ -55,11 +55,12 @@ def definition_metadata(definition: Definition | None) -> dict[str, Any]:
     if definition is None:
         return {}
     state = str(definition.status)
+    chosen = ", which follows from it" if definition.logical_mode == "AUTOMATIC" else ""
     if definition.rests_because and definition.status == RefreshStatus.ACTIVATED:
         state = f"{state}, but {definition.rests_because}"
     return {
         "definition": dg.MetadataValue.md(f"```sql\n{definition.query}\n```"),
-        "freshness": f"{definition.freshness.words}, {definition.mode.lower()} mode",
+        "freshness": f"{definition.freshness.words}, {definition.mode.lower()} mode{chosen}",
         "refresh status": state,
     }
 

@@ -8,6 +8,7 @@ from pyspark.sql import SparkSession
 
 from maintenance.errors import SqlError
 from maintenance.sql import Session
+from maintenance.sql.materialized.refresh import refresh_materialized_table
 
 SETUP = """
 CREATE TABLE t (a INT, b STRING, d DOUBLE, day DATE, r ARRAY<ROW<x INT, y STRING>>);
@@ -120,3 +121,22 @@ def test_views_of_a_catalog_on_spark(tmp_path: Path, spark: SparkSession) -> Non
     session.sql("DROP VIEW v")
     with pytest.raises(SqlError, match="v' does not exist"):
         session.sql("SELECT * FROM w")
+
+
+def test_a_materialized_table_is_refreshed_by_spark(tmp_path: Path, spark: SparkSession) -> None:
+    """Partitions and added rows, as without Spark: see `tests/unit/sql/materialized`."""
+    session = Session({"warehouse": str(tmp_path)}, spark, dialect="flink")
+    session.sql("CREATE TABLE t (k INT, ds STRING, n INT) PARTITIONED BY (ds)")
+    session.sql("INSERT INTO t VALUES (1, 'd1', 10), (2, 'd2', 20)")
+    session.sql(
+        "CREATE MATERIALIZED TABLE totals PARTITIONED BY (ds) FRESHNESS = INTERVAL '1' HOUR"
+        " AS SELECT ds, COUNT(*), SUM(n) AS s FROM t GROUP BY ds"
+    )
+    session.sql("CREATE MATERIALIZED TABLE big FRESHNESS = INTERVAL '1' MINUTE AS SELECT k, n / 2 FROM t WHERE n > 15")
+    session.sql("INSERT INTO t VALUES (3, 'd2', 30), (4, 'd3', 5)")
+    totals = refresh_materialized_table(session, "default.totals")
+    assert (totals.kind, totals.partitions) == ("partitions", ("ds=d2", "ds=d3"))
+    assert rows(session, "SELECT * FROM totals ORDER BY ds") == [["d1", 1, 10], ["d2", 2, 50], ["d3", 1, 5]]
+    assert refresh_materialized_table(session, "default.big").kind == "rows"
+    assert rows(session, "SELECT * FROM big ORDER BY k") == [[2, 10], [3, 15]]
+    assert refresh_materialized_table(session, "default.big").kind == "nothing"

@@ -115,7 +115,8 @@ def carry_out(
         properties=plan.record.properties() if plan.record else None,
         progress=progress,
     )
-    if not done.snapshot_ids and (done.row_count or plan.kind != RefreshKind.ROWS):
+    lost = not done.snapshot_ids and (done.row_count or plan.kind != RefreshKind.ROWS)
+    if done.already_committed or lost:
         raise ConflictError(
             "another refresh of the table was committed at the same time",
             f"table {plan.table.identifier}",
