@@ -36,7 +36,7 @@ _TOLD: ContextVar[list[str] | None] = ContextVar("why tables are due or not", de
 
 @contextmanager
 def reasons() -> Iterator[list[str]]:
-    """What conditions that are asked meanwhile say of their tables. Dagster keeps of a condition whether it was true."""
+    """What the conditions that are evaluated meanwhile say of their tables; Dagster keeps only whether they hold."""
     told: list[str] = []
     token = _TOLD.set(told)
     try:

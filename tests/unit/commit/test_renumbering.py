@@ -108,6 +108,17 @@ def test_numbers_stay_where_nobody_was_faster(tmp_path: Path) -> None:
     assert {entry.bucket: entry.file.min_sequence_number for entry in live(other)} == {0: 0, 1: 0}
 
 
+def test_equal_numbers_are_overtaken_too(tmp_path: Path) -> None:
+    """Two writers that began together have the same numbers: the later commit gets higher ones."""
+    table = create_table(tmp_path, FIELDS)
+    slow = Prepared.of(table, MINE)
+    write(table, FIRST)
+    slow.commit()
+    (first, last), (low, high) = numbers(live_files(table))
+    assert (first, last) == (0, 0)
+    assert low == high > last
+
+
 def _one_key_of_each_bucket(table: Table) -> list[int]:
     found: dict[int, int] = {}
     for key in range(20):

@@ -65,6 +65,7 @@ def model_order(rows: list[tuple[Value, ...]]) -> list[int]:
 @settings(max_examples=examples(60))
 @given(rows_of_columns())
 @example(((parse_type("BIGINT"),), [(2**63 - 1,), (None,), (-(2**63),)]))
+@example(((parse_type("INT"), parse_type("BOOLEAN")), [(1, False), (0, True), (1, True), (0, False)]))
 @example(((parse_type("STRING"), parse_type("INT")), [("ab" * 50, 1), ("ab" * 50, None), ("ab" * 49, 2)]))
 @example(((parse_type("DECIMAL(38, 0)"),), [(Decimal(10**38 - 1),), (Decimal(-(10**38) + 1),), (None,), (Decimal(0),)]))
 def test_words_sort_as_values_do(columns: Columns) -> None:
