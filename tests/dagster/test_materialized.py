@@ -53,6 +53,8 @@ def definitions(project: Project) -> dg.Definitions:
     return build_definitions(project)
 
 
+# Why ticks of a test asked for nothing, None = they did.
+silences: list[str | None] = []
 Tick = Callable[[], list[dg.RunRequest]]
 
 
@@ -60,6 +62,7 @@ Tick = Callable[[], list[dg.RunRequest]]
 def tick(definitions: dg.Definitions, instance: dg.DagsterInstance, project: Project) -> Tick:
     """One tick of the table's sensor, which goes on where the last one ended, as the daemon does it."""
     cursor: list[str | None] = [None]
+    silences.clear()
 
     def evaluated() -> list[dg.RunRequest]:
         resources = {"catalog": PaimonCatalog(warehouse=project.warehouse)}
@@ -67,6 +70,7 @@ def tick(definitions: dg.Definitions, instance: dg.DagsterInstance, project: Pro
         with dg.build_sensor_context(instance, cursor[0], definitions=definitions, resources=resources) as context:
             data = sensor.evaluate_tick(context)
         cursor[0] = data.cursor
+        silences.append(data.skip_message)
         return list(data.run_requests or ())
 
     return evaluated
@@ -129,6 +133,7 @@ def test_freshness_refreshes_and_a_suspended_table_rests(
     assert tick() == [], "it rests"
     session.sql("ALTER MATERIALIZED TABLE totals RESUME")
     (request,) = tick()
+    assert silences == ["no source has changed", "its status is SUSPENDED", None]
     assert request.tags["paimon/table"] == TOTALS
     result = run(definitions, instance, request)
     assert result.success
@@ -167,6 +172,7 @@ def test_a_failed_refresh_is_seen_and_leaves_the_rows(
     assert (fault.subject, fault.tables) == ("Run of refresh_shop_totals", (TOTALS,))
     assert "column" in fault.summary
     assert tick() == [], "it is tried again after a pause"
+    assert silences[-1] == "its last refresh failed"
 
 
 def test_a_dry_run_says_what_would_be_refreshed(
