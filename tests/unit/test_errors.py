@@ -28,6 +28,7 @@ CLASSES = {
         "SqlError",
         "StorageAccessError",
         "UnsupportedError",
+        "VisibilityError",
     },
     ErrorClass.DAMAGE: {"CorruptFileError", "MissingFileError"},
     ErrorClass.CONFLICT: {"CommitError", "ConflictError", "ExpiredError", "ReplayedError"},
