@@ -72,6 +72,13 @@ class Catalog(Protocol):
     def create_table(self, identifier: str, schema: "Schema", ignore_if_exists: bool = False) -> None:
         """Raises: AlreadyExistsError, NotFoundError (the database), SchemaError, OptionError, UnsupportedError."""
 
+    def replace_table(self, identifier: str, schema: "Schema") -> None:
+        """Empty a table and give it another schema, with the same partition columns. Its snapshots stay.
+
+        The rows go first: after a failure the table may be empty under its old schema, and the call can be repeated.
+        Raises: NotFoundError, SchemaError, OptionError, UnsupportedError, CommitError.
+        """
+
     def get_table(self, identifier: str) -> "AnyView | GlobalView | ObjectTable | FormatTable":
         """The table as it is now. Raises: NotFoundError."""
 

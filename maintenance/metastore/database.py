@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+COMMENT = "comment"
 LOCATION = "location"
 OWNER = "owner"
 

@@ -113,6 +113,32 @@ class LocatedCatalog(ABC):
         )
         return table if name.system_table is None else system_table(table, name.system_table)
 
+    def replace_table(self, identifier: str, schema: "Schema") -> None:
+        """See `Catalog.replace_table`. Source: Java `AbstractCatalog.replaceTable`."""
+        from maintenance.metastore.partitions import truncate
+
+        name = self._plain(identifier)
+        first = self._first_schema(name, schema)
+        table = self._data_table(identifier)
+        if first.partition_keys != table.schema.partition_keys:
+            raise self._unsupported("a replacement with other partition columns", "Drop the table.", f"table {name}")
+        truncate(table)
+        self._schema_replaced(name, self._publish_replacing(name, first), table.schema)
+
+    def _publish_replacing(self, name: Identifier, first: TableSchema) -> TableSchema:
+        """Publish a schema that owes nothing to the earlier ones, behind them."""
+        schemas = self._schemas(self.location(name))
+        with self._lock(name).held() as lock:
+            for _ in range(_ATTEMPTS):
+                following = replace(first, id=self._stored_schema(name).id + 1)
+                lock.check()
+                if schemas.publish(following):
+                    return following
+        raise CommitError("other writers kept changing the schema", f"table {name}", "Run again.")
+
+    def _schema_replaced(self, name: Identifier, following: TableSchema, before: TableSchema) -> None:  # noqa: B027
+        """What the catalog keeps of a schema besides its file follows it."""
+
     def location(self, name: Identifier) -> str:
         """Path of a table's root."""
         return f"{self.database_folder(name.database)}/{name.table}"

@@ -58,6 +58,16 @@ def _partition(spec: Spec, entries: Sequence[ManifestEntry]) -> Partition:
     )
 
 
+def truncate(table: Table) -> None:
+    """Delete all rows; nothing happens if there are none. Raises: CommitError."""
+    table_options.check_writable(table.options, table.identifier)
+    commit_drop(
+        table.commit_target(),
+        CommitIdentity(new_commit_user(table.options)),
+        lambda live: {entry.partition for entry in live},
+    )
+
+
 def drop_partitions(table: Table, partitions: Sequence[Spec]) -> None:
     """Delete all rows of partitions; those that do not exist are passed over, as in Paimon.
 

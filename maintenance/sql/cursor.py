@@ -255,10 +255,17 @@ class Cursor:
 
     def _type_text(self, tokens: Sequence[Token]) -> str:
         texts: list[str] = []
+        brackets: list[str] = []  # closing ones, as written with <>: Flink's ROW has either kind
         for number, token in enumerate(tokens):
             following = tokens[number + 1].text if number + 1 < len(tokens) else ""
             text = token.text
-            if token.token_type is TokenType.IDENTIFIER:
+            if _is_sign(token, "("):
+                is_row = number > 0 and tokens[number - 1].text.upper() == "ROW"
+                brackets.append(">" if is_row else ")")
+                text = "<" if is_row else "("
+            elif _is_sign(token, ")") and brackets:
+                text = brackets.pop()
+            elif token.token_type is TokenType.IDENTIFIER:
                 text = "`" + text.replace("`", "``") + "`"
             elif token.token_type is TokenType.STRING:
                 text = "'" + text.replace("'", "''") + "'"
@@ -320,3 +327,7 @@ class Cursor:
             offset = starts[min(line, len(starts)) - 1] + column - 1 - max(len(word) - 1, 0)
         problem = str(first.get("description") or "the statement cannot be parsed")
         return self.source.error(max(offset, 0), len(word) or 1, problem[:1].lower() + problem[1:].rstrip("."))
+
+
+def _is_sign(token: Token, sign: str) -> bool:
+    return token.token_type not in _QUOTED and token.text == sign

@@ -44,6 +44,7 @@ class Session:
     dialect: Literal["flink", "spark"] = "spark"
     makes_default: bool = True
     catalogs: dict[str, Catalog] = field(init=False, default_factory=dict, repr=False)
+    comments: dict[str, str] = field(init=False, default_factory=dict, repr=False)
     settings: dict[str, str] = field(init=False, default_factory=dict, repr=False)
     views: dict[TableName, View] = field(init=False, default_factory=dict, repr=False)
     current_catalog: str = field(init=False, default=DEFAULT_CATALOG)
@@ -142,11 +143,13 @@ class Session:
         own = {name.table for name in self.views if (name.catalog, name.database) == (catalog, database)}
         return sorted(own | set(self.catalog_of(catalog).list_views(database)))
 
-    def add_catalog(self, name: str, catalog: Catalog) -> None:
+    def add_catalog(self, name: str, catalog: Catalog, comment: str | None = None) -> None:
         """Make a catalog known, with its database `default` if `makes_default` is set."""
         if self.makes_default and DEFAULT_DATABASE not in catalog.list_databases():
             catalog.create_database(DEFAULT_DATABASE, ignore_if_exists=True)
         self.catalogs[name] = catalog
+        if comment is not None:
+            self.comments[name] = comment
 
     def catalog_of(self, name: str) -> Catalog:
         """Raises: SqlError: there is no such catalog."""

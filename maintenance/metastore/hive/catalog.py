@@ -304,6 +304,11 @@ class HiveCatalog(HiveViews):
             self.file_io.discard([f"{schemas.folder}/schema-{following.id}"])
             raise
 
+    def _schema_replaced(self, name: Identifier, following: TableSchema, before: TableSchema) -> None:
+        table = self._found(name)
+        if table is not None:
+            self._update_object(name, table, following, [key for key in before.options if key not in following.options])
+
     def _update_object(self, name: Identifier, table: Struct, schema: TableSchema, removed: Sequence[str]) -> None:
         place = Place(self._location_of(table), table.tableType == EXTERNAL, self._in_properties)
         update_parameters(table, schema, removed, sync=self._sync)

@@ -207,6 +207,9 @@ class JdbcCatalog(LocatedCatalog):
         following = self._publish_next_schema(name, changes)
         self.rows.replace_properties(name, properties_of(following))
 
+    def _schema_replaced(self, name: Identifier, following: TableSchema, before: TableSchema) -> None:
+        self.rows.replace_properties(name, properties_of(following))
+
     def rename_table(self, source: str, target: str, ignore_if_not_exists: bool = False) -> None:
         old, new = self._plain(source), self._plain(target)
         with self._locked(old, new):

@@ -160,6 +160,13 @@ class RestCatalog:
             if not ignore_if_exists:
                 raise AlreadyExistsError(f"table '{name}' exists", self.server.uri, error.fix) from error
 
+    def replace_table(self, identifier: str, schema: Schema) -> None:
+        """The server does it. Source: Java `RESTApi.replaceTable`."""
+        name = self._plain(identifier)
+        body = {"schema": json_of_schema(first_schema(name, schema, self.options))}
+        with self._named("table", str(name)):
+            self.server.post("databases", name.database, "tables", name.table, "replace", body=body)
+
     def get_table(self, identifier: str) -> AnyView | GlobalView | ObjectTable | FormatTable:
         name = Identifier.parse(identifier)
         if name.database == SYS:

@@ -19,7 +19,7 @@ from maintenance.catalog import (
     UpdateColumnType,
     UpdateComment,
 )
-from maintenance.errors import SqlError
+from maintenance.errors import AlreadyExistsError, SqlError
 from maintenance.operations import drop_partitions
 from maintenance.sql.cursor import Cursor
 from maintenance.sql.partitions import folder_spec
@@ -28,6 +28,7 @@ from maintenance.sql.statements.columns import Column, default_text, read_column
 from maintenance.sql.statements.drops import read_spec
 from maintenance.sql.statements.statement import Parse, Statement
 from maintenance.sql.statements.tags import read_tag_change
+from maintenance.table.table import Table
 
 if TYPE_CHECKING:
     from maintenance.sql.session import Session
@@ -78,6 +79,43 @@ class DropPartitions:
         return Result()
 
 
+@dataclass(frozen=True, slots=True)
+class AddPartitions:
+    """Make partitions known to catalogs that keep them; elsewhere they come into being with their rows."""
+
+    path: tuple[str, ...]
+    specs: tuple[Mapping[str, str], ...]
+    if_not_exists: bool
+
+    def run(self, session: "Session") -> Result:
+        view = session.view(self.path)
+        name = session.table_name(self.path)
+        catalog = session.catalog_of(name.catalog)
+        specs = [folder_spec(view, spec) for spec in self.specs] if isinstance(view, Table) else list(self.specs)
+        known = {frozenset(partition.spec.items()) for partition in catalog.list_partitions(name.identifier)}
+        new = [spec for spec in specs if frozenset(spec.items()) not in known]
+        if len(new) < len(specs) and not self.if_not_exists:
+            old = next(spec for spec in specs if spec not in new)
+            shown = "/".join(f"{key}={value}" for key, value in old.items())
+            raise AlreadyExistsError(f"partition {shown} exists", f"table {name.identifier}", "Write IF NOT EXISTS.")
+        if new:
+            catalog.create_partitions(name.identifier, new)
+        return Result()
+
+
+@dataclass(frozen=True, slots=True)
+class RepairTable:
+    """Make the catalog know the partitions that a table's folder has."""
+
+    path: tuple[str, ...]
+
+    def run(self, session: "Session") -> Result:
+        session.view(self.path)
+        name = session.table_name(self.path)
+        session.catalog_of(name.catalog).repair_table(name.identifier)
+        return Result()
+
+
 def _alter(cursor: Cursor) -> Statement:
     if_exists = cursor.if_exists()
     path = cursor.path("the name of a table")
@@ -88,6 +126,8 @@ def _alter(cursor: Cursor) -> Statement:
         return RenameTable(path, cursor.path("the new name"), if_exists)
     if cursor.peek("DROP", "PARTITION") or cursor.peek("DROP", "IF", "EXISTS", "PARTITION"):
         return _drop_partitions(cursor, path)
+    if cursor.peek("ADD", "PARTITION") or cursor.peek("ADD", "IF", "NOT", "EXISTS", "PARTITION"):
+        return _add_partitions(cursor, path)
     return AlterTable(path, tuple(_changes(cursor)), if_exists)
 
 
@@ -223,10 +263,27 @@ def _drop_partitions(cursor: Cursor, path: tuple[str, ...]) -> DropPartitions:
             return DropPartitions(path, tuple(specs), if_exists)
 
 
+def _add_partitions(cursor: Cursor, path: tuple[str, ...]) -> AddPartitions:
+    cursor.expect("ADD")
+    if_not_exists = cursor.if_not_exists()
+    specs = []
+    while cursor.take("PARTITION"):
+        specs.append(read_spec(cursor))
+        if cursor.peek("LOCATION") or cursor.peek("WITH"):
+            problem = "a partition of Paimon has its place in the table's folder, and no options"
+            raise cursor.error(problem, "Leave this out.", token=cursor.token)
+        cursor.take(",")
+    return AddPartitions(path, tuple(specs), if_not_exists)
+
+
 def _comment(cursor: Cursor) -> AlterTable:
     path = cursor.path("the name of a table")
     cursor.expect("IS")
     return AlterTable(path, (UpdateComment(None if cursor.take("NULL") else cursor.string()),))
 
 
-STATEMENTS: Mapping[tuple[str, ...], Parse] = {("ALTER", "TABLE"): _alter, ("COMMENT", "ON", "TABLE"): _comment}
+STATEMENTS: Mapping[tuple[str, ...], Parse] = {
+    ("ALTER", "TABLE"): _alter,
+    ("COMMENT", "ON", "TABLE"): _comment,
+    ("MSCK", "REPAIR", "TABLE"): lambda cursor: RepairTable(cursor.path("the name of a table")),
+}

@@ -1,4 +1,4 @@
-"""Catalogs and databases: CREATE, DROP, USE."""
+"""Catalogs: CREATE, DROP, USE, SHOW CREATE, DESCRIBE. USE of databases, too."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from maintenance.catalog import open_catalog
 from maintenance.errors import SqlError
 from maintenance.sql.cursor import Cursor
-from maintenance.sql.place import unknown
 from maintenance.sql.result import Result
+from maintenance.sql.statements.describe import quoted
 from maintenance.sql.statements.statement import Parse
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ class CreateCatalog:
     name: str
     options: Mapping[str, str]
     if_not_exists: bool
+    comment: str | None = None
 
     def run(self, session: "Session") -> Result:
         if self.name in session.catalogs:
@@ -30,7 +31,7 @@ class CreateCatalog:
         kind = options.pop("type", "paimon")
         if kind != "paimon":
             raise SqlError(f"catalogs of type '{kind}' are not supported", "catalog options", "Use 'type' = 'paimon'.")
-        session.add_catalog(self.name, open_catalog(options))
+        session.add_catalog(self.name, open_catalog(options), self.comment)
         return Result()
 
 
@@ -46,6 +47,7 @@ class DropCatalog:
         if self.name == session.current_catalog:
             raise SqlError(f"catalog '{self.name}' is in use", "session", "Use another one first.")
         del session.catalogs[self.name]
+        session.comments.pop(self.name, None)
         return Result()
 
 
@@ -74,42 +76,53 @@ class UseDatabase:
 
 
 @dataclass(frozen=True, slots=True)
-class CreateDatabase:
-    path: tuple[str, ...]
-    if_not_exists: bool
-    options: Mapping[str, str]
+class ShowCreateCatalog:
+    """A statement that opens the same catalog, but for its secrets."""
+
+    name: str
 
     def run(self, session: "Session") -> Result:
-        catalog, name = session.database_name(self.path)
-        session.catalog_of(catalog).create_database(name, self.if_not_exists, session.owned(self.options))
-        return Result()
+        lines = [f"CREATE CATALOG {quoted(self.name)}"]
+        options = _shown_options(session, self.name)
+        comment = session.comments.get(self.name)
+        if comment is not None:
+            lines.append("COMMENT '" + comment.replace("'", "''") + "'")
+        doubled = {key: value.replace("'", "''") for key, value in options.items()}
+        listed = ",\n".join(f"  '{key}' = '{value}'" for key, value in doubled.items())
+        return Result.of_texts(("result",), [("\n".join([*lines, f"WITH (\n{listed}\n)"]),)])
 
 
 @dataclass(frozen=True, slots=True)
-class DropDatabase:
-    path: tuple[str, ...]
-    if_exists: bool
-    cascade: bool
+class DescribeCatalog:
+    """`extended`: with its options."""
+
+    name: str
+    extended: bool
 
     def run(self, session: "Session") -> Result:
-        catalog, name = session.database_name(self.path)
-        opened = session.catalog_of(catalog)
-        if name not in opened.list_databases() and not self.if_exists:
-            raise SqlError(*_missing(name, opened.list_databases()))
-        opened.drop_database(name, self.if_exists, self.cascade)
-        return Result()
+        options = _shown_options(session, self.name)
+        rows = [("name", self.name), ("type", options.pop("type")), ("comment", session.comments.get(self.name))]
+        if self.extended:
+            rows += [(f"option:{key}", value) for key, value in options.items()]
+        return Result.of_texts(("info name", "info value"), rows)
 
 
-def _missing(name: str, databases: list[str]) -> tuple[str, str, str]:
-    problem, fix = unknown("database", name, databases)
-    return problem, "catalog", fix
+# Parts of keys whose values are nobody's business. Source: Flink's `GlobalConfiguration`.
+_SECRET = ("password", "secret", "account.key", "api-key", "access-key", "apikey", "token", "auth", "service-key", "jaas")
+
+
+def _shown_options(session: "Session", name: str) -> dict[str, str]:
+    """The options of a catalog, sorted. Raises: SqlError: there is no such catalog."""
+    options = {"type": "paimon", **session.catalog_of(name).options}
+    is_secret = {key: any(part in key.lower() for part in _SECRET) for key in options}
+    return {key: "******" if is_secret[key] else str(value) for key, value in sorted(options.items())}
 
 
 def _create_catalog(cursor: Cursor) -> CreateCatalog:
     if_not_exists = cursor.if_not_exists()
     name = cursor.name()
-    cursor.comment()
-    return CreateCatalog(name, cursor.options() if cursor.take("WITH") else {}, if_not_exists)
+    comment = cursor.comment()
+    return CreateCatalog(name, cursor.options() if cursor.take("WITH") else {}, if_not_exists, comment)
 
 
 def _drop_catalog(cursor: Cursor) -> DropCatalog:
@@ -117,27 +130,9 @@ def _drop_catalog(cursor: Cursor) -> DropCatalog:
     return DropCatalog(cursor.name(), if_exists)
 
 
-def _create_database(cursor: Cursor) -> CreateDatabase:
-    if_not_exists = cursor.if_not_exists()
-    path = cursor.path()
-    options: dict[str, str] = {}
-    while not cursor.at_end():
-        if cursor.take("COMMENT"):
-            options["comment"] = cursor.string()
-        elif cursor.take("LOCATION"):
-            options["location"] = cursor.string()
-        elif cursor.take("WITH", "DBPROPERTIES") or cursor.take("WITH"):
-            options |= cursor.options()
-        else:
-            raise cursor.unexpected("COMMENT", "WITH")
-    return CreateDatabase(path, if_not_exists, options)
-
-
-def _drop_database(cursor: Cursor) -> DropDatabase:
-    if_exists = cursor.if_exists()
-    path = cursor.path()
-    cascade = cursor.take_one_of("CASCADE", "RESTRICT") == "CASCADE"
-    return DropDatabase(path, if_exists, cascade)
+def _describe_catalog(cursor: Cursor) -> DescribeCatalog:
+    extended = cursor.take("EXTENDED")
+    return DescribeCatalog(cursor.name("the name of a catalog"), extended)
 
 
 STATEMENTS: Mapping[tuple[str, ...], Parse] = {
@@ -146,10 +141,7 @@ STATEMENTS: Mapping[tuple[str, ...], Parse] = {
     ("USE", "CATALOG"): lambda cursor: UseCatalog(cursor.name()),
     ("USE",): lambda cursor: UseDatabase(cursor.path()),
     ("USE", "DATABASE"): lambda cursor: UseDatabase(cursor.path()),
-    ("CREATE", "DATABASE"): _create_database,
-    ("CREATE", "SCHEMA"): _create_database,
-    ("CREATE", "NAMESPACE"): _create_database,
-    ("DROP", "DATABASE"): _drop_database,
-    ("DROP", "SCHEMA"): _drop_database,
-    ("DROP", "NAMESPACE"): _drop_database,
+    ("SHOW", "CREATE", "CATALOG"): lambda cursor: ShowCreateCatalog(cursor.name("the name of a catalog")),
+    ("DESCRIBE", "CATALOG"): _describe_catalog,
+    ("DESC", "CATALOG"): _describe_catalog,
 }

@@ -59,8 +59,9 @@ def not_enforced(cursor: Cursor) -> None:
 
 
 def default_text(cursor: Cursor) -> str | None:
-    """The text that writers put in place of null: of a literal its value."""
-    node = cursor.expression(",", ")", "COMMENT", "NOT", "FIRST", "AFTER", "PRIMARY")
+    """The text that writers put in place of null: of a literal its value, of an array, map or row as it is written."""
+    span = cursor.span(",", ")", "COMMENT", "NOT", "FIRST", "AFTER", "PRIMARY")
+    node = cursor.parsed(span, exp.Condition)
     literal = node.this if isinstance(node, exp.Cast) else node
     if isinstance(literal, exp.Null):
         return None
@@ -68,9 +69,17 @@ def default_text(cursor: Cursor) -> str | None:
         return f"-{literal.this.name}"
     if isinstance(literal, exp.Boolean):
         return str(literal.this).lower()
+    if isinstance(literal, exp.Array | exp.VarMap | exp.Map | exp.Struct):
+        return cursor.text(span)
     if not isinstance(literal, exp.Literal):
         raise cursor.error(f"the default '{node.sql(cursor.source.dialect)}' is not a literal", "Write a literal.")
-    return literal.name
+    # Spark reads the text as an expression.
+    return spark_literal(literal.name) if cursor.is_spark and literal is node and literal.is_string else literal.name
+
+
+def spark_literal(text: str) -> str:
+    """A text in quotes, as Spark writes it."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def read_position(cursor: Cursor) -> Position | None:

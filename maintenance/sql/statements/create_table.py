@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from maintenance.catalog import CatalogTable, Schema
+from maintenance.catalog import Catalog, CatalogTable, Schema
+from maintenance.errors import NotFoundError
 from maintenance.sql.cursor import Cursor
+from maintenance.sql.place import unknown
 from maintenance.sql.query.run import run_query
 from maintenance.sql.result import Result
 from maintenance.sql.statements.columns import Column, not_enforced, read_column, read_type
 from maintenance.sql.statements.statement import Parse
+from maintenance.table.table import Table
 from maintenance.types.arrow import data_type_of_arrow
 from maintenance.types.data_type import DataField
 
@@ -46,6 +49,7 @@ class CreateTable:
     query: exp.Expr | None
     cursor: Cursor
     replaces: bool = False
+    must_exist: bool = False
 
     def run(self, session: "Session") -> Result:
         name = session.table_name(self.path)
@@ -53,6 +57,10 @@ class CreateTable:
         exists = name.database in catalog.list_databases() and name.table in catalog.list_tables(name.database)
         if exists and self.if_not_exists:
             return Result()
+        if self.must_exist and not exists:
+            tables = catalog.list_tables(name.database) if name.database in catalog.list_databases() else []
+            token = next(token for token in self.cursor.words if token.text == name.table)
+            raise self.cursor.error(*unknown("table", name.table, tables), token=token, kind=NotFoundError)
         rows = None if self.query is None else run_query(session, self.query, self.cursor)
         fields = [column.field() for column in self.definition.columns]
         if rows is not None and not fields:
@@ -63,13 +71,24 @@ class CreateTable:
             options=session.owned(_stored(schema.options, f"{catalog.warehouse}/{name.database}.db/{name.table}")),
         )
         if exists and self.replaces:
-            catalog.drop_table(name.identifier)
-        catalog.create_table(name.identifier, schema, self.if_not_exists)
+            self._replace(catalog, name.identifier, schema)
+        else:
+            catalog.create_table(name.identifier, schema, self.if_not_exists)
         if rows is not None and rows.num_rows:
             table = session.table(self.path)
             assert isinstance(table, CatalogTable)
             table.write_arrow(rows.rename_columns(list(table.schema.field_names)))
         return Result()
+
+    @staticmethod
+    def _replace(catalog: Catalog, identifier: str, schema: Schema) -> None:
+        """The snapshots stay where they can: not with other partition columns, and not of plain files, as in Paimon."""
+        old = catalog.get_table(identifier)
+        if isinstance(old, Table) and tuple(old.schema.partition_keys) == tuple(schema.partition_keys):
+            catalog.replace_table(identifier, schema)
+        else:
+            catalog.drop_table(identifier)
+            catalog.create_table(identifier, schema)
 
     def _schema(self, session: "Session", fields: list[DataField]) -> Schema:
         """The schema to create; that of LIKE's table comes first."""
@@ -105,7 +124,7 @@ def _plain(path: str) -> str:
     return path.removeprefix("file:").rstrip("/").replace("//", "/")
 
 
-def _create(cursor: Cursor, *, replaces: bool = False) -> CreateTable:
+def _create(cursor: Cursor, *, replaces: bool = False, must_exist: bool = False) -> CreateTable:
     if_not_exists = cursor.if_not_exists()
     path = cursor.path("the name of a table")
     definition = _Definition()
@@ -114,7 +133,7 @@ def _create(cursor: Cursor, *, replaces: bool = False) -> CreateTable:
     query = _clauses(cursor, definition)
     if not definition.columns and query is None and definition.like is None and "type" not in definition.options:
         raise cursor.error("the table has no columns", "Write them in brackets after its name.")
-    return CreateTable(path, definition, if_not_exists, query, cursor, replaces)
+    return CreateTable(path, definition, if_not_exists, query, cursor, replaces, must_exist)
 
 
 def _elements(cursor: Cursor, definition: _Definition) -> None:
@@ -202,4 +221,5 @@ def _partitions(cursor: Cursor, definition: _Definition) -> None:
 STATEMENTS: Mapping[tuple[str, ...], Parse] = {
     ("CREATE", "TABLE"): _create,
     ("CREATE", "OR", "REPLACE", "TABLE"): lambda cursor: _create(cursor, replaces=True),
+    ("REPLACE", "TABLE"): lambda cursor: _create(cursor, replaces=True, must_exist=True),
 }

@@ -14,10 +14,19 @@ from maintenance.options.materialized import MATERIALIZED_TABLE, TYPE, Definitio
 from maintenance.sql.cursor import Cursor
 from maintenance.sql.query.relations import fields_of_view
 from maintenance.sql.result import Result
-from maintenance.sql.statements.statement import Parse
+from maintenance.sql.statements.inserts import read_partition
+from maintenance.sql.statements.spark_details import (
+    DescribeColumn,
+    DescribePartition,
+    Detailed,
+    column_rows,
+    detail_rows,
+)
+from maintenance.sql.statements.spark_types import spark_text
+from maintenance.sql.statements.statement import Parse, Statement
 from maintenance.table.object_table import ObjectTable
 from maintenance.table.table import Table
-from maintenance.types.data_type import DataField, DataType
+from maintenance.types.data_type import DataField
 
 if TYPE_CHECKING:
     from maintenance.sql.session import Session
@@ -43,7 +52,10 @@ class Describe:
         fields = fields_of_view(view)
         keys = view.schema.primary_keys if isinstance(view, Table) else ()
         if self.is_spark:
-            rows = [(f.name, spark_text(f.type), f.description) for f in fields]
+            partitions = view.schema.partition_keys if isinstance(view, Detailed) else ()
+            rows = column_rows(fields, partitions)
+            if self.extended and isinstance(view, Detailed):
+                rows += detail_rows(view)
             return Result.of_texts(("col_name", "data_type", "comment"), rows)
         key = f"PRI({', '.join(keys)})"
         return Result(
@@ -237,10 +249,17 @@ def _spark_statement(table: Table | ObjectTable, name: str) -> str:
 
 def _column(field: DataField, type_text: str, *, is_spark: bool) -> str:
     nullable = " NOT NULL" if is_spark and not field.type.nullable else ""
-    default = "" if field.default_value is None else f" DEFAULT {_text(field.default_value, is_spark=is_spark)}"
+    default = "" if field.default_value is None else f" DEFAULT {_default(field, is_spark=is_spark)}"
     comment = "" if field.description is None else f" COMMENT {_text(field.description, is_spark=is_spark)}"
     name = _quoted_if_needed(field.name) if is_spark else quoted(field.name)
     return f"{name} {type_text}{nullable}{default}{comment}"
+
+
+def _default(field: DataField, *, is_spark: bool) -> str:
+    """In Spark an expression, which the stored text is unless Flink has stored that of a string."""
+    text = field.default_value or ""
+    is_expression = is_spark and (not field.type.is_string or text.startswith("'"))
+    return text if is_expression else _text(text, is_spark=is_spark)
 
 
 def _partitions(keys: Sequence[str]) -> list[str]:
@@ -253,28 +272,33 @@ def _options(options: Mapping[str, str], *, is_spark: bool) -> str:
     )
 
 
-def spark_text(data_type: DataType) -> str:
-    """A type in Spark's words. Types that Spark has not, such as TIME, stay in Paimon's."""
-    match data_type.root:
-        case "ARRAY" if data_type.element is not None:
-            return f"ARRAY<{spark_text(data_type.element)}>"
-        case "MAP" if data_type.key is not None and data_type.value is not None:
-            return f"MAP<{spark_text(data_type.key)}, {spark_text(data_type.value)}>"
-        case "ROW":
-            return "STRUCT<" + ", ".join(f"{quoted(f.name)}: {spark_text(f.type)}" for f in data_type.fields) + ">"
-        case "TIMESTAMP":
-            return "TIMESTAMP_NTZ"
-        case "TIMESTAMP_LTZ":
-            return "TIMESTAMP"
-        case "VARBINARY" | "BINARY":
-            return "BINARY"
-    return str(data_type.as_nullable())
-
-
-def _describe(cursor: Cursor) -> Describe:
+def _describe(cursor: Cursor) -> Statement:
     cursor.take("TABLE")
     extended = bool(cursor.take_one_of("EXTENDED", "FORMATTED"))
-    return Describe(cursor.path("the name of a table"), cursor.is_spark, extended)
+    path = cursor.path("the name of a table")
+    if cursor.is_spark and cursor.take("PARTITION"):
+        return DescribePartition(path, read_partition(cursor), extended)
+    if cursor.is_spark and not cursor.at_end():
+        return DescribeColumn(path, cursor.path("the name of a column"), cursor)
+    return Describe(path, cursor.is_spark, extended)
+
+
+@dataclass(frozen=True, slots=True)
+class ShowColumns:
+    """The names of columns, as Spark lists them."""
+
+    path: tuple[str, ...]
+
+    def run(self, session: "Session") -> Result:
+        names = Describe(self.path, is_spark=False).run(session).rows.column(0).to_pylist()
+        return Result.of_texts(("col_name",), [(name,) for name in names])
+
+
+def _show_columns(cursor: Cursor) -> Statement:
+    path = cursor.path("the name of a table")
+    if cursor.take_one_of("FROM", "IN"):
+        path = (*cursor.path("the name of a database"), path[-1])
+    return ShowColumns(path) if cursor.is_spark else Describe(path, is_spark=False)
 
 
 def _describe_database(cursor: Cursor) -> DescribeDatabase:
@@ -302,6 +326,6 @@ STATEMENTS: Mapping[tuple[str, ...], Parse] = {
     ("SHOW", "CREATE", "TABLE"): lambda c: ShowCreateTable(c.path("the name of a table"), c.is_spark),
     ("SHOW", "CREATE", "MATERIALIZED", "TABLE"): lambda c: ShowCreateMaterializedTable(c.path("the name of a table")),
     ("SHOW", "TBLPROPERTIES"): _show_options,
-    ("SHOW", "COLUMNS", "FROM"): _describe,
-    ("SHOW", "COLUMNS", "IN"): _describe,
+    ("SHOW", "COLUMNS", "FROM"): _show_columns,
+    ("SHOW", "COLUMNS", "IN"): _show_columns,
 }

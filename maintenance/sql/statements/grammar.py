@@ -10,6 +10,7 @@ from maintenance.sql.statements import (
     calls,
     catalogs,
     create_table,
+    databases,
     describe,
     drops,
     inserts,
@@ -18,6 +19,7 @@ from maintenance.sql.statements import (
     row_changes,
     settings,
     shows,
+    spark_details,
     tags,
     views,
 )
@@ -25,11 +27,13 @@ from maintenance.sql.statements.statement import Parse, Statement
 
 _STATEMENTS: Mapping[tuple[str, ...], Parse] = {
     **catalogs.STATEMENTS,
+    **databases.STATEMENTS,
     **create_table.STATEMENTS,
     **alter_table.STATEMENTS,
     **analyze.STATEMENTS,
     **drops.STATEMENTS,
     **shows.STATEMENTS,
+    **spark_details.STATEMENTS,
     **tags.STATEMENTS,
     **describe.STATEMENTS,
     **views.STATEMENTS,

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from maintenance.options.materialized import is_materialized
 from maintenance.sql.cursor import Cursor
+from maintenance.sql.patterns import fits
 from maintenance.sql.procedures.registry import PROCEDURES
 from maintenance.sql.result import Result
 from maintenance.sql.statements.inserts import read_partition
@@ -26,21 +26,27 @@ _HEADS: Mapping[Kind, str] = {
     "VIEWS": "view name",
     "MATERIALIZED TABLES": "table name",
 }
-_SPARK_HEADS: Mapping[Kind, str] = {"TABLES": "tableName", "VIEWS": "viewName"}
+_SPARK_HEADS: Mapping[Kind, str] = {
+    "CATALOGS": "catalog",
+    "DATABASES": "namespace",
+    "TABLES": "tableName",
+    "VIEWS": "viewName",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Show:
-    """Lists names. `like`: a pattern that they match, with `%` and `_`, or Spark's `*`."""
+    """Lists names. `like`: a pattern that they fit, see `fits`; `others`: those that do not fit it."""
 
     kind: Kind
     path: tuple[str, ...] | None
     like: str | None
     is_spark: bool
+    others: bool = False
 
     def run(self, session: "Session") -> Result:
-        names = [name for name in self._names(session) if self.like is None or matches(self.like, name)]
-        if self.is_spark and self.kind in _SPARK_HEADS:
+        names = [name for name in self._names(session) if self._is_shown(name)]
+        if self.is_spark and self.kind in ("TABLES", "VIEWS"):
             database = self.path[-1] if self.path else session.current_database
             temporary = [self.kind == "VIEWS" and session.is_temporary_view((*(self.path or ()), n)) for n in names]
             return Result(
@@ -52,7 +58,11 @@ class Show:
                     }
                 )
             )
-        return Result.of_texts((_HEADS[self.kind],), [(name,) for name in names])
+        heads = _SPARK_HEADS if self.is_spark else _HEADS
+        return Result.of_texts((heads[self.kind],), [(name,) for name in names])
+
+    def _is_shown(self, name: str) -> bool:
+        return self.like is None or fits(self.like, name, is_spark=self.is_spark) != self.others
 
     def _names(self, session: "Session") -> list[str]:
         if self.kind == "CATALOGS":
@@ -74,12 +84,6 @@ def _materialized(session: "Session", catalog: str, database: str) -> list[str]:
     return [name for name, view in views if isinstance(view, Table) and is_materialized(view.options)]
 
 
-def matches(pattern: str, name: str) -> bool:
-    """Whether a name fits a pattern of SHOW."""
-    is_match: bool = pc.match_like(pa.scalar(name), pattern.replace("*", "%")).as_py()
-    return is_match
-
-
 @dataclass(frozen=True, slots=True)
 class ShowCurrent:
     database: bool
@@ -98,7 +102,7 @@ class ShowFunctions:
     is_spark: bool
 
     def run(self, session: "Session") -> Result:
-        names = [name for name in self._names(session) if self.like is None or matches(self.like, name)]
+        names = [name for name in self._names(session) if self.like is None or fits(self.like, name, is_spark=self.is_spark)]
         return Result.of_texts(("function" if self.is_spark else "function name",), [(name,) for name in names])
 
     def _names(self, session: "Session") -> list[str]:
@@ -138,6 +142,7 @@ class ShowPartitions:
 
     path: tuple[str, ...]
     spec: Mapping[str, str | None]
+    is_spark: bool
 
     def run(self, session: "Session") -> Result:
         table = session.table(self.path)
@@ -147,12 +152,12 @@ class ShowPartitions:
         asked = {name: value for name, value in self.spec.items() if value is not None}
         specs = {spec for spec in specs if all(dict(spec).get(name) == value for name, value in asked.items())}
         rows = sorted("/".join(f"{key}={value}" for key, value in spec) for spec in specs)
-        return Result.of_texts(("partition name",), [(row,) for row in rows])
+        return Result.of_texts(("partition" if self.is_spark else "partition name",), [(row,) for row in rows])
 
 
 def _partitions(cursor: Cursor) -> ShowPartitions:
     path = cursor.path("the name of a table")
-    return ShowPartitions(path, read_partition(cursor) if cursor.take("PARTITION") else {})
+    return ShowPartitions(path, read_partition(cursor) if cursor.take("PARTITION") else {}, cursor.is_spark)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,8 +188,10 @@ def _procedures(cursor: Cursor) -> ShowProcedures:
 def _show(kind: Kind) -> Parse:
     def read(cursor: Cursor) -> Show:
         path = cursor.path() if cursor.take_one_of("FROM", "IN") else None
-        like = cursor.string("a pattern in quotes") if cursor.take("LIKE") else None
-        return Show(kind, path, like, cursor.is_spark)
+        others = cursor.take("NOT", "LIKE")
+        if others or cursor.take("LIKE") or (cursor.is_spark and not cursor.at_end()):
+            return Show(kind, path, cursor.string("a pattern in quotes"), cursor.is_spark, others)
+        return Show(kind, path, None, cursor.is_spark)
 
     return read
 

@@ -1,0 +1,192 @@
+"""What Spark's statements tell of a table besides its columns: DESCRIBE … EXTENDED, of a column or a partition, and
+SHOW TABLE EXTENDED.
+
+Source: Spark's `DescribeTableExec`, `DescribeColumnExec` and `ShowTablePartitionExec`; Java `PaimonDescribeTableExec`,
+`PaimonShowTablesExtendedCommand` of Paimon's Spark connector.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from maintenance.errors import NotFoundError, SqlError
+from maintenance.metastore.database import OWNER
+from maintenance.metastore.partitions import Partition
+from maintenance.spelling import suggestion
+from maintenance.sql.cursor import Cursor
+from maintenance.sql.partitions import folder_spec
+from maintenance.sql.patterns import fits
+from maintenance.sql.result import Result
+from maintenance.sql.statements.inserts import read_partition
+from maintenance.sql.statements.spark_types import simple_text, tree_text
+from maintenance.sql.statements.statement import Parse
+from maintenance.table.format_table import FormatTable
+from maintenance.table.object_table import ObjectTable
+from maintenance.table.table import Table
+from maintenance.types.data_type import DataField
+
+if TYPE_CHECKING:
+    from maintenance.sql.session import Session
+
+Row = tuple[str | None, ...]
+_HEADS = ("col_name", "data_type", "comment")
+_BLANK: Row = ("", "", "")
+Detailed = Table | ObjectTable | FormatTable
+
+
+def column_rows(fields: Sequence[DataField], keys: Sequence[str]) -> list[Row]:
+    """Columns, and again those that a table is partitioned by."""
+    rows: dict[str, Row] = {f.name: (f.name, simple_text(f.type), f.description) for f in fields}
+    if not keys:
+        return [*rows.values()]
+    return [*rows.values(), ("# Partition Information", "", ""), ("# col_name", "data_type", "comment"),
+            *(rows[key] for key in keys)]  # fmt: skip
+
+
+def detail_rows(table: Detailed) -> list[Row]:
+    """What EXTENDED adds."""
+    rows: list[Row] = [_BLANK, ("# Detailed Table Information", "", ""), ("Name", table.identifier, "")]
+    rows += [(title, value, "") for title, value in _facts(table).items()]
+    defaults = [(f.name, simple_text(f.type), f.default_value) for f in table.schema.fields if f.default_value]
+    if defaults:
+        rows += [_BLANK, ("# Column Default Values", "", ""), *defaults]
+    required: list[Row] = [(f.name, simple_text(f.type), "NOT NULL") for f in table.schema.fields if not f.type.nullable]
+    return rows + ([("# Column Not Null", "", ""), *required] if required else [])
+
+
+def _facts(table: Detailed) -> dict[str, str]:
+    """Type, comment, place, provider, owner and properties, under Spark's titles."""
+    schema = table.schema
+    options = {"path": table.location, **schema.options}
+    if schema.primary_keys:
+        options["primary-key"] = ",".join(schema.primary_keys)
+    facts = {
+        "Type": "MANAGED",
+        "Comment": schema.comment,
+        "Location": table.location,
+        "Provider": "paimon",
+        "Owner": options.pop(OWNER, None),
+        "Table Properties": "[" + ",".join(f"{key}={value}" for key, value in sorted(options.items())) + "]",
+    }
+    return {title: value for title, value in facts.items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeColumn:
+    """One column: ``DESCRIBE t c``."""
+
+    path: tuple[str, ...]
+    column: tuple[str, ...]
+    cursor: Cursor
+
+    def run(self, session: "Session") -> Result:
+        fields = session.table(self.path).schema.fields
+        name = ".".join(self.column)
+        found = next((f for f in fields if f.name == name), None)
+        if found is None:
+            names = [f.name for f in fields]
+            token = next(t for t in reversed(self.cursor.words) if t.text == self.column[-1])
+            fix = f"The columns are: {', '.join(names)}.{suggestion(name, names)}"
+            raise self.cursor.error(f"column '{name}' does not exist", fix, token=token)
+        rows = [("col_name", name), ("data_type", simple_text(found.type)), ("comment", found.description or "NULL")]
+        return Result.of_texts(("info_name", "info_value"), rows)
+
+
+@dataclass(frozen=True, slots=True)
+class DescribePartition:
+    """``DESCRIBE [EXTENDED] t PARTITION (…)``, of a partition by all of its columns."""
+
+    path: tuple[str, ...]
+    spec: Mapping[str, str | None]
+    extended: bool
+
+    def run(self, session: "Session") -> Result:
+        table = session.table(self.path)
+        partition = partition_of(session, table, self.path, self.spec)
+        rows = column_rows(table.schema.fields, table.schema.partition_keys)
+        if self.extended:
+            database, name = table.identifier.split(".", 1)
+            rows += [_BLANK, ("# Detailed Partition Information", "", ""), ("Database", database, ""), ("Table", name, "")]
+            rows += [(title, value, "") for title, value in _partition_facts(partition).items()]
+        return Result.of_texts(_HEADS, rows)
+
+
+@dataclass(frozen=True, slots=True)
+class ShowTableExtended:
+    """Tables whose names fit a pattern, or one partition of a table, with what there is to tell of them."""
+
+    path: tuple[str, ...] | None
+    pattern: str
+    spec: Mapping[str, str | None] | None
+
+    def run(self, session: "Session") -> Result:
+        here = (session.current_catalog, session.current_database)
+        catalog, database = session.database_name(self.path) if self.path else here
+        names = session.catalog_of(catalog).list_tables(database)
+        if self.spec is None:
+            found = [name for name in names if fits(self.pattern, name, is_spark=True)]
+        else:
+            found = [self.pattern]
+        texts = [self._text(session, (catalog, database, name)) for name in found]
+        columns = {"namespace": [database] * len(found), "tableName": found, "information": texts}
+        arrays = {head: pa.array(values, pa.string()) for head, values in columns.items()}
+        arrays["isTemporary"] = pa.array([False] * len(found), pa.bool_())
+        return Result(pa.table({head: arrays[head] for head in ("namespace", "tableName", "isTemporary", "information")}))
+
+    def _text(self, session: "Session", path: tuple[str, str, str]) -> str:
+        table = session.view(path)
+        assert isinstance(table, Detailed)
+        if self.spec is not None:
+            facts = _partition_facts(partition_of(session, session.table(path), path, self.spec))
+        else:
+            facts = {"Catalog": path[0], "Namespace": path[1], "Table": path[2], **_facts(table)}
+            if table.schema.partition_keys:
+                quoted = ", ".join(f"`{key}`" for key in table.schema.partition_keys)
+                facts |= {"Partition Provider": "Catalog", "Partition Columns": f"[{quoted}]"}
+            facts["Schema"] = tree_text(tuple(table.schema.fields))
+        return "\n".join(f"{title}: {value}" for title, value in facts.items()) + "\n"
+
+
+def partition_of(
+    session: "Session", table: Table, path: tuple[str, ...], written: Mapping[str, str | None]
+) -> Partition:
+    """The partition that a statement names. Raises: SqlError: not by all columns; NotFoundError."""
+    keys = table.schema.partition_keys
+    given = {name: value for name, value in written.items() if value is not None}
+    spec = folder_spec(table, given)
+    if set(spec) != set(keys):
+        what = "no partition columns" if not keys else f"the partition columns {', '.join(keys)}"
+        raise SqlError(f"the table has {what}", f"table {table.identifier}", "Give each of them a value.")
+    name = session.table_name(path)
+    for partition in session.catalog_of(name.catalog).list_partitions(name.identifier):
+        if dict(partition.spec) == spec:
+            return partition
+    shown = "/".join(f"{key}={spec[key]}" for key in keys)
+    raise NotFoundError(f"partition {shown} does not exist", f"table {table.identifier}", "SHOW PARTITIONS lists them.")
+
+
+def _partition_facts(partition: Partition) -> dict[str, str]:
+    parameters = {
+        "recordCount": partition.record_count,
+        "fileSizeInBytes": partition.file_size_in_bytes,
+        "fileCount": partition.file_count,
+        "lastFileCreationTime": partition.last_file_creation_time,
+    }
+    listed = ", ".join(f"{key}={value}" for key, value in parameters.items() if value is not None)
+    return {
+        "Partition Values": "[" + ", ".join(f"{key}={value}" for key, value in partition.spec.items()) + "]",
+        "Partition Parameters": f"{{{listed}}}",
+        "Partition Statistics": f"{partition.file_size_in_bytes} bytes, {partition.record_count} rows",
+    }
+
+
+def _show_extended(cursor: Cursor) -> ShowTableExtended:
+    path = cursor.path("the name of a database") if cursor.take_one_of("FROM", "IN") else None
+    cursor.take("LIKE")
+    pattern = cursor.string("a pattern in quotes")
+    return ShowTableExtended(path, pattern, read_partition(cursor) if cursor.take("PARTITION") else None)
+
+
+STATEMENTS: Mapping[tuple[str, ...], Parse] = {("SHOW", "TABLE", "EXTENDED"): _show_extended}
