@@ -59,16 +59,26 @@ class Source:
         return error_at(self.text, offset, length, problem, fix, kind)
 
 
+STATEMENT_SETS = (("EXECUTE", "STATEMENT", "SET", "BEGIN"), ("BEGIN", "STATEMENT", "SET"))
+"""The words that begin a set of statements, which ends with END."""
+
+
 def statements_of(source: Source) -> list["Cursor"]:
-    """A cursor for each statement of a script; empty ones are left out."""
+    """A cursor for each statement of a script; empty ones are left out. A statement set is one statement."""
     full = source.tokens(words=False)
     groups: list[list[Token]] = [[]]
     for token in source.tokens(words=True):
-        if token.token_type is TokenType.SEMICOLON:
+        if token.token_type is TokenType.SEMICOLON and not _is_open(Cursor(source, groups[-1], full)):
             groups.append([])
         else:
             groups[-1].append(token)
     return [Cursor(source, group, full) for group in groups if group]
+
+
+def _is_open(cursor: "Cursor") -> bool:
+    """Whether a statement set has begun and not ended."""
+    begun = not cursor.is_spark and any(cursor.peek(*words) for words in STATEMENT_SETS)
+    return begun and not cursor.peek("END", ahead=len(cursor.words) - 1)
 
 
 @dataclass(slots=True)
@@ -83,6 +93,11 @@ class Cursor:
     @property
     def is_spark(self) -> bool:
         return self.source.dialect is PaimonSpark
+
+    @property
+    def ends_script(self) -> bool:
+        """Whether this is EXIT or QUIT."""
+        return len(self.words) == 1 and self.words[0].text.upper() in ("EXIT", "QUIT")
 
     # Looking at tokens
 

@@ -80,6 +80,8 @@ class Session:
         """Run the statements of a script, and yield the result of each. Raises: SqlError, at the first that fails."""
         for cursor in statements_of(self._source(script)):
             yield self._run(cursor)
+            if cursor.ends_script:
+                return
 
     @property
     def sql_dialect(self) -> type[Flink | PaimonSpark]:

@@ -1,5 +1,9 @@
 """Paimon's types as DuckDB's."""
 
+from typing import Any
+
+import pyarrow as pa
+
 from maintenance.types.arrow import element_of, map_parts
 from maintenance.types.data_type import DataType
 
@@ -32,6 +36,34 @@ def duck_type(data_type: DataType) -> str:
             parts = ", ".join(f'"{_doubled(f.name)}" {duck_type(f.type)}' for f in data_type.fields)
             return f"STRUCT({parts})"
     return _PLAIN.get(data_type.root, data_type.root)
+
+
+def like_given(data_type: DataType, given: Any) -> str:
+    """The text of a type, with the names of fields that DuckDB's type `given` has: rows are assigned by position."""
+    if given.id == "struct" and data_type.root == "ROW" and len(given.children) == len(data_type.fields):
+        pairs = zip(given.children, data_type.fields, strict=True)
+        parts = [f'"{_doubled(name or f.name)}" {like_given(f.type, inner)}' for (name, inner), f in pairs]
+        return f"STRUCT({', '.join(parts)})"
+    if given.id == "list" and data_type.root in ("ARRAY", "VECTOR"):
+        return f"{like_given(element_of(data_type), given.children[0][1])}[]"
+    if given.id == "map" and data_type.root in ("MAP", "MULTISET"):
+        parts = [like_given(part, given.children[i][1]) for i, part in enumerate(map_parts(data_type))]
+        return f"MAP({', '.join(parts)})"
+    return duck_type(data_type)
+
+
+def named_like(arrow: pa.DataType, data_type: DataType) -> pa.DataType:
+    """An Arrow type with a type's names of fields."""
+    if pa.types.is_struct(arrow) and data_type.root == "ROW":
+        fields = zip(arrow, data_type.fields, strict=True)
+        return pa.struct([old.with_name(f.name).with_type(named_like(old.type, f.type)) for old, f in fields])
+    if pa.types.is_map(arrow) and data_type.root in ("MAP", "MULTISET"):
+        key, value = map_parts(data_type)
+        item = arrow.item_field.with_type(named_like(arrow.item_type, value))
+        return pa.map_(arrow.key_field.with_type(named_like(arrow.key_type, key)), item)
+    if pa.types.is_list(arrow) and data_type.root in ("ARRAY", "VECTOR"):
+        return pa.list_(arrow.value_field.with_type(named_like(arrow.value_type, element_of(data_type))))
+    return arrow
 
 
 def _doubled(name: str) -> str:

@@ -1,7 +1,7 @@
 """Queries run in this process by DuckDB, over Arrow datasets of our own reader."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -15,7 +15,7 @@ from maintenance.format.variant.extension import as_stored
 from maintenance.spelling import suggestion
 from maintenance.sql.query.dataset import RelationDataset
 from maintenance.sql.query.decimals import widened
-from maintenance.sql.query.duck_types import duck_type
+from maintenance.sql.query.duck_types import like_given, named_like
 from maintenance.sql.query.plain_files import read_plainly
 from maintenance.sql.query.relations import PlannedTable, Relation, fields_of_view
 from maintenance.sql.query.resolve import Resolved
@@ -127,13 +127,25 @@ def _fetched(connection: duckdb.DuckDBPyConnection, query: str, fields: Sequence
     outputs = relation.columns
     if fields is not None:
         check_assignable(types, fields)
-        target_types = [duck_type(field.type) for field in fields]
+        target_types = [like_given(field.type, kind) for field, kind in zip(fields, relation.types, strict=True)]
         outputs = [field.name for field in fields]
     if target_types != types:
         names = [f"column_{number}" for number in range(len(types))]
         listed = ", ".join(f"CAST({name} AS {kind})" for name, kind in zip(names, target_types, strict=True))
         relation = connection.sql(f"SELECT {listed} FROM ({query}) AS q({', '.join(names)})")
-    return relation.to_arrow_table().rename_columns(outputs)
+    rows = relation.to_arrow_table().rename_columns(outputs)
+    return rows if fields is None else _named(rows, fields)
+
+
+def _named(rows: pa.Table, fields: Sequence[DataField]) -> pa.Table:
+    """The fields of nested rows under the names that they have in the table."""
+    for number, field in enumerate(fields):
+        column = rows.column(number)
+        kind = named_like(column.type, field.type)
+        if kind != column.type:
+            column = pa.chunked_array([chunk.view(kind) for chunk in column.chunks], kind)
+            rows = rows.set_column(number, field.name, column)
+    return rows
 
 
 def check_assignable(types: Sequence[str], fields: Sequence[DataField]) -> None:
@@ -163,7 +175,7 @@ def _explained(error: duckdb.Error, resolved: Resolved) -> SqlError:
         if name and f'"{name}"' in message and "start" in identifier.meta:
             start, end = identifier.meta["start"], identifier.meta["end"]
             problem, fix = (
-                (_column_missing(name, resolved.relations)) if isinstance(node, exp.Column) else (message, "")
+                _column_missing(name, resolved) if isinstance(node, exp.Column) else (message, "")
             )
             return resolved.source.error(start, end - start + 1, problem, fix)
     unknown = {node.name.lower() for node in resolved.tree.find_all(exp.Anonymous)} & set(message.lower().split())
@@ -175,6 +187,8 @@ def _explained(error: duckdb.Error, resolved: Resolved) -> SqlError:
     return SqlError(message, "query", "Check the query.")
 
 
-def _column_missing(name: str, relations: Mapping[str, Relation]) -> tuple[str, str]:
-    columns = sorted({f.name for relation in relations.values() for f in relation.fields()})
+def _column_missing(name: str, resolved: Resolved) -> tuple[str, str]:
+    read = {f.name for relation in resolved.relations.values() for f in relation.fields()}
+    bound = {column for rows in resolved.bound.values() for column in rows.column_names if not column.startswith("_paimon")}
+    columns = sorted(read | bound)
     return f"column '{name}' does not exist", f"The columns are: {', '.join(columns)}.{suggestion(name, columns)}"

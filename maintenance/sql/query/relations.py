@@ -11,13 +11,14 @@ from maintenance.predicate.tree import Predicate
 from maintenance.table.format_table import FormatTable
 from maintenance.table.object_table import ObjectTable
 from maintenance.table.system.audit_log import AuditLogView
+from maintenance.table.system.metadata_columns import MetadataView
 from maintenance.table.system.row_tracking import RowTrackingView
 from maintenance.table.system.view import AnyView
 from maintenance.table.table import Table
 from maintenance.types.data_type import DataField
 
-Readable = AnyView | GlobalView | ObjectTable | FormatTable
-PlannedTable = Table | AuditLogView | RowTrackingView
+Readable = AnyView | GlobalView | ObjectTable | FormatTable | MetadataView
+PlannedTable = Table | AuditLogView | RowTrackingView | MetadataView
 """What has data for rows, read split by split; other tables have metadata."""
 
 
@@ -48,6 +49,10 @@ class Relation:
         if self._opened is None:
             self._opened = self.view.copy(self.options) if self.options else self.view
         return self._opened
+
+    def show(self, view: Readable) -> None:
+        """Read another view of the same table."""
+        self.view, self._opened, self._fields = view, None, None
 
     def fields(self) -> Sequence[DataField]:
         """The columns that a read sees."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from sqlglot import exp
@@ -12,6 +12,8 @@ from maintenance.metastore.view import View
 from maintenance.sql.cursor import Source, statements_of
 from maintenance.sql.names import TableName
 from maintenance.sql.place import unknown
+from maintenance.sql.query.computed import compute_columns
+from maintenance.sql.query.metadata_columns import show_metadata
 from maintenance.sql.query.relations import Relation, own_alias
 from maintenance.sql.query.table_functions import take_function
 from maintenance.sql.query.travel import options_of
@@ -45,6 +47,8 @@ def resolve(session: "Session", tree: exp.Expr, source: Source, bound: Mapping[s
     tree = exp.Subquery(this=tree) if isinstance(tree, exp.Table) else tree
     nodes = [node for node in tree.find_all(exp.Table) if node.name in bound]
     _tables(session, tree, source, relations, 0, {id(node) for node in nodes})
+    if session.dialect == "spark":
+        show_metadata(tree, relations)
     _name_current(session, tree)
     _newest_partitions(session, tree)
     for column in tree.find_all(exp.Column):
@@ -77,6 +81,8 @@ def _tables(
             relation = Relation(relation.name, path, relation.view, {**relation.options, **options})
         relations[relation.name] = relation
         _rename(node, relation.name)
+        if session.dialect == "flink":
+            compute_columns(node, relation, source)
 
 
 def _name_current(session: "Session", tree: exp.Expr) -> None:
@@ -113,7 +119,7 @@ def _relation(
     session: "Session", node: exp.Table, path: tuple[str, ...], source: Source, name: str, same: Relation | None
 ) -> Relation:
     """The relation of a node. `same`: one of the same table, which is not opened again."""
-    options = {**session.read_options(path), **options_of(node, source)}
+    options = {**session.read_options(path), **options_of(node, source, lambda time: _value(session, time, source))}
     first, last = node.parts[0], node.parts[-1]
     start = first.meta.get("start")
     try:
@@ -134,6 +140,13 @@ def _relation(
             raise
         raise source.error(start, last.meta["end"] - start + 1, error.found, error.fix) from error
     return relation
+
+
+def _value(session: "Session", time: exp.Expr, source: Source) -> Any:
+    """What the session's engine makes of an expression without columns. Raises: SqlError."""
+    from maintenance.sql.query.run import run_query
+
+    return run_query(session, exp.select(exp.alias_(time.copy(), "time")), source).column(0)[0].as_py()
 
 
 def _rename(node: exp.Table, name: str) -> None:

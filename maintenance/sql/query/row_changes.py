@@ -113,7 +113,7 @@ def change_rows(session: "Session", table: Table, change: RowChange) -> RowChang
 def _in_files(session: "Session", table: Table, change: RowChange) -> RowChangeReport:
     state = TargetState.of(table, None, whole_rows(table))
     old = state.rows()
-    rows = _changed(session, table, old.select(list(table.schema.field_names)), change)
+    rows = _changed(session, table, _seen(table, old), change)
     gone = rows.filter(pc.not_equal(rows.column(KIND), INSERTED)).column(_ROW)
     written = _written(table, old, rows)
     vectors = table_options.DELETION_VECTORS_ENABLED.of(table.options)
@@ -127,7 +127,7 @@ def _by_row_id(session: "Session", table: Table, change: RowChange) -> RowChange
     state = TargetState.of(table, None, whole_rows(table))
     old = rows_with_ids(None, state)
     assert isinstance(old, pa.Table)
-    rows = _changed(session, table, old.select(list(table.schema.field_names)), change)
+    rows = _changed(session, table, _seen(table, old), change)
     gone = rows.filter(pc.equal(rows.column(KIND), DELETED)).column(_ROW)
     positions = positions_of(None, state, old.take(gone)) if len(gone) else {}
     report = _counted(RowChangeReport(table.identifier, change.operation, COLUMNS), rows)
@@ -138,6 +138,11 @@ def _updated(table: Table, change: RowChange) -> list[str]:
     """The columns that some clause gives new values."""
     updates = [clause.values for clause in change.clauses if clause.action == "update"]
     return [name for name in table.schema.field_names if any(v is None or name in v for v in updates)]
+
+
+def _seen(table: Table, old: pa.Table) -> pa.Table:
+    """What a statement can name of the rows: the columns, and the ids of rows that are tracked."""
+    return old.select([*table.schema.field_names, *(name for name in old.column_names if name == ROW_ID.name)])
 
 
 def _written(table: Table, old: pa.Table, rows: pa.Table) -> pa.Table:

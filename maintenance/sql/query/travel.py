@@ -1,8 +1,11 @@
 """What a query says of one table it reads: dynamic options in a hint, and the version to travel to."""
 
+from collections.abc import Callable
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
 from sqlglot import exp
-from sqlglot.errors import ParseError
-from sqlglot.optimizer.simplify import simplify
 
 from maintenance.errors import SqlError
 from maintenance.sql.cursor import Cursor, Source
@@ -11,12 +14,15 @@ from maintenance.sql.dialects import OPTIONS
 _FIX = "Write a number, a tag's name, or a time such as TIMESTAMP '2024-02-29 12:00:00'."
 
 
-def options_of(node: exp.Table, source: Source) -> dict[str, str]:
-    """The dynamic options of a table's node, which lose their place in the tree. Raises: SqlError."""
+def options_of(node: exp.Table, source: Source, evaluate: Callable[[exp.Expr], Any]) -> dict[str, str]:
+    """The dynamic options of a table's node, which lose their place in the tree.
+
+    Args: `evaluate`: gives the value of an expression without columns. Raises: SqlError.
+    """
     options = hint_options(node.meta.get(OPTIONS), source)
     version = node.args.get("version")
     if version is not None:
-        options |= _travel(version, source)
+        options |= _travel(version, source, evaluate)
         node.set("version", None)
     return options
 
@@ -34,29 +40,35 @@ def hint_options(text: str | None, source: Source) -> dict[str, str]:
         raise source.error(at + (error.column or 1) - 1, 1, error.found, error.fix) from None
 
 
-def _travel(version: exp.Expr, source: Source) -> dict[str, str]:
+def _travel(version: exp.Expr, source: Source, evaluate: Callable[[exp.Expr], Any]) -> dict[str, str]:
     kind, value = str(version.this), version.expression
     if kind == "VERSION":
         if isinstance(value, exp.Literal):
             return {"scan.version": value.name}
         raise _wrong(version, source, "a version is a number of a snapshot, or the name of a tag")
-    if isinstance(value, exp.Column):  # the time of each row, as in a lookup join: the dimension table as it is now
+    if value.find(exp.Column) is not None:  # the time of each row, as in a lookup join: the dimension table as it is now
         return {}
-    value = _constant(value)
-    literal = value.this if isinstance(value, exp.Cast) else value
-    if not isinstance(literal, exp.Literal):
-        raise _wrong(version, source, f"'{value.sql(source.dialect)}' is not a time")
-    if not literal.is_string:  # Spark gives seconds
-        return {"scan.timestamp-millis": str(int(float(literal.name) * 1000))}
-    return {"scan.timestamp": literal.name}
+    if not isinstance(value, exp.Literal):
+        value = _literal(evaluate(value), version, source)
+    if not value.is_string:  # Spark gives seconds
+        return {"scan.timestamp-millis": str(int(float(value.name) * 1000))}
+    return {"scan.timestamp": value.name}
 
 
-def _constant(value: exp.Expr) -> exp.Expr:
-    try:
-        simpler: exp.Expr = simplify(value)
-    except ParseError:
-        return value
-    return simpler
+def _literal(time: Any, version: exp.Expr, source: Source) -> exp.Literal:
+    """A time that was computed, in seconds since 1970 UTC or as text of the local zone."""
+    match time:
+        case datetime() if time.tzinfo is not None:
+            return exp.Literal.number(repr(time.timestamp()))
+        case datetime():
+            return exp.Literal.string(time.isoformat(" ", "milliseconds"))
+        case date():
+            return exp.Literal.string(f"{time.isoformat()} 00:00:00")
+        case str():
+            return exp.Literal.string(time)
+        case int() | float() | Decimal() if not isinstance(time, bool):
+            return exp.Literal.number(str(time))
+    raise _wrong(version, source, f"{time!r} is not a time")
 
 
 def _wrong(node: exp.Expr, source: Source, problem: str) -> SqlError:

@@ -24,7 +24,8 @@ from maintenance.operations import drop_partitions
 from maintenance.sql.cursor import Cursor
 from maintenance.sql.partitions import folder_spec
 from maintenance.sql.result import Result
-from maintenance.sql.statements.columns import Column, default_text, read_column, read_position, read_type
+from maintenance.sql.statements.columns import Column, Computed, default_text, read_column, read_position, read_type
+from maintenance.sql.statements.computed import AlterBeside, read_watermark
 from maintenance.sql.statements.drops import read_spec
 from maintenance.sql.statements.statement import Parse, Statement
 from maintenance.sql.statements.tags import read_tag_change
@@ -128,7 +129,27 @@ def _alter(cursor: Cursor) -> Statement:
         return _drop_partitions(cursor, path)
     if cursor.peek("ADD", "PARTITION") or cursor.peek("ADD", "IF", "NOT", "EXISTS", "PARTITION"):
         return _add_partitions(cursor, path)
+    if not cursor.is_spark and (statement := _alter_beside(cursor, path)) is not None:
+        return statement
     return AlterTable(path, tuple(_changes(cursor)), if_exists)
+
+
+def _alter_beside(cursor: Cursor, path: tuple[str, ...]) -> AlterBeside | None:
+    """Flink's changes of computed columns and the watermark; None = the statement is about stored columns alone."""
+    start, beside = cursor.index, AlterBeside(path, cursor)
+    if cursor.take("DROP", "WATERMARK"):
+        beside.drops_watermark = True
+        return beside
+    if cursor.take("MODIFY", "WATERMARK", "FOR"):
+        beside.watermark, beside.must_have = read_watermark(cursor), True
+        return beside
+    if cursor.take("ADD"):
+        cursor.take_one_of("COLUMNS", "COLUMN")
+        beside.changes = tuple(_add(cursor, beside))
+        if beside.computed or beside.watermark is not None:
+            return beside
+    cursor.index = start
+    return None
 
 
 def _changes(cursor: Cursor) -> list[SchemaChange]:
@@ -161,16 +182,30 @@ def _set(cursor: Cursor) -> list[SchemaChange]:
     return [*comment, *(SetOption(key, value) for key, value in options.items())]
 
 
-def _list(cursor: Cursor) -> list[tuple[tuple[str, ...], Column, UpdateColumnPosition | None]]:
-    """Columns, in brackets or one alone, each with where it goes."""
+def _list(
+    cursor: Cursor, beside: AlterBeside | None = None
+) -> list[tuple[tuple[str, ...], Column, UpdateColumnPosition | None]]:
+    """Columns, in brackets or one alone, each with where it goes. `beside`: gets what no file holds."""
     bracket = cursor.take("(")
     columns = []
-    while True:
+    while not cursor.at_end():
+        if beside is not None and cursor.take("WATERMARK", "FOR"):
+            beside.watermark = read_watermark(cursor)
+            if not bracket or not cursor.take(","):
+                break
+            continue
         start = cursor.index
         path = cursor.path("the name of a column")
         if len(path) == 1:
             cursor.index = start
             column = read_column(cursor)
+            if isinstance(column, Computed):
+                if beside is None:
+                    raise cursor.error("a computed column cannot be modified", "Add another one.")
+                beside.computed.append((column, read_position(cursor)))
+                if not bracket or not cursor.take(","):
+                    break
+                continue
         else:
             column = read_type(cursor, path[-1])
         position = read_position(cursor)
@@ -184,7 +219,7 @@ def _list(cursor: Cursor) -> list[tuple[tuple[str, ...], Column, UpdateColumnPos
     return columns
 
 
-def _add(cursor: Cursor) -> list[SchemaChange]:
+def _add(cursor: Cursor, beside: AlterBeside | None = None) -> list[SchemaChange]:
     return [
         AddColumn(
             path if len(path) > 1 else column.name,
@@ -193,7 +228,7 @@ def _add(cursor: Cursor) -> list[SchemaChange]:
             None if moved is None else moved.position,
             column.default,
         )
-        for path, column, moved in _list(cursor)
+        for path, column, moved in _list(cursor, beside)
     ]
 
 

@@ -23,14 +23,30 @@ class Column:
         return DataField(0, self.name, self.type, self.comment, self.default)
 
 
-def read_column(cursor: Cursor) -> Column:
-    """``name type [NOT NULL] [PRIMARY KEY NOT ENFORCED] [DEFAULT value] [COMMENT 'text']``. Raises: SqlError."""
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """A computed column as it is written, ``name AS expression [COMMENT 'text']``."""
+
+    name: str
+    text: str
+    expression: exp.Expr
+    comment: str | None = None
+
+
+def read_column(cursor: Cursor) -> Column | Computed:
+    """``name type [NOT NULL] [PRIMARY KEY NOT ENFORCED] [DEFAULT value] [COMMENT 'text']``, or in Flink a computed one.
+
+    Raises: SqlError.
+    """
     name = cursor.name("the name of a column")
-    if cursor.take("AS"):
+    if not cursor.take("AS"):
+        return read_type(cursor, name)
+    if cursor.is_spark:
         raise cursor.error(
             f"column '{name}' is computed, and Paimon stores columns only", "Compute it in a query or a view."
         )
-    return read_type(cursor, name)
+    span = cursor.span(",", ")", "COMMENT", "FIRST", "AFTER")
+    return Computed(name, cursor.text(span), cursor.parsed(span, exp.Condition), cursor.comment())
 
 
 def read_type(cursor: Cursor, name: str) -> Column:

@@ -12,7 +12,8 @@ from maintenance.sql.cursor import Cursor
 from maintenance.sql.place import unknown
 from maintenance.sql.query.run import run_query
 from maintenance.sql.result import Result
-from maintenance.sql.statements.columns import Column, not_enforced, read_column, read_type
+from maintenance.sql.statements.columns import Column, Computed, not_enforced, read_column, read_type
+from maintenance.sql.statements.computed import options_beside, read_watermark
 from maintenance.sql.statements.statement import Parse
 from maintenance.table.table import Table
 from maintenance.types.arrow import data_type_of_arrow
@@ -28,9 +29,18 @@ _OF_LIKE = ("OPTIONS", "CONSTRAINTS", "PARTITIONS", "DISTRIBUTION", "GENERATED",
 
 @dataclass(slots=True)
 class _Definition:
-    """What has been read of a statement. `not_like`: what LIKE leaves out, of `_OF_LIKE`."""
+    """What has been read of a statement.
+
+    Attributes:
+        order: names of all columns, computed ones among them.
+        watermark: column, expression and its text.
+        not_like: what LIKE leaves out, of `_OF_LIKE`.
+    """
 
     columns: list[Column] = field(default_factory=list)
+    order: list[str] = field(default_factory=list)
+    computed: list[Computed] = field(default_factory=list)
+    watermark: tuple[str, exp.Expr, str] | None = None
     primary_key: tuple[str, ...] = ()
     partition_keys: tuple[str, ...] = ()
     options: dict[str, str] = field(default_factory=dict)
@@ -66,6 +76,10 @@ class CreateTable:
         if rows is not None and not fields:
             fields = [DataField(0, f.name, data_type_of_arrow(f.type)) for f in rows.schema]
         schema = self._schema(session, fields)
+        made = self.definition
+        if made.computed or made.watermark is not None:
+            beside = options_beside(schema.fields, made.order, made.computed, made.watermark, self.cursor)
+            schema = replace(schema, options={**schema.options, **beside})
         schema = replace(
             schema,
             options=session.owned(_stored(schema.options, f"{catalog.warehouse}/{name.database}.db/{name.table}")),
@@ -147,14 +161,15 @@ def _elements(cursor: Cursor, definition: _Definition) -> None:
         if cursor.take("PRIMARY", "KEY"):
             definition.primary_key = cursor.names()
             not_enforced(cursor)
-        elif cursor.peek("WATERMARK", "FOR"):
-            raise cursor.error(
-                "watermarks of tables are not supported",
-                "Leave WATERMARK FOR out: batch reads need none, and writers may commit watermarks.",
-                token=cursor.token,
-            )
+        elif not cursor.is_spark and cursor.take("WATERMARK", "FOR"):
+            definition.watermark = read_watermark(cursor)
         else:
-            definition.columns.append(read_column(cursor))
+            column = read_column(cursor)
+            definition.order.append(column.name)
+            if isinstance(column, Computed):
+                definition.computed.append(column)
+            else:
+                definition.columns.append(column)
         if not cursor.take(","):
             cursor.expect(")")
             return

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -12,7 +12,8 @@ from maintenance.metastore.database import LOCATION, OWNER
 from maintenance.metastore.view import View
 from maintenance.options.materialized import MATERIALIZED_TABLE, TYPE, Definition, is_materialized
 from maintenance.sql.cursor import Cursor
-from maintenance.sql.query.relations import fields_of_view
+from maintenance.sql.flink_columns import ComputedColumn, computed_columns, placed, watermark, without_columns
+from maintenance.sql.query.relations import Readable, fields_of_view
 from maintenance.sql.result import Result
 from maintenance.sql.statements.inserts import read_partition
 from maintenance.sql.statements.spark_details import (
@@ -33,6 +34,10 @@ if TYPE_CHECKING:
 
 
 _OF_DATABASES = {"comment": "Comment", LOCATION: "Location", OWNER: "Owner"}
+_FLINK_HEADS = pa.schema(
+    [(head, pa.bool_() if head == "null" else pa.string()) for head in
+     ("name", "type", "null", "key", "extras", "watermark", "comment")]
+)  # fmt: skip
 _PLAIN_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 
 
@@ -57,20 +62,31 @@ class Describe:
             if self.extended and isinstance(view, Detailed):
                 rows += detail_rows(view)
             return Result.of_texts(("col_name", "data_type", "comment"), rows)
+        return Result(self._in_flink(view, fields, keys))
+
+    @staticmethod
+    def _in_flink(view: Readable, fields: Sequence[DataField], keys: Sequence[str]) -> pa.Table:
+        """As Flink shows columns, computed ones and the watermark among them."""
+        options = view.schema.options if isinstance(view, Table) else {}
+        mark, by_name = watermark(options), {field.name: field for field in fields}
         key = f"PRI({', '.join(keys)})"
-        return Result(
-            pa.table(
-                {
-                    "name": [f.name for f in fields],
-                    "type": [str(f.type.as_nullable()) for f in fields],
-                    "null": [f.type.nullable for f in fields],
-                    "key": pa.array([key if f.name in keys else None for f in fields], pa.string()),
-                    "extras": pa.array([None] * len(fields), pa.string()),
-                    "watermark": pa.array([None] * len(fields), pa.string()),
-                    "comment": pa.array([f.description for f in fields], pa.string()),
-                }
-            )
-        )
+        rows: list[dict[str, Any]] = []
+        for column in placed([*by_name], computed_columns(options)):
+            if isinstance(column, ComputedColumn):
+                row = (column.name, column.type, True, None, f"AS {column.text}", column.comment)
+            else:
+                f = by_name[column]
+                row = (
+                    f.name,
+                    str(f.type.as_nullable()),
+                    f.type.nullable,
+                    key if f.name in keys else None,
+                    None,
+                    f.description,
+                )
+            shown = mark.text if mark is not None and mark.column == row[0] else None
+            rows.append(dict(zip(_FLINK_HEADS.names, (*row[:5], shown, row[5]), strict=True)))
+        return pa.Table.from_pylist(rows, _FLINK_HEADS)
 
     def _of_view(self, session: "Session", view: View) -> list[tuple[str | None, ...]]:
         """As Paimon's extension of Spark shows a view: with Paimon's types."""
@@ -191,15 +207,23 @@ def _text(text: str, *, is_spark: bool) -> str:
 
 def _flink_statement(table: Table, name: str) -> str:
     schema = table.schema
-    lines = [_column(f, str(f.type), is_spark=False) for f in schema.fields]
+    by_name = {f.name: _column(f, str(f.type), is_spark=False) for f in schema.fields}
+    lines = [
+        _computed(column) if isinstance(column, ComputedColumn) else by_name[column]
+        for column in placed([*by_name], computed_columns(schema.options))
+    ]
+    mark = watermark(schema.options)
+    if mark is not None:
+        lines.append(f"WATERMARK FOR {quoted(mark.column)} AS {mark.text}")
     if schema.primary_keys:
         lines.append(f"PRIMARY KEY ({', '.join(map(quoted, schema.primary_keys))}) NOT ENFORCED")
     clauses = [f"CREATE TABLE {name} (", "  " + ",\n  ".join(lines), ")"]
     if schema.comment:
         clauses.append(f"COMMENT {_text(schema.comment, is_spark=False)}")
     clauses += _partitions(schema.partition_keys)
-    if schema.options:
-        clauses.append(f"WITH (\n{_options(schema.options, is_spark=False)}\n)")
+    options = without_columns(schema.options)
+    if options:
+        clauses.append(f"WITH (\n{_options(options, is_spark=False)}\n)")
     return "\n".join(clauses)
 
 
@@ -222,6 +246,11 @@ def _materialized_statement(table: Table, name: str) -> str:
         clauses.append(f"WITH (\n{_options(options, is_spark=False)}\n)")
     clauses += [f"FRESHNESS = {definition.freshness}", f"REFRESH_MODE = {definition.mode}", f"AS {definition.query}"]
     return "\n".join(clauses)
+
+
+def _computed(column: ComputedColumn) -> str:
+    comment = "" if column.comment is None else f" COMMENT {_text(column.comment, is_spark=False)}"
+    return f"{quoted(column.name)} AS {column.text}{comment}"
 
 
 def _creatable(session: "Session", path: tuple[str, ...]) -> Table | ObjectTable:

@@ -16,10 +16,12 @@ from maintenance.sql.statements import (
     inserts,
     materialized,
     queries,
+    refused,
     row_changes,
     settings,
     shows,
     spark_details,
+    statement_sets,
     tags,
     views,
 )
@@ -42,7 +44,9 @@ _STATEMENTS: Mapping[tuple[str, ...], Parse] = {
     **row_changes.STATEMENTS,
     **calls.STATEMENTS,
     **settings.STATEMENTS,
+    **statement_sets.STATEMENTS,
     **queries.STATEMENTS,
+    **refused.STATEMENTS,
 }
 _LONGEST = max(map(len, _STATEMENTS))
 
@@ -63,8 +67,9 @@ def parse(cursor: Cursor) -> Statement:
     token = cursor.token
     assert token is not None
     following = cursor.words[cursor.index + 1 : cursor.index + 2]
-    starts = sorted({words[0] for words in _STATEMENTS})
-    same_start = sorted({" ".join(words) for words in _STATEMENTS if words[0] == token.text.upper()})
+    known = [words for words in _STATEMENTS if words not in refused.STATEMENTS]
+    starts = sorted({words[0] for words in known})
+    same_start = sorted({" ".join(words) for words in known if words[0] == token.text.upper()})
     if same_start and following:
         text = f"{token.text} {following[0].text}"
         raise cursor.error(

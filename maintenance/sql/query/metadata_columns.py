@@ -1,0 +1,50 @@
+"""Spark's metadata columns in queries: tables that are asked for them show them, but not to a star."""
+
+from collections.abc import Mapping, Sequence
+
+from sqlglot import exp
+
+from maintenance.sql.query.relations import Relation, own_alias
+from maintenance.table.system.metadata_columns import METADATA_COLUMNS, MetadataView, metadata_fields
+from maintenance.table.table import Table
+
+
+def show_metadata(tree: exp.Expr, relations: Mapping[str, Relation]) -> None:
+    """Give the tables of a query the metadata columns, if it names one."""
+    mentioned = {node.name for node in tree.find_all(exp.Identifier)} & METADATA_COLUMNS
+    if not mentioned:
+        return
+    shown: dict[str, list[str]] = {}
+    for relation in relations.values():
+        table = relation.view
+        if not isinstance(table, Table) or not mentioned & {field.name for field in metadata_fields(table)}:
+            continue
+        shown[relation.name] = [field.name for field in relation.fields()]
+        relation.show(MetadataView(table))
+    for select in list(tree.find_all(exp.Select)):
+        _spread_stars(select, shown)
+
+
+def _spread_stars(select: exp.Select, shown: Mapping[str, Sequence[str]]) -> None:
+    """Name the columns of tables that stars stand for."""
+    source = select.args.get("from_") or select.args.get("from")
+    nodes = [] if source is None else [source.this, *(join.this for join in select.args.get("joins") or ())]
+    if not any(isinstance(node, exp.Table) and node.name in shown for node in nodes):
+        return
+    outputs: list[exp.Expr] = []
+    for output in select.expressions:
+        if isinstance(output, exp.Star) and not any(output.args.values()):
+            outputs += [column for node in nodes for column in _columns(node, shown)]
+        elif isinstance(output, exp.Column) and isinstance(output.this, exp.Star):
+            own = [node for node in nodes if node.alias_or_name == output.table]
+            outputs += [column for node in own for column in _columns(node, shown)]
+        else:
+            outputs.append(output)
+    select.set("expressions", outputs)
+
+
+def _columns(node: exp.Expr, shown: Mapping[str, Sequence[str]]) -> list[exp.Expr]:
+    alias = own_alias(node) if isinstance(node, exp.Table) else node.alias_or_name
+    if isinstance(node, exp.Table) and node.name in shown:
+        return [exp.column(name, table=alias, quoted=True) for name in shown[node.name]]
+    return [exp.Column(this=exp.Star(), table=exp.to_identifier(alias, quoted=True))]

@@ -1,0 +1,62 @@
+"""Flink's statement sets: INSERTs that are read as a whole and run one after the other; and the end of a script.
+
+In Flink they are one job. Here each is a commit of its own, so those before one that fails stay.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlglot.tokens import TokenType
+
+from maintenance.sql.cursor import STATEMENT_SETS, Cursor
+from maintenance.sql.result import Result
+from maintenance.sql.statements.statement import Parse, Statement
+
+if TYPE_CHECKING:
+    from maintenance.sql.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class StatementSet:
+    statements: Sequence[Statement]
+
+    def run(self, session: "Session") -> Result:
+        for statement in self.statements:
+            statement.run(session)
+        return Result()
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """Ends a script."""
+
+    def run(self, session: "Session") -> Result:
+        return Result()
+
+
+def _set(cursor: Cursor) -> StatementSet:
+    from maintenance.sql.statements.grammar import parse
+
+    statements: list[Statement] = []
+    while not cursor.take("END"):
+        start = cursor.index
+        while not cursor.at_end() and cursor.words[cursor.index].token_type is not TokenType.SEMICOLON:
+            cursor.index += 1
+        if cursor.at_end():
+            raise cursor.unexpected("END")
+        inner = Cursor(cursor.source, cursor.words[start : cursor.index], cursor.full)
+        cursor.index += 1
+        if not inner.words:
+            continue
+        if not inner.peek("INSERT"):
+            raise inner.error("a statement set has INSERTs alone", "Write this one before or behind it.", token=inner.token)
+        statements.append(parse(inner))
+    return StatementSet(tuple(statements))
+
+
+STATEMENTS: Mapping[tuple[str, ...], Parse] = {
+    **dict.fromkeys(STATEMENT_SETS, _set),
+    ("EXIT",): lambda cursor: Exit(),
+    ("QUIT",): lambda cursor: Exit(),
+}
