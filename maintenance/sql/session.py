@@ -18,11 +18,14 @@ from maintenance.sql.query.relations import Readable
 from maintenance.sql.result import Result
 from maintenance.sql.settings import table_settings
 from maintenance.sql.statements.grammar import parse
+from maintenance.sql.statements.queries import Select
+from maintenance.sql.statements.statement import Statement
 from maintenance.table.table import Table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_MOST_PARSED, _LONGEST_PARSED = 100, 20_000
 DEFAULT_CATALOG, DEFAULT_DATABASE = "paimon", "default"
 _DIALECTS: Mapping[str, type[Flink | PaimonSpark]] = {"flink": Flink, "spark": PaimonSpark}
 
@@ -47,6 +50,7 @@ class Session:
     comments: dict[str, str] = field(init=False, default_factory=dict, repr=False)
     settings: dict[str, str] = field(init=False, default_factory=dict, repr=False)
     views: dict[TableName, View] = field(init=False, default_factory=dict, repr=False)
+    _parsed: dict[tuple[str, str], Select] = field(init=False, default_factory=dict, repr=False)
     current_catalog: str = field(init=False, default=DEFAULT_CATALOG)
     current_database: str = field(init=False, default=DEFAULT_DATABASE)
 
@@ -66,6 +70,9 @@ class Session:
 
     def sql(self, text: str) -> Result:
         """Run one statement; a semicolon may close it. Raises: SqlError."""
+        known = self._parsed.get((text, self.dialect))
+        if known is not None:
+            return self._carried_out(known)
         source = self._source(text)
         cursors = statements_of(source)
         if not cursors:
@@ -74,7 +81,10 @@ class Session:
             raise cursors[1].error(
                 "there is a second statement", "Use execute for a script.", token=cursors[1].words[0]
             )
-        return self._run(cursors[0])
+        statement = self._read(cursors[0])
+        if isinstance(statement, Select):
+            self._remember(text, statement)
+        return self._carried_out(statement)
 
     def execute(self, script: str) -> Iterator[Result]:
         """Run the statements of a script, and yield the result of each. Raises: SqlError, at the first that fails."""
@@ -90,9 +100,30 @@ class Session:
     def _source(self, text: str) -> Source:
         return Source(text, self.sql_dialect)
 
+    def _remember(self, text: str, query: Select) -> None:
+        """Keep a query that was read: the same ones come again and again, and running them changes nothing of it."""
+        if len(self._parsed) >= _MOST_PARSED:
+            self._parsed.clear()
+        if len(text) <= _LONGEST_PARSED:
+            self._parsed[text, self.dialect] = query
+
     def _run(self, cursor: Cursor) -> Result:
+        return self._carried_out(self._read(cursor))
+
+    @staticmethod
+    def _read(cursor: Cursor) -> Statement:
         try:
-            return parse(cursor).run(self)
+            return parse(cursor)
+        except SqlError:
+            raise
+        except PaimonError as error:
+            raise error_of(error) from error
+        except Exception as error:
+            raise unforeseen(error) from error
+
+    def _carried_out(self, statement: Statement) -> Result:
+        try:
+            return statement.run(self)
         except SqlError:
             raise
         except PaimonError as error:

@@ -57,8 +57,12 @@ class ReadRequest:
 
 def filter_of(seen: "Table", where: str) -> Predicate:
     """The filter of a SQL text. `seen`: the table under the schema to read it with. Raises: PredicateError."""
-    tracked = (ROW_ID, SEQUENCE_NUMBER) if table_options.ROW_TRACKING_ENABLED.of(seen.options) else ()
-    return parse(where, (*seen.schema.fields, *tracked))
+    return parse(where, (*seen.schema.fields, *tracked_fields(seen)))
+
+
+def tracked_fields(table: "Table") -> tuple[DataField, ...]:
+    """The columns that a table whose rows are tracked has besides its own."""
+    return (ROW_ID, SEQUENCE_NUMBER) if table_options.ROW_TRACKING_ENABLED.of(table.options) else ()
 
 
 def plan_read(table: "Table", request: ReadRequest) -> tuple[ScanPlan, SplitRead]:

@@ -7,6 +7,7 @@ A type is written in a schema file either as text (`DECIMAL(10, 2) NOT NULL`) or
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from maintenance.errors import SchemaError
@@ -134,6 +135,8 @@ _NO_SUCH_ZONES = {
 }
 
 
+# Every opening of a table reads the types of its columns, and there are few different ones.
+@lru_cache(maxsize=1024)
 def parse_type(text: str) -> DataType:
     """The type of a text such as ``VARCHAR(20) NOT NULL``, atomic types only.
 

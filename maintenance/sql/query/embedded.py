@@ -1,7 +1,7 @@
 """Queries run in this process by DuckDB, over Arrow datasets of our own reader."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -16,15 +16,15 @@ from maintenance.spelling import suggestion
 from maintenance.sql.query.dataset import RelationDataset
 from maintenance.sql.query.decimals import widened
 from maintenance.sql.query.duck_types import like_given, named_like
-from maintenance.sql.query.plain_files import read_plainly
-from maintenance.sql.query.relations import PlannedTable, Relation, fields_of_view
+from maintenance.sql.query.plain_files import plain_query
+from maintenance.sql.query.relations import PlannedTable, Relation
 from maintenance.sql.query.resolve import Resolved
 from maintenance.sql.query.variant_functions import register_variant_functions
-from maintenance.sql.query.variants import PREFIX, with_variants
+from maintenance.sql.query.variants import with_variants
 from maintenance.types.data_type import DataField
 
 # Wider than any type of Paimon: DuckDB's sums of integers.
-_WIDE = {"HUGEINT": "BIGINT", "UHUGEINT": "BIGINT", "UBIGINT": "BIGINT", "UINTEGER": "BIGINT"}
+_WIDE = frozenset({"HUGEINT", "UHUGEINT", "UBIGINT", "UINTEGER"})
 
 
 def run_embedded(resolved: Resolved, fields: Sequence[DataField] | None = None) -> pa.Table:
@@ -53,6 +53,7 @@ def _root(_: int) -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect()
     # A file is bound more than once for a query, and its footer read each time; files that change are noticed.
     connection.execute("SET GLOBAL parquet_metadata_cache = true")
+    connection.execute("SET GLOBAL TimeZone = 'UTC'")
     register_variant_functions(connection)
     return connection
 
@@ -61,13 +62,13 @@ def _run(resolved: Resolved, fields: Sequence[DataField] | None, *, plainly: boo
     """The rows of a query. `plainly`: DuckDB reads by itself what it can."""
     # A cursor is a connection of its own, with views and settings that no other one sees.
     connection = _root(os.getpid()).cursor()
-    plain = False
+    plain: dict[str, str] = {}
     datasets: dict[str, RelationDataset] = {}
     try:
-        connection.execute("SET TimeZone = 'UTC'")
         for relation in resolved.relations.values():
-            if plainly and read_plainly(connection, relation):
-                plain = True
+            query = plain_query(connection, relation) if plainly else None
+            if query is not None:
+                plain[relation.name] = query
                 continue
             rows = _rows(relation)
             if isinstance(rows, RelationDataset):
@@ -75,8 +76,7 @@ def _run(resolved: Resolved, fields: Sequence[DataField] | None, *, plainly: boo
             connection.register(relation.name, rows)
         for name, bound_rows in resolved.bound.items():
             connection.register(name, as_stored(bound_rows))
-        rows_found = _fetched(connection, translated(resolved), fields)
-        return with_variants(rows_found) if _has_variants(resolved) else rows_found
+        return with_variants(_fetched(connection, _over_files(translated(resolved), plain), fields))
     except duckdb.Error as error:
         if not resolved.is_wide and isinstance(error, duckdb.OutOfRangeException) and "DECIMAL" in str(error):
             raise _OverflowError from error
@@ -111,11 +111,15 @@ def _rows(relation: Relation) -> "RelationDataset | pa.Table":
     return as_stored(view.to_arrow())
 
 
-def _has_variants(resolved: Resolved) -> bool:
-    """Whether a query reads or makes variants."""
-    columns = (field for relation in resolved.relations.values() for field in fields_of_view(relation.opened()))
-    made = (str(node.this).startswith(PREFIX) for node in resolved.tree.find_all(exp.Anonymous))
-    return any(field.type.root == "VARIANT" for field in columns) or any(made)
+def _over_files(query: str, plain: Mapping[str, str]) -> str:
+    """The query with queries over files in the place of relations. `plain`: by the name of the relation."""
+    for name, over_files in plain.items():
+        # Each relation stands in one place, under another name. A view would be bound once more.
+        before, place, behind = query.partition(f'"{name}" AS ')
+        if not place or place in behind:
+            raise _PlainFilesError
+        query = f"{before}({over_files}) AS {behind}"
+    return query
 
 
 def _fetched(connection: duckdb.DuckDBPyConnection, query: str, fields: Sequence[DataField] | None) -> pa.Table:
@@ -123,18 +127,27 @@ def _fetched(connection: duckdb.DuckDBPyConnection, query: str, fields: Sequence
     if relation is None:
         return pa.table({})
     types = [str(kind) for kind in relation.types]
-    target_types = [_WIDE.get(kind, kind) for kind in types]
-    outputs = relation.columns
-    if fields is not None:
-        check_assignable(types, fields)
-        target_types = [like_given(field.type, kind) for field, kind in zip(fields, relation.types, strict=True)]
-        outputs = [field.name for field in fields]
+    if fields is None:
+        return _narrowed(relation.to_arrow_table().rename_columns(relation.columns), types)
+    check_assignable(types, fields)
+    target_types = [like_given(field.type, kind) for field, kind in zip(fields, relation.types, strict=True)]
     if target_types != types:
         names = [f"column_{number}" for number in range(len(types))]
         listed = ", ".join(f"CAST({name} AS {kind})" for name, kind in zip(names, target_types, strict=True))
         relation = connection.sql(f"SELECT {listed} FROM ({query}) AS q({', '.join(names)})")
-    rows = relation.to_arrow_table().rename_columns(outputs)
-    return rows if fields is None else _named(rows, fields)
+    return _named(relation.to_arrow_table().rename_columns([field.name for field in fields]), fields)
+
+
+def _narrowed(rows: pa.Table, types: Sequence[str]) -> pa.Table:
+    """Integers that are wider than any type of Paimon as BIGINT. Binding a query once more would take longer."""
+    for number, kind in enumerate(types):
+        if kind in _WIDE:
+            try:
+                rows = rows.set_column(number, rows.field(number).name, rows.column(number).cast(pa.int64()))
+            except pa.ArrowInvalid:
+                problem = f"column '{rows.field(number).name}' has integers that BIGINT does not hold"
+                raise SqlError(problem, "query", "Cast what it is made of to DECIMAL(38, 0).") from None
+    return rows
 
 
 def _named(rows: pa.Table, fields: Sequence[DataField]) -> pa.Table:

@@ -36,21 +36,21 @@ _MOST_KNOWN = 1000
 _PATTERN = frozenset("*?[{")
 
 
-def read_plainly(connection: duckdb.DuckDBPyConnection, relation: Relation) -> bool:
-    """Make a view of the files of a relation, under its name. False if they are not plain: nothing is made then."""
+def plain_query(connection: duckdb.DuckDBPyConnection, relation: Relation) -> str | None:
+    """A query of DuckDB over the files of a relation; None if they are not plain."""
     view = relation.opened()
     if not isinstance(view, Table) or not is_local(view.location):
-        return False
+        return None
     columns = relation.needed()
     if not _are_plain(columns):
-        return False
+        return None
     try:
         plan, read = view.plan([column.name for column in columns], predicate_of(view, relation.condition))
     except PaimonError:  # it comes again, when our own reader asks
-        return False
+        return None
     files = _files(plan.splits, read) if isinstance(read, SplitRead) else None
     if not files:
-        return False
+        return None
     names = [_name(column.name) for column in columns]
     types = _types(connection, files[0])
     outputs = []
@@ -58,14 +58,9 @@ def read_plainly(connection: duckdb.DuckDBPyConnection, relation: Relation) -> b
         found = types.get(column.name, "")
         wanted = duck_type(column.type)
         if found != wanted and not (found.startswith("TIMESTAMP") and wanted.startswith("TIMESTAMP")):
-            return False
+            return None
         outputs.append(name if found == wanted else f"CAST({name} AS {wanted}) AS {name}")
-    selected = f"SELECT {', '.join(outputs)} FROM {_source(files)}"
-    try:
-        connection.execute(f"CREATE TEMP VIEW {_name(relation.name)} AS {selected}")
-    except duckdb.Error:
-        return False
-    return True
+    return f"SELECT {', '.join(outputs)} FROM {_source(files)}"
 
 
 def _name(name: str) -> str:

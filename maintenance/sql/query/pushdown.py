@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from maintenance.errors import PaimonError
-from maintenance.sql.query.relations import Relation, own_alias, predicate_of
+from maintenance.sql.query.relations import Relation, own_alias
 
 
 def push_down(tree: exp.Expr, relations: Mapping[str, Relation]) -> None:
@@ -86,11 +85,8 @@ def _condition(condition: exp.Expr, tables: Mapping[str, Relation], *, alone: bo
     for column in plain.find_all(exp.Column):
         column.set("table", None)
     text = plain.sql("spark")
-    try:
-        predicate_of(relation.opened(), text)
-    except PaimonError:  # more than a scan understands: the engine that runs the query judges it
-        return
-    relation.where.append(text)
+    if relation.understands(text):
+        relation.where.append(text)
 
 
 def _limit(select: exp.Select) -> int | None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
+from maintenance.errors import PaimonError
 from maintenance.metastore.global_tables import GlobalView
 from maintenance.predicate.sql import parse
 from maintenance.predicate.tree import Predicate
@@ -14,6 +15,7 @@ from maintenance.table.system.audit_log import AuditLogView
 from maintenance.table.system.metadata_columns import MetadataView
 from maintenance.table.system.row_tracking import RowTrackingView
 from maintenance.table.system.view import AnyView
+from maintenance.table.planning import tracked_fields
 from maintenance.table.table import Table
 from maintenance.types.data_type import DataField
 
@@ -59,6 +61,16 @@ class Relation:
         if self._fields is None:
             self._fields = fields_of_view(self.opened())
         return self._fields
+
+    def understands(self, condition: str) -> bool:
+        """Whether a scan can test a condition over the columns."""
+        view = self.opened()
+        tracked = tracked_fields(view) if isinstance(view, Table) else ()
+        try:
+            parse(condition, (*self.fields(), *tracked))
+        except PaimonError:  # more than a scan understands: the engine that runs the query judges it
+            return False
+        return True
 
     def needed(self) -> list[DataField]:
         """The columns that the query may look at, at least one."""

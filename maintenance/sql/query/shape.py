@@ -19,7 +19,13 @@ def shaped(resolved: Resolved, *, embedded: bool) -> None:
     """Change the tree of a query to what it means in its dialect. `embedded`: DuckDB runs it."""
     types = _column_types(resolved)
     is_flink = resolved.source.dialect is Flink
-    if embedded:
+    # Each step looks at the whole tree, so one without what it is about is left out.
+    kinds = {type(node) for node in resolved.tree.walk()}
+
+    def has(*wanted: type[exp.Expr]) -> bool:
+        return any(issubclass(kind, wanted) for kind in kinds)
+
+    if embedded and has(exp.Stack):
         spread_stacks(resolved.tree)
     if embedded or is_flink:
         _name_outputs(resolved.tree, is_flink=is_flink)
@@ -31,11 +37,16 @@ def shaped(resolved: Resolved, *, embedded: bool) -> None:
         _unnest_in_spark(resolved.tree, types)
     if is_flink and embedded:
         _unnest_rows(resolved.tree, types)
-    if embedded:
+    if not embedded:
+        return
+    if has(exp.ParseJSON, exp.Anonymous, exp.JSONFormat, exp.Cast):
         shape_variants(resolved.tree, types)
+    if has(exp.Add, exp.Sub, exp.Mul, exp.Sum):
         cast_decimals(resolved.tree, types, is_flink=is_flink)
+    if has(exp.Avg):
         _averages(resolved.tree, types, is_flink=is_flink)
-        _casts(resolved.tree, types)
+    _casts(resolved.tree, types)
+    if has(exp.TsOrDsAdd, exp.Add, exp.Sub):
         _dates(resolved.tree, types)
 
 
