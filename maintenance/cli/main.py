@@ -4,7 +4,7 @@ Only click is imported before a command runs, so that help and completion are qu
 """
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 from click.core import ParameterSource
+from click.shell_completion import CompletionItem
 
 from maintenance.cli.choices import FILES, FORMATS, JSON
 from maintenance.cli.exits import FAILED, NOTHING_TO_DO, REFUSED
@@ -61,6 +62,18 @@ class Target:
         if rows.num_columns:
             self.print_rows(rows)
 
+    def print_names(self, heads: Sequence[str], rows: Sequence[tuple[str, ...]]) -> None:
+        """Print rows of texts, without Arrow where it is not asked for."""
+        if self.output in FILES:
+            import pyarrow as pa
+
+            columns = zip(*rows, strict=True) if rows else ((),) * len(heads)
+            self.print_rows(pa.table([pa.array(column, pa.string()) for column in columns], names=list(heads)))
+            return
+        from maintenance.cli.output import text_of_values
+
+        click.echo(text_of_values(heads, rows, self.output))
+
     def print_rows(self, rows: "pa.Table") -> None:
         from maintenance.cli.output import bytes_of, text_of
 
@@ -74,14 +87,32 @@ class Target:
         out.flush()
 
 
+_WITHOUT_ARROW = ("tables", "completion")
+
+
 class OperationGroup(click.Group):
     """The commands below, and one for each operation, which is made when it is called."""
 
-    def invoke(self, ctx: click.Context) -> Any:
-        from maintenance.cli.arrow import load_arrow
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in _WITHOUT_ARROW:
+            from maintenance.cli.arrow import load_arrow
 
-        load_arrow()
-        return super().invoke(ctx)
+            load_arrow()
+        return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Names and summaries; the commands of operations are not made for it."""
+        if incomplete.startswith("-"):
+            return super().shell_complete(ctx, incomplete)
+        names = [name for name in self.list_commands(ctx) if name.startswith(incomplete)]
+        return [CompletionItem(name, help=self._summary(name)) for name in names]
+
+    def _summary(self, name: str) -> str:
+        summary = SUMMARIES.get(name.replace("-", "_"))
+        command = None if summary else self.commands.get(name)
+        return summary or (command.get_short_help_str(80) if command else "")
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted([*super().list_commands(ctx), *(name.replace("_", "-") for name in SUMMARIES)])
@@ -95,11 +126,7 @@ class OperationGroup(click.Group):
         return operation_command(name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        rows = []
-        for shown in self.list_commands(ctx):
-            summary = SUMMARIES.get(shown.replace("-", "_"))
-            command = None if summary else super().get_command(ctx, shown)
-            rows.append((shown, summary or (command.get_short_help_str(80) if command else "")))
+        rows = [(shown, self._summary(shown)) for shown in self.list_commands(ctx)]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
@@ -227,13 +254,10 @@ def sql(target: Target, text: str | None, path: Path | None) -> None:
 @_showing
 def tables(target: Target, database: str | None) -> None:
     """List the tables of a database, or of all: paimonctl --warehouse /data/lake tables db"""
-    import pyarrow as pa
-
     catalog = target.catalog()
     listed = catalog.list_databases() if database is None else [database]
     names = [(each, table) for each in listed for table in catalog.list_tables(each)]
-    columns = zip(*names, strict=True) if names else ((), ())
-    target.print_rows(pa.table([pa.array(column, pa.string()) for column in columns], names=["database", "table"]))
+    target.print_names(("database", "table"), names)
 
 
 @cli.command()

@@ -3,28 +3,38 @@
 import io
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-import pyarrow as pa
 
 from maintenance.cli.choices import FILES, FORMATS
+
+# Names are listed without Arrow, which takes longer to import than all else.
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _ENDINGS = {".jsonl": "json", ".feather": "arrow", **{f".{name}": name for name in FORMATS if name != "table"}}
 
 
-def text_of(rows: pa.Table, output: str) -> str:
+def text_of(rows: "pa.Table", output: str) -> str:
     """The rows. `output`: ``table``, ``json`` (an object a line) or ``csv``."""
+    return text_of_values(rows.column_names, list(zip(*(c.to_pylist() for c in rows.columns), strict=True)), output)
+
+
+def text_of_values(names: Sequence[str], rows: Sequence[Sequence[Any]], output: str) -> str:
+    """The same of rows that are no Arrow."""
     if output == "json":
-        return "\n".join(json.dumps(row, default=_plain, ensure_ascii=False) for row in rows.to_pylist())
-    if output == "csv":
-        return _csv(rows)
-    return _table(rows)
+        objects = (dict(zip(names, row, strict=True)) for row in rows)
+        return "\n".join(json.dumps(one, default=_plain, ensure_ascii=False) for one in objects)
+    return _csv(names, rows) if output == "csv" else _table(names, rows)
 
 
-def bytes_of(rows: pa.Table, output: str) -> bytes:
+def bytes_of(rows: "pa.Table", output: str) -> bytes:
     """The rows as a file. `output`: ``parquet`` or ``arrow``."""
+    import pyarrow as pa
+
     sink = pa.BufferOutputStream()
     if output == "parquet":
         from pyarrow import parquet
@@ -44,7 +54,7 @@ def format_of(path: Path) -> str:
     return found
 
 
-def write_file(rows: pa.Table, path: Path, output: str) -> None:
+def write_file(rows: "pa.Table", path: Path, output: str) -> None:
     """Write rows to a file; what was there stays until all of them are written."""
     data = bytes_of(rows, output) if output in FILES else (text_of(rows, output) + "\n").encode()
     beside = path.with_name(f".{path.name}.{os.getpid()}")
@@ -59,28 +69,28 @@ def _plain(value: Any) -> Any:
     return value.hex() if isinstance(value, bytes) else str(value)
 
 
-def _csv(rows: pa.Table) -> str:
+def _csv(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     import csv
 
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(rows.column_names)
-    writer.writerows(zip(*(column.to_pylist() for column in rows.columns), strict=True))
+    writer.writerow(names)
+    writer.writerows(rows)
     return text.getvalue().rstrip("\n")
 
 
-def _table(rows: pa.Table) -> str:
+def _table(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     drawn = Table(box=SIMPLE_HEAD)
-    for name in rows.column_names:
+    for name in names:
         drawn.add_column(Text(name), overflow="fold")
-    for values in zip(*(column.to_pylist() for column in rows.columns), strict=True):
+    for values in rows:
         drawn.add_row(*(Text("" if value is None else str(value)) for value in values))
-    console = Console(file=io.StringIO(), width=None if rows.num_columns < 2 else 160)
+    console = Console(file=io.StringIO(), width=None if len(names) < 2 else 160)
     console.print(drawn)
     file = console.file
     assert isinstance(file, io.StringIO)

@@ -14,8 +14,7 @@ import time
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-
-import pyarrow as pa
+from typing import TYPE_CHECKING
 
 from maintenance.errors import MissingFileError
 from maintenance.fs import local_disk
@@ -25,6 +24,9 @@ from maintenance.fs.settings import settings_of
 from maintenance.fs.storage import FileStatus, Storage
 from maintenance.fs.storages import storage_of
 from maintenance.options.catalog import CacheSettings
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = ["FileIO", "FileStatus"]
 
@@ -92,7 +94,7 @@ class FileIO:
         return self._storage(path).read_if_changed(path, version)
 
     @reported("read")
-    def open_input(self, path: str, size: int | None = None) -> pa.NativeFile:
+    def open_input(self, path: str, size: int | None = None) -> "pa.NativeFile":
         """A file opened for reading at any position. Raises: MissingFileError.
 
         `size`: bytes that it should have, where that is known; `size()` of the file tells how many it has.
@@ -105,7 +107,7 @@ class FileIO:
             ) from error
 
     @reported("write", missing_is_fault=True)
-    def open_output(self, path: str) -> pa.NativeFile:
+    def open_output(self, path: str) -> "pa.NativeFile":
         """A new file opened for writing; its folder is made where the store has folders."""
         return self._storage(path).open_output(path)
 

@@ -4,14 +4,15 @@ import os
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import ClassVar
-
-import pyarrow as pa
-from pyarrow import fs as pafs
+from typing import TYPE_CHECKING, ClassVar
 
 from maintenance.fs import local_disk
 from maintenance.fs.location import local_path
 from maintenance.fs.storage import FileStatus
+
+# Who only lists names needs no Arrow, which takes longer to import than all else.
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _PAGE = 10_000
 
@@ -54,13 +55,17 @@ class LocalStorage:
         found = self.version(path)
         return (None if found == version else self.read_bytes(path)), found
 
-    def open_input(self, path: str, size: int | None) -> pa.NativeFile:
+    def open_input(self, path: str, size: int | None) -> "pa.NativeFile":
         del size
+        import pyarrow as pa
+
         return pa.OSFile(local_path(path))
 
-    def open_output(self, path: str) -> pa.NativeFile:
+    def open_output(self, path: str) -> "pa.NativeFile":
         plain = local_path(path)
         os.makedirs(os.path.dirname(plain), exist_ok=True)
+        import pyarrow as pa
+
         return pa.OSFile(plain, "wb")
 
     def write_bytes(self, path: str, data: bytes) -> None:
@@ -117,6 +122,8 @@ class LocalStorage:
             self.delete(path)
 
     def delete_folder(self, folder: str) -> None:
+        from pyarrow import fs as pafs
+
         pafs.LocalFileSystem().delete_dir(local_path(folder))
 
     def delete_empty_folder(self, folder: str) -> bool:

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
-import pyarrow as pa
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +60,10 @@ class Storage(Protocol):
     def read_if_changed(self, path: str, version: Hashable | None) -> tuple[bytes | None, Hashable | None]:
         """The content, and its version; no content if it still has the version given."""
 
-    def open_input(self, path: str, size: int | None) -> pa.NativeFile:
+    def open_input(self, path: str, size: int | None) -> "pa.NativeFile":
         """A file opened for reading at any position. `size`: what it should have; it decides what is fetched first."""
 
-    def open_output(self, path: str) -> pa.NativeFile: ...
+    def open_output(self, path: str) -> "pa.NativeFile": ...
 
     def write_bytes(self, path: str, data: bytes) -> None:
         """Write a file whose name nobody else uses."""

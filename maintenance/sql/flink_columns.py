@@ -10,9 +10,7 @@ from dataclasses import dataclass
 
 _COMPUTED = re.compile(r"schema\.(\d+)\.(name|expr|data-type|comment)")
 _WATERMARK = "schema.watermark.0."
-ROWTIME, STRATEGY, STRATEGY_TYPE = (
-    _WATERMARK + part for part in ("rowtime", "strategy.expr", "strategy.data-type")
-)
+ROWTIME, STRATEGY, STRATEGY_TYPE = (_WATERMARK + part for part in ("rowtime", "strategy.expr", "strategy.data-type"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,6 +59,7 @@ from maintenance.sql.procedures.procedure import (
     Parameter,
     Planning,
     Procedure,
+    Value,
     moment,
     names,
     number,
@@ -312,6 +313,13 @@ def _refresh_object_table(call: Call) -> Result:
     return call.done()
 
 
+def _job_mode(value: Value) -> str:
+    """Whether Flink runs one job or one for each table; here tables follow each other either way."""
+    if text(value).lower() not in ("divided", "combined"):
+        raise ValueError("it is 'divided' or 'combined'")
+    return text(value).lower()
+
+
 PROCEDURES = (
     Procedure(
         "compact",
@@ -343,7 +351,7 @@ PROCEDURES = (
         "compact_database",
         (
             Parameter("including_databases", text),
-            Parameter("mode", text),
+            Parameter("mode", _job_mode),
             Parameter("including_tables", text),
             Parameter("excluding_tables", text),
             Parameter("options", options, others=("table_options",)),

@@ -48,7 +48,10 @@ def moment(value: Value) -> datetime:
     """A time of the local zone, as text or in milliseconds since 1970 UTC."""
     if isinstance(value, int):
         return datetime.fromtimestamp(value / 1000).astimezone()
-    return datetime.fromisoformat(text(value))
+    try:
+        return datetime.fromisoformat(text(value))
+    except ValueError:
+        raise ValueError("a time is written as 2024-02-29 12:00:00") from None
 
 
 def names(value: Value) -> tuple[str, ...]:

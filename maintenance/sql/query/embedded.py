@@ -187,9 +187,7 @@ def _explained(error: duckdb.Error, resolved: Resolved) -> SqlError:
         name = str(node.this) if isinstance(node, exp.Anonymous) else name
         if name and f'"{name}"' in message and "start" in identifier.meta:
             start, end = identifier.meta["start"], identifier.meta["end"]
-            problem, fix = (
-                _column_missing(name, resolved) if isinstance(node, exp.Column) else (message, "")
-            )
+            problem, fix = _column_missing(name, resolved) if isinstance(node, exp.Column) else (message, "")
             return resolved.source.error(start, end - start + 1, problem, fix)
     unknown = {node.name.lower() for node in resolved.tree.find_all(exp.Anonymous)} & set(message.lower().split())
     for token in resolved.source.tokens(words=True):
@@ -202,6 +200,8 @@ def _explained(error: duckdb.Error, resolved: Resolved) -> SqlError:
 
 def _column_missing(name: str, resolved: Resolved) -> tuple[str, str]:
     read = {f.name for relation in resolved.relations.values() for f in relation.fields()}
-    bound = {column for rows in resolved.bound.values() for column in rows.column_names if not column.startswith("_paimon")}
+    bound = {
+        column for rows in resolved.bound.values() for column in rows.column_names if not column.startswith("_paimon")
+    }
     columns = sorted(read | bound)
     return f"column '{name}' does not exist", f"The columns are: {', '.join(columns)}.{suggestion(name, columns)}"

@@ -11,11 +11,11 @@ from maintenance.predicate.sql import parse
 from maintenance.predicate.tree import Predicate
 from maintenance.table.format_table import FormatTable
 from maintenance.table.object_table import ObjectTable
+from maintenance.table.planning import tracked_fields
 from maintenance.table.system.audit_log import AuditLogView
 from maintenance.table.system.metadata_columns import MetadataView
 from maintenance.table.system.row_tracking import RowTrackingView
 from maintenance.table.system.view import AnyView
-from maintenance.table.planning import tracked_fields
 from maintenance.table.table import Table
 from maintenance.types.data_type import DataField
 

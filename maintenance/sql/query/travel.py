@@ -46,7 +46,9 @@ def _travel(version: exp.Expr, source: Source, evaluate: Callable[[exp.Expr], An
         if isinstance(value, exp.Literal):
             return {"scan.version": value.name}
         raise _wrong(version, source, "a version is a number of a snapshot, or the name of a tag")
-    if value.find(exp.Column) is not None:  # the time of each row, as in a lookup join: the dimension table as it is now
+    if (
+        value.find(exp.Column) is not None
+    ):  # the time of each row, as in a lookup join: the dimension table as it is now
         return {}
     if not isinstance(value, exp.Literal):
         value = _literal(evaluate(value), version, source)
@@ -55,7 +57,7 @@ def _travel(version: exp.Expr, source: Source, evaluate: Callable[[exp.Expr], An
     return {"scan.timestamp": value.name}
 
 
-def _literal(time: Any, version: exp.Expr, source: Source) -> exp.Literal:
+def _literal(time: Any, version: exp.Expr, source: Source) -> exp.Expr:
     """A time that was computed, in seconds since 1970 UTC or as text of the local zone."""
     match time:
         case datetime() if time.tzinfo is not None:

@@ -108,7 +108,18 @@ class DescribeCatalog:
 
 
 # Parts of keys whose values are nobody's business. Source: Flink's `GlobalConfiguration`.
-_SECRET = ("password", "secret", "account.key", "api-key", "access-key", "apikey", "token", "auth", "service-key", "jaas")
+_SECRET = (
+    "password",
+    "secret",
+    "account.key",
+    "api-key",
+    "access-key",
+    "apikey",
+    "token",
+    "auth",
+    "service-key",
+    "jaas",
+)
 
 
 def _shown_options(session: "Session", name: str) -> dict[str, str]:

@@ -1,7 +1,6 @@
 """Computed columns and watermarks in CREATE TABLE and ALTER TABLE of Flink."""
 
 from collections.abc import Sequence
-
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -12,8 +11,8 @@ from maintenance.catalog import AddColumn, RemoveOption, SchemaChange, SetOption
 from maintenance.errors import SqlError
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.format.variant.extension import plain_schema
-from maintenance.spelling import suggestion
 from maintenance.metastore.schema_change import Position
+from maintenance.spelling import suggestion
 from maintenance.sql.cursor import Cursor, Source, statements_of
 from maintenance.sql.flink_columns import (
     ROWTIME,
@@ -131,7 +130,9 @@ def _number(order: Sequence[str], position: Position | None) -> int:
     if position is not None and position.where == "first":
         return 0
     is_known = position is not None and position.reference in order
-    return order.index(position.reference) + 1 if position is not None and position.reference and is_known else len(order)
+    return (
+        order.index(position.reference) + 1 if position is not None and position.reference and is_known else len(order)
+    )
 
 
 def _type_of(node: exp.Expr, fields: Sequence[DataField], computed: Sequence[Computed], cursor: Cursor) -> str:

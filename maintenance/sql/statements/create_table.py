@@ -1,6 +1,6 @@
 """CREATE TABLE, with columns, LIKE another table, or AS a query."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -76,10 +76,6 @@ class CreateTable:
         if rows is not None and not fields:
             fields = [DataField(0, f.name, data_type_of_arrow(f.type)) for f in rows.schema]
         schema = self._schema(session, fields)
-        made = self.definition
-        if made.computed or made.watermark is not None:
-            beside = options_beside(schema.fields, made.order, made.computed, made.watermark, self.cursor)
-            schema = replace(schema, options={**schema.options, **beside})
         schema = replace(
             schema,
             options=session.owned(_stored(schema.options, f"{catalog.warehouse}/{name.database}.db/{name.table}")),
@@ -106,18 +102,28 @@ class CreateTable:
 
     def _schema(self, session: "Session", fields: list[DataField]) -> Schema:
         """The schema to create; that of LIKE's table comes first."""
-        made = self.definition
+        made, options = self.definition, self._options(session, fields)
         keys = made.primary_key or tuple(column.name for column in made.columns if column.is_key)
         if made.like is None:
-            return Schema(fields, keys, made.partition_keys, made.options, made.comment)
+            return Schema(fields, keys, made.partition_keys, options, made.comment)
         like, without = session.table(made.like).schema, made.not_like
         return Schema(
             [*like.fields, *fields],
             keys or (() if "CONSTRAINTS" in without else like.primary_keys),
             made.partition_keys or (() if "PARTITIONS" in without else like.partition_keys),
-            made.options if "OPTIONS" in without else {**like.options, **made.options},
+            options if "OPTIONS" in without else {**like.options, **options},
             made.comment or like.comment,
         )
+
+    def _options(self, session: "Session", fields: Sequence[DataField]) -> dict[str, str]:
+        """The options to store, which keep computed columns and the watermark as well."""
+        made = self.definition
+        if not made.computed and made.watermark is None:
+            return made.options
+        before = [] if made.like is None else list(session.table(made.like).schema.fields)
+        order = [*(field.name for field in before), *made.order]
+        beside = options_beside([*before, *fields], order, made.computed, made.watermark, self.cursor)
+        return {**made.options, **beside}
 
 
 def _stored(options: Mapping[str, str], location: str) -> dict[str, str]:

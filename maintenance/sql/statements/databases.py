@@ -56,7 +56,9 @@ class AlterDatabase:
         opened = session.catalog_of(catalog)
         if name not in opened.list_databases():
             token = next(t for t in self.cursor.words if t.text == name)
-            raise self.cursor.error(*unknown("database", name, opened.list_databases()), token=token, kind=NotFoundError)
+            raise self.cursor.error(
+                *unknown("database", name, opened.list_databases()), token=token, kind=NotFoundError
+            )
         opened.alter_database(name, set=dict(self.options), remove=list(self.removed))
         return Result()
 

@@ -71,6 +71,7 @@ class Describe:
         mark, by_name = watermark(options), {field.name: field for field in fields}
         key = f"PRI({', '.join(keys)})"
         rows: list[dict[str, Any]] = []
+        row: tuple[Any, ...]
         for column in placed([*by_name], computed_columns(options)):
             if isinstance(column, ComputedColumn):
                 row = (column.name, column.type, True, None, f"AS {column.text}", column.comment)

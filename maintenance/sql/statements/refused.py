@@ -6,9 +6,15 @@ from maintenance.errors import UnsupportedError
 from maintenance.sql.cursor import Cursor
 from maintenance.sql.statements.statement import Parse, Statement
 
-_FUNCTION = ("functions of users are not kept here", "Write the expression into the query, or call Python on its result.")
+_FUNCTION = (
+    "functions of users are not kept here",
+    "Write the expression into the query, or call Python on its result.",
+)
 _JAR = ("no code of the JVM is loaded here", "Run the statement in Flink or Spark.")
-_JOB = ("statements are done when they return, so there are no jobs", "Look at the snapshots: SELECT * FROM t$snapshots.")
+_JOB = (
+    "statements are done when they return, so there are no jobs",
+    "Look at the snapshots: SELECT * FROM t$snapshots.",
+)
 _CACHE = ("nothing is kept of a table between statements", "Leave the statement out.")
 
 _REFUSED: Mapping[tuple[str, ...], tuple[str, str]] = {

@@ -102,7 +102,9 @@ class ShowFunctions:
     is_spark: bool
 
     def run(self, session: "Session") -> Result:
-        names = [name for name in self._names(session) if self.like is None or fits(self.like, name, is_spark=self.is_spark)]
+        names = [
+            name for name in self._names(session) if self.like is None or fits(self.like, name, is_spark=self.is_spark)
+        ]
         return Result.of_texts(("function" if self.is_spark else "function name",), [(name,) for name in names])
 
     def _names(self, session: "Session") -> list[str]:

@@ -52,7 +52,9 @@ def detail_rows(table: Detailed) -> list[Row]:
     defaults = [(f.name, simple_text(f.type), f.default_value) for f in table.schema.fields if f.default_value]
     if defaults:
         rows += [_BLANK, ("# Column Default Values", "", ""), *defaults]
-    required: list[Row] = [(f.name, simple_text(f.type), "NOT NULL") for f in table.schema.fields if not f.type.nullable]
+    required: list[Row] = [
+        (f.name, simple_text(f.type), "NOT NULL") for f in table.schema.fields if not f.type.nullable
+    ]
     return rows + ([("# Column Not Null", "", ""), *required] if required else [])
 
 
@@ -108,7 +110,12 @@ class DescribePartition:
         rows = column_rows(table.schema.fields, table.schema.partition_keys)
         if self.extended:
             database, name = table.identifier.split(".", 1)
-            rows += [_BLANK, ("# Detailed Partition Information", "", ""), ("Database", database, ""), ("Table", name, "")]
+            rows += [
+                _BLANK,
+                ("# Detailed Partition Information", "", ""),
+                ("Database", database, ""),
+                ("Table", name, ""),
+            ]
             rows += [(title, value, "") for title, value in _partition_facts(partition).items()]
         return Result.of_texts(_HEADS, rows)
 
@@ -133,7 +140,9 @@ class ShowTableExtended:
         columns = {"namespace": [database] * len(found), "tableName": found, "information": texts}
         arrays = {head: pa.array(values, pa.string()) for head, values in columns.items()}
         arrays["isTemporary"] = pa.array([False] * len(found), pa.bool_())
-        return Result(pa.table({head: arrays[head] for head in ("namespace", "tableName", "isTemporary", "information")}))
+        return Result(
+            pa.table({head: arrays[head] for head in ("namespace", "tableName", "isTemporary", "information")})
+        )
 
     def _text(self, session: "Session", path: tuple[str, str, str]) -> str:
         table = session.view(path)

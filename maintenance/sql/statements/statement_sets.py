@@ -50,7 +50,9 @@ def _set(cursor: Cursor) -> StatementSet:
         if not inner.words:
             continue
         if not inner.peek("INSERT"):
-            raise inner.error("a statement set has INSERTs alone", "Write this one before or behind it.", token=inner.token)
+            raise inner.error(
+                "a statement set has INSERTs alone", "Write this one before or behind it.", token=inner.token
+            )
         statements.append(parse(inner))
     return StatementSet(tuple(statements))
 

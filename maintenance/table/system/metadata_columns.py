@@ -1,4 +1,4 @@
-"""A table with Spark's metadata columns: where each row lies. They are no columns of the table, and `*` leaves them out.
+"""A table with Spark's metadata columns, which say where each row lies. They are no columns of the table itself.
 
 Source: Java `PaimonMetadataColumn` of Paimon's Spark connector.
 """
@@ -15,10 +15,11 @@ from maintenance.options.table import ROW_TRACKING_ENABLED
 from maintenance.predicate.arrow import mask
 from maintenance.predicate.tree import Predicate, restrict
 from maintenance.read.positioned import FILE, PositionedRead
-from maintenance.read.split_read import SplitRead, partition_values
+from maintenance.read.split_read import partition_values
 from maintenance.scan.plan import ScanPlan
 from maintenance.scan.split import AnySplit, Split
-from maintenance.table.system.planned import PlannedView, selected_columns
+from maintenance.table.system.planned import PlannedView, ViewRead, selected_columns
+from maintenance.table.system.row_tracking import as_they_are
 from maintenance.table.table import Table
 from maintenance.types.arrow import arrow_type
 from maintenance.types.data_type import MAX_LENGTH, DataField, DataType
@@ -29,7 +30,9 @@ ROW_INDEX = DataField(_FIRST_ID - 100, "__paimon_row_index", DataType("BIGINT"))
 FILE_PATH = DataField(_FIRST_ID - 101, "__paimon_file_path", DataType("VARCHAR", length=MAX_LENGTH))
 PARTITION = "__paimon_partition"
 BUCKET = DataField(_FIRST_ID - 103, "__paimon_bucket", DataType("INT"))
-METADATA_COLUMNS = frozenset({ROW_INDEX.name, FILE_PATH.name, PARTITION, BUCKET.name, ROW_ID.name, SEQUENCE_NUMBER.name})
+METADATA_COLUMNS = frozenset(
+    {ROW_INDEX.name, FILE_PATH.name, PARTITION, BUCKET.name, ROW_ID.name, SEQUENCE_NUMBER.name}
+)
 
 
 def metadata_fields(table: Table) -> tuple[DataField, ...]:
@@ -41,16 +44,8 @@ def metadata_fields(table: Table) -> tuple[DataField, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class MetadataRead:
-    """How to read the splits; travels to Spark's tasks.
-
-    Attributes:
-        read: of the table's own columns. `columns`: wanted, in order. `predicate`: over all columns; None = all rows.
-    """
-
-    read: SplitRead
-    columns: tuple[DataField, ...]
-    predicate: Predicate | None
+class MetadataRead(ViewRead):
+    """How to read the splits: rows of the table with what is known of their files."""
 
     def tables(self, split: AnySplit) -> Iterator[pa.Table]:
         """Rows of the split. Raises: UnsupportedError: they come from several files, and a place is asked for."""
@@ -97,7 +92,9 @@ class MetadataRead:
         if not column.type.fields:
             return pa.repeat(pa.scalar("{}"), count)
         values = partition_values(self.read.schema, split.partition)
-        parts = [arrow_of_values([values[f.name]], f.type).take(pa.repeat(pa.scalar(0), count)) for f in column.type.fields]
+        parts = [
+            arrow_of_values([values[f.name]], f.type).take(pa.repeat(pa.scalar(0), count)) for f in column.type.fields
+        ]
         return pa.StructArray.from_arrays(parts, fields=list(arrow_type(column.type, f"column {column.name}")))
 
 
@@ -130,4 +127,4 @@ class MetadataView(PlannedView):
         own = [name for name in needed if name in (*table.schema.field_names, *tracked)]
         pushed = None if predicate is None else restrict(predicate, table.schema.field_names)
         plan, read = self.table.plan(own or table.schema.field_names[:1], pushed)
-        return plan, MetadataRead(read, selected, predicate)
+        return plan, MetadataRead(read, selected, predicate, as_they_are)

@@ -15,14 +15,15 @@ from maintenance.sql.query import embedded
 def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
     """Whether each relation was read plainly."""
     found: list[bool] = []
-    read = embedded.read_plainly
+    read = embedded.plain_query
 
-    def noted(*arguments: object) -> bool:
-        found.append(read(*arguments))  # type: ignore[arg-type]
-        return found[-1]
+    def noted(*arguments: object) -> str | None:
+        query = read(*arguments)  # type: ignore[arg-type]
+        found.append(query is not None)
+        return query
 
     with monkeypatch.context() as patched:
-        patched.setattr(embedded, "read_plainly", noted)
+        patched.setattr(embedded, "plain_query", noted)
         yield found
 
 

@@ -1,0 +1,81 @@
+"""Flink's computed columns and watermarks: kept in options of the schema, computed by queries."""
+
+from pathlib import Path
+
+import pytest
+
+from maintenance.errors import SqlError
+from maintenance.sql import Session
+
+
+def rows(session: Session, text: str) -> list[tuple[object, ...]]:
+    return [tuple(row.values()) for row in session.sql(text).to_arrow().to_pylist()]
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Session:
+    session = Session({"warehouse": str(tmp_path)}, dialect="flink")
+    session.sql(
+        "CREATE TABLE t (id INT, double_cost AS cost * 2 COMMENT 'c', cost DECIMAL(10, 2), at TIMESTAMP(3),"
+        " four AS double_cost * 2, WATERMARK FOR at AS at - INTERVAL '5' SECOND)"
+    )
+    session.sql("INSERT INTO t VALUES (1, 2.50, TIMESTAMP '2024-01-01 00:00:00')")
+    return session
+
+
+def test_queries_compute_them(session: Session) -> None:
+    found = session.sql("SELECT * FROM t").to_arrow()
+    assert found.column_names == ["id", "double_cost", "cost", "at", "four"]
+    assert rows(session, "SELECT x.four FROM t AS x WHERE x.double_cost = 5") == [(10,)]
+    assert rows(session, "SELECT a.id FROM t AS a JOIN t AS b ON a.four = b.four") == [(1,)]
+
+
+def test_they_are_no_columns_of_the_table(session: Session, tmp_path: Path) -> None:
+    assert Session({"warehouse": str(tmp_path)}).sql("SELECT * FROM t").to_arrow().column_names == ["id", "cost", "at"]
+
+
+def test_options_are_those_of_flink(session: Session) -> None:
+    assert session.table(("t",)).schema.options == {
+        "schema.1.name": "double_cost",
+        "schema.1.expr": "cost * 2",
+        "schema.1.data-type": "DECIMAL(18, 2)",
+        "schema.1.comment": "c",
+        "schema.4.name": "four",
+        "schema.4.expr": "double_cost * 2",
+        "schema.4.data-type": "DECIMAL(18, 2)",
+        "schema.watermark.0.rowtime": "at",
+        "schema.watermark.0.strategy.expr": "at - INTERVAL '5' SECOND",
+        "schema.watermark.0.strategy.data-type": "TIMESTAMP(6)",
+    }
+
+
+def test_they_are_shown(session: Session) -> None:
+    shown = {row["name"]: row for row in session.sql("DESCRIBE t").to_arrow().to_pylist()}
+    assert list(shown) == ["id", "double_cost", "cost", "at", "four"]
+    assert shown["double_cost"]["extras"] == "AS cost * 2"
+    assert shown["at"]["watermark"] == "at - INTERVAL '5' SECOND"
+    [(text,)] = rows(session, "SHOW CREATE TABLE t")
+    session.sql(str(text).replace("`t`", "`u`"))
+    assert session.table(("u",)).schema.options == session.table(("t",)).schema.options
+
+
+def test_a_table_is_altered(session: Session) -> None:
+    session.sql("ALTER TABLE t ADD (z INT, y AS id + 1 AFTER id)")
+    assert session.sql("SELECT * FROM t").to_arrow().column_names == [
+        "id", "y", "double_cost", "cost", "at", "four", "z",
+    ]  # fmt: skip
+    session.sql("ALTER TABLE t MODIFY WATERMARK FOR at AS at - INTERVAL '1' HOUR")
+    assert session.table(("t",)).options["schema.watermark.0.strategy.expr"] == "at - INTERVAL '1' HOUR"
+    with pytest.raises(SqlError, match="the table has a watermark"):
+        session.sql("ALTER TABLE t ADD WATERMARK FOR at AS at")
+    session.sql("ALTER TABLE t DROP WATERMARK")
+    with pytest.raises(SqlError, match="the table has no watermark"):
+        session.sql("ALTER TABLE t DROP WATERMARK")
+
+
+def test_a_watermark_of_no_column(session: Session) -> None:
+    with pytest.raises(SqlError, match="Did you mean 'at'") as caught:
+        session.sql("CREATE TABLE w (at TIMESTAMP, WATERMARK FOR att AS at)")
+    assert caught.value.column == 45
+    with pytest.raises(SqlError, match="column 'b' does not exist"):
+        session.sql("CREATE TABLE w (a INT, c AS b + 1)")
