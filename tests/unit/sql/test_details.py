@@ -108,4 +108,7 @@ def test_rows_are_assigned_by_position(tmp_path: Path) -> None:
     session.sql("CREATE TABLE n (a ARRAY<STRUCT<x: BIGINT, y: STRING>>, m MAP<STRING, STRUCT<z: DOUBLE>>)")
     session.sql("INSERT INTO n VALUES (array(struct(1, 'q'), NULL), map('k', named_struct('other', 1)))")
     session.sql("INSERT INTO n VALUES (NULL, map('k', NULL))")
-    assert rows(session, "SELECT * FROM n") == [([{"x": 1, "y": "q"}, None], [("k", {"z": 1.0})]), (None, [("k", None)])]
+    assert rows(session, "SELECT * FROM n") == [
+        ([{"x": 1, "y": "q"}, None], [("k", {"z": 1.0})]),
+        (None, [("k", None)]),
+    ]

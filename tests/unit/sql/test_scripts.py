@@ -67,7 +67,9 @@ def test_other_partition_columns_make_another_table(tmp_path: Path) -> None:
         session.current().replace_table("default.r", Schema([("id", "BIGINT")]))
 
 
-@pytest.mark.parametrize("time", ["current_timestamp()", "current_timestamp() + INTERVAL 1 DAY", "date_add(current_date(), 2)"])
+@pytest.mark.parametrize(
+    "time", ["current_timestamp()", "current_timestamp() + INTERVAL 1 DAY", "date_add(current_date(), 2)"]
+)
 def test_a_time_is_computed(tmp_path: Path, time: str) -> None:
     session = Session({"warehouse": str(tmp_path)})
     session.sql("CREATE TABLE t AS SELECT 1 AS a")
