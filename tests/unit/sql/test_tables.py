@@ -123,7 +123,7 @@ def test_rename_truncate_and_drop(tmp_path: Path) -> None:
     ("dialect", "expected"),
     [
         ("flink", {"name": "a", "type": "INT", "null": False, "key": "PRI(a)", "extras": None, "watermark": None}),
-        ("spark", {"col_name": "a", "data_type": "INT"}),
+        ("spark", {"col_name": "a", "data_type": "int"}),
     ],
 )
 def test_describe(tmp_path: Path, dialect: str, expected: dict[str, Any]) -> None:

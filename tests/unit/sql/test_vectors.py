@@ -32,7 +32,7 @@ def test_vectors_are_created_written_and_selected(session: Session) -> None:
     assert "VECTOR<FLOAT, 3>" in str(session.sql("SHOW CREATE TABLE db.t").to_arrow().to_pylist())
     session.sql("CREATE TABLE db.u AS SELECT * FROM db.t")
     assert "VECTOR<FLOAT, 3>" in str(session.sql("SHOW CREATE TABLE db.u").to_arrow().to_pylist())
-    with pytest.raises(SqlError, match="length 2 to array with length 3"):
+    with pytest.raises(SqlError, match=r"2 elements in column 'v', which is VECTOR<FLOAT, 3>"):
         session.sql("INSERT INTO db.t VALUES (3, [1, 2])")
 
 
