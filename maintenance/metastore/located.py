@@ -73,6 +73,9 @@ class LocatedCatalog(ABC):
     def _table_names(self, database: str) -> list[str]:
         """Names of the tables of a database that exists, sorted."""
 
+    @abstractmethod
+    def repair_table(self, identifier: str) -> None: ...
+
     def _lock(self, name: Identifier) -> TableLock:
         """What changes of a table are made under."""
         del name
@@ -142,6 +145,9 @@ class LocatedCatalog(ABC):
     def location(self, name: Identifier) -> str:
         """Path of a table's root."""
         return f"{self.database_folder(name.database)}/{name.table}"
+
+    def check_place(self, name: Identifier) -> None:  # noqa: B027 - only a metastore has tables of others
+        """Raises: AlreadyExistsError: a table that is none of Paimon has the name."""
 
     def database_folder(self, name: str) -> str:
         """Path of a database. Raises: SchemaError: the name would lead to another folder."""

@@ -9,12 +9,21 @@ import pyarrow as pa
 import pytest
 
 from maintenance.catalog import AddColumn, Catalog, CatalogTable, Schema, View, open_catalog
-from maintenance.errors import AlreadyExistsError, InfrastructureError, NotFoundError, OptionError, UnsupportedError
+from maintenance.errors import (
+    AlreadyExistsError,
+    ConflictError,
+    InfrastructureError,
+    NotFoundError,
+    OptionError,
+    UnsupportedError,
+)
+from maintenance.operations import clone, compact
 from maintenance.operations.refs.rollback_to import rollback_to
 from maintenance.table.format_table import FormatTable
 from tests.catalog_replay import Replay, steps_of
 from tests.java.process import JavaProcess
 from tests.java.rest_server import TOKEN, WAREHOUSE, running
+from tests.small_tables import put, small_table
 
 COLUMNS = [("k", "BIGINT NOT NULL"), ("v", "STRING")]
 
@@ -150,3 +159,23 @@ def test_format_tables(catalog: Catalog) -> None:
     assert isinstance(table, FormatTable)
     table.write_arrow(rows((1, "a")))
     assert table.to_arrow().to_pylist() == [{"k": 1, "v": "a"}]
+
+
+def test_a_clone_is_read_by_java(java_rest: JavaProcess, options: dict[str, str], tmp_path: Path) -> None:
+    source = small_table(tmp_path / "here")
+    put(source, {1: "a", 2: "b"})
+    catalog = open_catalog(options)
+    assert clone(source, catalog, "db.copy", dry_run=True).new_files == 1
+    assert clone(source, catalog, "db.copy").copied_files == 1
+    put(source, {3: "c"}, deleted=[1])
+    assert clone(source, catalog, "db.copy").rows == 4
+    assert java_rest.rows(options, "db.copy") == [(2, "b"), (3, "c")]
+    open_catalog({"warehouse": str(tmp_path / "here")}).alter_table("db.t", [AddColumn("n", "INT")])
+    grown = open_catalog({"warehouse": str(tmp_path / "here")}).get_table("db.t")
+    with pytest.raises(UnsupportedError, match="a REST server gets the newest one, 1, alone"):
+        clone(grown, catalog, "db.grown")
+    compact(None, grown.copy({"compaction.force-rewrite-all-files": "true"}), full=True)
+    assert clone(grown, catalog, "db.grown2").rows == 2
+    assert java_rest.rows(options, "db.grown2") == [(2, "b", None), (3, "c", None)]
+    with pytest.raises(ConflictError, match="other columns, ids or keys"):
+        clone(grown, catalog, "db.copy")

@@ -110,6 +110,11 @@ class HiveCatalog(HiveViews):
         stored = self._found(name)
         return self._new_location(name) if stored is None else self._location_of(stored)
 
+    def check_place(self, name: Identifier) -> None:
+        stored = self._found(name)
+        if stored is not None and not is_paimon(stored):
+            raise self._foreign(name)
+
     def _new_location(self, name: Identifier) -> str:
         folder = self._location_of_database(self._database(name.database)) or self.database_folder(name.database)
         return f"{folder.rstrip('/')}/{name.table}"

@@ -8,10 +8,11 @@ import difflib
 from collections.abc import Mapping, Sequence
 from datetime import date
 
-from maintenance.errors import NotFoundError
+from maintenance.errors import NotFoundError, PredicateError
 from maintenance.metadata.expired import reads_again
 from maintenance.metadata.paths import matches_spec, partition_text_of
 from maintenance.options import table as table_options
+from maintenance.predicate.tree import Predicate, columns_of
 from maintenance.scan.pruning import Pruning
 from maintenance.table.table import Table
 
@@ -58,6 +59,18 @@ def no_match(table: Table, where: str) -> str | None:
     if any(pruning.keeps_partition(partition) for partition in _partitions(table)):
         return None
     return f"no partition matches {where}. {_there_are(_existing_specs(table))}"
+
+
+def over_partitions(table: Table, where: str | None) -> Predicate | None:
+    """A filter over partition columns. Raises: PredicateError: it names others, or cannot be read."""
+    predicate = table.predicate(where)
+    if predicate is not None and not columns_of(predicate) <= set(table.schema.partition_keys):
+        raise PredicateError(
+            f"'{where}' names columns that are not partition columns",
+            f"table {table.identifier}",
+            f"Partition columns are: {', '.join(table.schema.partition_keys) or 'none'}.",
+        )
+    return predicate
 
 
 @reads_again

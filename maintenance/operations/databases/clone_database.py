@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from maintenance.errors import PaimonError
 from maintenance.metastore.catalog import Catalog
@@ -10,6 +11,9 @@ from maintenance.operations.databases.clone import CloneReport, clone
 from maintenance.operations.databases.compact_database import TableChoice, each_table, tables_of
 from maintenance.operations.progress import Progress
 from maintenance.table.table import Table
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +33,10 @@ def clone_database(
     *,
     included: Collection[str] = (),
     excluded: Collection[str] = (),
+    meta_only: bool = False,
+    clone_if_exists: bool = True,
     parallelism: int = 8,
+    spark: "SparkSession | None" = None,
     dry_run: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> CloneDatabaseReport:
@@ -39,7 +46,7 @@ def clone_database(
         database: None = all.
         target_database: None = that of each table.
         included: only these, ``table`` or ``database.table``; empty = all; `excluded`: not these.
-        parallelism: files at a time; `dry_run`: only say what would be copied.
+        meta_only, clone_if_exists, parallelism, spark, dry_run: as of `clone`, for each table.
     Raises: NotFoundError: there is no such database.
     """
     if database is not None:
@@ -52,7 +59,17 @@ def clone_database(
     def one(table: Table, say: Progress) -> CloneReport:
         own, _, name = table.identifier.partition(".")
         goal = f"{target_database or own}.{name}"
-        return clone(table, target, goal, parallelism=parallelism, dry_run=dry_run, progress=say)
+        return clone(
+            table,
+            target,
+            goal,
+            meta_only=meta_only,
+            clone_if_exists=clone_if_exists,
+            parallelism=parallelism,
+            spark=spark,
+            dry_run=dry_run,
+            progress=say,
+        )
 
     pattern = ".*" if database is None else re.escape(database)
     names = [name for name in tables_of(catalog, TableChoice(pattern)) if wanted(name)]

@@ -4,13 +4,22 @@ import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from maintenance.errors import CorruptFileError
 from maintenance.fs.file_io import FileIO
+from maintenance.spark.tasks import all_done, run_tasks
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 _CHUNK = 8 << 20
+# More is worth Spark's tasks.
+_MUCH = 256 << 20
+# Taken for the size of a file whose metadata does not say it: an index beside a data file.
+_UNKNOWN = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,21 +43,48 @@ class CopiedFile:
 
 
 def copy_files(
-    source: FileIO, target: FileIO, files: Sequence[FileCopy], parallelism: int, on_done: Callable[[CopiedFile], None]
+    source: FileIO,
+    target: FileIO,
+    files: Sequence[FileCopy],
+    parallelism: int,
+    on_done: Callable[[int], None],
+    *,
+    spark: "SparkSession | None" = None,
 ) -> list[CopiedFile]:
     """Copy files, those that are there already and the same apart, and read each one back.
 
+    Args:
+        parallelism: files at a time in this process.
+        on_done: called with the number of files that are there since the last call.
+        spark: its tasks copy where there is much to copy; None: this process does. What was copied before an error
+            stays, and is used by the next call.
     Raises: MissingFileError: a file is not there; CorruptFileError: one is not as long as it must be, or did not arrive
         as it was.
     """
+    sizes = [file.bytes or _UNKNOWN for file in files]
+    if spark is not None and sum(sizes) > _MUCH:
+        payloads = [_Payload(source, target, file) for file in files]
+        outcomes = run_tasks(spark, _copied_in_task, payloads, sizes=sizes, on_done=on_done)
+        return all_done(outcomes, files[0].target)
 
     def one(file: FileCopy) -> CopiedFile:
         done = _copied(source, target, file)
-        on_done(done)
+        on_done(1)
         return done
 
     with ThreadPoolExecutor(max(1, parallelism)) as pool:
         return list(pool.map(one, files))
+
+
+@dataclass(frozen=True, slots=True)
+class _Payload:
+    source: FileIO
+    target: FileIO
+    file: FileCopy
+
+
+def _copied_in_task(payload: _Payload) -> CopiedFile:
+    return _copied(payload.source, payload.target, payload.file)
 
 
 def are_same(source: FileIO, target: FileIO, file: FileCopy) -> bool:

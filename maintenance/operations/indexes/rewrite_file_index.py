@@ -16,18 +16,18 @@ from typing import TYPE_CHECKING, TypeVar
 
 from maintenance.commit.commit import commit_compact
 from maintenance.commit.identity import OPERATION_PROPERTY, REWRITE_FILE_INDEX, CommitIdentity
-from maintenance.errors import ConflictError, CorruptFileError, PredicateError, UnsupportedError
+from maintenance.errors import ConflictError, CorruptFileError, UnsupportedError
 from maintenance.format.file_index.kinds import column_indexes
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.format.metadata.snapshot import Snapshot
-from maintenance.operations.compaction.partition_choice import no_match
+from maintenance.operations.compaction.partition_choice import no_match, over_partitions
 from maintenance.operations.indexes.index_files import IndexResult, IndexTask, index_files, stale_entries
 from maintenance.operations.indexes.probe_file_index import IndexProbe, probe_file_index
 from maintenance.operations.progress import Progress
 from maintenance.operations.refs.trigger_tag_automatic_creation import tag_after_commit
 from maintenance.options import table as table_options
-from maintenance.predicate.tree import Predicate, columns_of
+from maintenance.predicate.tree import Predicate
 from maintenance.read.data_file import ReadContext
 from maintenance.scan.plan import live_entries
 from maintenance.spark.tasks import TaskError, run_tasks
@@ -108,7 +108,7 @@ def rewrite_file_index(
     say = progress or (lambda _: None)
     _check_whole_files(table)
     report = RewriteFileIndexReport(table.identifier, None, (), 0, 0, 0, dry_run=dry_run)
-    scope = _Scope(_over_partitions(table, where), rebuild, max(1, files_per_commit), only)
+    scope = _Scope(over_partitions(table, where), rebuild, max(1, files_per_commit), only)
     for _ in range(_ATTEMPTS):
         report, lost = _attempt(spark, table, scope, report, say)
         if not lost:
@@ -130,7 +130,7 @@ def files_to_index(
     Arguments and errors as there.
     """
     _check_whole_files(table)
-    snapshot, entries = _entries(table, _Scope(_over_partitions(table, where), rebuild))
+    snapshot, entries = _entries(table, _Scope(over_partitions(table, where), rebuild))
     tasks = _tasks(table, entries, rebuild=rebuild, dry_run=True)
     stale = [entry for outcome in run_tasks(spark, stale_entries, tasks) for entry in _done(table, outcome)]
     return None if snapshot is None else snapshot.id, stale
@@ -145,17 +145,6 @@ def _check_whole_files(table: Table) -> None:
             f"table {table.identifier}",
             "Compact the table: the new files have the indexes that are declared.",
         )
-
-
-def _over_partitions(table: Table, where: str | None) -> Predicate | None:
-    predicate = table.predicate(where)
-    if predicate is not None and not columns_of(predicate) <= set(table.schema.partition_keys):
-        raise PredicateError(
-            f"'{where}' names columns that are not partition columns",
-            f"table {table.identifier}",
-            f"Partition columns are: {', '.join(table.schema.partition_keys) or 'none'}.",
-        )
-    return predicate
 
 
 def _entries(table: Table, scope: _Scope) -> tuple[Snapshot | None, list[ManifestEntry]]:

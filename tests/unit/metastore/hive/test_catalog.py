@@ -16,6 +16,7 @@ from maintenance.commit.lock import LockTimeoutError
 from maintenance.errors import (
     AlreadyExistsError,
     CommitError,
+    ConflictError,
     InfrastructureError,
     NotFoundError,
     OptionError,
@@ -25,6 +26,7 @@ from maintenance.errors import (
 from maintenance.metastore.hive.catalog import HiveCatalog
 from maintenance.metastore.hive.client import HiveMetastore, thrift
 from maintenance.metastore.identifier import Identifier
+from maintenance.operations import clone
 from maintenance.operations.refs.create_branch import create_branch
 from maintenance.operations.refs.create_tag import create_tag
 from maintenance.operations.refs.delete_tag import delete_tag
@@ -32,6 +34,8 @@ from maintenance.operations.refs.rename_tag import rename_tag
 from maintenance.sql import Session
 from maintenance.table.format_table import FormatTable
 from tests.servers.hive import Hive
+from tests.small_tables import put, small_table
+from tests.small_tables import rows as small_rows
 
 COLUMNS = [("k", "BIGINT NOT NULL"), ("v", "STRING", "the value"), ("pt", "STRING NOT NULL")]
 
@@ -303,6 +307,20 @@ def test_a_database_of_plain_files_is_migrated(catalog: Catalog, options: dict[s
     old = catalog.get_table(f"{db}.old")
     assert isinstance(old, FormatTable)
     assert old.to_arrow().num_rows == 2
+
+
+def test_a_table_is_cloned_into_a_metastore(catalog: Catalog, db: str, tmp_path: Path) -> None:
+    source = small_table(tmp_path / "here")
+    put(source, {1: "a"})
+    assert clone(source, catalog, f"{db}.copy").copied_files == 1
+    put(source, {2: "b"})
+    assert clone(source, catalog, f"{db}.copy").copied_files == 1
+    assert catalog.list_tables(db) == ["copy"]
+    assert small_rows(table_of(catalog, f"{db}.copy")) == [(1, "a"), (2, "b")]
+    options = {"type": "format-table", "file.format": "csv"}
+    catalog.create_table(f"{db}.plain", Schema([("a", "INT")], options=options))
+    with pytest.raises(ConflictError, match="a table of another kind"):
+        clone(source, catalog, f"{db}.plain")
 
 
 def test_tables_of_other_programs(hive: Hive, catalog: Catalog, db: str, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from maintenance.catalog import AddColumn, Schema, open_catalog
-from maintenance.errors import ConflictError, CorruptFileError, OptionError, UnsupportedError
+from maintenance.errors import ConflictError, CorruptFileError, OptionError, PredicateError, SqlError
 from maintenance.metastore.catalog import Catalog
 from maintenance.operations import clone, compact, create_branch, create_tag, delete, expire_snapshots, fsck
 from maintenance.operations.databases import copying
@@ -16,6 +16,7 @@ from maintenance.operations.databases.clone_database import clone_database
 from maintenance.sql import Session
 from maintenance.table.table import Table
 from tests.models.reachable import unreachable_files
+from tests.servers.s3 import S3
 from tests.small_tables import put, rows, small_table
 
 
@@ -118,11 +119,69 @@ def test_what_is_refused(table: Table, there: Catalog, tmp_path: Path) -> None:
     there.create_table("db.other", Schema([("x", "INT")]))
     with pytest.raises(ConflictError, match="another schema 0"):
         clone(table, there, "db.other")
-    jdbc = open_catalog(
-        {"metastore": "jdbc", "uri": f"jdbc:sqlite:{tmp_path}/c.db", "warehouse": str(tmp_path / "there")}
-    )
-    with pytest.raises(UnsupportedError, match="filesystem catalog only"):
-        clone(table, jdbc, "db.copy")
+
+
+def test_partitions_and_definitions_alone(tmp_path: Path, there: Catalog) -> None:
+    here = open_catalog({"warehouse": str(tmp_path / "here")})
+    here.create_database("db")
+    options = {"bucket": "-1", "deletion-vectors.enabled": "true"}
+    here.create_table("db.t", Schema([("p", "INT"), ("k", "BIGINT")], [], ["p"], options))
+    table = here.get_table("db.t")
+    table.write_arrow(pa.table({"p": pa.array([1, 2, 3], pa.int32()), "k": [1, 2, 3]}))
+    empty = clone(table, there, "db.empty", meta_only=True)
+    assert (empty.source_snapshot, empty.files, there.get_table("db.empty").to_arrow().num_rows) == (None, 0, 0)
+    with pytest.raises(PredicateError, match="not partition columns"):
+        clone(table, there, "db.t", where="k = 1")
+    assert clone(table, there, "db.t", where="p <= 2").rows == 2
+    delete(None, table, "k >= 2")
+    table.write_arrow(pa.table({"p": pa.array([1, 3], pa.int32()), "k": [11, 33]}))
+    assert clone(table, there, "db.t", where="p = 1").new_files == 1
+    copy = there.get_table("db.t")
+    assert sorted(copy.to_arrow()["k"].to_pylist()) == [1, 2, 11], "the deletion in partition 2 is not asked for"
+    clone(table, there, "db.t", where="p = 2")
+    assert sorted(copy.to_arrow()["k"].to_pylist()) == [1, 11]
+    assert whole(copy)
+    as_it_is = clone(table, there, "db.t", clone_if_exists=False)
+    assert (as_it_is.source_snapshot, copy.snapshots.latest_id()) == (None, 3)
+
+
+def test_into_a_jdbc_catalog_that_then_has_it(table: Table, tmp_path: Path) -> None:
+    options = {"metastore": "jdbc", "uri": f"jdbc:sqlite:{tmp_path}/c.db", "warehouse": str(tmp_path / "there")}
+    jdbc = open_catalog(options)
+    assert clone(table, jdbc, "db.copy", dry_run=True).new_files == 3
+    assert jdbc.list_databases() == []
+    first = clone(table, jdbc, "db.copy")
+    assert (first.copied_files, jdbc.list_tables("db")) == (3, ["copy"])
+    assert rows(jdbc.get_table("db.copy")) == rows(table)
+    open_catalog({"warehouse": str(tmp_path / "here")}).alter_table("db.t", [AddColumn("n", "INT")])
+    grown = open_catalog({"warehouse": str(tmp_path / "here")}).get_table("db.t")
+    grown.write_arrow(pa.table({"k": [8], "v": ["c"], "n": pa.array([5], pa.int32())}))
+    assert clone(grown, jdbc, "db.copy").copied_files == 1
+    assert jdbc.get_table("db.copy").to_arrow().num_rows == 4
+    session = Session({"warehouse": str(tmp_path / "here")})
+    conf = ",".join(f"{key}={text}" for key, text in options.items())
+    call = f"CALL sys.clone(database => 'db', `table` => 't', target_table => 'again', target_catalog_conf => '{conf}')"
+    (row,) = session.sql(call).to_arrow().to_pylist()
+    assert (row["rows"], row["target"], jdbc.list_tables("db")) == (4, "db.again", ["again", "copy"])
+
+
+def test_between_stores_and_catalogs(s3: S3, tmp_path: Path) -> None:
+    options = s3.options(s3.new_bucket())
+    table = small_table(options)
+    put(table, {1: "a", 2: "b"})
+    here = open_catalog({"warehouse": str(tmp_path / "there")})
+    assert clone(table, here, "db.copy").copied_files == 1
+    put(table, {3: "c"})
+    assert clone(table, here, "db.copy").copied_files == 1
+    copy = here.get_table("db.copy")
+    assert rows(copy) == rows(table) == [(1, "a"), (2, "b"), (3, "c")]
+    # And back: the session's settings of the store are the target's, too.
+    session = Session(options)
+    session.add_catalog("here", here)
+    back = f"CALL sys.clone(database => 'db', `table` => 'copy', catalog_conf => 'warehouse={tmp_path}/there')"
+    (row,) = session.sql(back).to_arrow().to_pylist()
+    assert (row["rows"], row["copied_files"]) == (3, 2)
+    assert rows(session.table(("db", "copy"))) == rows(table)
 
 
 def test_what_an_interrupted_copy_left_is_proved_before_it_is_used(
@@ -189,3 +248,11 @@ def test_it_is_a_procedure(table: Table, tmp_path: Path) -> None:
     ]
     (row,) = session.sql(f"CALL sys.clone(database => 'db', {goal}, dry_run => true)").to_arrow().to_pylist()
     assert (row["copied_files"], row["snapshot_id"]) == (0, None)
+    for unfit in (
+        "clone_from => 'hive'",
+        "prefer_file_format => 'orc'",
+        "target_table_conf => 'a=b'",
+        "where => 'a = 1'",
+    ):
+        with pytest.raises(SqlError):
+            session.sql(f"CALL sys.clone(database => 'db', {goal}, {unfit})")

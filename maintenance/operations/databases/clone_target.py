@@ -1,0 +1,131 @@
+"""The table that a clone copies into: made in any catalog, with the schemas of the source.
+
+A catalog whose tables have their own schema files gets those of the source, under their numbers; a JDBC or Hive catalog
+then takes the table from its files, as its repair does. A REST server numbers schemas itself: there the files' only
+schema has to be the source's newest one, with the same columns and ids.
+"""
+
+from dataclasses import replace
+
+from maintenance.errors import ConflictError, NotFoundError, OptionError, UnsupportedError
+from maintenance.format.metadata.schema import TableSchema, parse_schema, serialize_schema
+from maintenance.metastore.catalog import Catalog
+from maintenance.metastore.filesystem import FilesystemCatalog
+from maintenance.metastore.identifier import Identifier
+from maintenance.metastore.located import LocatedCatalog
+from maintenance.metastore.schema import Schema
+from maintenance.options import table as table_options
+from maintenance.options.global_index import GLOBAL_INDEX_EXTERNAL_PATH
+from maintenance.options.own import EXTERNAL_PATHS_EXCLUSIVE
+from maintenance.table.table import Table
+
+_EXTERNAL = (
+    table_options.DATA_FILE_EXTERNAL_PATHS.key,
+    table_options.DATA_FILE_EXTERNAL_PATHS_STRATEGY.key,
+    table_options.DATA_FILE_EXTERNAL_PATHS_SPECIFIC_FS.key,
+    table_options.DATA_FILE_EXTERNAL_PATHS_WEIGHTS.key,
+    GLOBAL_INDEX_EXTERNAL_PATH.key,
+    EXTERNAL_PATHS_EXCLUSIVE.key,
+)
+
+
+def existing_target(source: Table, catalog: Catalog, identifier: str) -> Table | None:
+    """The target as it is. Raises: OptionError: it is the source; ConflictError: it is no table with files."""
+    try:
+        found = catalog.get_table(identifier)
+    except NotFoundError:
+        return None
+    if not isinstance(found, Table):
+        raise ConflictError("a table of another kind has that name", f"table {identifier}", "Name another one.")
+    if found.location.rstrip("/") == source.location.rstrip("/"):
+        raise OptionError("the target is the source", source.identifier, "Name another table or warehouse.")
+    return found
+
+
+def made_target(source: Table, catalog: Catalog, identifier: str) -> Table:
+    """The target with all schemas of the source, made if it is not there.
+
+    Raises: ConflictError: it has other schemas, or is no table with files; OptionError: it is the source;
+        AlreadyExistsError: a table that is none of Paimon has the name; UnsupportedError.
+    """
+    name = Identifier.parse(identifier)
+    existing_target(source, catalog, identifier)
+    catalog.create_database(name.database, ignore_if_exists=True)
+    if isinstance(catalog, LocatedCatalog):
+        _with_files(source, catalog, name)
+    else:
+        _at_server(source, catalog, identifier)
+    target = existing_target(source, catalog, identifier)
+    assert target is not None
+    return target
+
+
+def schema_there(source: Table, catalog: Catalog, target: Table, used: set[int]) -> int | None:
+    """The number that the schema of the source's files has in the target; None: each has its own.
+
+    Args: `used`: numbers of the schemas that the files were written with.
+    Raises: UnsupportedError: a server would have to know several; ConflictError: it knows another one.
+    """
+    if isinstance(catalog, LocatedCatalog):
+        return None
+    newest = source.schemas.latest()
+    assert newest is not None
+    if used - {newest.id}:
+        raise UnsupportedError(
+            f"files were written with schemas {', '.join(map(str, sorted(used)))}, and a REST server gets the newest "
+            f"one, {newest.id}, alone",
+            f"table {source.identifier}",
+            "Compact the table fully with 'compaction.force-rewrite-all-files' = 'true' first, or clone into another "
+            "kind of catalog.",
+        )
+    if _columns(newest) != _columns(target.schema):
+        raise ConflictError(
+            "the target has other columns, ids or keys than the source",
+            f"table {target.identifier}",
+            "Clone into a new table.",
+        )
+    return target.schema.id
+
+
+def _with_files(source: Table, catalog: LocatedCatalog, name: Identifier) -> None:
+    catalog.check_place(name)
+    location = catalog.location(name)
+    if location.rstrip("/") == source.location.rstrip("/"):
+        raise OptionError("the target is the source", source.identifier, "Name another table or warehouse.")
+    changed = False
+    for number in source.schemas.list_ids():
+        path = f"{location.rstrip('/')}/schema/schema-{number}"
+        data = _copied_schema(source, source.paths.schema(number))
+        if catalog.file_io.publish(path, data):
+            changed = True
+        elif catalog.file_io.read_settled(path) != data:
+            raise ConflictError(
+                f"the target has another schema {number} than the source",
+                path,
+                "Clone into a table that nothing else changes, or into a new one.",
+            )
+    if isinstance(catalog, FilesystemCatalog):
+        return
+    if changed or name.table not in catalog.list_tables(name.database):
+        catalog.repair_table(str(name))
+
+
+def _at_server(source: Table, catalog: Catalog, identifier: str) -> None:
+    newest = source.schemas.latest()
+    assert newest is not None
+    options = {key: value for key, value in newest.without_place().options.items() if key not in _EXTERNAL}
+    definition = Schema(newest.fields, newest.primary_keys, newest.partition_keys, options, newest.comment)
+    catalog.create_table(identifier, definition, ignore_if_exists=True)
+
+
+def _copied_schema(source: Table, path: str) -> bytes:
+    """A schema file without external paths: the copy has its files in its own folder."""
+    data = source.file_io.read_settled(path)
+    schema = parse_schema(data, path)
+    options = {key: value for key, value in schema.options.items() if key not in _EXTERNAL}
+    return data if len(options) == len(schema.options) else serialize_schema(replace(schema, options=options))
+
+
+def _columns(schema: TableSchema) -> tuple[object, ...]:
+    keys = tuple(schema.primary_keys), tuple(schema.partition_keys)
+    return tuple((f.id, f.name, f.type) for f in schema.fields), keys, schema.options.get("bucket")
