@@ -1,17 +1,23 @@
 """What a tick of a sensor costs, with many tables of which none, some or all have a new commit.
 
-    python -m benchmarks.sensor [--tables 1000] [--sensor check_radar]
+    python -m benchmarks.sensor [--tables 1000] [--sensor check_radar] [--store s3] [--delay 0.02]
 
 Small real tables, a real Dagster instance, the sensor as the daemon calls it. `first`: nothing is known yet, so every
-table is judged. Then a tick after 0, 10 and all tables got another commit.
+table is judged. Then a tick after 0, 10 and all tables got another commit. With a store the requests are counted, too:
+moto's server in a process of its own, behind a relay that may take longer for every answer. `late` is a tick without
+news after the time for which the hints are trusted.
 """
 
 import argparse
 import logging
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 import pyarrow as pa
@@ -21,39 +27,66 @@ from assets.resources.catalog import PaimonCatalog
 from definitions import build_definitions
 from maintenance.catalog import Schema
 from maintenance.table.table import Table
+from sensors.hints import HINTS
+from tests.servers.relay import Relay, relaying
+from tests.servers.s3 import S3, running_apart
 
 _COLUMNS = [("id", "INT NOT NULL"), ("name", "STRING")]
+_WRITERS = 4
 _ROW = pa.table({"id": pa.array([1], pa.int32()), "name": ["a"]})
 
 
-def create(warehouse: str, tables: int) -> list[Table]:
+@dataclass(frozen=True)
+class Place:
+    """Where the warehouse is. `relay`: what counts the requests to its store, and takes `delay` seconds longer."""
+
+    catalog: PaimonCatalog
+    relay: Relay | None = None
+    delay: float = 0.0
+
+    def slow(self) -> None:
+        """From now on requests are counted, and take longer."""
+        if self.relay is not None:
+            self.relay.faults.delay = self.delay
+            self.relay.reset()
+
+    def counted(self) -> str:
+        if self.relay is None:
+            return ""
+        self.relay.faults.delay = 0
+        kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(self.relay.counts.items()))
+        return f" {self.relay.total:>6} requests ({kinds})"
+
+
+def create(place: Place, tables: int) -> list[Table]:
     """Tables with one commit each."""
-    catalog = PaimonCatalog(warehouse=warehouse).open()
+    catalog = place.catalog.open()
     catalog.create_database("bench")
-    found = []
-    for number in range(tables):
+
+    def one(number: int) -> Table:
         name = f"bench.t{number:05d}"
         options = {"bucket": "1", "write-only": "true"}
         catalog.create_table(name, Schema(_COLUMNS, primary_keys=["id"], options=options))
         table = catalog.get_table(name)
         assert isinstance(table, Table)
         table.write_arrow(_ROW)
-        found.append(table)
-    return found
+        return table
+
+    with ThreadPoolExecutor(1 if place.relay is None else _WRITERS) as pool:
+        return list(pool.map(one, range(tables)))
 
 
-def tick(
-    definitions: dg.Definitions, instance: dg.DagsterInstance, name: str, warehouse: str, cursor: str | None
-) -> str:
+def tick(definitions: dg.Definitions, instance: dg.DagsterInstance, name: str, place: Place, cursor: str | None) -> str:
     """One tick; prints its cost."""
-    resources = {"catalog": PaimonCatalog(warehouse=warehouse)}
+    resources = {"catalog": place.catalog}
     sensor = definitions.resolve_sensor_def(name)
     with dg.build_sensor_context(instance, cursor, definitions=definitions, resources=resources) as context:
+        place.slow()
         started, used = time.perf_counter(), time.process_time()
         data = sensor.evaluate_tick(context)
         wall, cpu = time.perf_counter() - started, time.process_time() - used
     told = f"{len(data.asset_events):>5} events reported, cursor {len(data.cursor or '') / 1000:.0f} kB"
-    print(f"{wall:8.2f} s wall {cpu:8.2f} s CPU {told}", flush=True)
+    print(f"{wall:8.2f} s wall {cpu:8.2f} s CPU {told}{place.counted()}", flush=True)
     return str(data.cursor)
 
 
@@ -62,26 +95,48 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tables", type=int, default=1000)
     parser.add_argument("--sensor", default="latest_snapshots")
+    parser.add_argument("--store", choices=("s3",), help="put the warehouse there; else it is on the local disk")
+    parser.add_argument("--delay", type=float, default=0.02, help="seconds that every answer of the store takes longer")
     chosen = parser.parse_args(arguments)
-    count, sensor = chosen.tables, chosen.sensor
     logging.disable(logging.INFO)
-    with tempfile.TemporaryDirectory() as folder, dg.instance_for_test() as instance:
-        warehouse = str(Path(folder) / "warehouse")
-        started = time.perf_counter()
-        tables = create(warehouse, count)
-        print(f"{count} tables made in {time.perf_counter() - started:.1f} s")
-        started = time.perf_counter()
-        project = Project.model_validate({"warehouse": warehouse, "patterns": [{"pattern": "bench.*"}]})
-        definitions = build_definitions(project)
-        definitions.get_repository_def().load_all_definitions()  # as a code server does
-        print(f"definitions loaded in {time.perf_counter() - started:.1f} s")
-        print(f"{'first':>10}", end="")
-        cursor = tick(definitions, instance, sensor, warehouse, None)
-        for changed in (0, 10, count):
-            for table in tables[:changed]:
-                table.write_arrow(_ROW)
-            print(f"{f'{changed} new':>10}", end="")
-            cursor = tick(definitions, instance, sensor, warehouse, cursor)
+    with _place(chosen.store, chosen.delay) as place, dg.instance_for_test() as instance:
+        run(place, instance, chosen.tables, chosen.sensor)
+
+
+def run(place: Place, instance: dg.DagsterInstance, count: int, sensor: str) -> None:
+    started = time.perf_counter()
+    tables = create(place, count)
+    print(f"{count} tables made in {time.perf_counter() - started:.1f} s")
+    started = time.perf_counter()
+    catalog = place.catalog
+    settings = {"warehouse": catalog.warehouse, "catalog": catalog.options}
+    project = Project.model_validate({**settings, "patterns": [{"pattern": "bench.*"}]})
+    definitions = build_definitions(project)
+    definitions.get_repository_def().load_all_definitions()  # as a code server does
+    print(f"definitions loaded in {time.perf_counter() - started:.1f} s")
+    print(f"{'first':>10}", end="")
+    cursor = tick(definitions, instance, sensor, place, None)
+    for changed in (0, 10, count):
+        for table in tables[:changed]:
+            table.write_arrow(_ROW)
+        print(f"{f'{changed} new':>10}", end="")
+        cursor = tick(definitions, instance, sensor, place, cursor)
+    if place.relay is not None:
+        HINTS.forget()
+        print(f"{'late':>10}", end="")
+        tick(definitions, instance, sensor, place, cursor)
+
+
+@contextmanager
+def _place(store: str | None, delay: float) -> Iterator[Place]:
+    if store is None:
+        with tempfile.TemporaryDirectory() as folder:
+            yield Place(PaimonCatalog(warehouse=str(Path(folder) / "warehouse")))
+        return
+    with running_apart() as server, relaying(server.url) as relay:
+        s3 = S3(relay.url, server.url)
+        options: dict[str, Any] = dict(s3.options(s3.new_bucket()))
+        yield Place(PaimonCatalog(warehouse=options.pop("warehouse"), options=options), relay, delay)
 
 
 if __name__ == "__main__":

@@ -48,6 +48,10 @@ class Hints:
             return False
         return hint.is_unchanged()
 
+    def forget(self) -> None:
+        """Know nothing of any table, as after the time for which hints are trusted."""
+        self._known.clear()
+
     def read(self, warehouse: str, table: Table) -> None:
         """Remember the hint of a table on a store. To be called before its newest snapshot is looked for."""
         path = f"{table.paths.snapshot_folder()}/{LATEST}"

@@ -25,7 +25,7 @@ from assets.steps.orphans import ORPHANS
 from assets.steps.plans import found_plan
 from assets.steps.refresh import REFRESH
 from assets.steps.step import Work, run_step
-from maintenance.errors import NotFoundError
+from maintenance.errors import NotFoundError, OptionError
 from maintenance.operations.plans.stored_plan import MANY, StoredPlan
 
 STEPS = {
@@ -73,6 +73,10 @@ def apply_plan_op(tables: Sequence[TableConfig], zone: ZoneInfo) -> dg.OpDefinit
         if table is None:
             apply_many(context, catalog, spark, described, plan)
             return
+        if plan.operation not in STEPS:
+            raise OptionError(
+                f"plans of {plan.operation} are not carried out here", f"plan {plan.id}", "Use paimonctl … --apply."
+            )
         step = STEPS[plan.operation]
         chosen = step.config(plan_id=plan.id)
         work = Work(context, table, chosen, catalog, zone, spark if step.uses_spark else None, step.opened)

@@ -81,10 +81,20 @@ def _oss(bucket: str, config: Config) -> Any:
 
     if "endpoint" not in config:
         raise ValueError("'fs.oss.endpoint' is not set")
-    config.setdefault("region", config["endpoint"].partition("://")[2].partition(".")[0].removeprefix("oss-"))
+    config.setdefault("region", oss_region(config["endpoint"]))
     if config.setdefault("virtual_hosted_style_request", True):
         _put_bucket_into_host(bucket, config)
     return S3Store(bucket, **config)
+
+
+def oss_region(endpoint: str) -> str:
+    """The region that an endpoint of OSS names: ``https://s3.oss-cn-hangzhou-internal.aliyuncs.com`` → `cn-hangzhou`.
+
+    Requests are signed for it. An endpoint that names none, such as one of a company's own, gives its first part.
+    """
+    labels = endpoint.partition("://")[2].partition(":")[0].split(".")
+    named = next((label for label in labels if label.startswith("oss-")), labels[0])
+    return named.removeprefix("oss-").removesuffix("-internal")
 
 
 def _put_bucket_into_host(bucket: str, config: Config) -> None:

@@ -31,7 +31,9 @@ from maintenance.operations.databases.compact_database import (
     apply_compact_database,
     plan_compact_database,
 )
+from maintenance.operations.expiry.expire_changelogs import ExpireChangelogsReport
 from maintenance.operations.expiry.expire_partitions import ExpirePartitionsReport
+from maintenance.operations.plans.dry_run_plans import DROP_PARTITIONS, EXPIRE_CHANGELOGS, RESCALE
 from maintenance.operations.plans.step_plans import (
     CHANGELOG,
     EXPIRE_PARTITIONS,
@@ -51,6 +53,8 @@ from maintenance.operations.plans.stored_plan import (
     plan_compact,
     plan_expire_snapshots,
 )
+from maintenance.operations.rows.drop_partitions import DropPartitionsReport
+from maintenance.operations.rows.rescale import RescaleReport
 from maintenance.sql.procedures.procedure import (
     DRY_RUN,
     INTO_BIN,
@@ -60,6 +64,7 @@ from maintenance.sql.procedures.procedure import (
     Planning,
     Procedure,
     Value,
+    dry_run_planning,
     moment,
     names,
     number,
@@ -207,8 +212,14 @@ def _apply_expire_snapshots(call: Call, plan: StoredPlan) -> Result:
 
 
 def _expire_changelogs(call: Call) -> Result:
-    arguments = call.passed("retain_max", "retain_min", "older_than", "max_deletes", "delete_all", "dry_run")
-    report = expire_changelogs(call.table(), **arguments)
+    return _changelogs_expired(call, expire_changelogs(call.table(), **_changelogs(call), **call.passed("dry_run")))
+
+
+def _changelogs(call: Call) -> dict[str, Any]:
+    return call.passed("retain_max", "retain_min", "older_than", "max_deletes", "delete_all")
+
+
+def _changelogs_expired(_: Call, report: ExpireChangelogsReport) -> Result:
     return _counted("deleted_changelogs_count", len(report.expired))
 
 
@@ -261,7 +272,10 @@ def _apply_file_index(call: Call, plan: StoredPlan) -> Result:
 
 
 def _drop_partition(call: Call) -> Result:
-    report = drop_partitions(call.table(), call.get("partitions"), **call.passed("dry_run"))
+    return _dropped(call, drop_partitions(call.table(), call.get("partitions"), **call.passed("dry_run")))
+
+
+def _dropped(call: Call, report: DropPartitionsReport) -> Result:
     return call.done(nothing_to_do=not report.dropped)
 
 
@@ -274,7 +288,12 @@ def _mark_partition_done(call: Call) -> Result:
 
 
 def _rescale(call: Call) -> Result:
-    report = rescale(call.session.spark, call.table(), **call.passed("bucket_num", "partitions", "dry_run"))
+    return _rescaled(
+        call, rescale(call.session.spark, call.table(), **call.passed("bucket_num", "partitions", "dry_run"))
+    )
+
+
+def _rescaled(call: Call, report: RescaleReport) -> Result:
     if not report.dry_run:
         return call.done(nothing_to_do=report.snapshot_id is None)
     return Result(
@@ -369,7 +388,12 @@ PROCEDURES = (
         _expire_snapshots,
         planning=Planning("expire_snapshots", _plan_expire_snapshots, _apply_expire_snapshots),
     ),
-    Procedure("expire_changelogs", (TABLE, *_RETAIN, Parameter("delete_all", truth), DRY_RUN), _expire_changelogs),
+    Procedure(
+        "expire_changelogs",
+        (TABLE, *_RETAIN, Parameter("delete_all", truth), DRY_RUN),
+        _expire_changelogs,
+        planning=dry_run_planning(EXPIRE_CHANGELOGS, _changelogs, _changelogs_expired),
+    ),
     Procedure(
         "expire_partitions",
         (
@@ -392,7 +416,12 @@ PROCEDURES = (
         spark=("table", "where"),
         planning=Planning(FILE_INDEX, _plan_file_index, _apply_file_index),
     ),
-    Procedure("drop_partition", (TABLE, Parameter("partitions", specs, required=True), DRY_RUN), _drop_partition),
+    Procedure(
+        "drop_partition",
+        (TABLE, Parameter("partitions", specs, required=True), DRY_RUN),
+        _drop_partition,
+        planning=dry_run_planning(DROP_PARTITIONS, lambda call: call.passed("partitions"), _dropped),
+    ),
     Procedure(
         "mark_partition_done",
         (TABLE, Parameter("partitions", specs, required=True), DRY_RUN),
@@ -407,6 +436,12 @@ PROCEDURES = (
             DRY_RUN,
         ),
         _rescale,
+        planning=dry_run_planning(
+            RESCALE,
+            lambda call: call.passed("bucket_num", "partitions"),
+            _rescaled,
+            lambda call: {"spark": call.session.spark},
+        ),
     ),
     Procedure(
         "produce_changelog",

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from maintenance.errors import PaimonError, SqlError
 from maintenance.operations.bin.run import BinRun
+from maintenance.operations.plans.dry_run_plans import DryRunPlan
 from maintenance.operations.plans.stored_plan import StoredPlan
 from maintenance.operations.progress import Progress
 from maintenance.options.option import duration
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from maintenance.sql.session import Session
     from maintenance.table.table import Table
 
+Report = TypeVar("Report")
 Value = Any
 """Of an argument: a text, number, truth value, or a list or mapping of them."""
 
@@ -143,6 +145,26 @@ class Planning:
     operation: str
     make: Callable[[Call], StoredPlan | None]
     apply: Callable[[Call, StoredPlan], Result]
+
+
+def dry_run_planning(
+    plans: DryRunPlan[Report],
+    arguments: Callable[[Call], dict[str, Any]],
+    shown: Callable[[Call, Report], Result],
+    others: Callable[[Call], dict[str, Any]] = lambda _: {},
+) -> Planning:
+    """Plans made of dry runs.
+
+    Args: `arguments`: of the operation; `shown`: its result; `others`: as of `DryRunPlan.apply`.
+    """
+
+    def make(call: Call) -> StoredPlan:
+        return plans.plan(call.table(), **arguments(call))
+
+    def apply(call: Call, plan: StoredPlan) -> Result:
+        return shown(call, plans.apply(call.table(), plan, **others(call)))
+
+    return Planning(plans.operation, make, apply)
 
 
 @dataclass(frozen=True, slots=True)

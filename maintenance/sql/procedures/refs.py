@@ -1,6 +1,7 @@
 """Tags, branches, rollbacks and consumers."""
 
 from dataclasses import replace
+from typing import Any
 
 import pyarrow as pa
 
@@ -22,6 +23,7 @@ from maintenance.operations import (
     trigger_tag_automatic_creation,
 )
 from maintenance.operations.expiry.expire_tags import ExpireTagsReport
+from maintenance.operations.plans.dry_run_plans import DELETE_TAG, ROLLBACK, ROLLBACK_AS_LATEST
 from maintenance.operations.plans.ref_plans import (
     DELETE_BRANCH,
     FAST_FORWARD,
@@ -39,6 +41,8 @@ from maintenance.operations.plans.step_plans import (
     plan_tag,
 )
 from maintenance.operations.plans.stored_plan import StoredPlan
+from maintenance.operations.refs.rollback_to import RollbackReport
+from maintenance.operations.refs.rollback_to_as_latest import RollbackToAsLatestReport
 from maintenance.sql.procedures.procedure import (
     DRY_RUN,
     INTO_BIN,
@@ -47,6 +51,7 @@ from maintenance.sql.procedures.procedure import (
     Parameter,
     Planning,
     Procedure,
+    dry_run_planning,
     moment,
     names,
     number,
@@ -108,6 +113,14 @@ def _rename_tag(call: Call) -> Result:
 def _delete_tag(call: Call) -> Result:
     delete_tag(call.table(), *call.get("tag"), into=call.into("delete_tag"), **call.passed("dry_run"))
     return call.done()
+
+
+_DELETE_TAG = dry_run_planning(
+    DELETE_TAG,
+    lambda call: {"names": list(call.get("tag"))},
+    lambda call, _: call.done(),
+    lambda call: {"into": call.into("delete_tag")},
+)
 
 
 def _expire_tags(call: Call) -> Result:
@@ -201,12 +214,15 @@ def _apply_fast_forward(call: Call, plan: StoredPlan) -> Result:
 
 
 def _rollback(call: Call) -> Result:
+    return _rolled_back(call, **_goal(call))
+
+
+def _goal(call: Call) -> dict[str, Any]:
     """The version is the id of a snapshot, or the name of a tag."""
     version = call.get("version")
-    goal = call.passed("snapshot_id", "tag")
-    if version is not None:
-        goal = {"snapshot_id": int(version)} if version.isdecimal() else {"tag": version}
-    return _rolled_back(call, **goal)
+    if version is None:
+        return call.passed("snapshot_id", "tag")
+    return {"snapshot_id": int(version)} if version.isdecimal() else {"tag": version}
 
 
 def _rollback_to(call: Call) -> Result:
@@ -227,7 +243,10 @@ def _rollback_to_watermark(call: Call) -> Result:
 
 
 def _rollback_to_as_latest(call: Call) -> Result:
-    report = rollback_to_as_latest(call.table(), **call.passed("tag", "snapshot_id", "dry_run"))
+    return _made_latest(call, rollback_to_as_latest(call.table(), **call.passed("tag", "snapshot_id", "dry_run")))
+
+
+def _made_latest(_: Call, report: RollbackToAsLatestReport) -> Result:
     ids = {
         "previous_snapshot_id": report.previous,
         "rolled_back_snapshot_id": report.target,
@@ -252,12 +271,13 @@ def _merge_branch(call: Call) -> Result:
     return Result(pa.table({"files": [report.files], "rows": [report.rows]}), nothing_to_do=not report.files)
 
 
-def _rolled_back(call: Call, **goal: object) -> Result:
-    table = call.table()
-    before = table.snapshots.latest_id()
-    report = rollback_to(table, **goal, **call.passed("dry_run"))  # type: ignore[arg-type]
+def _rolled_back(call: Call, **goal: Any) -> Result:
+    return _went_back(call, rollback_to(call.table(), **goal, **call.passed("dry_run")))
+
+
+def _went_back(_: Call, report: RollbackReport) -> Result:
     columns = {
-        "previous_snapshot_id": pa.array([before], pa.int64()),
+        "previous_snapshot_id": pa.array([report.previous], pa.int64()),
         "current_snapshot_id": pa.array([report.current], pa.int64()),
     }
     if report.dry_run:
@@ -312,6 +332,7 @@ PROCEDURES = (
         "delete_tag",
         (TABLE, Parameter("tag", names, required=True, others=("tag_name", "tags")), DRY_RUN, INTO_BIN),
         _delete_tag,
+        planning=_DELETE_TAG,
     ),
     Procedure(
         "expire_tags",
@@ -368,18 +389,26 @@ PROCEDURES = (
             DRY_RUN,
         ),
         _rollback,
+        planning=dry_run_planning(ROLLBACK, _goal, _went_back),
     ),
     Procedure("rollback_to", (TABLE, Parameter("tag", _tag_or_id), _SNAPSHOT, DRY_RUN), _rollback_to),
-    Procedure("rollback_to_as_latest", (TABLE, Parameter("tag", text), _SNAPSHOT, DRY_RUN), _rollback_to_as_latest),
+    Procedure(
+        "rollback_to_as_latest",
+        (TABLE, Parameter("tag", text), _SNAPSHOT, DRY_RUN),
+        _rollback_to_as_latest,
+        planning=dry_run_planning(ROLLBACK_AS_LATEST, lambda call: call.passed("tag", "snapshot_id"), _made_latest),
+    ),
     Procedure(
         "rollback_to_timestamp",
         (TABLE, Parameter("timestamp", number, required=True), DRY_RUN),
         _rollback_to_timestamp,
+        planning=dry_run_planning(ROLLBACK, lambda call: {"timestamp_millis": call.get("timestamp")}, _went_back),
     ),
     Procedure(
         "rollback_to_watermark",
         (TABLE, Parameter("watermark", number, required=True), DRY_RUN),
         _rollback_to_watermark,
+        planning=dry_run_planning(ROLLBACK, lambda call: {"watermark": call.get("watermark")}, _went_back),
     ),
     Procedure(
         "reset_consumer",

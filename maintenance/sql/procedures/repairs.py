@@ -9,12 +9,23 @@ from maintenance.operations import (
     remove_unexisting_manifests,
     repair_earliest_snapshot,
 )
+from maintenance.operations.plans.dry_run_plans import (
+    COMPACT_MANIFEST,
+    PURGE_FILES,
+    REMOVE_UNEXISTING_FILES,
+    REMOVE_UNEXISTING_MANIFESTS,
+)
+from maintenance.operations.repairs.compact_manifest import CompactManifestReport
+from maintenance.operations.repairs.purge_files import PurgeFilesReport
+from maintenance.operations.repairs.remove_unexisting_files import RemoveUnexistingFilesReport
+from maintenance.operations.repairs.remove_unexisting_manifests import RemoveUnexistingManifestsReport
 from maintenance.sql.procedures.procedure import (
     DRY_RUN,
     TABLE,
     Call,
     Parameter,
     Procedure,
+    dry_run_planning,
     moment,
     names,
     number,
@@ -24,7 +35,10 @@ from maintenance.sql.result import Result
 
 
 def _compact_manifest(call: Call) -> Result:
-    report = compact_manifest(call.table(), **call.passed("dry_run"))
+    return _manifests_merged(call, compact_manifest(call.table(), **call.passed("dry_run")))
+
+
+def _manifests_merged(call: Call, report: CompactManifestReport) -> Result:
     if not report.dry_run:
         return call.done(nothing_to_do=report.snapshot_id is None)
     before = report.before
@@ -33,19 +47,28 @@ def _compact_manifest(call: Call) -> Result:
 
 
 def _remove_unexisting_files(call: Call) -> Result:
-    report = remove_unexisting_files(call.table(), **call.passed("dry_run", "parallelism"))
+    return _files_forgotten(call, remove_unexisting_files(call.table(), **call.passed("dry_run", "parallelism")))
+
+
+def _files_forgotten(_: Call, report: RemoveUnexistingFilesReport) -> Result:
     return Result.of_texts(("fileName",), [(path,) for path in report.paths])
 
 
 def _remove_unexisting_manifests(call: Call) -> Result:
-    report = remove_unexisting_manifests(call.table(), **call.passed("dry_run"))
+    return _manifests_forgotten(call, remove_unexisting_manifests(call.table(), **call.passed("dry_run")))
+
+
+def _manifests_forgotten(call: Call, report: RemoveUnexistingManifestsReport) -> Result:
     if not report.dry_run:
         return call.done(nothing_to_do=report.snapshot_id is None)
     return Result.of_texts(("manifest",), [(name,) for name in report.manifests])
 
 
 def _purge_files(call: Call) -> Result:
-    report = purge_files(call.table(), **call.passed("dry_run", "older_than"))
+    return _purged(call, purge_files(call.table(), **call.passed("dry_run", "older_than")))
+
+
+def _purged(call: Call, report: PurgeFilesReport) -> Result:
     if not report.dry_run:
         return call.done(nothing_to_do=report.is_empty)
     return Result.of_texts(("going",), [(line,) for line in report.lines()])
@@ -77,17 +100,29 @@ PROCEDURES = (
         "compact_manifest",
         (TABLE, Parameter("options", options), DRY_RUN),
         _compact_manifest,
+        planning=dry_run_planning(COMPACT_MANIFEST, lambda _: {}, _manifests_merged),
     ),
-    Procedure("remove_unexisting_files", (TABLE, DRY_RUN, Parameter("parallelism", number)), _remove_unexisting_files),
+    Procedure(
+        "remove_unexisting_files",
+        (TABLE, DRY_RUN, Parameter("parallelism", number)),
+        _remove_unexisting_files,
+        planning=dry_run_planning(REMOVE_UNEXISTING_FILES, lambda call: call.passed("parallelism"), _files_forgotten),
+    ),
     Procedure(
         "remove_unexisting_manifests",
         (TABLE, DRY_RUN),
         _remove_unexisting_manifests,
+        planning=dry_run_planning(REMOVE_UNEXISTING_MANIFESTS, lambda _: {}, _manifests_forgotten),
     ),
     Procedure(
         "repair_earliest_snapshot",
         (TABLE, Parameter("snapshot_id", number, required=True), DRY_RUN),
         _repair_earliest_snapshot,
     ),
-    Procedure("purge_files", (TABLE, Parameter("older_than", moment), DRY_RUN), _purge_files),
+    Procedure(
+        "purge_files",
+        (TABLE, Parameter("older_than", moment), DRY_RUN),
+        _purge_files,
+        planning=dry_run_planning(PURGE_FILES, lambda call: call.passed("older_than"), _purged),
+    ),
 )

@@ -10,6 +10,8 @@ from maintenance.cli.exits import NOTHING_TO_DO, REFUSED
 from maintenance.cli.main import run
 from maintenance.sql import Session
 from maintenance.sql.procedures.registry import PROCEDURES
+from maintenance.table.table import Table
+from tests.small_tables import set_commit_time, set_watermark
 
 SCRIPT = """
 CREATE TABLE t (a INT, p STRING) PARTITIONED BY (p)
@@ -22,6 +24,18 @@ CALL sys.create_tag('default.t', 'old');
 # For each operation that has plans: arguments for which there is something to do.
 WORK = {
     "compact": ["default.t"],
+    "compact-manifest": ["default.t"],
+    "delete-tag": ["default.t", "old"],
+    "drop-partition": ["default.t", "p=20200101"],
+    "expire-changelogs": ["default.c", "--delete-all"],
+    "purge-files": ["default.t"],
+    "remove-unexisting-files": ["default.t"],
+    "remove-unexisting-manifests": ["default.t"],
+    "rescale": ["default.k", "--bucket-num", "2"],
+    "rollback": ["default.t", "--snapshot-id", "1"],
+    "rollback-to-as-latest": ["default.t", "--snapshot-id", "1"],
+    "rollback-to-timestamp": ["default.t", "1000"],
+    "rollback-to-watermark": ["default.t", "1"],
     "compact-database": ["--including-tables", "default.t", "--compact-strategy", "full"],
     "create-tag": ["default.t", "x"],
     "delete-branch": ["default.t", "b"],
@@ -61,6 +75,36 @@ def prepare(warehouse: str, command: str) -> None:
     elif command == "rewrite-file-index":
         statement = "ALTER TABLE i SET TBLPROPERTIES ('file-index.bloom-filter.columns' = 'a')"
         list(session.execute(f"CREATE TABLE i (a INT); INSERT INTO i VALUES (1); {statement}"))
+    elif command == "rescale":
+        list(session.execute("CREATE TABLE k (a INT) TBLPROPERTIES ('primary-key' = 'a', 'bucket' = '1')"))
+        session.sql("INSERT INTO k VALUES (1), (2)")
+    elif command == "expire-changelogs":
+        kept = (
+            "'snapshot.num-retained.min' = '1', 'snapshot.num-retained.max' = '1', 'changelog.num-retained.max' = '9'"
+        )
+        keys = "'primary-key' = 'a', 'bucket' = '1', 'changelog-producer' = 'input', 'changelog.num-retained.min' = '3'"
+        inserts = "; ".join(f"INSERT INTO c VALUES ({number})" for number in range(3))
+        script = (
+            f"CREATE TABLE c (a INT) TBLPROPERTIES ({keys}, {kept}); {inserts}; CALL sys.expire_snapshots('default.c')"
+        )
+        list(session.execute(script))
+    elif command.startswith("remove-unexisting") or command.startswith("rollback-to"):
+        damage_or_date(session.table(("t",)), command)
+
+
+def damage_or_date(table: Table, command: str) -> None:
+    """One of two files, or of two manifests, is gone; or the snapshots have times and watermarks."""
+    if command == "rollback-to-timestamp":
+        set_commit_time(table, 1, 1000)
+    elif command == "rollback-to-watermark":
+        set_watermark(table, 1, 1)
+        set_watermark(table, 2, 2)
+    elif command == "remove-unexisting-files":
+        next(Path(table.location).rglob("data-*")).unlink()
+    elif command == "remove-unexisting-manifests":
+        snapshot = table.latest_snapshot()
+        assert snapshot is not None
+        Path(table.paths.manifest(table.manifests.data_manifests(snapshot)[0].file_name)).unlink()
 
 
 # They need a catalog with format tables: test_migrate.py and the tests of the Hive catalog try them.

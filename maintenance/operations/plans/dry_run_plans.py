@@ -1,0 +1,219 @@
+"""Stored plans of operations whose dry run names what they would take, rewrite or put back.
+
+Applying one runs the dry run again and compares: another victim, another size, another reason, and nothing is done.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Generic, TypeVar
+
+from maintenance.format.metadata.manifest import ManifestEntry
+from maintenance.format.metadata.snapshot import Snapshot
+from maintenance.metadata.paths import partition_text_of
+from maintenance.operations.expiry.expire_changelogs import ExpireChangelogsReport, expire_changelogs
+from maintenance.operations.expiry.expire_tags import ExpireTagsReport
+from maintenance.operations.plans.stored_plan import PlannedGroup, StoredPlan, check_plan, moved_victims, refuse
+from maintenance.operations.refs.delete_tag import delete_tag
+from maintenance.operations.refs.rollback_to import RollbackReport, rollback_to
+from maintenance.operations.refs.rollback_to_as_latest import RollbackToAsLatestReport, rollback_to_as_latest
+from maintenance.operations.repairs.compact_manifest import CompactManifestReport, compact_manifest
+from maintenance.operations.repairs.purge_files import PurgeFilesReport, purge_files
+from maintenance.operations.repairs.remove_unexisting_files import RemoveUnexistingFilesReport, remove_unexisting_files
+from maintenance.operations.repairs.remove_unexisting_manifests import (
+    RemoveUnexistingManifestsReport,
+    remove_unexisting_manifests,
+)
+from maintenance.operations.rows.drop_partitions import DropPartitionsReport, drop_partitions
+from maintenance.operations.rows.rescale import RescaleReport, rescale
+from maintenance.table.table import Table
+
+Report = TypeVar("Report")
+Groups = Iterable[PlannedGroup]
+
+
+@dataclass(frozen=True, slots=True)
+class DryRunPlan(Generic[Report]):
+    """How the plans of one operation are made and applied.
+
+    Attributes:
+        operation: its name in plans.
+        run: the operation: the table first, then its arguments, and `dry_run`.
+        groups: what a report of a dry run names.
+        timed: it takes the current time as `now`; a plan is applied as of the moment when it was made.
+    """
+
+    operation: str
+    run: Callable[..., Report]
+    groups: Callable[[Table, Report], Groups]
+    timed: bool = False
+
+    def plan(self, table: Table, **arguments: Any) -> StoredPlan:
+        """What the operation would do now. Arguments and errors as there."""
+        return self._planned(table, datetime.now(UTC), arguments)
+
+    def apply(self, table: Table, plan: StoredPlan, **others: Any) -> Report:
+        """Do what the plan says. `others`: arguments that change nothing of it, such as `into`.
+
+        Raises: OutdatedPlanError: something else would be done now; OptionError: not such a plan; as the operation.
+        """
+        check_plan(plan, self.operation, table)
+        moment = datetime.fromtimestamp(plan.made_at, UTC)
+        given = {key: _read(value) for key, value in plan.arguments.items()}
+        refuse(plan, _moved(plan, self._planned(table, moment, given).groups))
+        return self.run(table, **self._timed(given, moment), **others)
+
+    def _planned(self, table: Table, moment: datetime, arguments: Mapping[str, Any]) -> StoredPlan:
+        report = self.run(table, **self._timed(arguments, moment), dry_run=True)
+        groups = tuple(self.groups(table, report))
+        kept = {key: _kept(value) for key, value in arguments.items()}
+        base = table.snapshots.latest_id()
+        return StoredPlan(self.operation, table.identifier, base, moment.timestamp(), groups, kept)
+
+    def _timed(self, arguments: Mapping[str, Any], moment: datetime) -> dict[str, Any]:
+        return {**arguments, **({"now": moment} if self.timed else {})}
+
+
+def _moved(plan: StoredPlan, now: Sequence[PlannedGroup]) -> list[str]:
+    """As `moved_victims`, and what has another size or another reason now."""
+    moved = moved_victims(plan, now)
+    by_name = {group.name: group for group in now}
+    for old in plan.groups:
+        new = by_name.get(old.name)
+        if new is not None and new.files == old.files and new != old:
+            moved.append(f"{old.name}: was {old.bytes} bytes, {old.reason}; is {new.bytes} bytes, {new.reason}")
+    return moved
+
+
+_TIME = "time:"
+
+
+def _kept(value: Any) -> Any:
+    """An argument as JSON has it."""
+    if isinstance(value, datetime):
+        return f"{_TIME}{value.isoformat()}"
+    if isinstance(value, Mapping):
+        return dict(value)
+    return [_kept(part) for part in value] if isinstance(value, list | tuple) else value
+
+
+def _read(value: Any) -> Any:
+    if isinstance(value, str) and value.startswith(_TIME):
+        return datetime.fromisoformat(value.removeprefix(_TIME))
+    return value
+
+
+def _committed(snapshot: Snapshot | None) -> str:
+    if snapshot is None:
+        return "of an unknown time"
+    return f"committed {datetime.fromtimestamp(snapshot.time_millis / 1000, UTC):%FT%TZ}"
+
+
+def _rolled_back(table: Table, report: RollbackReport) -> Iterator[PlannedGroup]:
+    for number in report.snapshots:
+        reason = f"is after snapshot {report.current}; {_committed(table.snapshots.find(number))}"
+        yield PlannedGroup(f"snapshot {number}", (), 0, 0, reason)
+    for name in report.tags:
+        held = table.tags.find(name)
+        reason = f"is of a later snapshot; {_committed(None if held is None else held.snapshot)}"
+        yield PlannedGroup(f"tag {name}", (), 0, 0, reason)
+
+
+def _made_latest(_: Table, report: RollbackToAsLatestReport) -> Iterator[PlannedGroup]:
+    if report.previous == report.target:
+        return
+    state = f"{report.leaving_files} files with {report.leaving_rows} rows are taken out"
+    yield PlannedGroup(f"state of snapshot {report.previous}", (), 0, 0, state)
+    state = f"{report.returning_files} files with {report.returning_rows} rows come back"
+    yield PlannedGroup(f"state of snapshot {report.target}", (), 0, 0, state)
+
+
+def _deleted_tags(table: Table, report: ExpireTagsReport) -> Iterator[PlannedGroup]:
+    for name in report.expired:
+        held = table.tags.find(name)
+        state = None if held is None else held.snapshot
+        number = "?" if state is None else state.id
+        yield PlannedGroup(f"tag {name}", (), 0, 0, f"of snapshot {number}, {_committed(state)}")
+    if report.deleted_files:
+        yield PlannedGroup("files", tuple(sorted(report.deleted_files)), report.deleted_bytes, 0, "only they use")
+
+
+def partition_groups(
+    table: Table, specs: Iterable[Mapping[str, str]], reason: str, expected_files: int = 0
+) -> Iterator[PlannedGroup]:
+    """A group for each partition, with its live files and the age of the newest."""
+    wanted = {partition_text_of(dict(spec)): list[ManifestEntry]() for spec in specs}
+    snapshot = table.latest_snapshot()
+    for entry in () if snapshot is None else table.manifests.live_entries(snapshot):
+        found = wanted.get(partition_text_of(table.paths.spec_of(entry.partition)))
+        if found is not None:
+            found.append(entry)
+    for text, entries in wanted.items():
+        newest = max((entry.file.creation_time or 0 for entry in entries), default=0)
+        age = f"; its newest file is of {datetime.fromtimestamp(newest / 1000, UTC):%FT%T}" if newest else ""
+        names = tuple(sorted(entry.file.file_name for entry in entries))
+        size = sum(entry.file.file_size for entry in entries)
+        yield PlannedGroup(text or "all rows", names, size, expected_files, f"{reason}{age}")
+
+
+def _dropped(table: Table, report: DropPartitionsReport) -> Groups:
+    return partition_groups(table, report.dropped, "was named")
+
+
+def _rescaled(table: Table, report: RescaleReport) -> Groups:
+    return partition_groups(table, report.partitions, f"gets {report.buckets} buckets", report.buckets)
+
+
+def _forgotten_files(_: Table, report: RemoveUnexistingFilesReport) -> Groups:
+    return [PlannedGroup(path, (path,), 0, 0, "does not exist") for path in sorted(report.paths)]
+
+
+def _forgotten_manifests(_: Table, report: RemoveUnexistingManifestsReport) -> Groups:
+    lost = f"does not exist; all of them had added {report.added} files and deleted {report.deleted}"
+    return [PlannedGroup(f"manifest {name}", (name,), 0, 0, lost) for name in sorted(report.manifests)]
+
+
+def _merged_manifests(_: Table, report: CompactManifestReport) -> Iterator[PlannedGroup]:
+    if report.needed:
+        reason = f"{report.before.manifests} manifests with {report.before.entries} entries are merged"
+        yield PlannedGroup("manifests", (), report.before.bytes, 1, reason)
+
+
+def _purged(_: Table, report: PurgeFilesReport) -> Groups:
+    return [] if report.is_empty else [PlannedGroup(line, (), 0, 0, "everything goes") for line in report.lines()]
+
+
+def _expired_changelogs(_: Table, report: ExpireChangelogsReport) -> Iterator[PlannedGroup]:
+    yield from (PlannedGroup(f"changelog {number}", (), 0, 0, "expires") for number in report.expired)
+    if report.deleted_files:
+        yield PlannedGroup("files", tuple(sorted(report.deleted_files)), report.deleted_bytes, 0, "only they use")
+
+
+def _delete_tags(table: Table, *, names: Sequence[str], **others: Any) -> ExpireTagsReport:
+    return delete_tag(table, *names, **others)
+
+
+def _rescale(table: Table, *, spark: Any = None, **others: Any) -> RescaleReport:
+    return rescale(spark, table, **others)
+
+
+ROLLBACK: DryRunPlan[RollbackReport] = DryRunPlan("rollback_to", rollback_to, _rolled_back)
+ROLLBACK_AS_LATEST: DryRunPlan[RollbackToAsLatestReport] = DryRunPlan(
+    "rollback_to_as_latest", rollback_to_as_latest, _made_latest
+)
+DELETE_TAG: DryRunPlan[ExpireTagsReport] = DryRunPlan("delete_tag", _delete_tags, _deleted_tags)
+DROP_PARTITIONS: DryRunPlan[DropPartitionsReport] = DryRunPlan("drop_partitions", drop_partitions, _dropped)
+RESCALE: DryRunPlan[RescaleReport] = DryRunPlan("rescale", _rescale, _rescaled)
+REMOVE_UNEXISTING_FILES: DryRunPlan[RemoveUnexistingFilesReport] = DryRunPlan(
+    "remove_unexisting_files", remove_unexisting_files, _forgotten_files
+)
+REMOVE_UNEXISTING_MANIFESTS: DryRunPlan[RemoveUnexistingManifestsReport] = DryRunPlan(
+    "remove_unexisting_manifests", remove_unexisting_manifests, _forgotten_manifests
+)
+COMPACT_MANIFEST: DryRunPlan[CompactManifestReport] = DryRunPlan(
+    "compact_manifest", compact_manifest, _merged_manifests
+)
+PURGE_FILES: DryRunPlan[PurgeFilesReport] = DryRunPlan("purge_files", purge_files, _purged)
+EXPIRE_CHANGELOGS: DryRunPlan[ExpireChangelogsReport] = DryRunPlan(
+    "expire_changelogs", expire_changelogs, _expired_changelogs, timed=True
+)

@@ -1,0 +1,109 @@
+"""What would be done otherwise than a plan says is not done, and the error says what moved."""
+
+from pathlib import Path
+
+import pytest
+
+from maintenance.errors import OptionError, OutdatedPlanError
+from maintenance.operations import create_tag, expire_snapshots
+from maintenance.operations.plans.dry_run_plans import (
+    COMPACT_MANIFEST,
+    DELETE_TAG,
+    DROP_PARTITIONS,
+    PURGE_FILES,
+    REMOVE_UNEXISTING_FILES,
+    ROLLBACK,
+    ROLLBACK_AS_LATEST,
+)
+from maintenance.operations.plans.stored_plan import StoredPlan
+from maintenance.table.table import Table
+from tests.small_tables import put, rows, small_table
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Table:
+    """Three commits; partitions a and b."""
+    table = small_table(tmp_path, primary_key=False, partition_keys=("v",))
+    for number, value in enumerate(("a", "b", "a")):
+        put(table, {number: value})
+    return table
+
+
+def stored(table: Table, plan: StoredPlan, place: Path) -> StoredPlan:
+    return StoredPlan.load(table.file_io, str(place), plan.store(table.file_io, str(place)))
+
+
+def test_a_rollback_names_what_goes_and_its_age(table: Table, tmp_path: Path) -> None:
+    create_tag(table, "late", snapshot_id=3)
+    plan = stored(table, ROLLBACK.plan(table, snapshot_id=1), tmp_path)
+    assert [group.name for group in plan.groups] == ["snapshot 2", "snapshot 3", "tag late"]
+    assert "is after snapshot 1; committed 20" in plan.groups[0].reason
+    assert plan.base_snapshot_id == 3
+    put(table, {9: "c"})
+    with pytest.raises(OutdatedPlanError, match="snapshot 4 would be deleted, too"):
+        ROLLBACK.apply(table, plan)
+    assert table.snapshots.latest_id() == 4
+    with pytest.raises(OptionError, match="this plan is about rollback_to"):
+        DELETE_TAG.apply(table, plan)
+    report = ROLLBACK.apply(table, ROLLBACK.plan(table, snapshot_id=1))
+    assert (report.current, rows(table)) == (1, [(0, "a")])
+
+
+def test_a_state_is_made_the_latest_of_the_one_that_was_planned(table: Table) -> None:
+    plan = ROLLBACK_AS_LATEST.plan(table, snapshot_id=1)
+    put(table, {9: "c"})
+    with pytest.raises(OutdatedPlanError, match="state of snapshot 3"):
+        ROLLBACK_AS_LATEST.apply(table, plan)
+    ROLLBACK_AS_LATEST.apply(table, ROLLBACK_AS_LATEST.plan(table, snapshot_id=1))
+    assert rows(table) == [(0, "a")]
+
+
+def test_a_tag_that_holds_another_snapshot_stays(table: Table) -> None:
+    create_tag(table, "t", snapshot_id=1)
+    plan = DELETE_TAG.plan(table, names=["t"])
+    assert "of snapshot 1, committed 20" in plan.groups[0].reason
+    table.tags.remove("t")
+    create_tag(table, "t", snapshot_id=2)
+    with pytest.raises(OutdatedPlanError, match=r"was 0 bytes, of snapshot 1.*is 0 bytes, of snapshot 2"):
+        DELETE_TAG.apply(table, plan)
+    assert table.tags.names() == ["t"]
+    expire_snapshots(table, retain_min=1, retain_max=1)
+    plan = DELETE_TAG.plan(table, names=["t"])
+    assert plan.groups[-1].reason == "only they use"
+    assert set(DELETE_TAG.apply(table, plan).deleted_files) == set(plan.groups[-1].files)
+
+
+def test_a_partition_with_new_files_stays(table: Table, tmp_path: Path) -> None:
+    plan = stored(table, DROP_PARTITIONS.plan(table, partitions=[{"v": "a"}]), tmp_path)
+    (group,) = plan.groups
+    assert (group.name, len(group.files)) == ("v=a", 2)
+    assert "was named; its newest file is of 20" in group.reason
+    put(table, {7: "b"})
+    fine = DROP_PARTITIONS.plan(table, partitions=[{"v": "a"}])
+    assert fine.groups == plan.groups, "what comes into other partitions does not matter"
+    put(table, {8: "a"})
+    with pytest.raises(OutdatedPlanError, match="1 files are new"):
+        DROP_PARTITIONS.apply(table, plan)
+    assert DROP_PARTITIONS.apply(table, DROP_PARTITIONS.plan(table, partitions=[{"v": "a"}])).files == 3
+    assert rows(table) == [(1, "b"), (7, "b")]
+
+
+def test_repairs_do_what_was_planned(table: Table) -> None:
+    merge = COMPACT_MANIFEST.plan(table)
+    put(table, {5: "a"})
+    with pytest.raises(OutdatedPlanError, match="3 manifests with 3 entries are merged"):
+        COMPACT_MANIFEST.apply(table, merge)
+    lost = sorted(Path(table.location).rglob("data-*"))
+    lost[0].unlink()
+    plan = REMOVE_UNEXISTING_FILES.plan(table)
+    assert [group.reason for group in plan.groups] == ["does not exist"]
+    lost[1].unlink()
+    with pytest.raises(OutdatedPlanError, match="would be deleted, too"):
+        REMOVE_UNEXISTING_FILES.apply(table, plan)
+    assert len(REMOVE_UNEXISTING_FILES.apply(table, REMOVE_UNEXISTING_FILES.plan(table)).paths) == 2
+    purge = PURGE_FILES.plan(table)
+    put(table, {6: "a"})
+    with pytest.raises(OutdatedPlanError, match="would be deleted, too"):
+        PURGE_FILES.apply(table, purge)
+    assert not PURGE_FILES.apply(table, PURGE_FILES.plan(table)).is_empty
+    assert rows(table) == []
