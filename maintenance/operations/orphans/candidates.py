@@ -2,8 +2,8 @@
 
 These are `manifest/`, `index/`, `statistics/`, the bucket folders at the depth of the partitions (also below external
 paths), what is neither a snapshot nor a changelog in the folders of these, and all of a branch that was never finished.
-Schemas, tags, consumers, commit records, the quarantine and all other folders are never looked at. Large folders are
-listed page by page, and a file takes some hundred bytes here. Source: metadata section 10.4, Java `OrphanFilesClean`.
+Of schemas, tags and consumers only what publications that died have left is looked at; commit records, the quarantine
+and all other folders never are. Large folders are listed page by page, and a file takes some hundred bytes here. Source: metadata section 10.4, Java `OrphanFilesClean`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -42,6 +42,8 @@ _HINTS = (EARLIEST, LATEST)
 # The object that stands for an empty folder of a store, and packs that readers find without metadata.
 _NEVER = (".folder",)
 _NEVER_ENDS = (".managed.blob",)
+# Files that a publication writes before it gives them their names, ours and Java's.
+_TEMPORARY = ".tmp"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,8 @@ class _Part:
     Attributes:
         depth: of the files in it, counted from the folder; 0: directly in it; None: any.
         spread: files may also be further below, where `entropy-inject` puts them.
+        prefix: of the files that are never candidates; empty = none.
+        unfinished: only what a publication that died has left, which is a hidden file until it gets its name.
     """
 
     file_io: FileIO
@@ -106,6 +110,7 @@ class _Part:
     depth: int | None = 0
     prefix: str = ""
     spread: bool = False
+    unfinished: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +171,8 @@ def _metadata_parts(
         of_branch = replace(paths, branch=branch)
         yield _Part(file_io, of_branch.snapshot_folder(), UNFINISHED, older_than, prefix="snapshot-")
         yield _Part(file_io, of_branch.changelog_folder(), UNFINISHED, older_than, prefix="changelog-")
+        for folder in (of_branch.tag_folder(), of_branch.schema_folder(), of_branch.consumer_folder()):
+            yield _Part(file_io, folder, UNFINISHED, older_than, unfinished=True)
     for folder in branches.unfinished(older_than, folders):
         yield _Part(file_io, folder, HALF_BRANCH, older_than, None)
 
@@ -196,6 +203,8 @@ def _is_candidate(status: FileStatus, part: _Part) -> bool:
     *folders, name = status.path.split("/")
     if part.depth is None:
         return True
+    if part.unfinished:
+        return not folders and name.startswith(".") and name.endswith(_TEMPORARY)
     if part.spread and is_entropy("/".join(folders[part.depth :])):
         del folders[part.depth :]
     if len(folders) != part.depth or not name or name in _NEVER or name.endswith(_NEVER_ENDS):

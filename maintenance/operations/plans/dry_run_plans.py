@@ -30,6 +30,7 @@ from maintenance.table.table import Table
 
 Report = TypeVar("Report")
 Groups = Iterable[PlannedGroup]
+_SPARK = "spark"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,28 +46,29 @@ class DryRunPlan(Generic[Report]):
 
     operation: str
     run: Callable[..., Report]
-    groups: Callable[[Table, Report], Groups]
+    groups: Callable[[Table, Any], Groups]
     timed: bool = False
 
     def plan(self, table: Table, **arguments: Any) -> StoredPlan:
-        """What the operation would do now. Arguments and errors as there."""
+        """What the operation would do now. Arguments and errors as there; a Spark session is no part of the plan."""
         return self._planned(table, datetime.now(UTC), arguments)
 
     def apply(self, table: Table, plan: StoredPlan, **others: Any) -> Report:
-        """Do what the plan says. `others`: arguments that change nothing of it, such as `into`.
+        """Do what the plan says. `others`: arguments that change nothing of it, such as `into` and `spark`.
 
         Raises: OutdatedPlanError: something else would be done now; OptionError: not such a plan; as the operation.
         """
         check_plan(plan, self.operation, table)
         moment = datetime.fromtimestamp(plan.made_at, UTC)
         given = {key: _read(value) for key, value in plan.arguments.items()}
-        refuse(plan, _moved(plan, self._planned(table, moment, given).groups))
+        session = {_SPARK: others[_SPARK]} if _SPARK in others else {}
+        refuse(plan, _moved(plan, self._planned(table, moment, {**given, **session}).groups))
         return self.run(table, **self._timed(given, moment), **others)
 
     def _planned(self, table: Table, moment: datetime, arguments: Mapping[str, Any]) -> StoredPlan:
         report = self.run(table, **self._timed(arguments, moment), dry_run=True)
         groups = tuple(self.groups(table, report))
-        kept = {key: _kept(value) for key, value in arguments.items()}
+        kept = {key: _kept(value) for key, value in arguments.items() if key != _SPARK}
         base = table.snapshots.latest_id()
         return StoredPlan(self.operation, table.identifier, base, moment.timestamp(), groups, kept)
 

@@ -88,7 +88,7 @@ def prepare(warehouse: str, command: str) -> None:
             f"CREATE TABLE c (a INT) TBLPROPERTIES ({keys}, {kept}); {inserts}; CALL sys.expire_snapshots('default.c')"
         )
         list(session.execute(script))
-    elif command.startswith("remove-unexisting") or command.startswith("rollback-to"):
+    elif command.startswith(("remove-unexisting", "rollback-to")):
         damage_or_date(session.table(("t",)), command)
 
 

@@ -15,6 +15,7 @@ from maintenance.operations.plans.dry_run_plans import (
     ROLLBACK,
     ROLLBACK_AS_LATEST,
 )
+from maintenance.operations.plans.row_change_plans import DELETE, UPDATE
 from maintenance.operations.plans.stored_plan import StoredPlan
 from maintenance.table.table import Table
 from tests.small_tables import put, rows, small_table
@@ -86,6 +87,36 @@ def test_a_partition_with_new_files_stays(table: Table, tmp_path: Path) -> None:
         DROP_PARTITIONS.apply(table, plan)
     assert DROP_PARTITIONS.apply(table, DROP_PARTITIONS.plan(table, partitions=[{"v": "a"}])).files == 3
     assert rows(table) == [(1, "b"), (7, "b")]
+
+
+def test_rows_are_deleted_as_planned(table: Table, tmp_path: Path) -> None:
+    put(table, {10: "a", 11: "a", 12: "b"})
+    plan = stored(table, DELETE.plan(table, where="k IN (10, 0)"), tmp_path)
+    reasons = sorted(group.reason.partition(",")[0] for group in plan.groups)
+    assert reasons == ["1 of 1 rows match", "1 of 2 rows match"]
+    put(table, {20: "b"})
+    assert DELETE.plan(table, where="k IN (10, 0)").groups == plan.groups, "others write elsewhere"
+    put(table, {0: "b"})
+    with pytest.raises(OutdatedPlanError, match="would be deleted, too"):
+        DELETE.apply(table, plan)
+    assert DELETE.apply(table, DELETE.plan(table, where="k IN (10, 0)")).deleted_rows == 3
+    change = UPDATE.plan(table, assignments={"v": "'c'"}, where="k = 20")
+    assert UPDATE.apply(table, change).updated_rows == 1
+    assert (20, "c") in rows(table)
+    with pytest.raises(OutdatedPlanError):
+        UPDATE.apply(table, change)
+
+
+def test_rows_of_a_key_are_counted_in_one_snapshot(tmp_path: Path) -> None:
+    table = small_table(tmp_path)
+    put(table, {1: "a", 2: "b"})
+    plan = DELETE.plan(table, where="k = 1")
+    assert [(group.name, group.reason) for group in plan.groups] == [("rows of snapshot 1", "1 rows match")]
+    put(table, {3: "c"})
+    with pytest.raises(OutdatedPlanError, match="rows of snapshot 1: no more to be done"):
+        DELETE.apply(table, plan)
+    assert DELETE.apply(table, DELETE.plan(table, where="k = 1")).deleted_rows == 1
+    assert rows(table) == [(2, "b"), (3, "c")]
 
 
 def test_repairs_do_what_was_planned(table: Table) -> None:
