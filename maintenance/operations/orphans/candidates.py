@@ -3,7 +3,8 @@
 These are `manifest/`, `index/`, `statistics/`, the bucket folders at the depth of the partitions (also below external
 paths), what is neither a snapshot nor a changelog in the folders of these, and all of a branch that was never finished.
 Of schemas, tags and consumers only what publications that died have left is looked at; commit records, the quarantine
-and all other folders never are. Large folders are listed page by page, and a file takes some hundred bytes here. Source: metadata section 10.4, Java `OrphanFilesClean`.
+and all other folders never are. Large folders are listed page by page, and a file takes some hundred bytes here.
+Source: metadata section 10.4, Java `OrphanFilesClean`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
