@@ -116,15 +116,15 @@ def run(place: Place, instance: dg.DagsterInstance, count: int, sensor: str) -> 
     print(f"definitions loaded in {time.perf_counter() - started:.1f} s")
     print(f"{'first':>10}", end="")
     cursor = tick(definitions, instance, sensor, place, None)
+    if place.relay is not None:
+        HINTS.forget()
+        print(f"{'late':>10}", end="")
+        cursor = tick(definitions, instance, sensor, place, cursor)
     for changed in (0, 10, count):
         for table in tables[:changed]:
             table.write_arrow(_ROW)
         print(f"{f'{changed} new':>10}", end="")
         cursor = tick(definitions, instance, sensor, place, cursor)
-    if place.relay is not None:
-        HINTS.forget()
-        print(f"{'late':>10}", end="")
-        tick(definitions, instance, sensor, place, cursor)
 
 
 @contextmanager

@@ -23,12 +23,13 @@ from assets.project.config import TableConfig
 from assets.resources.catalog import PaimonCatalog
 from assets.runs.pauses import pausing
 from maintenance.errors import NotFoundError
+from maintenance.metadata.expired import again_if_expired
 from maintenance.monitor.census import take_census
 from maintenance.monitor.second_compactor import pause_beside
-from maintenance.monitor.triggers import judge
+from maintenance.monitor.triggers import judge_snapshot
 from maintenance.operations.databases.compact_database import COMPACT_DATABASE
 from maintenance.table.compactors import refusal
-from maintenance.table.shape import table_shape
+from maintenance.table.shape import LiveRuns
 from maintenance.table.table import Table
 from sensors.cursor import Cursor
 from sensors.hints import HINTS
@@ -37,6 +38,7 @@ from sensors.turns import Turn, Turns, unread
 INTERVAL_SECONDS = 30
 # A tick asks for no more runs than this, so that it stays quick; the rest follows tick by tick.
 _REQUESTS = 100
+_ATTEMPTS = 3
 _FAILED = "its last compactions failed, the next one waits"
 _UNFINISHED = (
     dg.DagsterRunStatus.QUEUED,
@@ -85,11 +87,15 @@ def look(catalog: PaimonCatalog, config: TableConfig, judged: int | None) -> Sig
     except NotFoundError:
         return None  # described in tables.yaml, but not ingested into yet
     HINTS.read(catalog.warehouse, table)
-    snapshot_id = table.snapshots.latest_id()
-    if snapshot_id is None or snapshot_id == judged:
+    return again_if_expired(lambda: _judged(table, config, judged), _ATTEMPTS)
+
+
+def _judged(table: Table, config: TableConfig, judged: int | None) -> Sighting | None:
+    """The snapshot is read once: on a store each look at what is the newest costs three requests."""
+    snapshot = table.snapshots.latest()
+    if snapshot is None or snapshot.id == judged:
         return None
-    need = judge(table, table_shape(table), config.compaction.triggers)
-    snapshot = table.snapshots.get(need.snapshot_id or snapshot_id)
+    need = judge_snapshot(table, snapshot, LiveRuns.of(table, snapshot), config.compaction.triggers)
     reason = need.reason if config.compaction.automatic else f"{need.reason}, and its compaction is not automatic"
     seen = Sighting(snapshot.id, False, reason, snapshot.time_millis)
     seen = replace(seen, full=need.partitions) if need.full else seen

@@ -14,9 +14,9 @@ from assets.project.config import TableConfig
 from assets.runs.pauses import pause
 from sensors.cursor import Cursor, Kept, Trouble
 
-SECONDS = 40.0  # of the 60 that the code server allows a tick
-_READERS = 8
-_CHUNK = 8 * _READERS
+SECONDS = 25.0  # of the 30 between two ticks, and of the 60 that the code server allows one
+_READERS = 16
+_CHUNK = 4 * _READERS
 # By default a table that cannot be read is looked at again at least this often.
 AGAIN_SECONDS = 300.0
 Found = TypeVar("Found")

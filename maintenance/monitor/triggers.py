@@ -17,7 +17,7 @@ from maintenance.monitor.backlog import CHANGES_LATER, commits_without_changelog
 from maintenance.monitor.visibility import hidden_rows, hides, invisible
 from maintenance.options import table as table_options
 from maintenance.scan.split import Deletions, by_bucket
-from maintenance.table.shape import TableShape
+from maintenance.table.shape import LiveRuns, TableShape
 from maintenance.table.table import Table
 
 # Keeps a run's config readable; the rest fires again at the next snapshot.
@@ -63,7 +63,13 @@ class CompactionNeed:
 @reads_again
 def judge(table: Table, shape: TableShape, triggers: Triggers = Triggers()) -> CompactionNeed:
     """Whether some bucket has reached its trigger, or rows are invisible until a compaction. `shape`: as it is now."""
-    snapshot = table.latest_snapshot()
+    return judge_snapshot(table, table.latest_snapshot(), shape, triggers)
+
+
+def judge_snapshot(
+    table: Table, snapshot: Snapshot | None, shape: TableShape | LiveRuns, triggers: Triggers
+) -> CompactionNeed:
+    """As `judge`, of a snapshot that has been read already. Raises: ExpiredError: it is gone."""
     fired = _Fired(table, snapshot)
     if table.is_primary_key_table or is_clustered(table.schema, table.options):
         trigger = triggers.sorted_runs or table_options.NUM_SORTED_RUN_COMPACTION_TRIGGER.of(table.options)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from maintenance.compaction.levels import run_count
 from maintenance.format.metadata.index_manifest import DELETION_VECTORS_INDEX, IndexManifestEntry
 from maintenance.format.metadata.manifest import ManifestEntry
+from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.expired import reads_again
 from maintenance.scan.file_index import has_index, index_path
 from maintenance.scan.split import by_bucket
@@ -48,6 +49,22 @@ class TableShape:
     deleted_rows: int
     vector_bytes: int
     tags: int
+
+
+@dataclass(frozen=True, slots=True)
+class LiveRuns:
+    """Of a snapshot: `files`: how many are live; `sorted_runs_max`: in the bucket that has most."""
+
+    snapshot_id: int | None
+    files: int
+    sorted_runs_max: int
+
+    @classmethod
+    def of(cls, table: Table, snapshot: Snapshot | None) -> "LiveRuns":
+        """What the manifests say. Nothing else is asked for, unlike for `table_shape`."""
+        entries = [] if snapshot is None else table.manifests.live_entries(snapshot)
+        runs = [run_count([entry.file.level for entry in group]) for group in by_bucket(entries).values()]
+        return cls(None if snapshot is None else snapshot.id, len(entries), max(runs, default=0))
 
 
 @reads_again

@@ -43,6 +43,7 @@ def compact(
     order_strategy: str = NO_ORDER,
     order_by: Sequence[str] = (),
     groups_per_commit: int | None = None,
+    time_limit: timedelta | None = None,
     dry_run: bool = False,
     max_retries: int = RETRIES,
     skip_expiring: bool = True,
@@ -64,6 +65,8 @@ def compact(
             ``zorder`` or ``hilbert``, over these columns; ``none`` = as they are.
         groups_per_commit: groups after which the work is committed; None = all in one snapshot. What is committed stays
             when later work fails.
+        time_limit: after this long no further groups are begun, 16 at a time unless `groups_per_commit` is set; those
+            that remain are skipped, and the report says so.
         dry_run: plan and report, change nothing.
         max_retries: how often a group is planned again after another writer won.
         skip_expiring: leave partitions alone that expire before the next check (`partition.expiration-check-interval`)
@@ -90,6 +93,7 @@ def compact(
         proof=proof,
         max_retries=max_retries,
         groups_per_commit=groups_per_commit,
+        time_limit=time_limit,
         beside_other_compactors=beside_other_compactors,
     )
     if dry_run:

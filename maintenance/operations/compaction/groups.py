@@ -29,6 +29,9 @@ from maintenance.options import table as table_options
 from maintenance.spark.application import is_connect
 from maintenance.spark.tasks import TaskError, run_tasks
 
+TIME_IS_UP = "the time is up: a later run compacts it"
+"""Why a group was skipped."""
+
 
 @dataclass(frozen=True, slots=True)
 class GroupRewrite:
@@ -46,6 +49,10 @@ class GroupRewrite:
             return {(unit.partition, unit.bucket): str(gone) for unit in self.plan.units}
         lost: dict[Group, str] = {}
         for batch in _batches(self.plan, self.work.request.groups_per_commit):
+            if self.work.request.is_late:
+                for group in dict.fromkeys((unit.partition, unit.bucket) for unit in batch):
+                    self.work.ledger.skip(group, TIME_IS_UP)
+                continue
             lost |= self._attempt(batch, index, retried=retried)
         return lost
 

@@ -3,6 +3,7 @@
 A `CompactRequest` holds what a user chose and fits any table; a `CheckedRequest` is what that means for one table.
 """
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -20,6 +21,8 @@ from maintenance.table.table import Table
 from maintenance.write.context import wall_clock_millis
 
 RETRIES = 5
+# Groups of a commit where the time is limited and nothing else is said.
+_GROUPS_IN_TIME = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,7 @@ class CheckedRequest:
         scope: the groups to look at; `order`: to bring the rows into, None = as they are.
         max_retries: how often a group is planned again after another writer won.
         groups_per_commit: groups after which the work is committed; None = all in one snapshot.
+        until: no further groups are begun after this moment of `time.monotonic`; None = whenever it ends.
     """
 
     scope: CompactionScope
@@ -37,6 +41,12 @@ class CheckedRequest:
     order: SortedBy | None = None
     max_retries: int = RETRIES
     groups_per_commit: int | None = None
+    until: float | None = None
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the time is up."""
+        return self.until is not None and time.monotonic() > self.until
 
     def plan(self, table: Table, groups: frozenset[Group] | None = None) -> CompactionPlan:
         """The plan on the latest snapshot. `groups`: only these of the scope; None = all of it."""
@@ -62,6 +72,7 @@ class CompactRequest:
     proof: str | None = None
     max_retries: int = RETRIES
     groups_per_commit: int | None = None
+    time_limit: timedelta | None = None
     beside_other_compactors: bool | None = None
 
     @classmethod
@@ -102,7 +113,9 @@ class CompactRequest:
         order = sorted_by(table, self.order_strategy, self.order_by, scope)
         if self.partitions is not None:
             check_partitions(table, self.partitions)
-        return CheckedRequest(scope, proof, order, self.max_retries, self.groups_per_commit)
+        groups = self.groups_per_commit or (None if self.time_limit is None else _GROUPS_IN_TIME)
+        until = None if self.time_limit is None else time.monotonic() + self.time_limit.total_seconds()
+        return CheckedRequest(scope, proof, order, self.max_retries, groups, until)
 
 
 def proof_of(table: Table, chosen: str | None = None) -> ProofSettings:

@@ -15,7 +15,7 @@ Source: metadata section 10.1, Java `ExpireSnapshotsImpl`.
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from itertools import pairwise
 
@@ -28,7 +28,7 @@ from maintenance.metadata.hints import EARLIEST
 from maintenance.metadata.holders import HolderCensus, counting_ids, holders_of, needed_by
 from maintenance.operations.bin.run import BinRun
 from maintenance.operations.expiry.empty_folders import clean_empty_folders
-from maintenance.operations.expiry.expire_changelogs import expire_changelogs
+from maintenance.operations.expiry.expire_changelogs import ExpireChangelogsReport, expire_changelogs
 from maintenance.operations.expiry.expiring_commits import record_commits
 from maintenance.operations.expiry.removal import Removal, batch_text, plan_removals, remove
 from maintenance.operations.expiry.rules import ExpiryRange, Retention, RetentionChoice, moment_before, plan_range
@@ -48,7 +48,7 @@ class ExpireSnapshotsReport:
         kept_by: why the others stay, by id or range of ids such as ``3 to 9``.
         earliest, latest: afterwards; None for a table without snapshots.
         deleted_files: paths, each of which existed; `deleted_bytes`: their size.
-        remaining: snapshots that only `max_deletes` kept.
+        remaining: snapshots that only `max_deletes` or `time_limit` kept.
         consumers: those that expired.
         changelogs: ids of the long-lived changelogs that expired.
         notes: what was finished that an earlier run left; gaps in the ids; damaged files of expired snapshots, whose
@@ -77,6 +77,7 @@ def expire_snapshots(
     retain_min: int | None = None,
     older_than: datetime | None = None,
     max_deletes: int | None = None,
+    time_limit: timedelta | None = None,
     dry_run: bool = False,
     progress: Callable[[str], None] | None = None,
     now: datetime | None = None,
@@ -89,6 +90,8 @@ def expire_snapshots(
         older_than: in place of `snapshot.time-retained`: the moment up to which a snapshot must have been replaced; a
             time without a zone is local.
         max_deletes: expire at most this many; what a run that died left is finished all the same.
+        time_limit: after this long no further batch (`snapshot.expire.limit`) is begun, and changelogs stay; the report
+            says how many snapshots remain, and how long they may take.
         dry_run: report what would go, change nothing.
         progress: called with a line for each thing that happens.
         now: None = the current time.
@@ -106,8 +109,12 @@ def expire_snapshots(
         moment,
         RetentionChoice(retain_max, retain_min, older_than),
     )
-    report = _Expiry(table, retention, max_deletes, progress or (lambda _: None), idle, into).run(dry_run=dry_run)
-    changelogs = expire_changelogs(table, dry_run=dry_run, now=moment, into=into)
+    work = _Expiry(table, retention, max_deletes, progress or (lambda _: None), idle, into, time_limit)
+    report = work.run(dry_run=dry_run)
+    if work.late:
+        changelogs = ExpireChangelogsReport(table.identifier)
+    else:
+        changelogs = expire_changelogs(table, dry_run=dry_run, now=moment, into=into)
     if into is not None:
         into.close()
     if not dry_run:
@@ -146,12 +153,16 @@ class _Plan:
 
 @dataclass(slots=True)
 class _Expiry:
+    """One expiry. `late`: how many snapshots were left because the time was up."""
+
     table: Table
     retention: Retention
     max_deletes: int | None
     progress: Callable[[str], None]
     idle: Sequence[str] = ()
     into: BinRun | None = None
+    time_limit: timedelta | None = None
+    late: int = 0
     notes: list[str] = field(default_factory=list)
     expired: list[int] = field(default_factory=list)
     done: list[Removal] = field(default_factory=list)
@@ -227,6 +238,9 @@ class _Expiry:
         ids = [int(removal.name) for removal in plan.removals]
         limit = max(1, table_options.SNAPSHOT_EXPIRE_LIMIT.of(self.table.options))
         for start in range(0, len(ids), limit):
+            if self._is_time_up():
+                self._leave(len(ids) - start, start)
+                return True
             batch = plan.removals[start : start + limit]
             for removal in batch:
                 if removal.name in plan.becoming:
@@ -242,6 +256,17 @@ class _Expiry:
         if ids and plan.earliest is not None:
             self.table.commit_records.tidy(plan.earliest)
         return True
+
+    def _is_time_up(self) -> bool:
+        return self.time_limit is not None and time.monotonic() - self.started > self.time_limit.total_seconds()
+
+    def _leave(self, remaining: int, done: int) -> None:
+        """Stop here, and say what remains."""
+        self.late = remaining
+        each = (time.monotonic() - self.started) / done if done else None
+        pace = "" if each is None else f", about {each * remaining:.0f} s of work"
+        self.notes.append(f"the time is up: {remaining} snapshots remain{pace}")
+        self.progress(self.notes[-1])
 
     def _record_commits(self, batch: Sequence[Removal]) -> None:
         """Before snapshots go: what is known of repeated commits must not go with them."""
@@ -267,11 +292,11 @@ class _Expiry:
             table=self.table.identifier,
             expired=tuple(self.expired),
             kept_by=plan.range.kept_by,
-            earliest=plan.earliest,
+            earliest=self.table.snapshots.earliest_id() if self.late else plan.earliest,
             latest=plan.range.kept[-1] if plan.range.kept else None,
             deleted_files=tuple(deletion.back_to or deletion.path for deletion in deletions),
             deleted_bytes=sum(deletion.size for deletion in deletions),
-            remaining=plan.range.remaining,
+            remaining=plan.range.remaining + self.late,
             consumers=tuple(self.idle),
             notes=(*plan.notes, *self.notes),
             dry_run=dry_run,

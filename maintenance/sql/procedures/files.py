@@ -81,6 +81,7 @@ from maintenance.table.table import Table
 _PARTITIONS = Parameter("partitions", specs)
 _OPTIONS = Parameter("options", options)
 _WHERE = Parameter("where", text)
+_TIME_LIMIT = Parameter("time_limit", period)
 _PARTITION_EXPIRY = ("expiration_time", "timestamp_formatter", "timestamp_pattern", "expire_strategy", "max_expires")
 _RETAIN = (Parameter("retain_max", number), Parameter("retain_min", number), Parameter("older_than", moment),
            Parameter("max_deletes", number))  # fmt: skip
@@ -93,7 +94,7 @@ def _strategy(value: object) -> str:
 
 
 def _compact(call: Call) -> Result:
-    scope = call.passed("partitions", "where", "partition_idle_time", "dry_run")
+    scope = call.passed("partitions", "where", "partition_idle_time", "time_limit", "dry_run")
     report = compact(call.session.spark, call.table(), **_way(call), **scope, progress=call.progress)
     check_groups(report)
     return _summary(call, report)
@@ -195,7 +196,7 @@ def _counted(name: str, count: int) -> Result:
 
 
 def _expire_snapshots(call: Call) -> Result:
-    arguments = call.passed("retain_max", "retain_min", "older_than", "max_deletes", "dry_run")
+    arguments = call.passed("retain_max", "retain_min", "older_than", "max_deletes", "time_limit", "dry_run")
     into = call.into("expire_snapshots")
     report = expire_snapshots(call.table(), into=into, progress=call.progress, **arguments)
     return _counted("deleted_snapshots_count", len(report.expired))
@@ -352,6 +353,7 @@ PROCEDURES = (
             Parameter("partition_idle_time", period),
             Parameter("compact_strategy", _strategy),
             DRY_RUN,
+            _TIME_LIMIT,
         ),
         _compact,
         spark=(
@@ -384,7 +386,7 @@ PROCEDURES = (
     ),
     Procedure(
         "expire_snapshots",
-        (TABLE, *_RETAIN, _OPTIONS, DRY_RUN, INTO_BIN),
+        (TABLE, *_RETAIN, _OPTIONS, DRY_RUN, INTO_BIN, _TIME_LIMIT),
         _expire_snapshots,
         planning=Planning("expire_snapshots", _plan_expire_snapshots, _apply_expire_snapshots),
     ),

@@ -37,7 +37,7 @@ def _mode(value: object) -> str:
 
 
 def _remove_orphan_files(call: Call) -> Result:
-    arguments = call.passed("older_than", "minimum_age", "parallelism", "dry_run")
+    arguments = call.passed("older_than", "minimum_age", "parallelism", "time_limit", "dry_run")
     if is_of_many(call.get("table")) and call.get("into_bin"):
         raise SqlError(
             "the bin takes one table at a time", "sys.remove_orphan_files", "Name one, or leave into_bin out."
@@ -118,6 +118,7 @@ PROCEDURES = (
             Parameter("mode", _mode),
             Parameter("minimum_age", period),
             INTO_BIN,
+            Parameter("time_limit", period),
         ),
         _remove_orphan_files,
         planning=Planning(REMOVE_ORPHAN_FILES, _plan_orphans, _apply_orphans),

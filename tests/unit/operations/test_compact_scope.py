@@ -8,8 +8,9 @@ import pytest
 
 from maintenance.errors import ConflictError, OptionError
 from maintenance.operations.compaction.compact import compact
+from maintenance.operations.compaction.groups import TIME_IS_UP
 from maintenance.operations.compaction.report import CompactReport
-from maintenance.operations.compaction.request import CompactRequest
+from maintenance.operations.compaction.request import CheckedRequest, CompactRequest
 from maintenance.operations.databases.compact_database import (
     TableChoice,
     apply_compact_database,
@@ -120,3 +121,17 @@ def test_a_plan_of_several_tables_is_done_as_a_whole_or_not_at_all(tmp_path: Pat
     assert {name: done.snapshot_ids for name, done in report.reports.items()} == {"db.a": (2,), "db.b": (3,)}
     with pytest.raises(OptionError, match=r"this plan is about compact of db\.a"):
         apply_compact_database(None, catalog, plan_compact(tables["a"], CompactRequest(full=True)))
+
+
+def test_no_group_is_begun_once_the_time_is_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = filled(tmp_path)
+    late = compact(None, table, full=True, time_limit=timedelta(0))
+    assert (late.snapshot_ids, late.count("skipped"), late.failed) == ((), 6, ())
+    assert {group.message for group in late.groups} == {TIME_IS_UP}
+    asked = iter([False, True, True])
+    with monkeypatch.context() as patched:
+        patched.setattr(CheckedRequest, "is_late", property(lambda _: next(asked)))
+        half = compact(None, table, full=True, groups_per_commit=2)
+    assert (half.count("committed"), half.count("skipped"), len(half.snapshot_ids)) == (2, 4, 1)
+    rest = compact(None, table, full=True, time_limit=timedelta(hours=1))
+    assert (rest.count("committed"), rest.count("skipped")) == (4, 0)

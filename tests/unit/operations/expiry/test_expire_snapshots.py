@@ -15,7 +15,7 @@ from maintenance.fs.file_io import FileIO
 from maintenance.metadata.hints import EARLIEST
 from maintenance.operations.checks.fsck import fsck
 from maintenance.operations.compaction.compact import compact
-from maintenance.operations.expiry.expire_snapshots import expire_snapshots
+from maintenance.operations.expiry.expire_snapshots import _Expiry, expire_snapshots
 from maintenance.operations.orphans.remove_orphan_files import remove_orphan_files
 from maintenance.operations.refs.create_tag import create_tag
 from maintenance.operations.refs.replace_tag import replace_tag
@@ -129,6 +129,26 @@ def test_max_deletes_leaves_the_rest_to_the_next_run(tmp_path: Path) -> None:
     assert (report.expired, report.remaining, report.earliest) == ((1, 2, 3), 8, 4)
     assert unreachable_files(table) == set()
     assert drop_all_but(table, 1) == tuple(range(4, 12))
+    assert unreachable_files(table) == set()
+
+
+def test_the_time_is_up_between_two_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = small_table(tmp_path, {"snapshot.expire.limit": "2"})
+    for number in range(6):
+        put(table, {1: f"{number}"})
+    before = files_on_disk(table)
+    late = expire_snapshots(table, retain_min=1, retain_max=1, time_limit=timedelta(0))
+    assert (late.expired, late.remaining, late.notes) == ((), 5, ("the time is up: 5 snapshots remain",))
+    assert files_on_disk(table) == before
+    asked = iter([False, True])
+    with monkeypatch.context() as patched:
+        patched.setattr(_Expiry, "_is_time_up", lambda _: next(asked))
+        half = expire_snapshots(table, retain_min=1, retain_max=1)
+    assert (half.expired, half.remaining, half.earliest) == ((1, 2), 3, 3)
+    assert "3 snapshots remain, about " in half.notes[-1]
+    assert table.snapshots.list_ids() == [3, 4, 5, 6]
+    rest = expire_snapshots(table, retain_min=1, retain_max=1, time_limit=timedelta(hours=1))
+    assert (rest.expired, rest.remaining, rows(table)) == ((3, 4, 5), 0, [(1, "5")])
     assert unreachable_files(table) == set()
 
 
