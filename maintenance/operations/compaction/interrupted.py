@@ -49,12 +49,12 @@ def cleared_if_interrupted(table: Table, places: Collection[Place], stamp: str, 
 
 def _clear(table: Table, places: Collection[Place], stamp: str) -> int:
     """Returns how many files there were."""
-    paths = table.paths
-    leftovers = [
-        f"{folder}/{status.path}"
-        for folder in sorted({folder for place in places for folder in paths.bucket_folders(*place)})
-        for status in (table.file_io.list_files if paths.external is None else table.file_io.list_tree)(folder)
-        if stamp in status.name
-    ]
-    table.file_io.delete_quietly(leftovers)
+    file_io, paths = table.file_io, table.paths
+    folders = sorted({folder for place in places for folder in paths.bucket_folders(*place)})
+    if paths.external is None:
+        leftovers = [f"{folder}/{name}" for folder in folders for name in file_io.list_names(folder) if stamp in name]
+    else:
+        files = ((folder, status) for folder in folders for status in file_io.list_tree(folder))
+        leftovers = [f"{folder}/{status.path}" for folder, status in files if stamp in status.name]
+    file_io.delete_quietly(leftovers)
     return len(leftovers)

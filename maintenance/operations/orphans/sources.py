@@ -52,7 +52,11 @@ def sources_of(branches: Branches, manifests: Manifests, *, never_committed: boo
     holders = holders_of(branches, manifests, MAIN_BRANCH)
     _check_schemas(branches)
     if not holders:
-        _check_no_snapshots(branches, allowed=never_committed)
+        had_some = _has_or_had_snapshots(branches)
+        # The first one may have been committed since they were listed.
+        holders = holders_of(branches, manifests, MAIN_BRANCH)
+        if not holders:
+            _check_no_snapshots(branches, had_some=had_some, allowed=never_committed)
     sources = [_of_holder(holder) for holder in holders]
     counted = {(holder.branch, holder.snapshot.id) for holder in holders if not holder.is_tag}
     sources += [_left(path, branch, snapshot) for path, branch, snapshot in _unfinished(branches, counted)]
@@ -102,16 +106,22 @@ def _check_schemas(branches: Branches) -> None:
             )
 
 
-def _check_no_snapshots(branches: Branches, *, allowed: bool) -> None:
-    """Raises: CorruptFileError: there are snapshots, or hints of some; NotFoundError: none is not allowed."""
-    for branch in branches.names():
-        snapshots = branches.snapshots(branch)
-        if snapshots.list_ids() or any(snapshots.read_hint(name) is not None for name in (LATEST, EARLIEST)):
-            raise CorruptFileError(
-                "the table has or had snapshots, and none of them keeps a file, so nothing is deleted",
-                snapshots.paths.snapshot_folder(),
-                "Restore the snapshots, or run fsck.",
-            )
+def _has_or_had_snapshots(branches: Branches) -> bool:
+    """Whether there are snapshots, or hints of some."""
+    return any(
+        snapshots.list_ids() or any(snapshots.read_hint(name) is not None for name in (LATEST, EARLIEST))
+        for snapshots in map(branches.snapshots, branches.names())
+    )
+
+
+def _check_no_snapshots(branches: Branches, *, had_some: bool, allowed: bool) -> None:
+    """Raises: CorruptFileError: there are snapshots, or were some; NotFoundError: none is not allowed."""
+    if had_some:
+        raise CorruptFileError(
+            "the table has or had snapshots, and none of them keeps a file, so nothing is deleted",
+            branches.snapshots(MAIN_BRANCH).paths.snapshot_folder(),
+            "Restore the snapshots, or run fsck.",
+        )
     if allowed:
         return
     raise NotFoundError(
