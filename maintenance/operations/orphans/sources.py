@@ -1,6 +1,6 @@
 """What names files of a table: snapshots, tags and long-lived changelogs of all branches, and unfinished removals."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from maintenance.errors import CorruptFileError, NotFoundError
@@ -50,7 +50,8 @@ def sources_of(branches: Branches, manifests: Manifests, *, never_committed: boo
         although the table has or had snapshots. NotFoundError: it never had one.
     """
     holders = holders_of(branches, manifests, MAIN_BRANCH)
-    _check_schemas(branches)
+    names = branches.names()
+    _check_schemas(branches, names)
     if not holders:
         had_some = _has_or_had_snapshots(branches)
         # The first one may have been committed since they were listed.
@@ -59,7 +60,7 @@ def sources_of(branches: Branches, manifests: Manifests, *, never_committed: boo
             _check_no_snapshots(branches, had_some=had_some, allowed=never_committed)
     sources = [_of_holder(holder) for holder in holders]
     counted = {(holder.branch, holder.snapshot.id) for holder in holders if not holder.is_tag}
-    sources += [_left(path, branch, snapshot) for path, branch, snapshot in _unfinished(branches, counted)]
+    sources += [_left(path, branch, snapshot) for path, branch, snapshot in _unfinished(branches, names, counted)]
     return {source.key: source for source in sources}
 
 
@@ -83,9 +84,11 @@ def _left(path: str, branch: str, snapshot: Snapshot) -> Source:
     return Source(holder, frozenset(), is_state=False, holds=False)
 
 
-def _unfinished(branches: Branches, counted: set[tuple[str, int]]) -> Iterator[tuple[str, str, Snapshot]]:
+def _unfinished(
+    branches: Branches, names: Sequence[str], counted: set[tuple[str, int]]
+) -> Iterator[tuple[str, str, Snapshot]]:
     """Records of snapshots and tags that are given up, whose files the next expiry deletes. `counted`: not these."""
-    for branch in branches.names():
+    for branch in names:
         snapshots = branches.snapshots(branch)
         for number in snapshots.list_ids():
             snapshot = None if (branch, number) in counted else snapshots.find(number)
@@ -97,8 +100,8 @@ def _unfinished(branches: Branches, counted: set[tuple[str, int]]) -> Iterator[t
             yield path, branch, tag.snapshot
 
 
-def _check_schemas(branches: Branches) -> None:
-    for branch in branches.names():
+def _check_schemas(branches: Branches, names: Sequence[str]) -> None:
+    for branch in names:
         folder = branches.snapshots(branch).paths.schema_folder()
         if not Schemas(branches.file_io, folder).list_ids() and branch in branches.names():
             raise CorruptFileError(
