@@ -58,6 +58,7 @@ test: install-test
 test-slow: install-test
 	@scripts/install pypaimon
 	@scripts/fetch-paimon-core
+	@scripts/fetch-rest-server
 	@scripts/fetch-flink
 	@scripts/azurite
 	@scripts/gcs-server

@@ -16,7 +16,7 @@ SAMPLES = {
     "replace_tag": (3, 2),
     "create_branch": (1, 4),
     "delete_branch": (1, 4),
-    "rename_branch": (2, 8),
+    "rename_branch": (2, 7),
     "orphans_into_bin": (3, 3),
     "remove_orphan_files": (1, 1),
 }
