@@ -15,6 +15,7 @@ from maintenance.sql.cursor import Cursor
 from maintenance.sql.flink_columns import ComputedColumn, computed_columns, placed, watermark, without_columns
 from maintenance.sql.query.relations import Readable, fields_of_view
 from maintenance.sql.result import Result
+from maintenance.sql.statements.flink_types import flink_text
 from maintenance.sql.statements.inserts import read_partition
 from maintenance.sql.statements.spark_details import (
     DescribeColumn,
@@ -79,7 +80,7 @@ class Describe:
                 f = by_name[column]
                 row = (
                     f.name,
-                    str(f.type.as_nullable()),
+                    flink_text(f.type.as_nullable()),
                     f.type.nullable,
                     key if f.name in keys else None,
                     None,
@@ -208,7 +209,7 @@ def _text(text: str, *, is_spark: bool) -> str:
 
 def _flink_statement(table: Table, name: str) -> str:
     schema = table.schema
-    by_name = {f.name: _column(f, str(f.type), is_spark=False) for f in schema.fields}
+    by_name = {f.name: _column(f, flink_text(f.type), is_spark=False) for f in schema.fields}
     lines = [
         _computed(column) if isinstance(column, ComputedColumn) else by_name[column]
         for column in placed([*by_name], computed_columns(schema.options))

@@ -20,8 +20,16 @@ def spark_text(data_type: DataType) -> str:
         case "MAP" if data_type.key is not None and data_type.value is not None:
             return f"MAP<{spark_text(data_type.key)}, {spark_text(data_type.value)}>"
         case "ROW":
-            return "STRUCT<" + ", ".join(f"{_quoted(f.name)}: {spark_text(f.type)}" for f in data_type.fields) + ">"
+            return f"STRUCT<{', '.join(map(_field, data_type.fields))}>"
     return _NAMES.get(data_type.root) or str(data_type.as_nullable())
+
+
+def _field(field: DataField) -> str:
+    """Source: Spark's `StructField.sql`."""
+    nullable = "" if field.type.nullable else " NOT NULL"
+    escaped = (field.description or "").replace("\\", "\\\\").replace("'", "\\'")
+    comment = "" if field.description is None else f" COMMENT '{escaped}'"
+    return f"{_quoted(field.name)}: {spark_text(field.type)}{nullable}{comment}"
 
 
 def simple_text(data_type: DataType) -> str:

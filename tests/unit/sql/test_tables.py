@@ -57,6 +57,23 @@ def test_spark_changes_columns(tmp_path: Path) -> None:
     assert shown.column("value").to_pylist() == ["2", table.schema.options["owner"]]
 
 
+@pytest.mark.parametrize(
+    ("dialect", "row"),
+    [
+        ("flink", "ROW<`x` INT NOT NULL 'it''s', `y` ARRAY<ROW<`z` STRING 'deep'>>>"),
+        ("spark", "STRUCT<`x`: INT NOT NULL COMMENT 'it\\'s', `y`: ARRAY<STRUCT<`z`: STRING COMMENT 'deep'>>>"),
+    ],
+)
+def test_comments_inside_of_a_row_are_shown_and_read(tmp_path: Path, dialect: str, row: str) -> None:
+    session = open_session(tmp_path, dialect)
+    session.sql(f"CREATE TABLE t (a INT, r {row})")
+    shown = next(iter(session.sql("SHOW CREATE TABLE t").to_arrow().to_pylist()[0].values()))
+    assert row in shown
+    session.sql(shown.replace("t` (", "u` (", 1).replace("t (", "u (", 1))
+    assert session.table(("u",)).schema.fields == session.table(("t",)).schema.fields
+    assert session.table(("t",)).schema.field("r").type.fields[0].description == "it's"
+
+
 def own_options(table: Table) -> dict[str, str]:
     """Those of a statement: the owner comes from the session."""
     return {key: value for key, value in table.schema.options.items() if key != "owner"}
