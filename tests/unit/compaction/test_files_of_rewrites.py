@@ -1,0 +1,83 @@
+"""What the proof says of the files that a rewrite replaces and writes, by their descriptions."""
+
+from dataclasses import replace
+
+import pytest
+
+from maintenance.compaction.plan import BucketCompaction, RewriteStep, UpgradeStep
+from maintenance.compaction.proof.files import levels, replaced_files
+from maintenance.compaction.proof.hashing import Hashing
+from maintenance.compaction.proof.witness import FileSeen, WrittenRows
+from maintenance.format.metadata.data_file import DataFileMeta
+from maintenance.format.metadata.schema import TableSchema
+from maintenance.format.rows.binary_row import EMPTY_ROW
+from maintenance.types.data_type import DataField, parse_type
+from maintenance.write.message import CommitMessage
+from tests.unit.compaction.files import data_file
+
+SCHEMA = TableSchema(0, (DataField(0, "id", parse_type("INT NOT NULL")),), 0, primary_keys=("id",))
+OLD = (data_file("a", sequence=3), data_file("b", sequence=5))
+NEW = data_file("c", 5, sequence=4)
+
+
+def wrong(
+    *after: DataFileMeta, lifted: DataFileMeta | None = None, staying: tuple[DataFileMeta, ...] = (), retracts: int = 0
+) -> list[str]:
+    """What is wrong with a rewrite of `OLD` to level 5 that writes these files."""
+    steps: tuple[RewriteStep | UpgradeStep, ...] = (
+        RewriteStep((tuple((file,) for file in OLD),)),
+        *([UpgradeStep(lifted)] if lifted else []),
+    )
+    plan = BucketCompaction(EMPTY_ROW, 0, 1, 5, 5, True, False, steps, "", staying=staying)
+    before = (*OLD, *([lifted] if lifted else []))
+    message = CommitMessage(EMPTY_ROW, 0, 1, compact_before=before, compact_after=after)
+    witness = WrittenRows(Hashing(("id",), ("id",)), ordered=True)
+    witness.files["c"] = FileSeen(retracts=retracts)
+    return [*levels(plan, message, witness, SCHEMA)]
+
+
+def test_a_right_rewrite_is_right() -> None:
+    lifted = data_file("d", 0, keys=(20, 29), sequence=4)
+    assert wrong(NEW) == []
+    assert wrong(NEW, replace(lifted, level=5), lifted=lifted) == []
+    assert wrong(NEW, staying=(data_file("e", 5, keys=(10, 19)),)) == []
+
+
+@pytest.mark.parametrize(
+    ("after", "said"),
+    [
+        (data_file("c", 4, sequence=4), "is on level 4, and 5 was planned"),
+        (data_file("c", 5, sequence=2), "has sequence number 2, which no input has"),
+        (data_file("c", 5, sequence=6), "has sequence number 6, which no input has"),
+        (data_file("c", 5, keys=(9, 0), sequence=4), "has a smallest key above its largest"),
+        (replace(OLD[0], level=5), "stays in the table but should not"),
+    ],
+)
+def test_what_is_wrong_is_said(after: DataFileMeta, said: str) -> None:
+    (problem,) = wrong(after)
+    assert said in problem
+    assert problem.startswith(after.file_name)
+
+
+def test_files_of_a_level_may_not_overlap() -> None:
+    (problem,) = wrong(NEW, staying=(data_file("e", 5, keys=(9, 19)),))
+    assert "c and e are on one level" in problem
+
+
+def test_a_file_that_changes_its_level_stays_as_it_is() -> None:
+    lifted = data_file("d", 0, keys=(20, 29), sequence=4)
+    (gone,) = wrong(NEW, lifted=lifted)
+    assert "d should change its level, and is gone" in gone
+    (changed,) = wrong(NEW, replace(lifted, level=5, row_count=11), lifted=lifted)
+    assert "d stays in the table but should not, or has changed" in changed
+
+
+def test_retractions_that_should_be_dropped() -> None:
+    (problem,) = wrong(NEW, retracts=1)
+    assert "holds retractions" in problem
+
+
+def test_files_that_go_are_those_that_were_planned() -> None:
+    message = CommitMessage(EMPTY_ROW, 0, 1, compact_before=OLD[:1])
+    assert [*replaced_files(OLD[:1], message)] == []
+    assert len([*replaced_files(OLD, message)]) == 1
