@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any, Literal
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
@@ -41,6 +42,50 @@ def test_both_engines_agree(tmp_path: Path, spark: SparkSession, dialect: Litera
     alone, with_spark = Session(options, dialect=dialect), Session(options, spark, dialect)
     for text in QUERIES[dialect]:
         assert rows(with_spark, text) == rows(alone, text), text
+
+
+FUNCTIONS = (
+    "ABS(a - 5)", "MOD(a, 2)", "ROUND(d, 0)", "POWER(a, 2)", "SIGN(a)", "GREATEST(a, 2)", "COALESCE(b, 'x')",
+    "UPPER(b)", "TRIM(b)", "SUBSTRING(b, 2, 2)", "SUBSTRING(b, -2)", "CONCAT(b, '!')", "CONCAT_WS('-', b, 'x')",
+    "REPLACE(b, 'a', 'z')",
+    "LPAD(b, 5, '*')", "REVERSE(b)", "LOCATE('c', b)", "INSTR(b, 'c')", "LENGTH(b)", "INITCAP(b)", "MD5(b)",
+    "REGEXP_REPLACE(b, '[ab]', 'X')", "REGEXP_EXTRACT(b, '(a)(b)', 2)", "b LIKE 'a%'", "CAST(d AS INT)",
+    "CAST(d AS STRING)", "CAST(day AS STRING)", "EXTRACT(YEAR FROM day)", "YEAR(day)", "QUARTER(day)", "DAYOFYEAR(day)",
+    "DAYOFWEEK(day)", "day + INTERVAL '1' MONTH", "DATE_FORMAT(day, 'yyyyMM')", "FROM_UNIXTIME(0)",
+    "IF(a > 1, 'x', 'y')",
+    "CASE WHEN b IS NULL THEN 0 ELSE a END", "ROW_NUMBER() OVER (ORDER BY b)", "RANK() OVER (ORDER BY b DESC)",
+    "LAG(a) OVER (ORDER BY a)", "SUM(a) OVER (ORDER BY a)",
+)  # fmt: skip
+OF_SPARK = (
+    "pmod(-7, 3)", "isnull(b)", "isnotnull(b)", "size(array(1, 2))", "datediff(day, DATE '2024-01-01')", "nvl(b, 'x')",
+    "add_months(day, 1)", "trunc(day, 'MM')", "weekofyear(day)", "last_day(day)", "date_sub(day, 3)", "split(b, 'b')",
+    "a <=> NULL", "left(b, 2)", "translate(b, 'ab', 'xy')", "get_json_object('{\"a\": {\"b\": 1}}', '$.a.b')",
+)  # fmt: skip
+OF_FLINK = (
+    "CARDINALITY(r)",
+    "SPLIT_INDEX('p-q', '-', 1)",
+    "REGEXP(b, 'a.c')",
+    "a IS DISTINCT FROM 1",
+)
+
+
+@pytest.mark.parametrize("dialect", ["flink", "spark"])
+def test_functions_give_the_same_values(
+    tmp_path: Path, spark: SparkSession, dialect: Literal["flink", "spark"]
+) -> None:
+    options = {"warehouse": str(tmp_path)}
+    list(Session(options, dialect="flink").execute(SETUP))
+    expressions = [*FUNCTIONS, *(OF_FLINK if dialect == "flink" else OF_SPARK)]
+    listed = ", ".join(f"{expression} AS x{number}" for number, expression in enumerate(expressions))
+    tables = [
+        Session(options, engine, dialect).sql(f"SELECT {listed} FROM t ORDER BY a").to_arrow()
+        for engine in (None, spark)
+    ]
+    for number, expression in enumerate(expressions):
+        alone, with_spark = (table.column(number) for table in tables)
+        assert alone.to_pylist() == with_spark.to_pylist(), expression
+        if not isinstance(alone.type, pa.ListType):
+            assert alone.type == with_spark.type, expression
 
 
 def test_decimals_have_the_types_of_spark(tmp_path: Path, spark: SparkSession) -> None:

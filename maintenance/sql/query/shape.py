@@ -1,11 +1,12 @@
 """Where the dialects mean something that sqlglot does not translate by itself."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
 from sqlglot import exp
 
 from maintenance.sql.dialects import Flink, PaimonSpark
 from maintenance.sql.query.decimals import cast_decimals
+from maintenance.sql.query.functions import shape_functions
 from maintenance.sql.query.resolve import Resolved
 from maintenance.sql.query.stacks import spread_stacks
 from maintenance.sql.query.variants import shape_variants
@@ -17,37 +18,45 @@ _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod)
 
 def shaped(resolved: Resolved, *, embedded: bool) -> None:
     """Change the tree of a query to what it means in its dialect. `embedded`: DuckDB runs it."""
-    types = _column_types(resolved)
+    types, tree = _column_types(resolved), resolved.tree
     is_flink = resolved.source.dialect is Flink
     # Each step looks at the whole tree, so one without what it is about is left out.
-    kinds = {type(node) for node in resolved.tree.walk()}
-
-    def has(*wanted: type[exp.Expr]) -> bool:
-        return any(issubclass(kind, wanted) for kind in kinds)
-
-    if embedded and has(exp.Stack):
-        spread_stacks(resolved.tree)
+    kinds = {type(node) for node in tree.walk()}
+    if embedded and _has(kinds, exp.Stack):
+        spread_stacks(tree)
     if embedded or is_flink:
-        _name_outputs(resolved.tree, is_flink=is_flink)
+        _name_outputs(tree, is_flink=is_flink)
     if is_flink:
-        _maps(resolved.tree)
-        _divisions(resolved.tree, types)
+        _maps(tree)
+        _divisions(tree, types)
     if is_flink and not embedded:
-        _rows_of_spark(resolved.tree)
-        _unnest_in_spark(resolved.tree, types)
+        _rows_of_spark(tree)
+        _unnest_in_spark(tree, types)
     if is_flink and embedded:
-        _unnest_rows(resolved.tree, types)
-    if not embedded:
-        return
-    if has(exp.ParseJSON, exp.Anonymous, exp.JSONFormat, exp.Cast):
-        shape_variants(resolved.tree, types)
-    if has(exp.Add, exp.Sub, exp.Mul, exp.Sum):
-        cast_decimals(resolved.tree, types, is_flink=is_flink)
-    if has(exp.Avg):
-        _averages(resolved.tree, types, is_flink=is_flink)
-    _casts(resolved.tree, types)
-    if has(exp.TsOrDsAdd, exp.Add, exp.Sub):
-        _dates(resolved.tree, types)
+        _unnest_rows(tree, types)
+    if embedded:
+        _shape_for_duckdb(tree, types, kinds, is_flink=is_flink)
+
+
+def _shape_for_duckdb(
+    tree: exp.Expr, types: Mapping[str, DataType], kinds: Set[type[exp.Expr]], *, is_flink: bool
+) -> None:
+    """The values and types of both dialects, where DuckDB's are others. `kinds`: of the nodes of the tree."""
+    if _has(kinds, exp.Func):
+        shape_functions(tree)
+    if _has(kinds, exp.ParseJSON, exp.Anonymous, exp.JSONFormat, exp.Cast):
+        shape_variants(tree, types)
+    if _has(kinds, exp.Add, exp.Sub, exp.Mul, exp.Sum):
+        cast_decimals(tree, types, is_flink=is_flink)
+    if _has(kinds, exp.Avg):
+        _averages(tree, types, is_flink=is_flink)
+    _casts(tree, types)
+    if _has(kinds, exp.TsOrDsAdd, exp.Add, exp.Sub):
+        _dates(tree, types)
+
+
+def _has(kinds: Set[type[exp.Expr]], *wanted: type[exp.Expr]) -> bool:
+    return any(issubclass(kind, wanted) for kind in kinds)
 
 
 def _column_types(resolved: Resolved) -> dict[str, DataType]:
