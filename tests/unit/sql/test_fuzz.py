@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from maintenance.errors import SqlError
 from maintenance.sql import Session
+from tests.examples import examples
 
 SETUP = (
     "CREATE TABLE t (a INT, b STRING, c DECIMAL(10, 2), d DATE); INSERT INTO t VALUES (1, 'x', 1.5, DATE '2024-02-29')"
@@ -119,7 +120,7 @@ def run(text: str, dialect: Literal["flink", "spark"]) -> None:
 
 
 @pytest.mark.parametrize("dialect", ["flink", "spark"])
-@settings(max_examples=25)
+@settings(max_examples=examples(40))
 @given(text=STATEMENTS | broken())
 def test_a_result_or_an_error_for_people(dialect: Literal["flink", "spark"], text: str) -> None:
     run(text, dialect)
@@ -127,7 +128,7 @@ def test_a_result_or_an_error_for_people(dialect: Literal["flink", "spark"], tex
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dialect", ["flink", "spark"])
-@settings(max_examples=3000)
+@settings(max_examples=examples(2000))
 @given(text=STATEMENTS | broken())
 def test_many_more(dialect: Literal["flink", "spark"], text: str) -> None:
     run(text, dialect)
