@@ -101,7 +101,7 @@ def test_options_that_are_numbers(table: Table) -> None:
 def test_a_column_type_of_the_future_spares_the_other_columns(table: Table) -> None:
     """Only an unknown type makes a schema unreadable; a known one without support refuses by name."""
     path = Path(table.paths.schema(0))
-    changed(path, lambda form: form["fields"][1].update(type={"type": "VECTOR", "element": "FLOAT", "length": 3}))
+    changed(path, lambda form: form["fields"][1].update(type={"type": "ARRAY", "element": "BLOB"}))
     found = get_table(path.parents[3])
     with pytest.raises(UnsupportedError, match="v"):
         found.to_arrow()
