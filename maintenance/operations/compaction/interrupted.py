@@ -1,9 +1,9 @@
 """Delete the files of a rewrite that was interrupted while its tasks wrote: no snapshot names them.
 
-The names of all files of one rewrite begin alike, with its stamp, so that they differ from those of other writers
-and deleted. A Spark of this process tells when the tasks of an interrupted job have ended; their Python workers are
-killed a moment later. A Connect server does not tell, and kills the workers within about four seconds. So the folders
-are looked through until nothing has come for longer than that.
+The names of all files of one rewrite begin alike, with its stamp, so that they can be found among those of other
+writers and deleted. A Spark of this process tells when the tasks of an interrupted job have ended; their Python workers
+are killed a moment later. A Connect server does not tell, and kills the workers within about four seconds. So the
+folders are looked through until nothing has come for longer than that.
 """
 
 import time
