@@ -19,22 +19,21 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks import tables
-from maintenance.catalog import open_catalog
+from maintenance.catalog import CatalogTable, open_catalog
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.compaction.produce_changelog import produce_changelog
-from maintenance.table.table import Table
 
 CACHE = Path(".cache/benchmarks/changelog")
 BUCKETS = 2
 
 
-def opened(warehouse: Path) -> Table:
+def opened(warehouse: Path) -> CatalogTable:
     table = open_catalog({"warehouse": str(warehouse)}).get_table(tables.NAME)
-    assert isinstance(table, Table)
+    assert isinstance(table, CatalogTable)
     return table
 
 
-def fresh(source: Path) -> Table:
+def fresh(source: Path) -> CatalogTable:
     target = CACHE / "run"
     shutil.rmtree(target, ignore_errors=True)
     return opened(Path(shutil.copytree(source, target)))

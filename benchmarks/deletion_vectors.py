@@ -19,21 +19,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from maintenance.catalog import Schema, open_catalog
+from maintenance.catalog import CatalogTable, Schema, open_catalog
 from maintenance.operations.compaction.compact import compact
-from maintenance.table.table import Table
 
 VECTORS = {"deletion-vectors.enabled": "true"}
 FIELDS = (("id", "BIGINT NOT NULL"), ("a", "BIGINT"), ("b", "DOUBLE"), ("v", "STRING"))
 RUNS = 5
 
 
-def create(folder: Path, name: str, keys: tuple[str, ...], options: Mapping[str, str]) -> Table:
+def create(folder: Path, name: str, keys: tuple[str, ...], options: Mapping[str, str]) -> CatalogTable:
     catalog = open_catalog({"warehouse": str(folder)})
     catalog.create_database("bench", ignore_if_exists=True)
     catalog.create_table(f"bench.{name}", Schema(FIELDS, keys, (), options))
     table = catalog.get_table(f"bench.{name}")
-    assert isinstance(table, Table)
+    assert isinstance(table, CatalogTable)
     return table
 
 
@@ -53,13 +52,13 @@ def best(work: Callable[[], pa.Table], rounds: int) -> tuple[float, pa.Table]:
     return quickest, found
 
 
-def one_by_one(table: Table) -> pa.Table:
+def one_by_one(table: CatalogTable) -> pa.Table:
     """The rows of the table, read in one thread: what threads cost each other is not what vectors cost."""
     plan, read = table.plan()
     return pa.concat_tables([rows for split in plan.splits for rows in read.tables(split)])
 
 
-def whole_files(table: Table) -> pa.Table:
+def whole_files(table: CatalogTable) -> pa.Table:
     """The data files as they are, deleted rows too: nobody reads them faster."""
     snapshot = table.latest_snapshot()
     assert snapshot is not None
@@ -68,7 +67,7 @@ def whole_files(table: Table) -> pa.Table:
     return pa.concat_tables([pq.ParquetFile(path).read(names, use_threads=False) for path in paths])
 
 
-def against_whole(table: Table, rounds: int, label: str) -> None:
+def against_whole(table: CatalogTable, rounds: int, label: str) -> None:
     """Tell how long a read takes against reading the same files whole."""
     read, rows = best(lambda: one_by_one(table), rounds)
     plain, physical = best(lambda: whole_files(table), rounds)

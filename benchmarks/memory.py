@@ -21,13 +21,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks import tables
-from maintenance.catalog import Schema, open_catalog
+from maintenance.catalog import CatalogTable, Schema, open_catalog
 from maintenance.compaction.rewrite import CompactionTask
 from maintenance.operations.compaction import groups
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.compaction.groups import run_unit
 from maintenance.spark.session import get_session
-from maintenance.table.table import Table
 
 CACHE = Path(".cache/benchmarks")
 RUNS = 5
@@ -86,7 +85,7 @@ def build(warehouse: Path, target_bytes: int) -> tuple[int, int]:
     options = {"bucket": "1", "write-only": "true", "write-buffer-size": "64 gb", "target-file-size": "64 gb"}
     catalog.create_table(tables.NAME, Schema(tables.FIELDS, primary_keys=["id"], options=options))
     table = catalog.get_table(tables.NAME)
-    assert isinstance(table, Table)
+    assert isinstance(table, CatalogTable)
     random = np.random.default_rng(1)
     in_memory = 0
     for run in range(RUNS):
@@ -98,7 +97,7 @@ def build(warehouse: Path, target_bytes: int) -> tuple[int, int]:
     return sum(path.stat().st_size for path in warehouse.rglob("*.parquet")), in_memory
 
 
-def newest_of(table: Table) -> tuple[int, int]:
+def newest_of(table: CatalogTable) -> tuple[int, int]:
     """Number of keys, and the sum of the runs that their newest records are of: without the engine's merging."""
     newest = np.zeros(0, np.int8)
     entries = sorted(
@@ -113,7 +112,7 @@ def newest_of(table: Table) -> tuple[int, int]:
     return int(np.count_nonzero(newest >= 0)), int(newest[newest >= 0].sum())
 
 
-def runs_of(table: Table) -> tuple[int, int]:
+def runs_of(table: CatalogTable) -> tuple[int, int]:
     """The same of a compacted table, from the scores that its rows have."""
     keys = total = 0
     for path in (

@@ -21,12 +21,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from maintenance.catalog import Schema, open_catalog
+from maintenance.catalog import CatalogTable, Schema, open_catalog
 from maintenance.format.metadata.manifest import FileKind, ManifestEntry
 from maintenance.format.metadata.snapshot import serialize_snapshot
 from maintenance.metadata.manifests import ManifestWriter
 from maintenance.operations.orphans.remove_orphan_files import remove_orphan_files
-from maintenance.table.table import Table
 
 CACHE = Path(".cache/benchmarks/orphans")
 IDENTIFIER = "db.t"
@@ -63,11 +62,11 @@ def make(folder: Path, files: int, buckets: int) -> int:
     return orphans + 2
 
 
-def opened(folder: Path) -> Table:
+def opened(folder: Path) -> CatalogTable:
     return open_catalog({"warehouse": str(folder)}).get_table(IDENTIFIER)
 
 
-def _name_them(table: Table, entries: list[ManifestEntry]) -> None:
+def _name_them(table: CatalogTable, entries: list[ManifestEntry]) -> None:
     snapshot = table.latest_snapshot()
     assert snapshot is not None
     writer = ManifestWriter(table.file_io, table.paths, [])

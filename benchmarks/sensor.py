@@ -25,8 +25,7 @@ import pyarrow as pa
 from assets.project.config import Project
 from assets.resources.catalog import PaimonCatalog
 from definitions import build_definitions
-from maintenance.catalog import Schema
-from maintenance.table.table import Table
+from maintenance.catalog import CatalogTable, Schema
 from sensors.hints import HINTS
 from tests.servers.relay import Relay, relaying
 from tests.servers.s3 import S3, running_apart
@@ -58,17 +57,17 @@ class Place:
         return f" {self.relay.total:>6} requests ({kinds})"
 
 
-def create(place: Place, tables: int) -> list[Table]:
+def create(place: Place, tables: int) -> list[CatalogTable]:
     """Tables with one commit each."""
     catalog = place.catalog.open()
     catalog.create_database("bench")
 
-    def one(number: int) -> Table:
+    def one(number: int) -> CatalogTable:
         name = f"bench.t{number:05d}"
         options = {"bucket": "1", "write-only": "true"}
         catalog.create_table(name, Schema(_COLUMNS, primary_keys=["id"], options=options))
         table = catalog.get_table(name)
-        assert isinstance(table, Table)
+        assert isinstance(table, CatalogTable)
         table.write_arrow(_ROW)
         return table
 

@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from maintenance import catalog as api
-from maintenance.catalog import Catalog, Schema, View, open_catalog
+from maintenance.catalog import Catalog, CatalogTable, Schema, View, open_catalog
 from maintenance.errors import (
     AlreadyExistsError,
     NotFoundError,
@@ -28,7 +28,6 @@ from maintenance.operations.refs.create_branch import create_branch
 from maintenance.operations.refs.create_tag import create_tag
 from maintenance.table.format_table import FormatTable
 from maintenance.table.object_table import ObjectTable
-from maintenance.table.table import Table
 from maintenance.types.arrow import arrow_type
 from maintenance.types.data_type import DataField, type_of_json
 
@@ -125,7 +124,7 @@ class Replay:
 
     def get_table(self, table: str) -> Json:
         found = self.catalog.get_table(table)
-        assert isinstance(found, Table | ObjectTable | FormatTable)
+        assert isinstance(found, CatalogTable | ObjectTable | FormatTable)
         schema = found.schema
         return {
             "full_name": found.identifier,
@@ -184,9 +183,9 @@ class Replay:
     def create_branch(self, table: str, branch: str, tag: str | None = None) -> None:
         create_branch(self._table(table), branch, tag=tag)
 
-    def _table(self, table: str) -> Table:
+    def _table(self, table: str) -> CatalogTable:
         found = self.catalog.get_table(table)
-        assert isinstance(found, Table)
+        assert isinstance(found, CatalogTable)
         return found
 
     def _lay_out(self, table: str, wanted: Json) -> None:

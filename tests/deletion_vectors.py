@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from pyroaring import FrozenBitMap, FrozenBitMap64
 
+from maintenance.catalog import CatalogTable
 from maintenance.format.metadata.deletion_vector import DeletionVector, serialize_index_file
 from maintenance.format.metadata.index_manifest import (
     DELETION_VECTORS_INDEX,
@@ -14,7 +15,6 @@ from maintenance.format.metadata.index_manifest import (
 )
 from maintenance.format.metadata.manifest import FileKind
 from maintenance.format.metadata.snapshot import serialize_snapshot
-from maintenance.table.table import Table
 from tests.tables import live
 
 ENABLED = {"deletion-vectors.enabled": "true"}
@@ -22,7 +22,7 @@ ENABLED = {"deletion-vectors.enabled": "true"}
 MODIFIABLE = {"deletion-vectors.modifiable": "true"}
 
 
-def delete_rows(table: Table, positions: Mapping[str, Iterable[int]], *, wide: bool = False) -> list[str]:
+def delete_rows(table: CatalogTable, positions: Mapping[str, Iterable[int]], *, wide: bool = False) -> list[str]:
     """Put deletion vectors into the latest snapshot. Returns the paths of the index files, one for each bucket.
 
     Args: `positions`: by name of the data file; `wide`: vectors of 64 bits.
@@ -43,7 +43,7 @@ def delete_rows(table: Table, positions: Mapping[str, Iterable[int]], *, wide: b
     return [table.paths.index_file(entry) for entry in entries]
 
 
-def copied(table: Table, entry: IndexManifestEntry) -> IndexManifestEntry:
+def copied(table: CatalogTable, entry: IndexManifestEntry) -> IndexManifestEntry:
     """An index file with the same vectors under a new name, as another writer would write it."""
     copy = replace(entry, file_name=f"index-{uuid.uuid4()}-0")
     content = table.file_io.read_bytes(table.paths.index_file(entry))
@@ -51,7 +51,7 @@ def copied(table: Table, entry: IndexManifestEntry) -> IndexManifestEntry:
     return copy
 
 
-def set_index(table: Table, entries: Iterable[IndexManifestEntry]) -> None:
+def set_index(table: CatalogTable, entries: Iterable[IndexManifestEntry]) -> None:
     """Make these the index state of the latest snapshot."""
     snapshot = table.latest_snapshot()
     assert snapshot is not None

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
+from maintenance.catalog import CatalogTable
 from maintenance.fs.file_io import FileIO, FileStatus
 from maintenance.options.catalog import CacheSettings
-from maintenance.table.table import Table
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class InterferedWith(FileIO):
                 item[1]()
 
 
-def interfered_with(table: Table, pattern: str, act: Callable[[], object], *, times: int = 1) -> Table:
+def interfered_with(table: CatalogTable, pattern: str, act: Callable[[], object], *, times: int = 1) -> CatalogTable:
     """The table, read through a storage on which `act` happens when a path that matches is looked at.
 
     `act` works on the table as it is opened elsewhere. Nothing is kept in memory of what was read before.

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
+from maintenance.catalog import CatalogTable
 from maintenance.commit.publish import CommitIdentity
 from maintenance.fs.file_io import FileIO
 from maintenance.fs.local_disk import always
 from maintenance.operations.ingestion.inline import commit_rows_of
-from maintenance.table.table import Table
 from maintenance.types.row_kind import kinds_of_texts
 from maintenance.write.message import CommitMessage
 from maintenance.write.rows import conform
@@ -20,13 +20,13 @@ from tests.models.commit_order import Record, arrow
 class Prepared:
     """A writer that has written its files and is about to commit."""
 
-    table: Table
+    table: CatalogTable
     records: Sequence[Record]
     state: WriteState
     messages: Sequence[CommitMessage]
 
     @classmethod
-    def of(cls, table: Table, records: Sequence[Record]) -> "Prepared":
+    def of(cls, table: CatalogTable, records: Sequence[Record]) -> "Prepared":
         context, state = table.write_context(), table.write_state("a")
         kinds = kinds_of_texts([kind for kind, *_ in records])
         # Tables without a primary key take inserts only.
@@ -49,7 +49,7 @@ class Overtaken(FileIO):
         return FileIO.publish(self, path, data, still)
 
 
-def overtaken(table: Table, *rivals: Callable[[], object]) -> Table:
+def overtaken(table: CatalogTable, *rivals: Callable[[], object]) -> CatalogTable:
     """The table for somebody who is overtaken by each of the rivals in turn."""
     options = {**table.dynamic_options, "commit.min-retry-wait": "1 ms"}
     return replace(table, file_io=Overtaken(rivals=list(rivals)), dynamic_options=options)

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from maintenance.catalog import Catalog, Schema, open_catalog
+from maintenance.catalog import Catalog, CatalogTable, Schema, open_catalog
 from maintenance.format.metadata.snapshot import serialize_snapshot
-from maintenance.table.table import Table
 
 Place = Path | Mapping[str, str]
 """Where a warehouse is: its folder, or the options of its catalog."""
@@ -21,7 +20,7 @@ def small_table(
     *,
     primary_key: bool = True,
     partition_keys: Sequence[str] = (),
-) -> Table:
+) -> CatalogTable:
     """`db.t` with columns k and v: two buckets by key, or an append table without buckets.
 
     Its writers leave compaction to others unless the options say otherwise.
@@ -35,7 +34,7 @@ def small_table(
     return table_in(place)
 
 
-def table_in(place: Place) -> Table:
+def table_in(place: Place) -> CatalogTable:
     """The table that is there already."""
     return _catalog(place).get_table("db.t")
 
@@ -50,7 +49,7 @@ def batch(values: Mapping[int, str], deleted: Sequence[int] = ()) -> pa.Table:
     return pa.table({"k": pa.array([*values, *deleted], pa.int64()), "v": texts})
 
 
-def put(table: Table, values: Mapping[int, str], deleted: Iterable[int] = ()) -> int:
+def put(table: CatalogTable, values: Mapping[int, str], deleted: Iterable[int] = ()) -> int:
     """Commit rows and deletions. Returns the new snapshot's id."""
     gone = list(deleted)
     kinds = ["+I"] * len(values) + ["-D"] * len(gone)
@@ -58,33 +57,33 @@ def put(table: Table, values: Mapping[int, str], deleted: Iterable[int] = ()) ->
     return snapshot_id
 
 
-def rows(table: Table, options: Mapping[str, str] | None = None) -> list[tuple[int, str]]:
+def rows(table: CatalogTable, options: Mapping[str, str] | None = None) -> list[tuple[int, str]]:
     """All rows, in order."""
     found = table.to_arrow(options=options).to_pylist()
     return sorted((row["k"], row["v"]) for row in found)
 
 
-def rows_at(table: Table, snapshot_id: int) -> list[tuple[int, str]]:
+def rows_at(table: CatalogTable, snapshot_id: int) -> list[tuple[int, str]]:
     return rows(table, {"scan.snapshot-id": str(snapshot_id)})
 
 
-def rows_of_tag(table: Table, name: str) -> list[tuple[int, str]]:
+def rows_of_tag(table: CatalogTable, name: str) -> list[tuple[int, str]]:
     return rows(table, {"scan.tag-name": name})
 
 
-def set_commit_time(table: Table, snapshot_id: int, millis: int) -> None:
+def set_commit_time(table: CatalogTable, snapshot_id: int, millis: int) -> None:
     """Date a snapshot, so that nothing need wait for it to grow old."""
     snapshot = replace(table.snapshots.get(snapshot_id), time_millis=millis)
     table.file_io.overwrite(table.paths.snapshot(snapshot_id), serialize_snapshot(snapshot))
 
 
-def set_watermark(table: Table, snapshot_id: int, watermark: int | None) -> None:
+def set_watermark(table: CatalogTable, snapshot_id: int, watermark: int | None) -> None:
     """Give a snapshot a watermark, as streaming writers do."""
     snapshot = replace(table.snapshots.get(snapshot_id), watermark=watermark)
     table.file_io.overwrite(table.paths.snapshot(snapshot_id), serialize_snapshot(snapshot))
 
 
-def branch_from_tag(table: Table, branch: str, tag: str) -> Table:
+def branch_from_tag(table: CatalogTable, branch: str, tag: str) -> CatalogTable:
     """A branch as Paimon makes it from a tag: schemas, the tag and its snapshot are copied, data is shared."""
     held = table.tags.get(tag).snapshot
     branched = replace(table, identifier=f"{table.identifier}$branch_{branch}", branch=branch)

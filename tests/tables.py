@@ -7,13 +7,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from maintenance.catalog import Catalog, Schema, open_catalog
+from maintenance.catalog import Catalog, CatalogTable, Schema, open_catalog
 from maintenance.commit.commit import commit_compact
 from maintenance.commit.identity import CommitIdentity
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.format.metadata.simple_stats import EMPTY_STATS
-from maintenance.table.table import Table
 from maintenance.write.message import CommitMessage
 
 KEYED = (("id", "INT NOT NULL"), ("v", "STRING"))
@@ -34,7 +33,7 @@ def create_table(
     *,
     partition_keys: Sequence[str] = (),
     name: str = "db.t",
-) -> Table:
+) -> CatalogTable:
     """A new table; one bucket unless the options say otherwise (`bucket` = -1 without a primary key).
 
     It is `write-only` unless they say otherwise: tests count the runs that writers leave, and compact them themselves.
@@ -45,10 +44,10 @@ def create_table(
     return get_table(warehouse, name)
 
 
-def get_table(warehouse: Path | str, name: str = "db.t") -> Table:
+def get_table(warehouse: Path | str, name: str = "db.t") -> CatalogTable:
     """The table as it is now."""
     table = open_warehouse(warehouse).get_table(name)
-    assert isinstance(table, Table)
+    assert isinstance(table, CatalogTable)
     return table
 
 
@@ -59,7 +58,7 @@ def keyed(rows: Mapping[int, str | None] | Sequence[tuple[int, str | None]]) -> 
     return pa.table({"id": pa.array(ids, pa.int32()), "v": pa.array(texts, pa.string())})
 
 
-def state(table: Table, **how: Any) -> dict[int, str | None]:
+def state(table: CatalogTable, **how: Any) -> dict[int, str | None]:
     """The rows of a `KEYED` table; each key once."""
     rows = table.to_arrow(**how).to_pylist()
     found = {row["id"]: row["v"] for row in rows}
@@ -67,18 +66,18 @@ def state(table: Table, **how: Any) -> dict[int, str | None]:
     return found
 
 
-def live(table: Table) -> list[ManifestEntry]:
+def live(table: CatalogTable) -> list[ManifestEntry]:
     """Live entries of the latest snapshot."""
     snapshot = table.latest_snapshot()
     return [] if snapshot is None else table.manifests.live_entries(snapshot)
 
 
-def live_files(table: Table) -> list[DataFileMeta]:
+def live_files(table: CatalogTable) -> list[DataFileMeta]:
     """Live files of the latest snapshot."""
     return [entry.file for entry in live(table)]
 
 
-def files_on_disk(table: Table) -> set[str]:
+def files_on_disk(table: CatalogTable) -> set[str]:
     """Paths of everything below a local table that is not metadata, relative to it."""
     root = Path(table.location)
     known = ("schema", "snapshot", "manifest", "tag", "index", "consumer", "commit-records")
@@ -89,7 +88,7 @@ def files_on_disk(table: Table) -> set[str]:
     }
 
 
-def data_files(table: Table) -> set[str]:
+def data_files(table: CatalogTable) -> set[str]:
     """What `files_on_disk` must be when nothing is left over: the files of all snapshots and tags, and those beside."""
     root = table.location + "/"
     found: set[str] = set()
@@ -103,7 +102,7 @@ def data_files(table: Table) -> set[str]:
     return found
 
 
-def without_statistics(warehouse: Path) -> Table:
+def without_statistics(warehouse: Path) -> CatalogTable:
     """A table with one file of two rows, whose statistics are rows of no fields, without names of columns."""
     table = create_table(warehouse)
     table.write_arrow(keyed({1: "a", 2: "b"}))

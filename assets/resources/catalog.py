@@ -4,14 +4,13 @@ import dagster as dg
 from pydantic import Field
 
 from assets.project.config import TableConfig
-from maintenance.catalog import Catalog, Schema, open_catalog
+from maintenance.catalog import Catalog, CatalogTable, Schema, open_catalog
 from maintenance.errors import CorruptFileError, MissingFileError, NotFoundError, SchemaError, UnsupportedError
 from maintenance.fs.file_io import FileIO
 from maintenance.metastore.filesystem import FilesystemCatalog
 from maintenance.metastore.identifier import Identifier
 from maintenance.operations.history import history_table
 from maintenance.options.environment import from_environment
-from maintenance.table.table import Table
 
 
 class PaimonCatalog(dg.ConfigurableResource):
@@ -34,14 +33,14 @@ class PaimonCatalog(dg.ConfigurableResource):
         """The catalog itself."""
         return open_catalog({"warehouse": self.warehouse, **self._options()})
 
-    def get_table(self, identifier: str) -> Table:
+    def get_table(self, identifier: str) -> CatalogTable:
         """The table as it is now. Raises NotFoundError; SchemaError for one of Paimon's system tables."""
         table = self.open().get_table(identifier)
-        if not isinstance(table, Table):
+        if not isinstance(table, CatalogTable):
             raise SchemaError(f"'{identifier}' is a system table", self.warehouse, "Name the table itself.")
         return table
 
-    def get_or_none(self, identifier: str) -> tuple[FileIO, Table | None]:
+    def get_or_none(self, identifier: str) -> tuple[FileIO, CatalogTable | None]:
         """The table, None if it does not exist; and what reads the warehouse in any case."""
         try:
             table = self.get_table(identifier)
@@ -85,7 +84,7 @@ class PaimonCatalog(dg.ConfigurableResource):
     def _options(self) -> dict[str, str]:
         return {name: from_environment(text, f"catalog: {name}") for name, text in self.options.items()}
 
-    def get_or_create(self, table: TableConfig) -> Table:
+    def get_or_create(self, table: TableConfig) -> CatalogTable:
         """The table, created from its description if it does not exist. Raises NotFoundError if it has none."""
         catalog = self.open()
         database = table.identifier.partition(".")[0]

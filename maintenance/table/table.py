@@ -3,7 +3,7 @@
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import pyarrow as pa
 
@@ -129,7 +129,7 @@ class Table:
     def latest_snapshot(self) -> Snapshot | None:
         return self.snapshots.latest()
 
-    def copy(self, options: Mapping[str, str]) -> "Table":
+    def copy(self, options: Mapping[str, str]) -> Self:
         """This table with further options for reading or writing, stored nowhere. Raises: OptionError: immutable."""
         options = {key: str(value) for key, value in options.items()}
         for key, value in options.items():
@@ -140,7 +140,7 @@ class Table:
         table = self.on_branch(table_options.BRANCH.of(options)) if len(others) < len(options) else self
         return replace(table, dynamic_options={**self.dynamic_options, **others})
 
-    def on_branch(self, branch: str) -> "Table":
+    def on_branch(self, branch: str) -> Self:
         """This table as it is on a branch, ``main`` among them. Raises: NotFoundError."""
         if branch == self.branch:
             return self
@@ -154,7 +154,7 @@ class Table:
 
     # Reading
 
-    def target(self) -> tuple["Table", ScanTarget]:
+    def target(self) -> tuple[Self, ScanTarget]:
         """What the scan options ask for, and this table under the schema to read it with.
 
         Raises: OptionError, NotFoundError, UnsupportedError: see `startup_of` and `History.target`.
@@ -168,7 +168,7 @@ class Table:
         """The snapshots and tags that reads can travel to."""
         return history_of(self.identifier, self.snapshots, self.tags, self.options)
 
-    def with_schema(self, schema_id: int) -> "Table":
+    def with_schema(self, schema_id: int) -> Self:
         """This table under an earlier schema, with the options of its own."""
         if schema_id == self.schema.id:
             return self
@@ -177,7 +177,7 @@ class Table:
         then = {now[field.id]: field.name for field in old.fields if field.id in now}
         return replace(self, schema=replace(old, options=renamed(self.schema.options, then)))
 
-    def travelled(self) -> tuple["Table", Snapshot | None]:
+    def travelled(self) -> tuple[Self, Snapshot | None]:
         """The snapshot that the options name, else the latest, and this table under that snapshot's schema."""
         table, target = self.target()
         if isinstance(target, FullState) and target.travelled:
@@ -283,7 +283,7 @@ class Table:
             self.record,
         )
 
-    def of_run(self, run: str) -> "Table":
+    def of_run(self, run: str) -> Self:
         """This table; what is committed through it names the run in its snapshot's properties. Raises: OptionError."""
         check_properties({RUN_PROPERTY: run})
         return replace(self, run=run)

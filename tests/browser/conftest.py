@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser
 
-from maintenance.catalog import open_catalog
-from maintenance.table.table import Table
+from maintenance.catalog import CatalogTable, open_catalog
 from tests.browser import ui, warehouse
 from tests.browser.servers import Dagster, receiving
 from tests.browser.ui import Ui
@@ -26,10 +25,10 @@ class World:
     alerts: list[dict[str, Any]]
     java: JavaProcess
 
-    def table(self, identifier: str) -> Table:
+    def table(self, identifier: str) -> CatalogTable:
         """The table as it is now."""
         table = open_catalog({"warehouse": self.warehouse}).get_table(identifier)
-        assert isinstance(table, Table)
+        assert isinstance(table, CatalogTable)
         return table
 
 

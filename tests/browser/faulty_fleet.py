@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from maintenance.catalog import Catalog, Schema, open_catalog
+from maintenance.catalog import Catalog, CatalogTable, Schema, open_catalog
 from maintenance.commit.publish import CommitIdentity
 from maintenance.format.metadata.snapshot import Snapshot, serialize_snapshot
 from maintenance.operations.compaction.compact import compact
@@ -20,7 +20,6 @@ from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.operations.ingestion.inline import append_rows
 from maintenance.operations.refs.reset_consumer import reset_consumer
 from maintenance.operations.refs.rollback_to import rollback_to
-from maintenance.table.table import Table
 from maintenance.write.message import CommitMessage
 from maintenance.write.rows import conform
 from maintenance.write.state import WriteState
@@ -66,8 +65,8 @@ class Fault:
     check: str
     cause: str
     step: str
-    make: Callable[[Table], None] | None
-    repair: Callable[[Table], None] | None
+    make: Callable[[CatalogTable], None] | None
+    repair: Callable[[CatalogTable], None] | None
 
     @property
     def needs_run(self) -> bool:
@@ -110,9 +109,9 @@ class Fleet:
         else:
             self._describe(HEALTHY)
 
-    def table(self, name: str) -> Table:
+    def table(self, name: str) -> CatalogTable:
         table = open_catalog({"warehouse": self.warehouse}).get_table(name)
-        assert isinstance(table, Table)
+        assert isinstance(table, CatalogTable)
         return table
 
     def _describe(self, name: str) -> None:
@@ -135,17 +134,17 @@ def _rows(first: int, last: int, text: str) -> pa.Table:
     return pa.table({"id": ids, "v": pa.array([text] * len(ids))})
 
 
-def _put(table: Table, writer: str, number: int) -> None:
+def _put(table: CatalogTable, writer: str, number: int) -> None:
     table.write_arrow(_rows(0, 10, writer), commit_user=writer, commit_identifier=number)
 
 
-def _snapshot(table: Table) -> Snapshot:
+def _snapshot(table: CatalogTable) -> Snapshot:
     snapshot = table.latest_snapshot()
     assert snapshot is not None
     return snapshot
 
 
-def _replace_snapshot(table: Table, snapshot: Snapshot) -> None:
+def _replace_snapshot(table: CatalogTable, snapshot: Snapshot) -> None:
     Path(table.paths.snapshot(snapshot.id)).write_bytes(serialize_snapshot(snapshot))
 
 
@@ -163,48 +162,48 @@ def _damage(path: Path, left: int | None) -> None:
         path.write_bytes(aside.read_bytes()[:left])
 
 
-def _restore(table: Table) -> None:
+def _restore(table: CatalogTable) -> None:
     """Put back what was set aside of a table."""
     folder = _set_aside(Path(table.location))
     shutil.copytree(folder, table.location, dirs_exist_ok=True)
     shutil.rmtree(folder)
 
 
-def _break_snapshot(table: Table) -> None:
+def _break_snapshot(table: CatalogTable) -> None:
     for number in range(2):
         _put(table, "etl", number)
     _damage(Path(table.paths.snapshot(2)), 40)
 
 
-def _cut_data_file(table: Table) -> None:
+def _cut_data_file(table: CatalogTable) -> None:
     _put(table, "etl", 1)
     (entry,) = table.manifests.live_entries(_snapshot(table))
     _damage(Path(table.paths.data_file(entry.partition, entry.bucket, entry.file)), 100)
 
 
-def _lose_manifest(table: Table) -> None:
+def _lose_manifest(table: CatalogTable) -> None:
     _put(table, "etl", 1)
     (manifest,) = table.manifests.data_manifests(_snapshot(table))
     _damage(Path(table.paths.manifest(manifest.file_name)), None)
 
 
-def _age_snapshot(table: Table, snapshot_id: int) -> None:
+def _age_snapshot(table: CatalogTable, snapshot_id: int) -> None:
     snapshot = table.snapshots.get(snapshot_id)
     old = snapshot.time_millis - int(_OLD.total_seconds() * 1000)
     _replace_snapshot(table, replace(snapshot, time_millis=old))
 
 
-def _stop_writer(table: Table) -> None:
+def _stop_writer(table: CatalogTable) -> None:
     _put(table, "flink-etl", 1)
     _age_snapshot(table, 1)
     compact(None, table, full=True)
 
 
-def _hide_rows(table: Table) -> None:
+def _hide_rows(table: CatalogTable) -> None:
     _put(table, "flink-etl", 1)
 
 
-def _two_compactors(table: Table) -> None:
+def _two_compactors(table: CatalogTable) -> None:
     for number in range(3):
         _put(table, "etl", number)
         compact(None, table, full=True)
@@ -212,29 +211,29 @@ def _two_compactors(table: Table) -> None:
             _replace_snapshot(table, replace(_snapshot(table), commit_user="flink-compactor", properties=None))
 
 
-def _two_writers(table: Table) -> None:
+def _two_writers(table: CatalogTable) -> None:
     for number, writer in enumerate(("flink-job", "spark-job", "flink-job")):
         _put(table, writer, number)
 
 
-def _forget(table: Table) -> None:
+def _forget(table: CatalogTable) -> None:
     """Let what happened expire: the writers have been put right, and only what they do now counts."""
     _put(table, "flink-job", 10)
     expire_snapshots(table.copy({"snapshot.time-retained": "0 s"}), retain_min=1, retain_max=1)
 
 
-def _stick_consumer(table: Table) -> None:
+def _stick_consumer(table: CatalogTable) -> None:
     for number in range(2):
         _put(table, "etl", number)
     _age_snapshot(table, 1)
     reset_consumer(table, "dashboard", next_snapshot=1)
 
 
-def _move_consumer(table: Table) -> None:
+def _move_consumer(table: CatalogTable) -> None:
     reset_consumer(table, "dashboard", next_snapshot=_snapshot(table).id + 1)
 
 
-def _note_wrong_keys(table: Table) -> None:
+def _note_wrong_keys(table: CatalogTable) -> None:
     """Two files overlap, and a foreign writer says that they do not: merging them as it says gives keys twice."""
     table.write_arrow(_rows(15, 16, "etl"), commit_user="etl", commit_identifier=0)
     (entry,) = table.manifests.live_entries(_snapshot(table))
@@ -249,12 +248,12 @@ def _note_wrong_keys(table: Table) -> None:
     append_rows(None, table, write, CommitIdentity("etl", 2))
 
 
-def _take_back(table: Table) -> None:
+def _take_back(table: CatalogTable) -> None:
     rollback_to(table, snapshot_id=2)
     shutil.rmtree(Path(table.location) / "_quarantine")
 
 
-def _compact(table: Table) -> None:
+def _compact(table: CatalogTable) -> None:
     compact(None, table)
 
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from maintenance.catalog import open_catalog
-from maintenance.table.table import Table
+from maintenance.catalog import CatalogTable, open_catalog
 from tests.browser.servers import ROOT
 
 PYTHON = ROOT / ".venv-pypaimon" / "bin" / "python"
@@ -79,9 +78,9 @@ class Lake:
         """Give one table a retention of its own in tables.yaml."""
         self.yaml.write_text(_TABLES.format(warehouse=self.warehouse) + _RETENTION.format(table=table))
 
-    def table(self, name: str) -> Table:
+    def table(self, name: str) -> CatalogTable:
         table = open_catalog({"warehouse": self.warehouse}).get_table(name)
-        assert isinstance(table, Table)
+        assert isinstance(table, CatalogTable)
         return table
 
     def kind(self, name: str) -> str:

@@ -14,8 +14,7 @@ from typing import Any
 from assets.project.config import load_project
 from definitions import build_definitions
 from demo.run import REPOSITORY, dagster_instance
-from maintenance.catalog import open_catalog
-from maintenance.table.table import Table
+from maintenance.catalog import CatalogTable, open_catalog
 from tests.browser import tour
 from tests.browser.servers import ROOT, Dagster
 from tests.browser.ui import JOBS, Ui, artifacts, browsing
@@ -53,7 +52,7 @@ def demo() -> None:
 def late_flights() -> None:
     """Commit a few flights of July and August once more, as a feed that is late would: two partitions become stale."""
     table = open_catalog({"warehouse": str(ROOT / "warehouse")}).get_table("demo.flights")
-    assert isinstance(table, Table)
+    assert isinstance(table, CatalogTable)
     number = int(time.time())
     for month in (7, 8):
         rows = table.to_arrow(where=f"month = {month} AND origin = 'LGA' AND dest = 'CLE'")

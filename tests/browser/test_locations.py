@@ -9,8 +9,7 @@ import pytest
 import yaml
 from playwright.sync_api import Browser
 
-from maintenance.catalog import Schema, open_catalog
-from maintenance.table.table import Table
+from maintenance.catalog import CatalogTable, Schema, open_catalog
 from tests.browser import ui
 from tests.browser.servers import ROOT, Dagster
 from tests.browser.ui import Ui
@@ -41,7 +40,7 @@ def create(warehouse: Path, name: str) -> None:
     catalog.create_database(name.partition(".")[0])
     catalog.create_table(name, Schema([("id", "INT NOT NULL")], ["id"], [], {"bucket": "1", "write-only": "true"}))
     table = catalog.get_table(name)
-    assert isinstance(table, Table)
+    assert isinstance(table, CatalogTable)
     table.write_arrow(pa.table({"id": pa.array([1, 2], pa.int32())}))
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from maintenance.catalog import CatalogTable
 from maintenance.options import table as table_options
-from maintenance.table.table import Table
 from maintenance.write.buckets import buckets_of
 from tests.chaos.java_client import witnessed_file
 from tests.chaos.judge import Judge
@@ -145,7 +145,7 @@ class _Campaign:
         )
 
 
-def _buckets(table: Table) -> dict[tuple[str, int], int]:
+def _buckets(table: CatalogTable) -> dict[tuple[str, int], int]:
     """The bucket of every key that the workload has."""
     ids = [*range(1000), *range(10_000, 11_000)]
     keys = [(partition, number) for partition in PARTITIONS for number in ids]

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from maintenance.table.table import Table
+from maintenance.catalog import CatalogTable
 from tests.chaos.journal import read_journal
 from tests.chaos.model import in_order
 from tests.chaos.readers import READ
@@ -69,7 +69,7 @@ class _Client:
 
     def _is_witnessed(self, number: int) -> bool:
         """Whether a snapshot has this commit. Waits until the witness has seen all there is."""
-        table: Table = self.worker.table
+        table: CatalogTable = self.worker.table
         latest = table.snapshots.latest_id() or 0
         while True:
             try:

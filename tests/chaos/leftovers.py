@@ -12,7 +12,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from maintenance.table.table import Table
+from maintenance.catalog import CatalogTable
 from tests.chaos.journal import Entry
 from tests.chaos.processes import Death
 from tests.chaos.witness import Seen
@@ -83,7 +83,7 @@ def uuids_of(seen: Iterable[Seen]) -> set[str]:
 
 
 def leftovers(
-    table: Table,
+    table: CatalogTable,
     journals: Mapping[str, Sequence[Entry]],
     deaths: Iterable[Death],
     of_branches: Collection[str],
@@ -121,7 +121,7 @@ def _is_of_java(path: str, ours: Collection[str]) -> bool:
     return os.path.basename(os.path.dirname(path)) == "manifest" and match is not None and match.group() not in ours
 
 
-def _hidden(table: Table) -> set[str]:
+def _hidden(table: CatalogTable) -> set[str]:
     """Temporary files, whose names start with a dot."""
     found = (os.path.join(folder, name) for folder, _, names in os.walk(table.location) for name in names)
     return {path for path in found if "/." in path.removeprefix(table.location)}

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import PaimonError
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.branches import Branches
 from maintenance.operations.checks.audit_changelog import audit_changelog
 from maintenance.scan.stream_position import Limits, StreamPosition
 from maintenance.table.stream import TableStream
-from maintenance.table.table import Table
 from maintenance.types.row_kind import texts_of_kinds
 from tests.chaos.model import in_order
 from tests.chaos.worker import Worker
@@ -28,7 +28,7 @@ FOLLOWER = "follower"
 READ = "read"
 
 
-def rows_of(table: Table, data: pa.Table) -> list[Row]:
+def rows_of(table: CatalogTable, data: pa.Table) -> list[Row]:
     """The rows of a table in order, their columns in that of the schema."""
     names = table.schema.field_names
     return in_order(tuple(row[name] for name in names) for row in data.to_pylist())
@@ -66,7 +66,7 @@ class _Reader:
         else:
             self._files(table, latest)
 
-    def _snapshot(self, table: Table, latest: int) -> None:
+    def _snapshot(self, table: CatalogTable, latest: int) -> None:
         """The snapshots one after the other, as far as that is fast enough."""
         dice = self.worker.dice
         self.following = max(self.following, table.snapshots.earliest_id() or 1)
@@ -78,7 +78,7 @@ class _Reader:
         where = dice.choice((None, None, None, "id < 12", "p = 'a'", "id >= 10000 AND p <> 'a'"))
         self._note("snapshot", lambda: self._rows(table, options, where), _there(table, number), id=number, where=where)
 
-    def _latest(self, table: Table, before: int) -> None:
+    def _latest(self, table: CatalogTable, before: int) -> None:
         found: dict[str, object] = {}
 
         def read() -> list[Row]:
@@ -88,7 +88,7 @@ class _Reader:
 
         self._note("latest", read, _there(table, before), first=before, extra=found)
 
-    def _tag(self, table: Table) -> None:
+    def _tag(self, table: CatalogTable) -> None:
         names = table.tags.names()
         name = self.worker.dice.choice(names) if names else None
         tag = table.tags.find(name) if name is not None else None
@@ -107,7 +107,7 @@ class _Reader:
 
         self._note("tag", read, same, id=tag.snapshot.id, tag=name)
 
-    def _branch(self, table: Table) -> None:
+    def _branch(self, table: CatalogTable) -> None:
         names = [name for name in Branches(table.file_io, table.paths).names() if name != "main"]
         if not names:
             return
@@ -122,7 +122,7 @@ class _Reader:
         facts: dict[str, object] = {}
         self._note("branch", read, lambda: os.path.exists(folder), branch=name, extra=facts)
 
-    def _moment(self, table: Table) -> None:
+    def _moment(self, table: CatalogTable) -> None:
         """The state at a moment, by the time of one of the snapshots that are there."""
         dice = self.worker.dice
         earliest, latest = table.snapshots.earliest_id() or 1, table.snapshots.latest_id() or 1
@@ -134,7 +134,7 @@ class _Reader:
         options = {"scan.timestamp-millis": str(millis)}
         self._note("moment", lambda: self._rows(table, options, None), _there(table, number), millis=millis)
 
-    def _files(self, table: Table, latest: int) -> None:
+    def _files(self, table: CatalogTable, latest: int) -> None:
         """Whether every file that a snapshot names is there."""
         number = self.worker.dice.randint(table.snapshots.earliest_id() or 1, latest)
         there = _there(table, number)
@@ -149,7 +149,7 @@ class _Reader:
 
         self._note("files", look, there, id=number)
 
-    def _rows(self, table: Table, options: Mapping[str, str], where: str | None) -> list[Row]:
+    def _rows(self, table: CatalogTable, options: Mapping[str, str], where: str | None) -> list[Row]:
         options = {**self.worker.scenario.read_options, **options}
         return rows_of(table, table.to_arrow(where=where, options=options))
 
@@ -171,7 +171,7 @@ class _Reader:
         self.worker.journal.note(READ, durable=False, how=how, found=found, there=there, **{**facts, **(extra or {})})
 
 
-def _there(table: Table, number: int) -> Callable[[], bool]:
+def _there(table: CatalogTable, number: int) -> Callable[[], bool]:
     """Whether a snapshot has not expired."""
 
     def there() -> bool:
@@ -181,7 +181,7 @@ def _there(table: Table, number: int) -> Callable[[], bool]:
     return there
 
 
-def _check_counts(table: Table, snapshot: Snapshot) -> None:
+def _check_counts(table: CatalogTable, snapshot: Snapshot) -> None:
     """The rows of the live files are as many as the snapshot says."""
     rows = sum(entry.file.row_count for entry in table.manifests.live_entries(snapshot))
     if rows != snapshot.total_record_count:
@@ -195,7 +195,7 @@ def audits(worker: Worker) -> None:
         worker.pause(1.5)
 
 
-def _audit(worker: Worker, table: Table) -> None:
+def _audit(worker: Worker, table: CatalogTable) -> None:
     earliest, latest = table.snapshots.earliest_id(), table.snapshots.latest_id()
     if earliest is not None and latest is not None and latest > earliest:
         start = worker.dice.randint(earliest, latest - 1)
@@ -203,7 +203,7 @@ def _audit(worker: Worker, table: Table) -> None:
         worker.attempt("audit", lambda: _audited(table, start, end), start=start, end=end)
 
 
-def _audited(table: Table, start: int, end: int) -> dict[str, object]:
+def _audited(table: CatalogTable, start: int, end: int) -> dict[str, object]:
     try:
         report = audit_changelog(None, table, start, end)
     except PaimonError:

@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from maintenance.catalog import Schema, open_catalog
-from maintenance.table.table import Table
+from maintenance.catalog import CatalogTable, Schema, open_catalog
 from tests.chaos.workload import Workload
 
 TABLE = "db.t"
@@ -47,7 +46,7 @@ class Scenario:
     def columns(self) -> tuple[str, ...]:
         return ("p", "id", *self.workload.columns)
 
-    def create(self, folder: Path) -> Table:
+    def create(self, folder: Path) -> CatalogTable:
         """The new table in a new warehouse."""
         catalog = open_catalog({"warehouse": str(folder)})
         catalog.create_database("db", ignore_if_exists=True)
@@ -57,10 +56,10 @@ class Scenario:
         return open_table(folder)
 
 
-def open_table(folder: Path) -> Table:
+def open_table(folder: Path) -> CatalogTable:
     """The table, opened again."""
     table = open_catalog({"warehouse": str(folder)}).get_table(TABLE)
-    assert isinstance(table, Table)
+    assert isinstance(table, CatalogTable)
     return table
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import PaimonError
 from maintenance.metadata.branches import Branches
 from maintenance.operations.checks.faults import FaultKind
@@ -14,7 +15,6 @@ from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.operations.expiry.expire_tags import expire_tags
 from maintenance.operations.refs.delete_branch import delete_branch
 from maintenance.operations.refs.delete_tag import delete_tag
-from maintenance.table.table import Table
 from tests.chaos.acknowledged import check_acknowledged, check_order, expected_tags
 from tests.chaos.judge import Judge, difference
 from tests.chaos.leftovers import leftovers, uuids_of
@@ -38,7 +38,7 @@ class Verdict:
     """The last checks. Faults go to the judge; `left`: files that killed processes left, and who left them."""
 
     def __init__(
-        self, folder: Path, scenario: Scenario, table: Table, judge: Judge, processes: Processes, *, java: bool
+        self, folder: Path, scenario: Scenario, table: CatalogTable, judge: Judge, processes: Processes, *, java: bool
     ) -> None:
         self.folder, self.scenario, self.judge, self.processes = folder, scenario, judge, processes
         self.warehouse = str(folder / "warehouse")

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from maintenance.catalog import CatalogTable
 from maintenance.commit.identity import RUN_PROPERTY
 from maintenance.format.metadata.manifest import FileKind
 from maintenance.format.metadata.snapshot import BATCH_IDENTIFIER
 from maintenance.options import table as table_options
-from maintenance.table.table import Table
 from tests.chaos.faults import Faults
 from tests.chaos.model import Applied, Group
 from tests.chaos.workload import USERS, Commit, Workload
@@ -72,7 +72,7 @@ class Witness:
         kept: a file for what every snapshot said, for whoever looks into a fault later.
     """
 
-    table: Table
+    table: CatalogTable
     workload: Workload
     change: Callable[[str], Commit | None]
     faults: Faults

@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from maintenance.table.table import Table
+from maintenance.catalog import CatalogTable
 from tests.chaos.injected import Injected, arm
 from tests.chaos.journal import Journal
 from tests.chaos.scenarios import SCENARIOS, Scenario, open_table
@@ -67,7 +67,7 @@ class Worker:
     journal: Journal
     scenario: Scenario
     dice: random.Random
-    _table: Table | None = field(default=None)
+    _table: CatalogTable | None = field(default=None)
 
     @classmethod
     def of(cls, place: Place) -> "Worker":
@@ -76,7 +76,7 @@ class Worker:
         return cls(place, Journal.open(place.journal, place.incarnation), scenario, dice)
 
     @property
-    def table(self) -> Table:
+    def table(self) -> CatalogTable:
         """The table, opened again or as it was opened before."""
         if self._table is None or self.dice.random() < 0.5:
             self._table = open_table(self.place.warehouse)

@@ -3,10 +3,10 @@
 import time
 from collections.abc import Sequence
 
+from maintenance.catalog import CatalogTable
 from maintenance.commit.identity import CommitIdentity
 from maintenance.commit.overwrite import Overwrite
 from maintenance.operations.ingestion.inline import commit_rows_of
-from maintenance.table.table import Table
 from maintenance.types.row_kind import kinds_of_texts
 from maintenance.write.rows import conform
 from maintenance.write.table_write import write_rows
@@ -83,7 +83,7 @@ class _Writer:
         time.sleep(self.dice.uniform(0, 0.5))
         return list(commit_rows_of(None, table, messages, CommitIdentity(user, number), state).snapshot_ids)
 
-    def _table(self, commit: Commit) -> Table:
+    def _table(self, commit: Commit) -> CatalogTable:
         table = self.worker.table
         if commit.waits:
             return table.copy({"postpone.batch-write-fixed-bucket": "false"})

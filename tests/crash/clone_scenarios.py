@@ -3,10 +3,10 @@
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import NotFoundError
 from maintenance.metastore.filesystem import FilesystemCatalog
 from maintenance.operations import clone, compact, fsck, remove_orphan_files
-from maintenance.table.table import Table
 from tests.models.reachable import unreachable_files
 from tests.small_tables import Place, put, rows, small_table, table_in
 
@@ -29,47 +29,47 @@ def prepare_older(folder: Place) -> None:
     compact(None, table, full=True)
 
 
-def copy(table: Table) -> None:
+def copy(table: CatalogTable) -> None:
     clone(table, _catalog(table), "copy.t", parallelism=1)
 
 
-def _catalog(table: Table) -> FilesystemCatalog:
+def _catalog(table: CatalogTable) -> FilesystemCatalog:
     """Of the table's own warehouse, which may be in a store."""
     warehouse = table.location.rsplit("/", 2)[0]
     return FilesystemCatalog(warehouse, table.file_io, {"warehouse": warehouse})
 
 
-def copied(table: Table) -> Table | None:
+def copied(table: CatalogTable) -> CatalogTable | None:
     """The copy; None where there is none yet."""
     try:
         found = _catalog(table).get_table("copy.t")
     except NotFoundError:
         return None
-    assert isinstance(found, Table)
+    assert isinstance(found, CatalogTable)
     return found
 
 
-def check_copied(table: Table) -> None:
+def check_copied(table: CatalogTable) -> None:
     found = copied(table)
     assert found is not None
     assert rows(found) == rows(table)
     assert fsck(found.file_io, found.location).healthy
 
 
-def check_nothing_or_all(before: "Reading", after: Table) -> None:
+def check_nothing_or_all(before: "Reading", after: CatalogTable) -> None:
     assert rows(after) == before.rows
     found = copied(after)
     assert found is None or rows(found) in ([], before.rows)
 
 
-def check_old_or_new(before: "Reading", after: Table) -> None:
+def check_old_or_new(before: "Reading", after: CatalogTable) -> None:
     found = copied(after)
     assert found is not None
     assert rows(found) in ([(0, "a"), (1, "a"), (2, "a")], before.rows)
     assert fsck(found.file_io, found.location).healthy
 
 
-def check_copied_once(_whole: Table, table: Table) -> None:
+def check_copied_once(_whole: CatalogTable, table: CatalogTable) -> None:
     check_copied(table)
     found = copied(table)
     assert found is not None

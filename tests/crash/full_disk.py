@@ -12,8 +12,8 @@ from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import PaimonError
-from maintenance.table.table import Table
 from tests.crash.faults import fill_disk_at
 from tests.crash.scenarios import SCENARIOS, Reading, Scenario
 from tests.flushing import without_flushing
@@ -31,7 +31,7 @@ _DONE, _REFUSED, _BROKEN, _UNTOUCHED = 0, 1, 2, 3
 _REPORTING = (AssertionError,)
 
 
-def _outcome(operate: Callable[[Table], None], folder: Path, step: int, *, once: bool) -> int:
+def _outcome(operate: Callable[[CatalogTable], None], folder: Path, step: int, *, once: bool) -> int:
     """How the operation ends in a child whose disk is full from that step on."""
     sys.stdout.flush()
     child = os.fork()

@@ -3,6 +3,7 @@
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import NotFoundError
 from maintenance.metadata.branches import Branches
 from maintenance.operations import (
@@ -19,7 +20,6 @@ from maintenance.operations import (
     rollback_to_as_latest,
     trigger_tag_automatic_creation,
 )
-from maintenance.table.table import Table
 from tests.models.reachable import files_on_disk, unreachable_files
 from tests.small_tables import Place, put, rows, rows_of_tag, set_commit_time, small_table
 
@@ -48,32 +48,32 @@ def prepare_hours(place: Place) -> None:
     expire_snapshots(table, retain_min=2, retain_max=2)
 
 
-def tag_hours(table: Table) -> None:
+def tag_hours(table: CatalogTable) -> None:
     trigger_tag_automatic_creation(table)
 
 
-def check_hours_tagged(table: Table) -> None:
+def check_hours_tagged(table: CatalogTable) -> None:
     assert {name: rows_of_tag(table, name) for name in table.tags.names()} == {
         "2024-05-14 11": [(1, "2")],
         "2024-05-14 12": [(1, "3")],
     }
 
 
-def check_some_hours_tagged(before: "Reading", after: Table) -> None:
+def check_some_hours_tagged(before: "Reading", after: CatalogTable) -> None:
     assert rows(after) == before.rows
     expected = {f"2024-05-14 {9 + hour:02d}": [(1, str(hour))] for hour in range(4)}
     found = {name: rows_of_tag(after, name) for name in after.tags.names()}
     assert found.items() <= expected.items()
 
 
-def check_hours_tagged_once(whole: Table, table: Table) -> None:
+def check_hours_tagged_once(whole: CatalogTable, table: CatalogTable) -> None:
     check_hours_tagged(table)
     assert table.tags.retired() == {}
     ours, theirs = ({path.removeprefix(t.location) for path in files_on_disk(t)} for t in (table, whole))
     assert {path for path in ours if "SUCCESS" not in path} == {path for path in theirs if "SUCCESS" not in path}
 
 
-def expire_again(table: Table) -> None:
+def expire_again(table: CatalogTable) -> None:
     """Works off what a killed removal of tags left on record."""
     expire_snapshots(table, retain_min=2, retain_max=2)
 
@@ -84,21 +84,21 @@ def prepare_manifests(place: Place) -> None:
         put(table, {number: "a"})
 
 
-def merge_manifests(table: Table) -> None:
+def merge_manifests(table: CatalogTable) -> None:
     compact_manifest(table)
 
 
-def check_manifests_merged(table: Table) -> None:
+def check_manifests_merged(table: CatalogTable) -> None:
     assert table.snapshots.latest_id() == 6
     assert len(table.manifests.data_manifests(table.snapshots.get(6))) == 1
     assert len(rows(table)) == 5
 
 
-def check_rows_stay(before: "Reading", after: Table) -> None:
+def check_rows_stay(before: "Reading", after: CatalogTable) -> None:
     assert rows(after) == before.rows
 
 
-def check_manifests_merged_once(_whole: Table, table: Table) -> None:
+def check_manifests_merged_once(_whole: CatalogTable, table: CatalogTable) -> None:
     check_manifests_merged(table)
 
 
@@ -110,38 +110,38 @@ def prepare_branches(place: Place) -> None:
     put(table.on_branch("b"), {3: "branch"})
 
 
-def merge(table: Table) -> None:
+def merge(table: CatalogTable) -> None:
     merge_branch(table, "b")
 
 
-def check_merged(table: Table) -> None:
+def check_merged(table: CatalogTable) -> None:
     assert rows(table) == [(1, "both"), (2, "main"), (3, "branch")]
     assert table.snapshots.latest_id() == 3
 
 
-def check_merged_or_not(before: "Reading", after: Table) -> None:
+def check_merged_or_not(before: "Reading", after: CatalogTable) -> None:
     assert rows(after) in (before.rows, [*before.rows, (3, "branch")])
 
 
-def check_merged_once(_whole: Table, table: Table) -> None:
+def check_merged_once(_whole: CatalogTable, table: CatalogTable) -> None:
     check_merged(table)
 
 
-def go_back_by_commit(table: Table) -> None:
+def go_back_by_commit(table: CatalogTable) -> None:
     rollback_to_as_latest(table, snapshot_id=2)
 
 
-def check_back_by_commit(table: Table) -> None:
+def check_back_by_commit(table: CatalogTable) -> None:
     assert rows(table) == [(0, "a"), (1, "a")]
     assert table.snapshots.list_ids() == [1, 2, 3, 4, 5, 6]
     assert len(table.tags.names()) == 1
 
 
-def check_back_or_not(before: "Reading", after: Table) -> None:
+def check_back_or_not(before: "Reading", after: CatalogTable) -> None:
     assert rows(after) in (before.rows, before.rows[:2])
 
 
-def check_back_once(_whole: Table, table: Table) -> None:
+def check_back_once(_whole: CatalogTable, table: CatalogTable) -> None:
     # What a killed commit has written of its metadata is an orphan.
     remove_orphan_files(None, table, minimum_age=_NO_AGE)
     check_back_by_commit(table)
@@ -159,11 +159,11 @@ def prepare_full(place: Place) -> None:
     expire_snapshots(table, retain_min=2, retain_max=2)
 
 
-def purge(table: Table) -> None:
+def purge(table: CatalogTable) -> None:
     purge_files(table, minimum_age=_NO_AGE)
 
 
-def check_purged(table: Table) -> None:
+def check_purged(table: CatalogTable) -> None:
     assert (rows(table), table.tags.names(), table.consumers.names()) == ([], [], [])
     assert Branches(table.file_io, table.paths).names() == ["main"]
     assert table.snapshots.list_ids() == [4]
@@ -171,13 +171,13 @@ def check_purged(table: Table) -> None:
     assert not [path for path in files_on_disk(table) if "/bucket-" in path]
 
 
-def check_all_or_none(before: "Reading", after: Table) -> None:
+def check_all_or_none(before: "Reading", after: CatalogTable) -> None:
     assert rows(after) in (before.rows, [])
     for name in after.tags.names():
         assert rows_of_tag(after, name) == before.tags[name]
 
 
-def check_purged_once(_whole: Table, table: Table) -> None:
+def check_purged_once(_whole: CatalogTable, table: CatalogTable) -> None:
     remove_orphan_files(None, table, minimum_age=_NO_AGE)
     check_purged(table)
 
@@ -190,26 +190,26 @@ def prepare_branch_to_delete(place: Place) -> None:
     put(table.on_branch("b"), {2: "branch"})
 
 
-def delete_b(table: Table) -> None:
+def delete_b(table: CatalogTable) -> None:
     try:
         delete_branch(table, "b")
     except NotFoundError:  # it is gone, but for what hid it
         assert Branches(table.file_io, table.paths).names() == ["main"]
 
 
-def check_b_deleted(table: Table) -> None:
+def check_b_deleted(table: CatalogTable) -> None:
     assert Branches(table.file_io, table.paths).names() == ["main"]
     assert rows(table) == [(1, "main")]
     assert not [path for path in files_on_disk(table) if "/branch-b/" in path]
 
 
-def check_b_whole_or_none(before: "Reading", after: Table) -> None:
+def check_b_whole_or_none(before: "Reading", after: CatalogTable) -> None:
     assert rows(after) == before.rows
     if "b" in Branches(after.file_io, after.paths).names():
         assert rows(after.on_branch("b")) == [(1, "main"), (2, "branch")]
 
 
-def check_b_deleted_once(_whole: Table, table: Table) -> None:
+def check_b_deleted_once(_whole: CatalogTable, table: CatalogTable) -> None:
     remove_orphan_files(None, table, minimum_age=_NO_AGE)
     check_b_deleted(table)
 
@@ -217,25 +217,25 @@ def check_b_deleted_once(_whole: Table, table: Table) -> None:
 # A branch with another name
 
 
-def rename_b(table: Table) -> None:
+def rename_b(table: CatalogTable) -> None:
     try:
         rename_branch(table, "b", "c")
     except NotFoundError:
         assert Branches(table.file_io, table.paths).names() == ["main", "c"]
 
 
-def check_b_renamed(table: Table) -> None:
+def check_b_renamed(table: CatalogTable) -> None:
     assert Branches(table.file_io, table.paths).names() == ["main", "c"]
     check_branch_rows(table, "c")
     assert not [path for path in files_on_disk(table) if "/branch-b/" in path]
 
 
-def check_branch_rows(table: Table, branch: str) -> None:
+def check_branch_rows(table: CatalogTable, branch: str) -> None:
     assert rows(table.on_branch(branch)) == [(1, "main"), (2, "branch")]
     assert rows_of_tag(table.on_branch(branch), "t") == [(1, "main")]
 
 
-def check_b_or_c(before: "Reading", after: Table) -> None:
+def check_b_or_c(before: "Reading", after: CatalogTable) -> None:
     """One of the two at the least, and each of them whole."""
     assert rows(after) == before.rows
     names = Branches(after.file_io, after.paths).names()
@@ -244,11 +244,11 @@ def check_b_or_c(before: "Reading", after: Table) -> None:
         check_branch_rows(after, name)
 
 
-def check_b_renamed_once(_whole: Table, table: Table) -> None:
+def check_b_renamed_once(_whole: CatalogTable, table: CatalogTable) -> None:
     check_b_renamed(table)
     assert {path.rsplit("/", 2)[0] for path in _in_branches(table)} == {f"{table.location}/branch/branch-c"}
 
 
-def _in_branches(table: Table) -> list[str]:
+def _in_branches(table: CatalogTable) -> list[str]:
     root = f"{table.location}/branch"
     return [f"{root}/{file.path}" for file in table.file_io.list_tree(root) if file.name != ".folder"]

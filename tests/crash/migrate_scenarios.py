@@ -4,10 +4,10 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from maintenance.catalog import CatalogTable
 from maintenance.operations import fsck, migrate_database, remove_orphan_files
 from maintenance.operations.bin.run import BinRun, list_runs, read_run, run_folder
 from maintenance.table.format_table import FormatTable
-from maintenance.table.table import Table
 from tests.models.reachable import unreachable_files
 from tests.plain_tables import PlainCatalog, gone, plain_table
 from tests.small_tables import batch, put, rows, small_table
@@ -23,7 +23,7 @@ def _catalog(place: Path) -> PlainCatalog:
     return PlainCatalog.of(place)
 
 
-def _place(table: Table) -> Path:
+def _place(table: CatalogTable) -> Path:
     return Path(table.location).parents[1]
 
 
@@ -35,7 +35,7 @@ def prepare(place: Path) -> None:
         source.write_arrow(batch({k: v for k, v in _ROWS.items() if k % 2 == number % 2}))
 
 
-def migrate_into_bin(table: Table) -> None:
+def migrate_into_bin(table: CatalogTable) -> None:
     catalog = _catalog(_place(table))
 
     def into(source: FormatTable) -> BinRun:
@@ -45,12 +45,12 @@ def migrate_into_bin(table: Table) -> None:
     assert not report.errors, report.errors
 
 
-def migrate_for_good(table: Table) -> None:
+def migrate_for_good(table: CatalogTable) -> None:
     report = migrate_database(_catalog(_place(table)), "plain", delete_origin=True, parallelism=1)
     assert not report.errors, report.errors
 
 
-def check_between(before: "Reading", after: Table) -> None:
+def check_between(before: "Reading", after: CatalogTable) -> None:
     """The rows are in the source, in the table that waits for its name, or in the new table: all of them."""
     assert rows(after) == before.rows
     catalog = _catalog(_place(after))
@@ -63,16 +63,16 @@ def check_between(before: "Reading", after: Table) -> None:
     assert expected in found, found
 
 
-def check_migrated(table: Table) -> None:
+def check_migrated(table: CatalogTable) -> None:
     catalog = _catalog(_place(table))
     assert catalog.list_tables("plain") == ["t"]
     found = catalog.get_table("plain.t")
-    assert isinstance(found, Table)
+    assert isinstance(found, CatalogTable)
     assert rows(found) == sorted(_ROWS.items())
     assert fsck(found.file_io, found.location, deep=True).healthy
 
 
-def check_migrated_once(_whole: Table, table: Table) -> None:
+def check_migrated_once(_whole: CatalogTable, table: CatalogTable) -> None:
     check_migrated(table)
     found = _catalog(_place(table)).get_table("plain.t")
     snapshot = found.latest_snapshot()
@@ -82,7 +82,7 @@ def check_migrated_once(_whole: Table, table: Table) -> None:
     assert unreachable_files(found) == set()
 
 
-def check_all_in_bin(whole: Table, table: Table) -> None:
+def check_all_in_bin(whole: CatalogTable, table: CatalogTable) -> None:
     """All files of the source are in one run of the bin."""
     check_migrated_once(whole, table)
     place = str(_place(table))
@@ -90,7 +90,7 @@ def check_all_in_bin(whole: Table, table: Table) -> None:
     assert len(_files_in(table, place, run)) == 4
 
 
-def _files_in(table: Table, place: str, run: str) -> list[str]:
+def _files_in(table: CatalogTable, place: str, run: str) -> list[str]:
     if not any(name.startswith("journal-") for name in table.file_io.list_names(run_folder(place, run))):
         return []
     _, files = read_run(table.file_io, place, run)

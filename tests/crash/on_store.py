@@ -25,9 +25,9 @@ from datetime import UTC, datetime, timedelta
 from itertools import chain, count
 from multiprocessing.connection import Connection
 
+from maintenance.catalog import CatalogTable
 from maintenance.fs.file_io import FileIO
 from maintenance.operations.orphans.remove_orphan_files import remove_orphan_files
-from maintenance.table.table import Table
 from tests.crash.scenarios import SCENARIOS, Reading, Scenario
 from tests.models.reachable import unreachable_files
 from tests.servers.relay import Relay
@@ -183,7 +183,7 @@ def check_nothing_is_left(place: Place) -> None:
     assert Reading.of(table) == before
 
 
-def hidden_files(table: Table) -> set[str]:
+def hidden_files(table: CatalogTable) -> set[str]:
     """What is left of writing, but for the empty objects that stand for folders."""
     found = table.file_io.list_tree(table.location)
     return {file.path for file in found if file.name.startswith(".") and file.name != ".folder"}

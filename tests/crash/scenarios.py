@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from maintenance.catalog import CatalogTable
 from maintenance.metadata.branches import Branches
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.compaction.produce_changelog import produce_changelog
@@ -16,7 +17,6 @@ from maintenance.operations.refs.fast_forward import fast_forward
 from maintenance.operations.refs.replace_tag import replace_tag
 from maintenance.operations.refs.rollback_to import rollback_to
 from maintenance.table.system.audit_log import AuditLogView
-from maintenance.table.table import Table
 from tests.crash import bin_scenarios, clone_scenarios, life_scenarios, migrate_scenarios
 from tests.models.reachable import changes_of, files_on_disk, missing_files, unreachable_files
 from tests.small_tables import Place, batch, put, rows, rows_at, rows_of_tag, small_table, table_in
@@ -35,7 +35,7 @@ class Reading:
     tags: dict[str, Rows]
 
     @classmethod
-    def of(cls, table: Table) -> "Reading":
+    def of(cls, table: CatalogTable) -> "Reading":
         earliest, latest = table.snapshots.earliest_id(), table.snapshots.latest_id()
         assert earliest is not None
         assert latest is not None
@@ -57,11 +57,11 @@ class Scenario:
 
     name: str
     prepare: Callable[[Place], None]
-    operate: Callable[[Table], None]
-    check_whole: Callable[[Table], None]
-    check_between: Callable[[Reading, Table], None]
-    again: tuple[Callable[[Table], None], ...]
-    check_after: Callable[[Table, Table], None]
+    operate: Callable[[CatalogTable], None]
+    check_whole: Callable[[CatalogTable], None]
+    check_between: Callable[[Reading, CatalogTable], None]
+    again: tuple[Callable[[CatalogTable], None], ...]
+    check_after: Callable[[CatalogTable, CatalogTable], None]
 
 
 # Commits
@@ -73,16 +73,16 @@ def prepare_commits(place: Place) -> None:
     put(table, {2: "B"})
 
 
-def write_once(table: Table) -> None:
+def write_once(table: CatalogTable) -> None:
     table.write_arrow(batch({1: "A", 4: "d"}, [3]), ["+I", "+I", "-D"], commit_user="feed", commit_identifier=7)
 
 
-def check_written(table: Table) -> None:
+def check_written(table: CatalogTable) -> None:
     assert rows(table) == [(1, "A"), (2, "B"), (4, "d")]
     assert table.snapshots.list_ids() == [1, 2, 3]
 
 
-def check_all_or_nothing(before: Reading, after: Table) -> None:
+def check_all_or_nothing(before: Reading, after: CatalogTable) -> None:
     if after.snapshots.latest_id() == 3:
         check_written(after)
         assert Reading.of(after).snapshots.items() > before.snapshots.items()
@@ -90,7 +90,7 @@ def check_all_or_nothing(before: Reading, after: Table) -> None:
         assert Reading.of(after) == before
 
 
-def check_written_once(whole: Table, table: Table) -> None:
+def check_written_once(whole: CatalogTable, table: CatalogTable) -> None:
     check_written(table)
     latest = table.snapshots.get(3)
     expected = whole.snapshots.get(3)
@@ -109,23 +109,23 @@ def prepare_inline(place: Place) -> None:
     table.write_arrow(batch({1: "a", 2: "b", 3: "c"}))
 
 
-def check_inline(table: Table) -> None:
+def check_inline(table: CatalogTable) -> None:
     assert rows(table) == [(1, "A"), (2, "b"), (4, "d")]
     kinds = [table.snapshots.get(i).commit_kind.value for i in table.snapshots.list_ids()]
     assert kinds == ["APPEND", "COMPACT"] * 2
 
 
-def check_before_or_after(before: Reading, after: Table) -> None:
+def check_before_or_after(before: Reading, after: CatalogTable) -> None:
     """Between the two snapshots nobody sees the rows yet."""
     assert rows(after) in (before.rows, [(1, "A"), (2, "b"), (4, "d")])
 
 
-def check_inline_once(whole: Table, table: Table) -> None:
+def check_inline_once(whole: CatalogTable, table: CatalogTable) -> None:
     check_inline(table)
     assert _changelog(table) == _changelog(whole)
 
 
-def _changelog(table: Table) -> list[tuple[str, int, str]]:
+def _changelog(table: CatalogTable) -> list[tuple[str, int, str]]:
     between = {"incremental-between": "0,4", "incremental-between-scan-mode": "changelog"}
     found = AuditLogView(table.copy(between)).to_arrow().to_pylist()
     return sorted((row["rowkind"], row["k"], row["v"]) for row in found)
@@ -142,35 +142,35 @@ def prepare_compaction(place: Place) -> None:
     put(table, {4: "d"})
 
 
-def compact_fully(table: Table) -> None:
+def compact_fully(table: CatalogTable) -> None:
     assert not compact(None, table, full=True).failed
 
 
-def changelog_counts(table: Table) -> list[int]:
+def changelog_counts(table: CatalogTable) -> list[int]:
     counts = (table.snapshots.get(i).changelog_record_count for i in table.snapshots.list_ids())
     return [count for count in counts if count]
 
 
-def levels(table: Table) -> list[tuple[int, int, int]]:
+def levels(table: CatalogTable) -> list[tuple[int, int, int]]:
     snapshot = table.latest_snapshot()
     assert snapshot is not None
     return sorted((e.bucket, e.file.level, e.file.row_count) for e in table.manifests.live_entries(snapshot))
 
 
-def check_compacted(table: Table) -> None:
+def check_compacted(table: CatalogTable) -> None:
     assert rows(table) == [(1, "A"), (2, "b"), (4, "d")]
     assert table.snapshots.list_ids() == [1, 2, 3, 4, 5]
     assert {level for _, level, _ in levels(table)} == {5}
     assert changelog_counts(table) == [3, 4]
 
 
-def check_same_rows(before: Reading, after: Table) -> None:
+def check_same_rows(before: Reading, after: CatalogTable) -> None:
     found = Reading.of(after)
     assert found.rows == before.rows
     assert found.snapshots.items() >= before.snapshots.items()
 
 
-def check_compacted_once(whole: Table, table: Table) -> None:
+def check_compacted_once(whole: CatalogTable, table: CatalogTable) -> None:
     check_compacted(table)
     assert levels(table) == levels(whole)
 
@@ -187,16 +187,16 @@ def prepare_deletion(place: Place) -> None:
     table.delete("k = 1")
 
 
-def update_rows(table: Table) -> None:
+def update_rows(table: CatalogTable) -> None:
     table.update({"v": "'new'"}, "k IN (2, 4) AND v <> 'new'")
 
 
-def check_updated(table: Table) -> None:
+def check_updated(table: CatalogTable) -> None:
     assert rows(table) == [(2, "new"), (3, "c"), (4, "new"), (5, "e")]
     assert table.snapshots.list_ids() == [1, 2, 3, 4]
 
 
-def check_updated_or_not(before: Reading, after: Table) -> None:
+def check_updated_or_not(before: Reading, after: CatalogTable) -> None:
     if after.snapshots.latest_id() == 4:
         check_updated(after)
         assert Reading.of(after).snapshots.items() > before.snapshots.items()
@@ -204,7 +204,7 @@ def check_updated_or_not(before: Reading, after: Table) -> None:
         assert Reading.of(after) == before
 
 
-def check_updated_once(whole: Table, table: Table) -> None:
+def check_updated_once(whole: CatalogTable, table: CatalogTable) -> None:
     check_updated(table)
     assert table.snapshots.get(4).total_record_count == whole.snapshots.get(4).total_record_count
 
@@ -219,11 +219,11 @@ def prepare_marking(place: Place) -> None:
     put(table, {1: "A", 30: "B"}, deleted=range(20, 26))
 
 
-def mark(table: Table) -> None:
+def mark(table: CatalogTable) -> None:
     assert not compact(None, table).failed
 
 
-def check_marked(table: Table) -> None:
+def check_marked(table: CatalogTable) -> None:
     expected = {i: "x" if i < 10 else f"{i}" for i in range(40) if not 20 <= i < 26} | {1: "A", 30: "B"}
     assert rows(table) == sorted(expected.items())
     snapshot = table.latest_snapshot()
@@ -231,14 +231,14 @@ def check_marked(table: Table) -> None:
     assert len(table.manifests.deletion_vectors(snapshot)) == 2
 
 
-def check_marked_or_not(before: Reading, after: Table) -> None:
+def check_marked_or_not(before: Reading, after: CatalogTable) -> None:
     if after.snapshots.latest_id() == max(before.snapshots):
         assert Reading.of(after) == before
     else:
         check_marked(after)
 
 
-def check_marked_once(whole: Table, table: Table) -> None:
+def check_marked_once(whole: CatalogTable, table: CatalogTable) -> None:
     check_marked(table)
     assert levels(table) == levels(whole)
 
@@ -255,11 +255,11 @@ def prepare_lookup(place: Place) -> None:
     put(table, {1: "AA", 100: "new"}, deleted=[4, 99])
 
 
-def produce(table: Table) -> None:
+def produce(table: CatalogTable) -> None:
     assert not produce_changelog(None, table).failed
 
 
-def changes(table: Table) -> list[tuple[str, int, str]]:
+def changes(table: CatalogTable) -> list[tuple[str, int, str]]:
     """All changelog rows there are, in order."""
     latest = table.snapshots.latest_id()
     between = {"incremental-between": f"0,{latest}", "incremental-between-scan-mode": "changelog"}
@@ -267,13 +267,13 @@ def changes(table: Table) -> list[tuple[str, int, str]]:
     return sorted((row["rowkind"], row["k"], row["v"]) for row in found)
 
 
-def check_produced(table: Table) -> None:
+def check_produced(table: CatalogTable) -> None:
     inserted = [("+I", i, f"{i}") for i in range(40)]
     changed = [("+I", 100, "new"), ("+U", 1, "AA"), ("+U", 2, "B"), ("-U", 1, "1"), ("-U", 2, "2")]
     assert changes(table) == sorted([*inserted, *changed, ("-D", 3, "3"), ("-D", 4, "4")])
 
 
-def check_produced_once(whole: Table, table: Table) -> None:
+def check_produced_once(whole: CatalogTable, table: CatalogTable) -> None:
     check_produced(table)
     assert rows(table) == rows(whole)
 
@@ -293,17 +293,17 @@ def prepare_changelog_expiry(place: Place) -> None:
             compact(None, table, full=True)
 
 
-def expire_by_options(table: Table) -> None:
+def expire_by_options(table: CatalogTable) -> None:
     expire_snapshots(table)
 
 
-def check_changelogs_kept(table: Table) -> None:
+def check_changelogs_kept(table: CatalogTable) -> None:
     assert table.snapshots.list_ids() == [6]
     assert table.changelogs.list_ids() == [3, 4, 5]
     assert unreachable_files(table) == set()
 
 
-def check_rows_and_changes(before: Reading, after: Table) -> None:
+def check_rows_and_changes(before: Reading, after: CatalogTable) -> None:
     """The rows are there, and whatever changes are offered are whole."""
     assert rows(after) == before.rows
     for changelog in after.changelogs.all():
@@ -333,27 +333,27 @@ def prepare_tag_expiry(place: Place) -> None:
     expire_old_snapshots(table_in(place))
 
 
-def expire_old_snapshots(table: Table) -> None:
+def expire_old_snapshots(table: CatalogTable) -> None:
     expire_snapshots(table, retain_min=1, retain_max=1)
 
 
-def expire_old_tags(table: Table) -> None:
+def expire_old_tags(table: CatalogTable) -> None:
     expire_tags(table, now=NOW + 2 * HOUR)
 
 
-def check_snapshots_expired(table: Table) -> None:
+def check_snapshots_expired(table: CatalogTable) -> None:
     assert table.snapshots.list_ids() == [6]
     assert table.tags.names() == ["alive", "goes", "stays"]
     assert unreachable_files(table) == set()
 
 
-def check_tags_expired(table: Table) -> None:
+def check_tags_expired(table: CatalogTable) -> None:
     assert table.tags.names() == ["stays"]
     assert table.tags.retired() == {}
     assert unreachable_files(table) == set()
 
 
-def check_readable(before: Reading, after: Table) -> None:
+def check_readable(before: Reading, after: CatalogTable) -> None:
     """Whatever is still offered to readers reads as it did, whole."""
     found = Reading.of(after)
     assert found.rows == before.rows
@@ -365,10 +365,10 @@ def check_readable(before: Reading, after: Table) -> None:
         assert missing_files(after, after.snapshots.get(snapshot_id)) == set()
 
 
-def check_same_files(whole: Table, table: Table) -> None:
+def check_same_files(whole: CatalogTable, table: CatalogTable) -> None:
     """Nothing is left over and nothing is missing: the same files as without the kill."""
 
-    def relative(of: Table) -> set[str]:
+    def relative(of: CatalogTable) -> set[str]:
         return {path.removeprefix(of.location) for path in files_on_disk(of)}
 
     assert relative(table) == relative(whole)
@@ -377,12 +377,12 @@ def check_same_files(whole: Table, table: Table) -> None:
     assert table.snapshots.read_hint("EARLIEST") == whole.snapshots.read_hint("EARLIEST")
 
 
-def _both(table: Table) -> None:
+def _both(table: CatalogTable) -> None:
     expire_old_snapshots(table)
     expire_old_tags(table)
 
 
-def check_both_expired(table: Table) -> None:
+def check_both_expired(table: CatalogTable) -> None:
     assert table.snapshots.list_ids() == [6]
     check_tags_expired(table)
 
@@ -402,24 +402,24 @@ def prepare_partitions(place: Place) -> None:
     put(table, {5: "2020-01-02", 6: "2999-01-01"})
 
 
-def expire_old_partitions(table: Table) -> None:
+def expire_old_partitions(table: CatalogTable) -> None:
     expire_partitions(table)
 
 
-def check_partitions_expired(table: Table) -> None:
+def check_partitions_expired(table: CatalogTable) -> None:
     assert rows(table) == [(4, "2999-01-01"), (6, "2999-01-01")]
     assert table.snapshots.list_ids() == [1, 2, 3, 4, 5]
     assert [table.snapshots.get(i).total_record_count for i in (3, 4, 5)] == [5, 3, 2]
 
 
-def check_whole_partitions(before: Reading, after: Table) -> None:
+def check_whole_partitions(before: Reading, after: CatalogTable) -> None:
     """Partitions are there whole or not at all; what was there before is still to be read at its snapshots."""
     days = sorted({day for _, day in before.rows})
     assert rows(after) in [[row for row in before.rows if row[1] not in days[:gone]] for gone in range(4)]
     assert Reading.of(after).snapshots.items() >= before.snapshots.items()
 
 
-def check_partitions_expired_once(whole: Table, table: Table) -> None:
+def check_partitions_expired_once(whole: CatalogTable, table: CatalogTable) -> None:
     check_partitions_expired(table)
     assert Reading.of(table) == Reading.of(whole)
 
@@ -441,79 +441,79 @@ def prepare_history(place: Place) -> None:
     expire_snapshots(table, retain_min=3, retain_max=3)
 
 
-def go_back(table: Table) -> None:
+def go_back(table: CatalogTable) -> None:
     rollback_to(table, tag="first")
 
 
-def check_gone_back(table: Table) -> None:
+def check_gone_back(table: CatalogTable) -> None:
     assert rows(table) == [(0, "1"), (1, "1")]
     assert table.snapshots.list_ids() == [1]
     assert (table.snapshots.earliest_id(), table.tags.names()) == (1, ["first"])
 
 
-def check_a_state_of_before(before: Reading, after: Table) -> None:
+def check_a_state_of_before(before: Reading, after: CatalogTable) -> None:
     """The table is one that it was: one of its snapshots, or the tag's."""
     known = [*before.snapshots.values(), before.tags["first"]]
     assert rows(after) in known
     assert rows_of_tag(after, "first") == before.tags["first"]
 
 
-def take_branch(table: Table) -> None:
+def take_branch(table: CatalogTable) -> None:
     fast_forward(table, "b")
 
 
-def check_branch_taken(table: Table) -> None:
+def check_branch_taken(table: CatalogTable) -> None:
     assert rows(table) == rows(table.on_branch("b")) == [(0, "1"), (1, "1"), (9, "branch")]
     assert table.snapshots.list_ids() == [1, 2]
     assert table.tags.names() == ["first"]
 
 
-def check_main_or_branch(before: Reading, after: Table) -> None:
+def check_main_or_branch(before: Reading, after: CatalogTable) -> None:
     branch = rows(after.on_branch("b"))
     assert branch == [(0, "1"), (1, "1"), (9, "branch")]
     assert rows(after) in [*before.snapshots.values(), before.tags["first"], branch]
 
 
-def make_branch(table: Table) -> None:
+def make_branch(table: CatalogTable) -> None:
     create_branch(table, "c", tag="last", ignore_if_exists=True)
 
 
-def check_branch_made(table: Table) -> None:
+def check_branch_made(table: CatalogTable) -> None:
     assert rows(table.on_branch("c")) == rows(table)
     assert rows_of_tag(table.on_branch("c"), "last") == rows(table)
 
 
-def check_branch_whole_or_none(before: Reading, after: Table) -> None:
+def check_branch_whole_or_none(before: Reading, after: CatalogTable) -> None:
     assert Reading.of(after) == before
     if "c" in Branches(after.file_io, after.paths).names():
         check_branch_made(after)
 
 
-def replace_first(table: Table) -> None:
+def replace_first(table: CatalogTable) -> None:
     replace_tag(table, "first", snapshot_id=5)
 
 
-def expire_tags_later(table: Table) -> None:
+def expire_tags_later(table: CatalogTable) -> None:
     """When the second tag, which held the new snapshot meanwhile, expires."""
     expire_tags(table, now=datetime.now() + 2 * HOUR)
 
 
-def check_replaced(table: Table) -> None:
+def check_replaced(table: CatalogTable) -> None:
     assert rows_of_tag(table, "first") == rows(table)
     assert table.tags.retired() == {}
 
 
-def check_old_or_new_tag(before: Reading, after: Table) -> None:
+def check_old_or_new_tag(before: Reading, after: CatalogTable) -> None:
     assert rows(after) == before.rows
     assert rows_of_tag(after, "first") in (before.tags["first"], before.rows)
 
 
-def check_history(whole: Table, table: Table) -> None:
+def check_history(whole: CatalogTable, table: CatalogTable) -> None:
     assert Reading.of(table) == Reading.of(whole)
     assert Branches(table.file_io, table.paths).names() == Branches(whole.file_io, whole.paths).names()
 
 
-def check_replaced_once(whole: Table, table: Table) -> None:
+def check_replaced_once(whole: CatalogTable, table: CatalogTable) -> None:
     check_replaced(table)
     check_same_files(whole, table)
 

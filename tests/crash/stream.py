@@ -13,11 +13,11 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from maintenance.catalog import CatalogTable
 from maintenance.connector.data_source import register
 from maintenance.operations.ingestion.ingest import ingest
 from maintenance.operations.ingestion.stream_sink import MicroBatch, Sink, start_stream
 from maintenance.spark.session import get_session
-from maintenance.table.table import Table
 from tests.small_tables import put, small_table, table_in
 
 SETTINGS = {
@@ -49,13 +49,13 @@ def run(spark: SparkSession, folder: Path, where: str) -> None:
     frame = spark.readStream.format("paimon").option("scan.snapshot-id", "1")
     frame = frame.option("read.stream.maxFilesPerTrigger", "1").load(source.location)
 
-    def open_table() -> Table:
+    def open_table() -> CatalogTable:
         table = table_in(copy_of(folder))
         if table.snapshots.latest_id() == 1:
             _arm(copy_of(folder), where)
         return table
 
-    def write(session: SparkSession, table: Table, batch: MicroBatch) -> None:
+    def write(session: SparkSession, table: CatalogTable, batch: MicroBatch) -> None:
         report = ingest(session, table, batch.frame, commit_user=batch.commit_user, commit_identifier=batch.number)
         if where == "checkpoint" and report.snapshot_ids == (2,):
             os.kill(os.getpid(), signal.SIGKILL)

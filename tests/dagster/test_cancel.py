@@ -16,8 +16,8 @@ import yaml
 
 from assets import keys
 from assets.project.config import FOLDER
+from maintenance.catalog import CatalogTable
 from maintenance.operations.compaction.compact import compact
-from maintenance.table.table import Table
 from tests.tables import create_table, files_on_disk
 
 TABLE = "db.t"
@@ -49,7 +49,7 @@ with dg.DagsterInstance.get() as instance:
 """
 
 
-def large_table(folder: Path) -> Table:
+def large_table(folder: Path) -> CatalogTable:
     """A table whose compaction takes a while: two sorted runs in each bucket."""
     table = create_table(folder / "warehouse", options={"bucket": str(BUCKETS), "write-only": "true"})
     for start in (0, ROWS // 2):

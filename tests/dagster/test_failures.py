@@ -24,11 +24,11 @@ from assets.resources.catalog import PaimonCatalog
 from assets.runs import failures
 from assets.runs.failures import AGAIN, Again, parts_failed
 from definitions import build_definitions
+from maintenance.catalog import CatalogTable
 from maintenance.errors import ConflictError, CorruptFileError, ErrorClass, InfrastructureError
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.operations.refs.rollback_to import rollback_to
-from maintenance.table.table import Table
 from tests.failing_storage import SCHEME, failing
 
 ROOT = Path(__file__).parent.parent.parent
@@ -99,7 +99,7 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(failures, "AGAIN", again)
 
 
-def written(project: Project) -> Table:
+def written(project: Project) -> CatalogTable:
     """Orders in four snapshots."""
     table = PaimonCatalog(warehouse=project.warehouse).get_or_create(project.tables[0])
     for number in range(4):

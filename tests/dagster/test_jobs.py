@@ -11,16 +11,15 @@ from assets import keys
 from assets.project.config import Project
 from assets.resources.catalog import PaimonCatalog
 from definitions import build_definitions
-from maintenance.catalog import SetOption
+from maintenance.catalog import CatalogTable, SetOption
 from maintenance.format.metadata.snapshot import CommitKind
 from maintenance.operations.history import estimated_seconds, read_history
-from maintenance.table.table import Table
 from tests.dagster.conftest import land
 
 ORDERS = keys.asset_key("shop.orders")
 
 
-def orders(project: Project) -> Table:
+def orders(project: Project) -> CatalogTable:
     return PaimonCatalog(warehouse=project.warehouse).get_table("shop.orders")
 
 

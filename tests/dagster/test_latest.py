@@ -15,8 +15,8 @@ from assets.project.policies import CompactionPolicy
 from assets.resources.catalog import PaimonCatalog
 from assets.runs.pauses import pausing
 from definitions import build_definitions
+from maintenance.catalog import CatalogTable
 from maintenance.operations.compaction.compact import compact
-from maintenance.table.table import Table
 from sensors.cursor import Cursor, Trouble
 from sensors.latest import Sighting, cursor_of, due, in_progress
 from tests.dagster.conftest import checks_of, evaluate
@@ -31,7 +31,7 @@ def catalog(project: Project) -> PaimonCatalog:
     return catalog
 
 
-def commit_orders(catalog: PaimonCatalog, times: int) -> Table:
+def commit_orders(catalog: PaimonCatalog, times: int) -> CatalogTable:
     table = catalog.get_table("shop.orders")
     for _ in range(times):
         table.write_arrow(pa.table({"id": pa.array([1, 2], pa.int64()), "status": ["a", "b"]}))
@@ -261,7 +261,7 @@ def test_rows_that_no_read_returns_are_compacted_at_once_and_told_of(
     assert all(event.passed for event in checks_of(radar))
 
 
-def endangered(project: Project, **conduct: bool) -> tuple[Project, Table]:
+def endangered(project: Project, **conduct: bool) -> tuple[Project, CatalogTable]:
     """A table with deletion vectors that its writers compact, and so does the sensor."""
     options = {"bucket": "1", "write-only": "false", "deletion-vectors.enabled": "true"}
     policy = CompactionPolicy(**conduct)

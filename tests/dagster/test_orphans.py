@@ -12,10 +12,10 @@ from assets.project.config import Project
 from assets.project.policies import BinPolicy, ChecksPolicy, OrphansPolicy
 from assets.resources.catalog import PaimonCatalog
 from definitions import build_definitions
+from maintenance.catalog import CatalogTable
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.operations import compact, create_branch, create_tag, reset_consumer
 from maintenance.operations.bin.run import list_runs
-from maintenance.table.table import Table
 
 OLD = 1_577_836_800
 LISTED = ("bucket-0", "manifest")
@@ -31,14 +31,14 @@ def kept(project: Project) -> Project:
 
 
 @pytest.fixture
-def table(kept: Project) -> Table:
+def table(kept: Project) -> CatalogTable:
     created = PaimonCatalog(warehouse=kept.warehouse).get_or_create(kept.tables[1])
     created.write_arrow(pa.table({"page": ["a"], "seconds": pa.array([1], pa.int32())}))
     return created
 
 
 @pytest.fixture
-def stray(table: Table) -> Path:
+def stray(table: CatalogTable) -> Path:
     path = Path(table.location) / "bucket-0" / "data-x-0.parquet"
     path.write_bytes(b"stray")
     os.utime(path, (OLD, OLD))
@@ -73,7 +73,7 @@ def test_the_step_stands_behind_the_expiry_of_tables_with_the_policy(project: Pr
 
 
 def test_a_dry_run_keeps_a_plan_and_what_it_says_goes_into_the_bin_and_comes_back(
-    kept: Project, instance: dg.DagsterInstance, table: Table, stray: Path
+    kept: Project, instance: dg.DagsterInstance, table: CatalogTable, stray: Path
 ) -> None:
     shown = told(expire(kept, instance, dry_run=True), STEP)
     assert shown["planned files"] == 1
@@ -91,7 +91,7 @@ def test_a_dry_run_keeps_a_plan_and_what_it_says_goes_into_the_bin_and_comes_bac
 
 
 def test_the_bin_is_emptied_by_the_policies_or_as_asked_for(
-    kept: Project, instance: dg.DagsterInstance, table: Table, stray: Path
+    kept: Project, instance: dg.DagsterInstance, table: CatalogTable, stray: Path
 ) -> None:
     assert told(expire(kept, instance), STEP)["deleted files"] == 1
     assert not stray.exists()
@@ -117,7 +117,7 @@ def with_limits(project: Project, **limits: Any) -> Project:
 
 
 def test_the_check_of_orphans_says_how_much_there_is_and_what_removes_it(
-    kept: Project, instance: dg.DagsterInstance, table: Table, stray: Path
+    kept: Project, instance: dg.DagsterInstance, table: CatalogTable, stray: Path
 ) -> None:
     stray.write_bytes(b"x" * 10_000)
     os.utime(stray, (OLD, OLD))
@@ -158,7 +158,7 @@ def test_without_a_policy_the_check_of_orphans_says_how_to_get_one(
 
 
 def test_the_check_of_orphans_of_a_damaged_table_says_that_nobody_can_tell(
-    project: Project, instance: dg.DagsterInstance, table: Table
+    project: Project, instance: dg.DagsterInstance, table: CatalogTable
 ) -> None:
     next(Path(table.location).glob("manifest/manifest-list-*-1")).unlink()
     found = counted(project, instance)
@@ -176,14 +176,14 @@ def held_rows(metadata: dict[str, Any]) -> dict[str, Any]:
     return {row.data["holder"].partition(" (")[0]: row.data for row in metadata["who holds the bytes"].records}
 
 
-def latest(table: Table) -> Snapshot:
+def latest(table: CatalogTable) -> Snapshot:
     snapshot = table.latest_snapshot()
     assert snapshot is not None
     return snapshot
 
 
 def test_the_page_and_the_expiry_say_who_holds_the_bytes(
-    kept: Project, instance: dg.DagsterInstance, table: Table, stray: Path
+    kept: Project, instance: dg.DagsterInstance, table: CatalogTable, stray: Path
 ) -> None:
     stray.write_bytes(b"x" * 10_000)
     os.utime(stray, (OLD, OLD))

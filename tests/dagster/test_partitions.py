@@ -17,8 +17,8 @@ from assets.project.policies import PartitionsPolicy
 from assets.resources.catalog import PaimonCatalog
 from assets.steps.partitions import key_of, spec_of
 from definitions import build_definitions
+from maintenance.catalog import CatalogTable
 from maintenance.operations.compaction.produce_changelog import produce_changelog
-from maintenance.table.table import Table
 from sensors.cursor import Cursor
 from sensors.partitions import cursor_of
 
@@ -42,11 +42,11 @@ def project(tmp_path: Path) -> Project:
 
 
 @pytest.fixture
-def table(project: Project) -> Table:
+def table(project: Project) -> CatalogTable:
     return PaimonCatalog(warehouse=project.warehouse).get_or_create(project.tables[0])
 
 
-def put(table: Table, *days: str) -> None:
+def put(table: CatalogTable, *days: str) -> None:
     rows = {
         "day": list(days),
         "id": pa.array([1] * len(days), pa.int32()),
@@ -102,7 +102,7 @@ def metadata(result: Any) -> Any:
 
 
 def test_partitions_are_mirrored_and_gone_ones_dropped(
-    project: Project, instance: dg.DagsterInstance, table: Table
+    project: Project, instance: dg.DagsterInstance, table: CatalogTable
 ) -> None:
     put(table, "b", "a")
     cursor = tick(project, instance)
@@ -114,7 +114,9 @@ def test_partitions_are_mirrored_and_gone_ones_dropped(
     assert cursor_of(cursor).tables["shop.sales"].digests.keys() == {"day=b", "day=c"}
 
 
-def test_only_the_newest_partitions_are_mirrored(project: Project, instance: dg.DagsterInstance, table: Table) -> None:
+def test_only_the_newest_partitions_are_mirrored(
+    project: Project, instance: dg.DagsterInstance, table: CatalogTable
+) -> None:
     few = project.tables[0].model_copy(update={"partitions": PartitionsPolicy(max_keys=2)})
     for day in ("a", "b", "c"):
         put(table, day)
@@ -123,7 +125,7 @@ def test_only_the_newest_partitions_are_mirrored(project: Project, instance: dg.
 
 
 def test_a_backfill_rewrites_what_is_stale_and_late_data_reopens_a_partition(
-    project: Project, instance: dg.DagsterInstance, table: Table
+    project: Project, instance: dg.DagsterInstance, table: CatalogTable
 ) -> None:
     days = [f"{number:02d}" for number in range(12)]
     put(table, *days)
@@ -191,7 +193,7 @@ def test_a_backfill_makes_the_changelog_of_partitions_that_lack_it(
 
 
 def test_what_others_compact_is_seen_and_later_data_still_reopens_it(
-    project: Project, instance: dg.DagsterInstance, table: Table
+    project: Project, instance: dg.DagsterInstance, table: CatalogTable
 ) -> None:
     from maintenance.operations.compaction.compact import compact
 
@@ -205,7 +207,7 @@ def test_what_others_compact_is_seen_and_later_data_still_reopens_it(
     assert statuses(project, instance) == {"day=a": StaleStatus.FRESH, "day=b": StaleStatus.STALE}
 
 
-def test_a_tick_without_news_tells_nothing(project: Project, instance: dg.DagsterInstance, table: Table) -> None:
+def test_a_tick_without_news_tells_nothing(project: Project, instance: dg.DagsterInstance, table: CatalogTable) -> None:
     put(table, "a")
     cursor = tick(project, instance)
     before = len(instance.fetch_observations(STATES, limit=10).records)
@@ -225,7 +227,9 @@ def test_a_cursor_that_makes_no_sense_counts_as_none(text: str) -> None:
     assert cursor_of(text) == Cursor()
 
 
-def test_a_misspelt_partition_fails_at_once(project: Project, instance: dg.DagsterInstance, table: Table) -> None:
+def test_a_misspelt_partition_fails_at_once(
+    project: Project, instance: dg.DagsterInstance, table: CatalogTable
+) -> None:
     put(table, "2026-08-01", "2026-08-02")
     result = compact_step(project, instance, partitions=[{"day": "2026-8-02"}])
     failure = result.failure_data_for_node("compact")
@@ -239,7 +243,7 @@ def test_a_misspelt_partition_fails_at_once(project: Project, instance: dg.Dagst
 
 
 def test_a_filter_that_matches_no_partition_is_told(
-    project: Project, instance: dg.DagsterInstance, table: Table
+    project: Project, instance: dg.DagsterInstance, table: CatalogTable
 ) -> None:
     put(table, "a", "b")
     result = compact_step(project, instance, where="day = 'c'", dry_run=True)
@@ -253,7 +257,7 @@ def test_a_filter_that_matches_no_partition_is_told(
 
 
 def test_a_backfill_names_the_partitions_that_are_gone(
-    project: Project, instance: dg.DagsterInstance, table: Table
+    project: Project, instance: dg.DagsterInstance, table: CatalogTable
 ) -> None:
     put(table, "a", "b", "c")
     tick(project, instance)

@@ -13,7 +13,7 @@ from assets.project.config import Project
 from assets.project.policies import IndexColumns
 from assets.resources.catalog import PaimonCatalog
 from definitions import build_definitions
-from maintenance.table.table import Table
+from maintenance.catalog import CatalogTable
 from tests.dagster.conftest import land
 
 
@@ -43,12 +43,12 @@ def refused(result: dg.ExecuteInProcessResult) -> str:
     return failure.description
 
 
-def orders(project: Project) -> Table:
+def orders(project: Project) -> CatalogTable:
     return PaimonCatalog(warehouse=project.warehouse).get_table("shop.orders")
 
 
 @pytest.fixture
-def table(project: Project) -> Table:
+def table(project: Project) -> CatalogTable:
     created = PaimonCatalog(warehouse=project.warehouse).get_or_create(project.tables[0])
     created.write_arrow(pa.table({"id": pa.array([1, 2], pa.int64()), "status": ["new", "new"]}))
     return created
@@ -65,7 +65,7 @@ STEPS = {
 
 @pytest.mark.parametrize("step", STEPS)
 def test_a_dry_run_keeps_a_plan_that_is_done_once(
-    project: Project, instance: dg.DagsterInstance, table: Table, step: str
+    project: Project, instance: dg.DagsterInstance, table: CatalogTable, step: str
 ) -> None:
     job, op, config = STEPS[step]
     if step == "file_index":
@@ -106,7 +106,9 @@ def apply(project: Project, instance: dg.DagsterInstance, plan_id: str) -> dg.Ex
     return job.execute_in_process(run_config=config, instance=instance, raise_on_error=False)
 
 
-def test_a_plan_is_carried_out_by_its_id_alone(project: Project, instance: dg.DagsterInstance, table: Table) -> None:
+def test_a_plan_is_carried_out_by_its_id_alone(
+    project: Project, instance: dg.DagsterInstance, table: CatalogTable
+) -> None:
     job, op, config = STEPS["tag"]
     plan_id = told(launch(project, instance, job, op, dry_run=True, **config))["plan id"]
     done = apply(project, instance, plan_id)
@@ -148,12 +150,14 @@ def test_the_plan_of_an_ingestion_names_files_and_rows(project: Project, instanc
     assert orders(project).to_arrow().num_rows == 3
 
 
-def test_a_plan_says_it_all(project: Project, instance: dg.DagsterInstance, table: Table) -> None:
+def test_a_plan_says_it_all(project: Project, instance: dg.DagsterInstance, table: CatalogTable) -> None:
     result = launch(project, instance, "compact_shop_orders", "compact", plan_id="0" * 16, full=True)
     assert "'full' is set together with 'plan_id'" in refused(result)
 
 
-def test_a_plan_is_estimated_from_past_runs(project: Project, instance: dg.DagsterInstance, table: Table) -> None:
+def test_a_plan_is_estimated_from_past_runs(
+    project: Project, instance: dg.DagsterInstance, table: CatalogTable
+) -> None:
     job, op, config = STEPS["tag"]
     assert "estimated time" not in told(launch(project, instance, job, op, dry_run=True, **config))
     definition = build_definitions(project).resolve_job_def("expire")
@@ -162,7 +166,9 @@ def test_a_plan_is_estimated_from_past_runs(project: Project, instance: dg.Dagst
     assert told(launch(project, instance, job, op, dry_run=True, **config))["estimated time"].endswith(" s")
 
 
-def test_many_tables_are_compacted_in_one_run(project: Project, instance: dg.DagsterInstance, table: Table) -> None:
+def test_many_tables_are_compacted_in_one_run(
+    project: Project, instance: dg.DagsterInstance, table: CatalogTable
+) -> None:
     visits = PaimonCatalog(warehouse=project.warehouse).get_or_create(project.tables[1])
     for seconds in range(2):
         visits.write_arrow(pa.table({"page": ["a"], "seconds": pa.array([seconds], pa.int32())}))

@@ -12,7 +12,7 @@ from assets.project.config import Project, load_project
 from assets.resources.catalog import PaimonCatalog
 from assets.steps.partitions import key_of
 from definitions import build_definitions
-from maintenance.table.table import Table
+from maintenance.catalog import CatalogTable
 
 TEXT = """
 warehouse: warehouse
@@ -41,11 +41,11 @@ def project(tmp_path: Path) -> Project:
 
 
 @pytest.fixture
-def table(project: Project) -> Table:
+def table(project: Project) -> CatalogTable:
     return PaimonCatalog(warehouse=project.warehouse).get_or_create(project.tables[0])
 
 
-def put(table: Table) -> None:
+def put(table: CatalogTable) -> None:
     rows = {"day": ["1"] * 20, "id": pa.array(range(20), pa.int32()), "amount": pa.array(range(20), pa.int32())}
     table.write_arrow(pa.table(rows))
 
@@ -66,7 +66,7 @@ def step(project: Project, instance: dg.DagsterInstance, job: str, name: str, **
 
 @pytest.mark.parametrize("name", ["compact", "changelog"])
 def test_a_step_and_its_plan_go_by_the_policy(
-    project: Project, instance: dg.DagsterInstance, table: Table, name: str
+    project: Project, instance: dg.DagsterInstance, table: CatalogTable, name: str
 ) -> None:
     job, full = "compact_shop_sales", {"full": True} if name == "compact" else {}
     put(table)
@@ -79,7 +79,9 @@ def test_a_step_and_its_plan_go_by_the_policy(
     assert step(project, instance, job, name, plan_id=plan["plan id"])["proof"]["mode"] == "off"
 
 
-def test_many_tables_go_by_the_policy_of_each(project: Project, instance: dg.DagsterInstance, table: Table) -> None:
+def test_many_tables_go_by_the_policy_of_each(
+    project: Project, instance: dg.DagsterInstance, table: CatalogTable
+) -> None:
     put(table)
     shown = step(project, instance, "compact_database", "compact_tables", full=True)
     assert [row.data["proof"] for row in shown["what was done"].records] == ["sampled"]
@@ -90,7 +92,7 @@ def test_many_tables_go_by_the_policy_of_each(project: Project, instance: dg.Dag
 
 @pytest.mark.parametrize("asset", [keys.compaction, keys.changelog])
 def test_the_assets_of_partitions_go_by_the_policy(
-    project: Project, instance: dg.DagsterInstance, table: Table, asset: Any
+    project: Project, instance: dg.DagsterInstance, table: CatalogTable, asset: Any
 ) -> None:
     put(table)
     key = key_of({"day": "1"})

@@ -22,10 +22,10 @@ from assets.targets.email import Email
 from assets.targets.webhook import Webhook, slack_blocks
 from assets.warehouse.configuration import CONFIGURATION
 from definitions import build_definitions
+from maintenance.catalog import CatalogTable
 from maintenance.errors import OptionError
 from maintenance.operations.refs.create_tag import create_tag
 from maintenance.options.environment import from_environment
-from maintenance.table.table import Table
 from sensors.cursor import Cursor, Trouble
 from sensors.publishing import Judged
 from sensors.radar import cursor_of
@@ -54,11 +54,11 @@ def mailbox() -> Iterator[tuple[Controller, Mailbox]]:
 
 
 @pytest.fixture
-def orders(project: Project) -> Table:
+def orders(project: Project) -> CatalogTable:
     return PaimonCatalog(warehouse=project.warehouse).get_or_create(project.tables[0])
 
 
-def write(table: Table, writer: str, number: int) -> None:
+def write(table: CatalogTable, writer: str, number: int) -> None:
     rows = pa.table({"id": pa.array([1], pa.int64()), "status": [writer]})
     table.write_arrow(rows, commit_user=writer, commit_identifier=number)
 
@@ -68,7 +68,7 @@ def reported(data: Any, identifier: str) -> dict[str, dg.AssetCheckEvaluation]:
 
 
 def test_fighting_writers_are_named_within_a_tick(
-    project: Project, instance: dg.DagsterInstance, orders: Table
+    project: Project, instance: dg.DagsterInstance, orders: CatalogTable
 ) -> None:
     write(orders, "flink-job", 1)
     first = evaluate(project, instance, "check_radar")
@@ -92,7 +92,7 @@ def test_fighting_writers_are_named_within_a_tick(
 
 
 def test_a_table_at_rest_is_judged_again_as_often_as_the_settings_say(
-    project: Project, instance: dg.DagsterInstance, orders: Table
+    project: Project, instance: dg.DagsterInstance, orders: CatalogTable
 ) -> None:
     write(orders, "flink-job", 1)
     at_once = project.model_copy(update={"radar": Radar(judge_again="0 s")})
@@ -105,7 +105,7 @@ def test_a_table_at_rest_is_judged_again_as_often_as_the_settings_say(
 
 
 def test_a_table_whose_settings_have_changed_is_judged_at_the_next_tick(
-    project: Project, instance: dg.DagsterInstance, orders: Table
+    project: Project, instance: dg.DagsterInstance, orders: CatalogTable
 ) -> None:
     for number in range(2):
         write(orders, "till", number)
@@ -117,7 +117,7 @@ def test_a_table_whose_settings_have_changed_is_judged_at_the_next_tick(
 
 
 def test_checks_and_page_are_reported_again_after_a_materialisation(
-    project: Project, instance: dg.DagsterInstance, orders: Table
+    project: Project, instance: dg.DagsterInstance, orders: CatalogTable
 ) -> None:
     """Dagster shows a check as not evaluated if its last result is older than the newest materialisation."""
     write(orders, "till", 1)
@@ -173,7 +173,7 @@ def cells(event: Any, table: str) -> list[Any]:
 
 
 def test_a_page_has_its_numbers_before_any_run_and_is_published_when_they_change(
-    project: Project, instance: dg.DagsterInstance, orders: Table
+    project: Project, instance: dg.DagsterInstance, orders: CatalogTable
 ) -> None:
     visits = PaimonCatalog(warehouse=project.warehouse).get_or_create(project.tables[1])
     rows = pa.table({"page": ["a", "b"], "seconds": pa.array([1, 2], pa.int32())})
@@ -215,7 +215,9 @@ def test_what_others_commit_is_reported_to_the_asset_without_a_run(
     assert not [event for event in ours.asset_events if is_materialization(event, key)]
 
 
-def test_the_page_over_all_tables_needs_no_run(project: Project, instance: dg.DagsterInstance, orders: Table) -> None:
+def test_the_page_over_all_tables_needs_no_run(
+    project: Project, instance: dg.DagsterInstance, orders: CatalogTable
+) -> None:
     write(orders, "till", 1)
     first = evaluate(project, instance, "check_radar")
     event = instance.get_latest_materialization_event(keys.FLEET)
@@ -242,7 +244,7 @@ def test_a_torn_cursor_counts_as_none(text: str) -> None:
     assert cursor_of(cursor.serialize()) == cursor
 
 
-def test_checks_run_from_the_assets_page(project: Project, instance: dg.DagsterInstance, orders: Table) -> None:
+def test_checks_run_from_the_assets_page(project: Project, instance: dg.DagsterInstance, orders: CatalogTable) -> None:
     for number, writer in enumerate(["a", "b", "a"]):
         write(orders, writer, number)
     checks = build_definitions(project).resolve_implicit_global_asset_job_def()
@@ -255,7 +257,7 @@ def test_checks_run_from_the_assets_page(project: Project, instance: dg.DagsterI
 
 
 def test_people_are_told_once_and_when_it_is_over(
-    project: Project, instance: dg.DagsterInstance, orders: Table, receiver: tuple[str, type[Receiver]]
+    project: Project, instance: dg.DagsterInstance, orders: CatalogTable, receiver: tuple[str, type[Receiver]]
 ) -> None:
     url, handler = receiver
     alerts = Alerts(url="http://dagster:3000", targets=(Webhook(kind="webhook", url=url),))

@@ -10,13 +10,13 @@ from assets import keys
 from assets.project.config import Project
 from assets.resources.catalog import PaimonCatalog
 from definitions import build_definitions
+from maintenance.catalog import CatalogTable
 from maintenance.metadata.branches import Branches
 from maintenance.operations import create_branch
-from maintenance.table.table import Table
 
 
 @pytest.fixture
-def visits(project: Project) -> Table:
+def visits(project: Project) -> CatalogTable:
     """shop.visits with three snapshots."""
     table = PaimonCatalog(warehouse=project.warehouse).get_or_create(project.tables[1])
     for number in range(3):
@@ -42,7 +42,7 @@ def output(result: Any, label: str) -> Any:
     return event.event_specific_data.metadata[label].value
 
 
-def test_a_tag_is_created_by_hand(project: Project, instance: dg.DagsterInstance, visits: Table) -> None:
+def test_a_tag_is_created_by_hand(project: Project, instance: dg.DagsterInstance, visits: CatalogTable) -> None:
     chosen = {"name": "month-end", "snapshot_id": 2, "time_retained": "30 d"}
     assert launch(project, instance, "create_tag", "new_tag", dry_run=True, **chosen).success
     assert visits.tags.names() == []
@@ -56,7 +56,7 @@ def test_a_tag_is_created_by_hand(project: Project, instance: dg.DagsterInstance
 
 
 def test_a_table_is_rolled_back_after_it_was_said_what_goes(
-    project: Project, instance: dg.DagsterInstance, visits: Table
+    project: Project, instance: dg.DagsterInstance, visits: CatalogTable
 ) -> None:
     assert launch(project, instance, "create_tag", "new_tag", name="late").success
     dry = launch(project, instance, "rollback", "earlier_state", snapshot_id=1, dry_run=True)
@@ -70,7 +70,9 @@ def test_a_table_is_rolled_back_after_it_was_said_what_goes(
     assert snapshot_shown(instance) == 1
 
 
-def test_an_earlier_state_is_committed_again(project: Project, instance: dg.DagsterInstance, visits: Table) -> None:
+def test_an_earlier_state_is_committed_again(
+    project: Project, instance: dg.DagsterInstance, visits: CatalogTable
+) -> None:
     job, step = "rollback_to_as_latest", "earlier_state_as_latest"
     before = visits.copy({"scan.snapshot-id": "1"}).to_arrow().num_rows
     assert launch(project, instance, job, step, snapshot_id=1, dry_run=True).success
@@ -82,7 +84,7 @@ def test_an_earlier_state_is_committed_again(project: Project, instance: dg.Dags
 
 
 def test_why_something_is_there_and_what_other_retention_frees(
-    project: Project, instance: dg.DagsterInstance, visits: Table
+    project: Project, instance: dg.DagsterInstance, visits: CatalogTable
 ) -> None:
     found = launch(project, instance, "explain", "why_still_there", snapshot_id=2)
     assert found.success
@@ -98,7 +100,7 @@ def test_why_something_is_there_and_what_other_retention_frees(
 
 
 def test_a_rollback_to_nothing_or_elsewhere_is_refused(
-    project: Project, instance: dg.DagsterInstance, visits: Table
+    project: Project, instance: dg.DagsterInstance, visits: CatalogTable
 ) -> None:
     for config, found in (
         ({}, "a rollback needs exactly one target"),

@@ -17,9 +17,9 @@ from assets.pages.table_page import TableView, table_page, what_is_kept
 from assets.project.config import Project, load_project
 from assets.resources.catalog import PaimonCatalog
 from definitions import build_definitions
+from maintenance.catalog import CatalogTable
 from maintenance.operations.refs.create_tag import create_tag
 from maintenance.table.shape import table_shape
-from maintenance.table.table import Table
 from tests.dagster.conftest import TABLES
 
 DAYS = """
@@ -39,7 +39,7 @@ def project(tmp_path: Path) -> Project:
 
 
 @pytest.fixture
-def days(project: Project) -> Table:
+def days(project: Project) -> CatalogTable:
     """shop.days, from which a tagged day was dropped."""
     table = PaimonCatalog(warehouse=project.warehouse).get_or_create(project.tables[2])
     table.write_arrow(pa.table({"day": ["mon", "mon", "tue"], "id": pa.array([1, 2, 3], pa.int32())}))
@@ -60,11 +60,11 @@ def output(result: Any) -> Any:
     return {label: value.value for label, value in event.event_specific_data.metadata.items()}
 
 
-def ids(table: Table) -> list[int]:
+def ids(table: CatalogTable) -> list[int]:
     return sorted(table.to_arrow()["id"].to_pylist())
 
 
-def test_a_dropped_partition_comes_back(project: Project, instance: dg.DagsterInstance, days: Table) -> None:
+def test_a_dropped_partition_comes_back(project: Project, instance: dg.DagsterInstance, days: CatalogTable) -> None:
     dry = launch(project, instance, partitions=[{"day": "mon"}], dry_run=True)
     assert dry.success
     assert (output(dry)["rows"], output(dry)["replaced rows"]) == (2, 0)
@@ -81,7 +81,9 @@ def test_a_dropped_partition_comes_back(project: Project, instance: dg.DagsterIn
     assert (latest.properties or {})["paimon-maintenance.run"] == done.run_id
 
 
-def test_a_partition_that_the_tag_lacks_is_refused(project: Project, instance: dg.DagsterInstance, days: Table) -> None:
+def test_a_partition_that_the_tag_lacks_is_refused(
+    project: Project, instance: dg.DagsterInstance, days: CatalogTable
+) -> None:
     result = launch(project, instance, partitions=[{"day": "sun"}])
     failure = result.failure_data_for_node("earlier_partitions")
     assert failure is not None
@@ -89,7 +91,7 @@ def test_a_partition_that_the_tag_lacks_is_refused(project: Project, instance: d
     assert ids(days) == [3]
 
 
-def test_the_links_of_the_page_are_valid_configs(project: Project, days: Table) -> None:
+def test_the_links_of_the_page_are_valid_configs(project: Project, days: CatalogTable) -> None:
     config = next(table for table in project.tables if table.identifier == "shop.days")
     now = datetime.now(UTC)
     kept = what_is_kept(days, config, now, ZoneInfo("UTC"))

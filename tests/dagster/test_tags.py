@@ -15,9 +15,9 @@ from assets.project.policies import TagPolicy
 from assets.resources.catalog import PaimonCatalog
 from assets.steps.tags import period_of, periods_of
 from definitions import build_definitions
+from maintenance.catalog import CatalogTable
 from maintenance.errors import OptionError
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
-from maintenance.table.table import Table
 
 TEXT = """
 warehouse: lake
@@ -48,7 +48,7 @@ def project(tmp_path: Path) -> Project:
 
 
 @pytest.fixture
-def table(project: Project) -> Table:
+def table(project: Project) -> CatalogTable:
     """Orders with a snapshot at noon in New York of March 3, 4 and 8 (when the clock goes forward), 2026."""
     catalog = PaimonCatalog(warehouse=project.warehouse)
     created = catalog.get_or_create(project.tables[0])
@@ -82,7 +82,7 @@ def test_every_group_of_tables_has_a_schedule_with_its_zone(project: Project) ->
 
 
 def test_a_backfill_tags_missed_days_from_the_snapshots_of_then(
-    project: Project, instance: dg.DagsterInstance, table: Table
+    project: Project, instance: dg.DagsterInstance, table: CatalogTable
 ) -> None:
     for key in ("2026-03-02", "2026-03-03", "2026-03-04", "2026-03-06", "2026-03-08"):
         assert tag(project, instance, key).success
@@ -97,7 +97,7 @@ def test_a_backfill_tags_missed_days_from_the_snapshots_of_then(
 
 
 def test_a_period_whose_snapshot_has_expired_fails_by_itself(
-    project: Project, instance: dg.DagsterInstance, table: Table
+    project: Project, instance: dg.DagsterInstance, table: CatalogTable
 ) -> None:
     expire_snapshots(table, retain_max=1, retain_min=1)
     result = tag(project, instance, "2026-03-04")
@@ -109,7 +109,7 @@ def test_a_period_whose_snapshot_has_expired_fails_by_itself(
 
 
 def test_the_expiry_makes_sure_of_the_last_periods_tag_first(
-    project: Project, instance: dg.DagsterInstance, table: Table
+    project: Project, instance: dg.DagsterInstance, table: CatalogTable
 ) -> None:
     job = build_definitions(project).resolve_job_def("expire")
     dry = {"ops": {"expire_shop_orders": {"ops": {"tag": {"config": {"dry_run": True}}}}}}
@@ -125,7 +125,7 @@ def test_the_expiry_makes_sure_of_the_last_periods_tag_first(
 
 
 def test_without_a_policy_a_tag_is_made_only_when_somebody_names_one(
-    project: Project, instance: dg.DagsterInstance, table: Table
+    project: Project, instance: dg.DagsterInstance, table: CatalogTable
 ) -> None:
     untagged = project.model_copy(update={"tables": (project.tables[0].model_copy(update={"tag": None}),)})
     definitions = build_definitions(untagged)

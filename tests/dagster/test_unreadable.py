@@ -16,8 +16,8 @@ from assets.project.policies import Alerts
 from assets.resources.catalog import PaimonCatalog
 from assets.targets.webhook import Webhook
 from definitions import build_definitions
+from maintenance.catalog import CatalogTable
 from maintenance.monitor.readable import READABLE
-from maintenance.table.table import Table
 from sensors.cursor import Cursor
 from sensors.radar import cursor_of
 from tests.dagster.conftest import Receiver, evaluate
@@ -27,7 +27,7 @@ Sink = tuple[str, type[Receiver]]
 
 
 @pytest.fixture
-def orders(project: Project) -> Table:
+def orders(project: Project) -> CatalogTable:
     table = PaimonCatalog(warehouse=project.warehouse).get_or_create(project.tables[0])
     for number in range(2):
         rows = pa.table({"id": pa.array([number], pa.int64()), "status": ["new"]})
@@ -49,7 +49,7 @@ def later(cursor: str) -> str:
 
 
 def test_one_alert_and_one_recovery_however_long_it_takes(
-    project: Project, instance: dg.DagsterInstance, orders: Table, receiver: Sink
+    project: Project, instance: dg.DagsterInstance, orders: CatalogTable, receiver: Sink
 ) -> None:
     targets = (Webhook(kind="webhook", url=receiver[0]),)
     project = project.model_copy(update={"alerts": Alerts(url="http://dagster", targets=targets)})
@@ -82,7 +82,7 @@ def test_one_alert_and_one_recovery_however_long_it_takes(
 
 
 def test_a_recovery_says_what_is_still_open(
-    project: Project, instance: dg.DagsterInstance, orders: Table, receiver: Sink
+    project: Project, instance: dg.DagsterInstance, orders: CatalogTable, receiver: Sink
 ) -> None:
     targets = (Webhook(kind="webhook", url=receiver[0]),)
     project = project.model_copy(update={"alerts": Alerts(targets=targets)})
@@ -98,7 +98,7 @@ def test_a_recovery_says_what_is_still_open(
 
 
 def test_a_check_that_is_running_is_no_recovery(
-    project: Project, instance: dg.DagsterInstance, orders: Table, receiver: Sink
+    project: Project, instance: dg.DagsterInstance, orders: CatalogTable, receiver: Sink
 ) -> None:
     targets = (Webhook(kind="webhook", url=receiver[0]),)
     project = project.model_copy(update={"alerts": Alerts(targets=targets)})
@@ -120,7 +120,7 @@ def test_a_check_that_is_running_is_no_recovery(
 
 
 def test_checks_run_from_the_page_say_why_they_cannot_be_judged(
-    project: Project, instance: dg.DagsterInstance, orders: Table
+    project: Project, instance: dg.DagsterInstance, orders: CatalogTable
 ) -> None:
     path = cut(Path(orders.paths.snapshot(2)))
     job = build_definitions(project).resolve_implicit_global_asset_job_def()

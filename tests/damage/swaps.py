@@ -7,6 +7,7 @@ from datetime import datetime
 from itertools import combinations_with_replacement
 from pathlib import Path
 
+from maintenance.catalog import CatalogTable
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.expiry.expire_changelogs import expire_changelogs
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
@@ -18,13 +19,12 @@ from maintenance.operations.refs.delete_tag import delete_tag
 from maintenance.operations.refs.fast_forward import fast_forward
 from maintenance.operations.refs.replace_tag import replace_tag
 from maintenance.operations.refs.rollback_to import rollback_to
-from maintenance.table.table import Table
 from tests.small_tables import put, small_table, table_in
 
-Change = Callable[[Table], object]
+Change = Callable[[CatalogTable], object]
 
 
-def keyed(folder: Path) -> Table:
+def keyed(folder: Path) -> CatalogTable:
     """Changelog 1, snapshots 2 to 8 with a compaction, tags of 1, 2 and 5, a branch that starts with 2, consumers."""
     table = small_table(folder, {"bucket": "1", "changelog-producer": "input"})
     put(table, {1: "a"})
@@ -52,7 +52,7 @@ def keyed(folder: Path) -> Table:
     return table_in(folder)
 
 
-def vectors(folder: Path) -> Table:
+def vectors(folder: Path) -> CatalogTable:
     """An append table whose rows were deleted three times: index manifests, deletion vectors; tags of 2, 3 and 5."""
     table = small_table(folder, {"deletion-vectors.enabled": "true", "file.format": "avro"}, primary_key=False)
     for start in (0, 10):
@@ -67,7 +67,7 @@ def vectors(folder: Path) -> Table:
     return table_in(folder)
 
 
-TABLES: Mapping[str, Callable[[Path], Table]] = {"keyed": keyed, "vectors": vectors}
+TABLES: Mapping[str, Callable[[Path], CatalogTable]] = {"keyed": keyed, "vectors": vectors}
 
 
 def expire(count: int) -> Change:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from maintenance.catalog import open_catalog
+from maintenance.catalog import CatalogTable, open_catalog
 from maintenance.errors import PaimonError
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
@@ -21,7 +21,6 @@ from maintenance.operations.refs.create_tag import create_tag
 from maintenance.operations.refs.delete_tag import delete_tag
 from maintenance.operations.refs.rename_tag import rename_tag
 from maintenance.operations.refs.rollback_to import rollback_to
-from maintenance.table.table import Table
 from maintenance.types.arrow import arrow_type
 from tests.damage.damages import Damage, damages, kind_of, one_of_each_kind
 from tests.golden.case import extract
@@ -44,9 +43,9 @@ def original(request: pytest.FixtureRequest, warehouse_of: Callable[[str], Path]
     return warehouse_of(case) / "db.db" / table
 
 
-def opened(root: Path) -> Table:
+def opened(root: Path) -> CatalogTable:
     table = open_catalog({"warehouse": str(root.parent.parent)}).get_table(f"db.{root.name}")
-    assert isinstance(table, Table)
+    assert isinstance(table, CatalogTable)
     return table
 
 
@@ -55,7 +54,7 @@ def rows_of(root: Path) -> list[str]:
     return sorted(map(repr, zip(*(column.to_pylist() for column in found.columns), strict=True)))
 
 
-def new_row(table: Table) -> pa.Table:
+def new_row(table: CatalogTable) -> pa.Table:
     """A row that no golden table has: 77 or x in every column."""
     columns = {}
     for field in table.schema.fields:
@@ -65,19 +64,19 @@ def new_row(table: Table) -> pa.Table:
     return pa.table(columns)
 
 
-def write(table: Table) -> object:
+def write(table: CatalogTable) -> object:
     return table.write_arrow(new_row(table))
 
 
-def full_compaction(table: Table) -> object:
+def full_compaction(table: CatalogTable) -> object:
     return compact(None, table, full=True)
 
 
-def expire(table: Table) -> object:
+def expire(table: CatalogTable) -> object:
     return expire_snapshots(table, retain_max=1, retain_min=1)
 
 
-def expire_every_tag(table: Table) -> object:
+def expire_every_tag(table: CatalogTable) -> object:
     return expire_tags(table, older_than=datetime(2099, 1, 1))
 
 
@@ -113,7 +112,7 @@ def files_below(root: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("change", [write, full_compaction, expire, expire_every_tag], ids=lambda c: c.__name__)
-def test_changes(original: Path, tmp_path: Path, change: Callable[[Table], object]) -> None:
+def test_changes(original: Path, tmp_path: Path, change: Callable[[CatalogTable], object]) -> None:
     before = rows_of(original)
     refused = 0
     for root, path, damage in damaged_copies(original, tmp_path):
@@ -138,7 +137,7 @@ def test_changes(original: Path, tmp_path: Path, change: Callable[[Table], objec
     assert refused > 3
 
 
-OTHERS: dict[str, Callable[[Table], object]] = {
+OTHERS: dict[str, Callable[[CatalogTable], object]] = {
     "create_tag": lambda table: create_tag(table, "new"),
     "delete_tag": lambda table: delete_tag(table, "r3"),
     "rename_tag": lambda table: rename_tag(table, "r3", "renamed"),

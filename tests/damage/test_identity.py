@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import CorruptFileError
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.expiry.expire_changelogs import expire_changelogs
@@ -20,14 +21,13 @@ from maintenance.operations.refs.delete_tag import delete_tag
 from maintenance.operations.refs.fast_forward import fast_forward
 from maintenance.operations.refs.replace_tag import replace_tag
 from maintenance.operations.refs.rollback_to import rollback_to
-from maintenance.table.table import Table
 from tests.models.reachable import files_on_disk
 from tests.small_tables import put, rows, small_table, table_in
 
-Change = Callable[[Table], object]
+Change = Callable[[CatalogTable], object]
 
 
-def expire(table: Table) -> object:
+def expire(table: CatalogTable) -> object:
     return expire_snapshots(table, retain_min=1, retain_max=1)
 
 
@@ -44,7 +44,7 @@ DELETING: dict[str, Change] = {
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Table:
+def table(tmp_path: Path) -> CatalogTable:
     """Snapshots 1 to 7 with a compaction, tags of 2 and 3, a branch that starts with 2, and changelogs."""
     table = small_table(tmp_path, {"bucket": "1", "changelog-producer": "input"})
     put(table, {1: "a"})
@@ -62,7 +62,7 @@ def table(tmp_path: Path) -> Table:
     return table_in(tmp_path)
 
 
-def refused(table: Table, change: Change, path: str) -> None:
+def refused(table: CatalogTable, change: Change, path: str) -> None:
     """The change fails, names the file and leaves everything where it is."""
     before = {name: Path(name).read_bytes() for name in files_on_disk(table)}
     with pytest.raises(CorruptFileError, match=r"expected .*found") as error:
@@ -78,12 +78,12 @@ def copied(source: str, target: str) -> str:
 
 
 @pytest.mark.parametrize("change", DELETING)
-def test_a_snapshot_under_another_number(table: Table, change: str) -> None:
+def test_a_snapshot_under_another_number(table: CatalogTable, change: str) -> None:
     path = copied(table.paths.snapshot(7), table.paths.snapshot(3))
     refused(table, DELETING[change], path)
 
 
-def name_of(table: Table, snapshot_id: int, part: str) -> str:
+def name_of(table: CatalogTable, snapshot_id: int, part: str) -> str:
     """Path of a list of a snapshot, or of the first manifest of one."""
     snapshot = table.snapshots.get(snapshot_id)
     kind, _, what = part.partition(" ")
@@ -95,19 +95,19 @@ def name_of(table: Table, snapshot_id: int, part: str) -> str:
 
 # What each operation must look at: a file of the newest snapshot, of a tag, of what goes.
 @pytest.mark.parametrize("change", [name for name in DELETING if name not in ("delete_branch", "expire_changelogs")])
-def test_a_manifest_under_another_name(table: Table, change: str) -> None:
+def test_a_manifest_under_another_name(table: CatalogTable, change: str) -> None:
     """The content of a manifest with a deletion stands where the tags, and states before it, have one of added rows."""
     path = copied(name_of(table, 6, "delta manifest"), name_of(table.on_branch("b"), 2, "delta manifest"))
     refused(table, DELETING[change], path)
 
 
 @pytest.mark.parametrize("change", ["expire_snapshots", "delete_tag", "expire_tags", "rollback_to"])
-def test_a_list_under_another_name(table: Table, change: str) -> None:
+def test_a_list_under_another_name(table: CatalogTable, change: str) -> None:
     path = copied(name_of(table, 7, "base list"), name_of(table, 3, "base list"))
     refused(table, DELETING[change], path)
 
 
-def test_a_data_file_that_holds_another_one(table: Table) -> None:
+def test_a_data_file_that_holds_another_one(table: CatalogTable) -> None:
     """The content of what would go may be what stays needs."""
     gone = table.manifests.live_entries(table.snapshots.get(5))[-1]
     kept = table.manifests.live_entries(table.snapshots.get(7))[0]
@@ -121,7 +121,7 @@ def test_a_data_file_that_holds_another_one(table: Table) -> None:
 
 
 @pytest.mark.parametrize("change", ["rollback_to", "fast_forward", "replace_tag"])
-def test_a_state_to_go_to_that_lacks_a_data_file(table: Table, change: str) -> None:
+def test_a_state_to_go_to_that_lacks_a_data_file(table: CatalogTable, change: str) -> None:
     branch = table.on_branch("b")
     state = (branch, branch.snapshots.get(3)) if change == "fast_forward" else (table, table.snapshots.get(3))
     entry = state[0].manifests.live_entries(state[1])[-1]
@@ -132,7 +132,7 @@ def test_a_state_to_go_to_that_lacks_a_data_file(table: Table, change: str) -> N
     assert files_on_disk(table) == before
 
 
-def test_snapshots_that_a_rollback_would_delete(table: Table) -> None:
+def test_snapshots_that_a_rollback_would_delete(table: CatalogTable) -> None:
     """One of them may hold a snapshot that stays; one that holds nothing known may go."""
     first, last = table.paths.snapshot(2), table.paths.snapshot(7)
     content = Path(last).read_bytes()
@@ -143,7 +143,7 @@ def test_snapshots_that_a_rollback_would_delete(table: Table) -> None:
     assert table.snapshots.latest_id() == 4
 
 
-def test_a_tag_of_another_history(table: Table) -> None:
+def test_a_tag_of_another_history(table: CatalogTable) -> None:
     """The snapshot file of the tag's number holds something else than the tag."""
     create_tag(table, "new", snapshot_id=6)
     tag = Path(table.paths.tag("new"))
@@ -153,7 +153,7 @@ def test_a_tag_of_another_history(table: Table) -> None:
     assert table.snapshots.latest_id() == 7
 
 
-def test_a_hint_that_gives_up_whole_snapshots(table: Table) -> None:
+def test_a_hint_that_gives_up_whole_snapshots(table: CatalogTable) -> None:
     """LATEST in the place of EARLIEST: what the retention keeps is not taken for the rest of an expiry."""
     Path(table.paths.snapshot_folder(), "EARLIEST").write_text("7")
     report = expire_snapshots(table, retain_min=3, retain_max=3)
@@ -164,7 +164,7 @@ def test_a_hint_that_gives_up_whole_snapshots(table: Table) -> None:
 
 
 @pytest.mark.parametrize("kind", ["schema", "changelog"])
-def test_a_number_that_is_not_that_of_the_name(table: Table, kind: str) -> None:
+def test_a_number_that_is_not_that_of_the_name(table: CatalogTable, kind: str) -> None:
     paths = table.paths
     named = {"schema": paths.schema(0), "changelog": paths.changelog(1)}[kind]
     path = Path(named)
@@ -174,7 +174,7 @@ def test_a_number_that_is_not_that_of_the_name(table: Table, kind: str) -> None:
         table.schemas.get(0) if kind == "schema" else table.changelogs.find(1)
 
 
-def test_a_manifest_that_two_lists_name(table: Table) -> None:
+def test_a_manifest_that_two_lists_name(table: CatalogTable) -> None:
     """The lists of neighbouring snapshots are exchanged: then one names a manifest twice."""
     here, there = name_of(table, 3, "base list"), name_of(table, 4, "base list")
     shutil.copy(there, here)

@@ -16,9 +16,9 @@ from random import Random
 
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import PaimonError
 from maintenance.metadata.branches import Branches
-from maintenance.table.table import Table
 from tests.damage.swaps import DELETING, TABLES, Change, exchange, kind_of, one_of_each_two_kinds, pairs
 from tests.examples import PROFILE
 from tests.models.reachable import needed_files
@@ -37,7 +37,7 @@ class Original:
     root: Path
     files: dict[str, bytes]
 
-    def copied(self, folder: Path) -> Table:
+    def copied(self, folder: Path) -> CatalogTable:
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(self.root, folder / "db.db" / "t")
         return table_in(folder)
@@ -59,11 +59,11 @@ def contents(root: Path) -> dict[str, bytes]:
     return {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
 
 
-def relative(table: Table, paths: set[str]) -> set[str]:
+def relative(table: CatalogTable, paths: set[str]) -> set[str]:
     return {os.path.relpath(path, table.location) for path in paths}
 
 
-def holders(table: Table) -> dict[str, set[str]]:
+def holders(table: CatalogTable) -> dict[str, set[str]]:
     """What each snapshot, tag and changelog needs that can be read: all of it there, itself among it."""
     found = {}
     for record, needed in needed_files(table).items():
@@ -92,7 +92,7 @@ def tell_apart(original: Original, one: str, other: str) -> bool:
     return not (of_a_size and len(kinds) == 1 and kinds.isdisjoint({"snapshot", "schema", "changelog"}))
 
 
-def attempt(change: Change, table: Table) -> PaimonError | None:
+def attempt(change: Change, table: CatalogTable) -> PaimonError | None:
     try:
         change(table)
     except PaimonError as error:
@@ -134,7 +134,7 @@ def run(
     assert any(refused)
 
 
-def states(table: Table) -> Iterator[tuple[str, Callable[[], list[tuple[int, str]]]]]:
+def states(table: CatalogTable) -> Iterator[tuple[str, Callable[[], list[tuple[int, str]]]]]:
     """How to read each state of a table, by the path of what names it."""
     yield "", lambda: rows(table)
     for number in (4, 5):

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import CorruptFileError, NotFoundError, PaimonError, UnsupportedError
-from maintenance.table.table import Table
 from tests.tables import create_table, get_table, keyed
 
 Change = Callable[[dict[str, Any]], object]
@@ -21,7 +21,7 @@ def changed(path: Path, change: Change) -> None:
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Table:
+def table(tmp_path: Path) -> CatalogTable:
     table = create_table(tmp_path)
     table.write_arrow(keyed({1: "a"}))
     return table
@@ -41,7 +41,7 @@ def table(tmp_path: Path) -> Table:
         (lambda form: form.update(totalRecordCount=2**70), CorruptFileError, "totalRecordCount"),
     ],
 )
-def test_snapshots(table: Table, change: Change, error: type[PaimonError], text: str) -> None:
+def test_snapshots(table: CatalogTable, change: Change, error: type[PaimonError], text: str) -> None:
     path = Path(table.paths.snapshot(1))
     changed(path, change)
     with pytest.raises(error, match=text):
@@ -76,20 +76,20 @@ def test_snapshots(table: Table, change: Change, error: type[PaimonError], text:
         (lambda form: form["options"].update({"type": "lance-table"}), UnsupportedError, "lance-table"),
     ],
 )
-def test_schemas(table: Table, change: Change, error: type[PaimonError], text: str) -> None:
+def test_schemas(table: CatalogTable, change: Change, error: type[PaimonError], text: str) -> None:
     path = Path(table.paths.schema(0))
     changed(path, change)
     with pytest.raises(error, match=text):
         get_table(path.parents[3]).to_arrow()
 
 
-def test_a_schema_that_is_not_there(table: Table) -> None:
+def test_a_schema_that_is_not_there(table: CatalogTable) -> None:
     changed(Path(table.paths.snapshot(1)), lambda form: form.update(schemaId=9))
     with pytest.raises(NotFoundError, match="schema 9 does not exist"):
         table.to_arrow(options={"scan.snapshot-id": "1"})
 
 
-def test_options_that_are_numbers(table: Table) -> None:
+def test_options_that_are_numbers(table: CatalogTable) -> None:
     path = Path(table.paths.schema(0))
     changed(path, lambda form: form["options"].update({"bucket": 1, "write-only": True}))
     found = get_table(path.parents[3])
@@ -98,7 +98,7 @@ def test_options_that_are_numbers(table: Table) -> None:
     assert found.to_arrow().num_rows == 1
 
 
-def test_a_column_type_of_the_future_spares_the_other_columns(table: Table) -> None:
+def test_a_column_type_of_the_future_spares_the_other_columns(table: CatalogTable) -> None:
     """Only an unknown type makes a schema unreadable; a known one without support refuses by name."""
     path = Path(table.paths.schema(0))
     changed(path, lambda form: form["fields"][1].update(type={"type": "ARRAY", "element": "BLOB"}))
@@ -109,7 +109,7 @@ def test_a_column_type_of_the_future_spares_the_other_columns(table: Table) -> N
 
 
 @pytest.mark.parametrize("text", ["{}", "[]", "null", "7", '{"nextSnapshot": "x"}', '{"nextSnapshot": null}', "{"])
-def test_consumers(table: Table, text: str) -> None:
+def test_consumers(table: CatalogTable, text: str) -> None:
     folder = Path(table.paths.consumer_folder())
     folder.mkdir()
     (folder / "consumer-a").write_text(text)
@@ -117,7 +117,7 @@ def test_consumers(table: Table, text: str) -> None:
         table.consumers.next_snapshots()
 
 
-def test_names_that_are_no_snapshots(table: Table) -> None:
+def test_names_that_are_no_snapshots(table: CatalogTable) -> None:
     folder = Path(table.paths.snapshot_folder())
     for name in ("snapshot-x", "snapshot-", "snapshot-1.bak", ".snapshot-2.tmp", "notes"):
         (folder / name).write_text("?")

@@ -12,9 +12,8 @@ from assets.project.config import project_of_environment as project
 from definitions import build_definitions
 from demo.report import Change, Measured, RoundResult, changelog_report, table_report
 from demo.run import FLIGHTS, HONOLULU, ROUTE_DAY, WEATHER, changes_after, run_config
-from maintenance.catalog import Schema, open_catalog
+from maintenance.catalog import CatalogTable, Schema, open_catalog
 from maintenance.operations.compaction.compact import compact
-from maintenance.table.table import Table
 
 
 @pytest.mark.parametrize("identifier", [FLIGHTS, WEATHER, ROUTE_DAY])
@@ -56,7 +55,7 @@ def test_a_subscriber_reads_what_is_new_of_one_flight(tmp_path: Path) -> None:
     options = {"bucket": "1", "changelog-producer": "full-compaction"}
     catalog.create_table(FLIGHTS, Schema(columns, keys_of_flights, ["month"], options))
     table = catalog.get_table(FLIGHTS)
-    assert isinstance(table, Table)
+    assert isinstance(table, CatalogTable)
 
     def fly(status: str) -> None:
         hour = pa.array([datetime(2013, 7, 11, 14, tzinfo=UTC)] * 2, pa.timestamp("us", "UTC"))

@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from maintenance.table.table import Table
+from maintenance.catalog import CatalogTable
 from tests.tables import create_table, get_table
 
 # p: the partition, where there is one; n: numbers the records, so that each is another one.
@@ -145,7 +145,7 @@ class Lake:
             columns = (("kind", "STRING"), *COLUMNS)
             create_table(self.folder, columns, (), {"bucket": "-1"}, name=f"db.seen_{name}")
 
-    def table(self, name: str) -> Table:
+    def table(self, name: str) -> CatalogTable:
         return get_table(self.folder, f"db.{name}")
 
     def write(self) -> None:

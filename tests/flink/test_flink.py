@@ -15,6 +15,7 @@ from itertools import groupby
 
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.commit.identity import OPERATION_PROPERTY
 from maintenance.format.metadata.snapshot import CommitKind
 from maintenance.operations.checks.fsck import fsck
@@ -24,7 +25,6 @@ from maintenance.operations.compaction.report import CompactReport
 from maintenance.operations.expiry.expire_snapshots import ExpireSnapshotsReport, expire_snapshots
 from maintenance.operations.refs.create_tag import create_tag
 from maintenance.operations.refs.delete_tag import delete_tag
-from maintenance.table.table import Table
 from tests.flink.lake import CONSUMER, FOLLOWED, NAMES, SINKS, Lake, Row, follow_job, in_order, sink_job
 from tests.flink.process import flink_process, listening_addresses
 from tests.java.process import JavaProcess
@@ -223,7 +223,7 @@ def test_both_compact_alternately(story: Story) -> None:
         assert (name, compactors(lake.table(name), start[name])) == (name, "ours, Flink, ours")
 
 
-def compactors(table: Table, after: int) -> str:
+def compactors(table: CatalogTable, after: int) -> str:
     """Whose compactions the snapshots after a certain one are; several of one side in a row count once."""
     found = [table.snapshots.get(number) for number in table.snapshots.list_ids() if number > after]
     sides = [

@@ -4,16 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from maintenance.catalog import open_catalog
+from maintenance.catalog import CatalogTable, open_catalog
 from maintenance.operations.compaction.compact import compact
-from maintenance.table.table import Table
 from tests.golden.case import extract
 from tests.tables import live
 
 CASES = ("append_tables", "bucket_key", "dynamic_bucket", "overwrites", "postpone_bucket", "rescale_bucket")
 
 
-def rows(table: Table) -> list[str]:
+def rows(table: CatalogTable) -> list[str]:
     return sorted(map(repr, table.to_arrow().to_pylist()))
 
 
@@ -22,7 +21,7 @@ def test_writing_and_compacting_on(tmp_path: Path, case: str) -> None:
     catalog = open_catalog({"warehouse": str(extract(case, tmp_path))})
     for name in catalog.list_tables("db"):
         table = catalog.get_table(f"db.{name}")
-        assert isinstance(table, Table)
+        assert isinstance(table, CatalogTable)
         # A partition with another number of buckets than the table's takes no rows until it is overwritten.
         numbers = {entry.total_buckets for entry in live(table)}
         compact(None, table)

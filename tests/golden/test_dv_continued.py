@@ -5,11 +5,10 @@ from typing import Any
 
 import pytest
 
-from maintenance.catalog import open_catalog
+from maintenance.catalog import CatalogTable, open_catalog
 from maintenance.operations.checks.fsck import fsck
 from maintenance.operations.compaction.compact import compact
 from maintenance.options.own import BESIDE_OTHER_COMPACTORS
-from maintenance.table.table import Table
 from tests.golden.case import extract
 
 Row = tuple[Any, ...]
@@ -24,7 +23,7 @@ TABLES = [
 ]
 
 
-def rows(table: Table, snapshot_id: int | None = None) -> list[Row]:
+def rows(table: CatalogTable, snapshot_id: int | None = None) -> list[Row]:
     options = {} if snapshot_id is None else {"scan.snapshot-id": str(snapshot_id)}
     return sorted(tuple(row.values()) for row in table.to_arrow(options=options).to_pylist())
 
@@ -32,7 +31,7 @@ def rows(table: Table, snapshot_id: int | None = None) -> list[Row]:
 @pytest.mark.parametrize(("case", "name"), TABLES)
 def test_we_go_on(tmp_path: Path, case: str, name: str) -> None:
     table = open_catalog({"warehouse": str(extract(case, tmp_path))}).get_table(f"db.{name}")
-    assert isinstance(table, Table)
+    assert isinstance(table, CatalogTable)
     # Paimon has compacted these tables as well; whoever wrote them is gone.
     table = table.copy({BESIDE_OTHER_COMPACTORS.key: "true"})
     key = table.schema.field_names.index("k")

@@ -5,28 +5,27 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from maintenance.catalog import open_catalog
+from maintenance.catalog import CatalogTable, open_catalog
 from maintenance.errors import UnsupportedError
 from maintenance.operations.compaction.compact import compact
-from maintenance.table.table import Table
 from tests.golden.case import extract
 from tests.tables import live
 
 
-def opened(folder: Path, name: str) -> Table:
+def opened(folder: Path, name: str) -> CatalogTable:
     table = open_catalog({"warehouse": str(extract("postpone_bucket", folder))}).get_table(f"db.{name}")
-    assert isinstance(table, Table)
+    assert isinstance(table, CatalogTable)
     return table
 
 
-def rows(table: Table) -> dict[tuple[str, ...], str]:
+def rows(table: CatalogTable) -> dict[tuple[str, ...], str]:
     found = table.to_arrow().to_pylist()
     state = {(str(row["k"]), row.get("p", "")): row["v"] for row in found}
     assert len(state) == len(found)
     return state
 
 
-def batch(table: Table, ids: range, value: str) -> pa.Table:
+def batch(table: CatalogTable, ids: range, value: str) -> pa.Table:
     columns = {"k": pa.array(ids, pa.int32()), "p": ["x"] * len(ids), "v": [value] * len(ids)}
     return pa.table({name: columns[name] for name in table.schema.field_names})
 

@@ -6,8 +6,7 @@ from decimal import Decimal
 
 import pyarrow as pa
 
-from maintenance.catalog import Schema, open_catalog
-from maintenance.table.table import Table
+from maintenance.catalog import CatalogTable, Schema, open_catalog
 from maintenance.types.data_type import parse_type
 from maintenance.types.values import Value, arrow_of_values, values_of_arrow
 from tests.strategies import bits
@@ -76,7 +75,7 @@ class Sample:
     partition_keys: tuple[str, ...]
     options: Mapping[str, str]
 
-    def create(self, warehouse: str, columns: Sequence[tuple[str, str]] = COLUMNS) -> Table:
+    def create(self, warehouse: str, columns: Sequence[tuple[str, str]] = COLUMNS) -> CatalogTable:
         """Create `db.t` with this engine."""
         catalog = open_catalog({"warehouse": warehouse})
         catalog.create_database("db")
@@ -93,10 +92,10 @@ SAMPLES = {
 KEYED = {name: sample for name, sample in SAMPLES.items() if sample.primary_keys}
 
 
-def table_of(warehouse: str) -> Table:
+def table_of(warehouse: str) -> CatalogTable:
     """`db.t` as it is now."""
     table = open_catalog({"warehouse": warehouse}).get_table("db.t")
-    assert isinstance(table, Table)
+    assert isinstance(table, CatalogTable)
     return table
 
 

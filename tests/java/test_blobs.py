@@ -6,13 +6,12 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from maintenance.catalog import Schema, open_catalog
+from maintenance.catalog import CatalogTable, Schema, open_catalog
 from maintenance.errors import DataError, SchemaError
 from maintenance.operations.checks.fsck import fsck
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.operations.orphans.remove_orphan_files import remove_orphan_files
-from maintenance.table.table import Table
 from tests.java.process import JavaProcess
 from tests.tables import create_table, files_on_disk, get_table, live_files
 
@@ -34,13 +33,13 @@ def arrow_of(keys: range) -> pa.Table:
     )
 
 
-def assert_we_see(table: Table, rows: list[Row]) -> None:
+def assert_we_see(table: CatalogTable, rows: list[Row]) -> None:
     found = get_table(table.location.rsplit("/db.db", 1)[0]).to_arrow(["k", "b", "v", "c"])
     assert sorted(tuple(r.values()) for r in found.to_pylist()) == rows
     assert fsck(table.file_io, table.location, deep=True).faults == ()
 
 
-def assert_both_see(java: JavaProcess, table: Table, rows: list[Row]) -> None:
+def assert_both_see(java: JavaProcess, table: CatalogTable, rows: list[Row]) -> None:
     assert_we_see(table, rows)
     assert sorted(java.rows(table.location.rsplit("/db.db", 1)[0], "db.t")) == rows
 

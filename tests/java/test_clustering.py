@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.operations import compact, fsck
 from maintenance.operations.compaction.request import CompactRequest
-from maintenance.table.table import Table
 from tests.java.process import JavaProcess
 from tests.java.samples import arrow_of, comparable, rows_in, table_of
 from tests.tables import live
@@ -22,7 +22,7 @@ TABLES = {
 }
 
 
-def picked(table: Table, *, full: bool) -> list[tuple[int, list[str]]]:
+def picked(table: CatalogTable, *, full: bool) -> list[tuple[int, list[str]]]:
     units: dict[tuple[bytes, int], list[str]] = {}
     for unit in CompactRequest(full=full).checked(table).plan(table).units:
         level = getattr(unit, "output_level", 0)

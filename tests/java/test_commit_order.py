@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
-from maintenance.table.table import Table
 from tests.java.process import JavaProcess
 from tests.models.commit_order import ENGINES, FIELDS, Record, Row, by_key, fold
 from tests.races import Prepared, overtaken
@@ -19,12 +19,12 @@ FOURTH: list[Record] = [("+I", 1, 4, None), ("+I", 2, None, 4)]
 STORED = ({}, {"file.format": "orc"}, {"file.format": "avro"}, {"data-file.thin-mode": "true"})
 
 
-def read_by(java: JavaProcess, table: Table) -> dict[int, Row]:
+def read_by(java: JavaProcess, table: CatalogTable) -> dict[int, Row]:
     found = java.rows(str(Path(table.location).parents[1]), "db.t")
     return {key: (a, b) for key, a, b in found}
 
 
-def check(java: JavaProcess, table: Table, expected: dict[int, Row]) -> None:
+def check(java: JavaProcess, table: CatalogTable, expected: dict[int, Row]) -> None:
     assert by_key(table.to_arrow()) == expected
     assert read_by(java, table) == expected
 

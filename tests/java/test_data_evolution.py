@@ -5,6 +5,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import UnsupportedError
 from maintenance.operations.checks.fsck import fsck
 from maintenance.operations.compaction.compact import compact
@@ -12,7 +13,6 @@ from maintenance.operations.rows.delete import delete
 from maintenance.operations.rows.merge_clauses import Clause
 from maintenance.operations.rows.merge_into import merge_into
 from maintenance.operations.rows.update import update
-from maintenance.table.table import Table
 from tests.java.process import JavaProcess
 from tests.tables import create_table, get_table, live_files
 
@@ -28,7 +28,7 @@ def rows_of(*rows: tuple[int, str, list[str] | None]) -> pa.Table:
     )
 
 
-def assert_both_see(java: JavaProcess, table: Table, rows: Rows) -> None:
+def assert_both_see(java: JavaProcess, table: CatalogTable, rows: Rows) -> None:
     warehouse = table.location.rsplit("/db.db", 1)[0]
     columns = ["id", "v", "tags", "_ROW_ID", "_SEQUENCE_NUMBER"]
     found = get_table(warehouse).to_arrow(columns=columns)

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from pyroaring import BitMap, BitMap64, FrozenBitMap, FrozenBitMap64
 
+from maintenance.catalog import CatalogTable
 from maintenance.format.metadata.deletion_vector import DeletionVector
 from maintenance.operations.compaction.compact import compact
-from maintenance.table.table import Table
 from tests.java.process import JavaError, JavaProcess
 from tests.tables import create_table, get_table, keyed, live_files
 
@@ -75,7 +75,7 @@ def test_bytes_are_those_of_javas_writer(java: JavaProcess, wide: bool, name: st
     assert DeletionVector.parse(expected, name).serialize() == expected
 
 
-def rows_here(table: Table) -> dict[int, str | None]:
+def rows_here(table: CatalogTable) -> dict[int, str | None]:
     found = table.to_arrow().to_pylist()
     rows = {row["id"]: row["v"] for row in found}
     assert len(rows) == len(found)

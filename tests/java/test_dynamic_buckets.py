@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from maintenance.catalog import open_catalog
+from maintenance.catalog import CatalogTable, open_catalog
 from maintenance.format.metadata.hash_index import parse_hash_index
 from maintenance.operations.compaction.compact import compact
-from maintenance.table.table import Table
 from tests.golden.case import extract
 from tests.java.process import JavaProcess
 from tests.java.replay import Replay, batches, changes, inserts
@@ -88,7 +87,7 @@ def test_both_write_and_compact_in_turns(java: JavaProcess, tmp_path: Path, name
         assert len(sets) == 2 if name == "few buckets" else len(sets) > 2
 
 
-def hashes_of(table: Table) -> dict[tuple[bytes, int], set[int]]:
+def hashes_of(table: CatalogTable) -> dict[tuple[bytes, int], set[int]]:
     """The key hashes of each bucket."""
     files = table.hash_files() or {}
     return {
@@ -101,7 +100,7 @@ def hashes_of(table: Table) -> dict[tuple[bytes, int], set[int]]:
 def test_keys_of_paimons_own_tables_keep_their_buckets(tmp_path: Path, name: str) -> None:
     catalog = open_catalog({"warehouse": str(extract("dynamic_bucket", tmp_path))})
     table = catalog.get_table(f"db.{name}")
-    assert isinstance(table, Table)
+    assert isinstance(table, CatalogTable)
     rows = table.to_arrow()
     before = table.hash_files()
     table.copy({"write-only": "true"}).write_arrow(rows)

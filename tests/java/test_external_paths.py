@@ -7,9 +7,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.metadata.external_paths import entropy_folders
 from maintenance.operations import compact, expire_snapshots, fsck, rewrite_file_index
-from maintenance.table.table import Table
 from tests.java.process import JavaProcess
 from tests.java.samples import table_of
 from tests.tables import live
@@ -27,7 +27,7 @@ TABLES: Mapping[str, tuple[list[str], dict[str, str]]] = {
 }
 
 
-def created(java: JavaProcess, folder: Path, name: str) -> Table:
+def created(java: JavaProcess, folder: Path, name: str) -> CatalogTable:
     keys, options = TABLES[name]
     strategy = "round-robin" if name == "dynamic" else name
     paths = {PATHS: f"file://{folder}/a, file:{folder}/b/", f"{PATHS}.strategy": strategy}
@@ -35,7 +35,7 @@ def created(java: JavaProcess, folder: Path, name: str) -> Table:
     return table_of(str(folder))
 
 
-def rows(table: Table) -> list[tuple[object, ...]]:
+def rows(table: CatalogTable) -> list[tuple[object, ...]]:
     found = table.to_arrow()
     return sorted(zip(*(column.to_pylist() for column in found.columns), strict=True), key=str)
 
@@ -79,7 +79,7 @@ def test_both_write_compact_and_expire(java: JavaProcess, tmp_path: Path, name: 
     assert files_of(table) == files_below(tmp_path / "a") | files_below(tmp_path / "b")
 
 
-def files_of(table: Table) -> set[str]:
+def files_of(table: CatalogTable) -> set[str]:
     """The external files that the newest snapshot and its changelog name."""
     snapshot = table.latest_snapshot()
     assert snapshot is not None

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.connector.data_source import PaimonDataSource
 from maintenance.options import table as table_options
-from maintenance.table.table import Table
 from tests.java.process import JavaProcess
 from tests.tables import create_table, get_table, keyed, live_files
 
@@ -26,7 +26,7 @@ CASES: Mapping[str, Mapping[str, str]] = {
 }
 
 
-def kinds(table: Table) -> str:
+def kinds(table: CatalogTable) -> str:
     """The kinds of the snapshots, by their first letters."""
     return "".join(table.snapshots.get(i).commit_kind.value[0] for i in table.snapshots.list_ids())
 

@@ -4,11 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from maintenance.catalog import Schema, open_catalog
+from maintenance.catalog import CatalogTable, Schema, open_catalog
 from maintenance.metadata.partition_path import partition_spec
 from maintenance.operations.refs.create_branch import create_branch
 from maintenance.operations.refs.create_tag import create_tag
-from maintenance.table.table import Table
 from maintenance.types.data_type import DataField, parse_type
 from tests.java.process import JavaProcess
 from tests.tables import keyed, state
@@ -36,7 +35,7 @@ def test_partition_values_that_look_like_paths(java: JavaProcess, tmp_path: Path
     rows = [(value, number) for number, value in enumerate(VALUES)]
     java.write(warehouse, "db.t", rows)
     table = catalog.get_table("db.t")
-    assert isinstance(table, Table)
+    assert isinstance(table, CatalogTable)
     assert sorted(table.to_arrow().to_pylist(), key=lambda row: row["v"]) == [{"p": p, "v": v} for p, v in rows]
     table.write_arrow(table.to_arrow())
     assert sorted(java.rows(warehouse, "db.t"), key=lambda row: row[1]) == sorted(rows * 2, key=lambda row: row[1])
@@ -53,7 +52,7 @@ def test_names_of_tables_tags_and_branches(java: JavaProcess, tmp_path: Path, na
     )
     java.write(warehouse, f"db.{name}", [(1, "a")])
     table = catalog.get_table(f"db.{name}")
-    assert isinstance(table, Table)
+    assert isinstance(table, CatalogTable)
     create_tag(table, name)
     create_branch(table, name, tag=name)
     table.write_arrow(keyed({2: "b"}))

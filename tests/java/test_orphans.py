@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.operations import (
     compact,
     create_branch,
@@ -19,7 +20,6 @@ from maintenance.operations import (
     rollback_to,
 )
 from maintenance.operations.bin.run import BinRun
-from maintenance.table.table import Table
 from tests.java.process import JavaProcess
 from tests.java.samples import Row, table_of
 from tests.models.reachable import files_on_disk, needed_files
@@ -35,7 +35,7 @@ KINDS = {
 TOMORROW = timedelta(days=1)
 
 
-def plant(table: Table) -> set[str]:
+def plant(table: CatalogTable) -> set[str]:
     """Files that nothing names."""
     root = Path(table.location)
     places = ("manifest/manifest-x-0", "index/index-x-0", "statistics/stat-x-0", "bucket-0/data-x-0.parquet")
@@ -45,7 +45,7 @@ def plant(table: Table) -> set[str]:
     return {str(root / place) for place in places}
 
 
-def found_here(table: Table, **arguments: object) -> set[str]:
+def found_here(table: CatalogTable, **arguments: object) -> set[str]:
     moment = datetime.now(UTC) + TOMORROW + timedelta(hours=1)
     report = remove_orphan_files(None, table, now=moment, **arguments)  # type: ignore[arg-type]
     return {orphan.path for orphan in report.orphans}
@@ -55,7 +55,7 @@ def found_by_java(java: JavaProcess, folder: Path) -> set[str]:
     return {path.removeprefix("file:") for path in java.orphans(str(folder), "db.t")}
 
 
-def all_rows(java: JavaProcess, folder: Path, table: Table) -> dict[str, list[Row]]:
+def all_rows(java: JavaProcess, folder: Path, table: CatalogTable) -> dict[str, list[Row]]:
     """What the Java core reads of every snapshot and tag."""
     choices = [("scan.snapshot-id", str(number)) for number in table.snapshots.list_ids()]
     choices += [("scan.tag-name", name) for name in table.tags.names()]

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.metastore.schema_change import SetOption
 from maintenance.operations.compaction.compact import compact
-from maintenance.table.table import Table
 from tests.java.process import JavaProcess
 from tests.tables import get_table
 
@@ -53,12 +53,12 @@ def times(dice: random.Random, data_type: str) -> int | None:
     return seconds * UNITS[data_type]
 
 
-def state(table: Table) -> list[Any]:
+def state(table: CatalogTable) -> list[Any]:
     found = table.to_arrow()
     return sorted(zip(*(column.to_pylist() for column in found.columns), strict=True), key=str)
 
 
-def changes(table: Table) -> list[Any]:
+def changes(table: CatalogTable) -> list[Any]:
     """The changelog of the newest snapshot."""
     snapshot = table.latest_snapshot()
     assert snapshot is not None
@@ -67,13 +67,13 @@ def changes(table: Table) -> list[Any]:
     ]
 
 
-def files(table: Table) -> list[tuple[int, int]]:
+def files(table: CatalogTable) -> list[tuple[int, int]]:
     snapshot = table.latest_snapshot()
     assert snapshot is not None
     return sorted((entry.file.level, entry.file.row_count) for entry in table.manifests.live_entries(snapshot))
 
 
-def compacted_by_both(java: JavaProcess, warehouse: str) -> Table:
+def compacted_by_both(java: JavaProcess, warehouse: str) -> CatalogTable:
     """Java compacts a copy, and both come to the same; returns the table compacted here."""
     copy = f"{warehouse}-java"
     shutil.rmtree(copy, ignore_errors=True)
@@ -131,7 +131,9 @@ VECTORS: dict[str, dict[str, str]] = {
 }
 
 
-def written_by_both(java: JavaProcess, warehouse: str, rows: list[Any], kinds: list[str], *, full: bool) -> Table:
+def written_by_both(
+    java: JavaProcess, warehouse: str, rows: list[Any], kinds: list[str], *, full: bool
+) -> CatalogTable:
     """Write rows to a table and to its copy, which Java compacts as it writes; returns the table compacted here."""
     java.write(warehouse, "db.t", rows, kinds)
     java.write(f"{warehouse}-java", "db.t", rows, kinds, options={"write-only": "false"})

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.rows.merge_clauses import Clause
-from maintenance.table.table import Table
 from tests.java.process import JavaProcess
 from tests.tables import create_table, get_table, keyed, state
 
@@ -39,7 +39,7 @@ CELLS = [(engine, "fixed") for engine in ENGINES] + [
 ]
 
 
-def settled(table: Table) -> Table:
+def settled(table: CatalogTable) -> CatalogTable:
     assert not compact(None, table, full=True).failed
     return table
 

@@ -6,13 +6,13 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.operations.checks.fsck import fsck
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.rows.delete import delete
 from maintenance.operations.rows.merge_clauses import Clause
 from maintenance.operations.rows.merge_into import merge_into
 from maintenance.operations.rows.update import update
-from maintenance.table.table import Table
 from tests.java.process import JavaProcess
 from tests.tables import create_table, get_table, keyed
 
@@ -25,12 +25,12 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {
 }
 
 
-def tracked(table: Table) -> list[tuple[object, ...]]:
+def tracked(table: CatalogTable) -> list[tuple[object, ...]]:
     rows = get_table(table.location.rsplit("/db.db", 1)[0]).to_arrow(columns=["id", "v", "_ROW_ID", "_SEQUENCE_NUMBER"])
     return sorted(zip(*(column.to_pylist() for column in rows.columns), strict=True))
 
 
-def assert_both_see(java: JavaProcess, table: Table, rows: list[tuple[object, ...]]) -> None:
+def assert_both_see(java: JavaProcess, table: CatalogTable, rows: list[tuple[object, ...]]) -> None:
     assert tracked(table) == rows
     warehouse = table.location.rsplit("/db.db", 1)[0]
     if table.options.get("file.format") == "avro":  # of which Java 1.4 reads no ids, not even those of its own files

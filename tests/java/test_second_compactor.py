@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import CorruptFileError, OptionError
 from maintenance.monitor.vectors import deletion_vectors_intact
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.refs.rollback_to import rollback_to
-from maintenance.table.table import Table
 from tests.java.process import JavaProcess
 from tests.tables import create_table, state
 
@@ -31,7 +31,7 @@ def job(java: JavaProcess, tmp_path: Path) -> Job:
     return Job(java, tmp_path)
 
 
-def table_of_the_job(folder: Path, job: Job) -> Table:
+def table_of_the_job(folder: Path, job: Job) -> CatalogTable:
     """4,000 keys, 800 of them written again: their older rows are deleted by a vector.
 
     Each commit is so much smaller than the one before that the job's compaction leaves the older files where they are.

@@ -7,12 +7,12 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.commit.overwrite import Overwrite
 from maintenance.operations.compaction.produce_changelog import produce_changelog
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.scan.stream_position import Limits, StreamPosition
 from maintenance.table.stream import TableStream
-from maintenance.table.table import Table
 from maintenance.types.row_kind import texts_of_kinds
 from tests.java.process import JavaProcess
 from tests.java.samples import Row, arrow_of, comparable, rows_in, table_of
@@ -31,7 +31,9 @@ STARTS: tuple[Mapping[str, str], ...] = (
 )
 
 
-def followed(table: Table, *, with_kind: bool = False, start: StreamPosition | None = None) -> tuple[list[Row], int]:
+def followed(
+    table: CatalogTable, *, with_kind: bool = False, start: StreamPosition | None = None
+) -> tuple[list[Row], int]:
     """Rows that a stream brings until it waits, and the snapshot it waits for."""
     stream = TableStream(table)
     first = stream.start() if start is None else start

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.format.metadata.tag import parse_tag
 from maintenance.operations import (
     compact,
@@ -20,7 +21,6 @@ from maintenance.operations import (
     purge_files,
     trigger_tag_automatic_creation,
 )
-from maintenance.table.table import Table
 from tests.java.process import JavaProcess
 from tests.small_tables import put, rows, set_commit_time, small_table, table_in
 
@@ -116,7 +116,7 @@ def test_tags_branches_and_expiry_by_turns(java: JavaProcess, tmp_path: Path) ->
     assert java.orphans(warehouse, "db.t") == []
 
 
-def copied(folder: Path, table: Table) -> Table:
+def copied(folder: Path, table: CatalogTable) -> CatalogTable:
     """The warehouse `theirs`, as ours is now."""
     shutil.rmtree(folder / "theirs", ignore_errors=True)
     shutil.copytree(folder / "ours", folder / "theirs")
@@ -125,12 +125,12 @@ def copied(folder: Path, table: Table) -> Table:
     return theirs
 
 
-def contents(table: Table) -> dict[str, object]:
+def contents(table: CatalogTable) -> dict[str, object]:
     """What each tag holds, and how long it lives."""
     return {name: (tag.snapshot, tag.time_retained) for name, tag in table.tags.all().items()}
 
 
-def without_times(table: Table) -> dict[str, bytes]:
+def without_times(table: CatalogTable) -> dict[str, bytes]:
     """The bytes of the tags that are kept for ever: those of others have the time of their creation."""
     files = {name: Path(table.paths.tag(name)).read_bytes() for name in table.tags.names()}
     return {name: data for name, data in files.items() if parse_tag(data, name).time_retained is None}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from maintenance.catalog import SetOption, open_catalog
+from maintenance.catalog import CatalogTable, SetOption, open_catalog
 from maintenance.errors import PaimonError
 from maintenance.format.metadata.snapshot import serialize_snapshot
 from maintenance.format.metadata.tag import Tag
@@ -18,7 +18,6 @@ from maintenance.operations.refs.create_tag import create_tag
 from maintenance.operations.refs.fast_forward import fast_forward
 from maintenance.operations.refs.rollback_to import rollback_to
 from maintenance.operations.refs.rollback_to_as_latest import rollback_to_as_latest
-from maintenance.table.table import Table
 from tests.java.process import JavaProcess
 from tests.java.samples import Row, arrow_of, comparable, rows_in, table_of
 
@@ -62,7 +61,7 @@ def write(java: JavaProcess, warehouse: str, kind: Kind, dice: random.Random) ->
         java.write(warehouse, "db.t", rows, kinds)
 
 
-def history(java: JavaProcess, warehouse: str, kind: Kind, dice: random.Random) -> Table:
+def history(java: JavaProcess, warehouse: str, kind: Kind, dice: random.Random) -> CatalogTable:
     """A table with a history: writes of both, compactions of Java; tags; times a second apart, watermarks."""
     java.create_table(warehouse, "db.t", COLUMNS, kind.keys, kind.options)
     for step in range(7):
@@ -82,7 +81,7 @@ def history(java: JavaProcess, warehouse: str, kind: Kind, dice: random.Random) 
     return table
 
 
-def reads(table: Table, dice: random.Random) -> Iterator[Options]:
+def reads(table: CatalogTable, dice: random.Random) -> Iterator[Options]:
     """Options of every scan mode."""
     last = table.snapshots.latest_id() or 0
     number = dice.randint(1, last)

@@ -4,15 +4,15 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import PaimonError
 from maintenance.format.metadata.manifest import FileKind
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.fs.location import is_local
 from maintenance.metadata.branches import Branches
-from maintenance.table.table import Table
 
 
-def files_on_disk(table: Table) -> set[str]:
+def files_on_disk(table: CatalogTable) -> set[str]:
     """Paths of all files below the table, without temporary ones that a killed process leaves."""
     if not is_local(table.location):
         listed = table.file_io.list_tree(table.location)
@@ -21,7 +21,7 @@ def files_on_disk(table: Table) -> set[str]:
     return {path for path in found if not os.path.basename(path).startswith(".")}
 
 
-def unreachable_files(table: Table) -> set[str]:
+def unreachable_files(table: CatalogTable) -> set[str]:
     """Files that no snapshot from the earliest on, no tag, no long-lived changelog and no branch names."""
     holders = needed_files(table)
     assert None not in holders.values(), f"cannot be read: {[path for path, files in holders.items() if files is None]}"
@@ -29,7 +29,7 @@ def unreachable_files(table: Table) -> set[str]:
     return {path for path in files_on_disk(table) - named if not _is_record(path)}
 
 
-def needed_files(table: Table) -> dict[str, set[str] | None]:
+def needed_files(table: CatalogTable) -> dict[str, set[str] | None]:
     """What each snapshot from the earliest on, tag and long-lived changelog of each branch names, by its own path.
 
     None for one that cannot be read.
@@ -68,17 +68,17 @@ def _readable(read: Callable[[], Iterator[str]]) -> set[str] | None:
         return None
 
 
-def missing_files(table: Table, snapshot: Snapshot, *, changelog: bool = True) -> set[str]:
+def missing_files(table: CatalogTable, snapshot: Snapshot, *, changelog: bool = True) -> set[str]:
     """Files that a snapshot names and that are not there. `changelog`: its changelog among them, which tags lack."""
     return {path for path in _named(table, snapshot, changelog=changelog) if not table.file_io.exists(path)}
 
 
-def files_of(table: Table, snapshot: Snapshot, *, changelog: bool = False) -> set[str]:
+def files_of(table: CatalogTable, snapshot: Snapshot, *, changelog: bool = False) -> set[str]:
     """Files that a snapshot names. `changelog`: its changelog among them, which tags lack."""
     return set(_named(table, snapshot, changelog=changelog))
 
 
-def changes_of(table: Table, changelog: Snapshot) -> Iterator[str]:
+def changes_of(table: CatalogTable, changelog: Snapshot) -> Iterator[str]:
     """Files that reading the changes of a long-lived changelog needs: without a producer those that its delta adds."""
     name = changelog.changelog_manifest_list
     if name is None and table.options.get("changelog-producer", "none") == "none":
@@ -99,7 +99,7 @@ def _is_record(path: str) -> bool:
     return name in ("EARLIEST", "LATEST", "dropped") or name.startswith(("schema-", "consumer-", "record-"))
 
 
-def _named(table: Table, snapshot: Snapshot, *, changelog: bool) -> Iterator[str]:
+def _named(table: CatalogTable, snapshot: Snapshot, *, changelog: bool) -> Iterator[str]:
     paths, manifests = table.paths, table.manifests
     lists = [snapshot.base_manifest_list, snapshot.delta_manifest_list]
     if changelog and snapshot.changelog_manifest_list is not None:

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from maintenance.catalog import open_catalog
+from maintenance.catalog import CatalogTable, open_catalog
 from maintenance.errors import UnsupportedError
 from maintenance.operations.checks.explain_scan import explain_scan
 from maintenance.operations.checks.fsck import fsck
@@ -20,7 +20,6 @@ from maintenance.operations.indexes.create_global_index import create_global_ind
 from maintenance.operations.indexes.drop_global_index import drop_global_index
 from maintenance.operations.orphans.remove_orphan_files import remove_orphan_files
 from maintenance.operations.rows.drop_partitions import drop_partitions
-from maintenance.table.table import Table
 from tests.pypaimon.test_read_by_pypaimon import EVOLVING, PYTHON, pypaimon
 from tests.tables import create_table, files_on_disk, get_table
 
@@ -62,7 +61,7 @@ def run(*arguments: str) -> str:
     return done.stdout
 
 
-def ids(table: Table, where: str, **options: str) -> list[int]:
+def ids(table: CatalogTable, where: str, **options: str) -> list[int]:
     found: list[int] = sorted(table.copy(options).to_arrow(["id"], where=where).column("id").to_pylist())
     return found
 
@@ -79,7 +78,7 @@ def check_filters(warehouse: Path, *, theirs: bool = True) -> None:
         assert found == [[each, True] for each in expected]
 
 
-def table_of(warehouse: Path, **options: str) -> Table:
+def table_of(warehouse: Path, **options: str) -> CatalogTable:
     return create_table(warehouse, FIELDS, (), {"bucket": "-1", **EVOLVING, "target-file-row-num": "40", **options})
 
 

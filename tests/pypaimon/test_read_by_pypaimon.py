@@ -12,13 +12,21 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from maintenance.catalog import FIRST, AddColumn, DropColumn, RenameColumn, SetOption, UpdateColumnType, open_catalog
+from maintenance.catalog import (
+    FIRST,
+    AddColumn,
+    CatalogTable,
+    DropColumn,
+    RenameColumn,
+    SetOption,
+    UpdateColumnType,
+    open_catalog,
+)
 from maintenance.commit.overwrite import Overwrite
 from maintenance.operations.checks.fsck import fsck
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.expiry.expire_partitions import expire_partitions
 from maintenance.operations.indexes.rewrite_file_index import rewrite_file_index
-from maintenance.table.table import Table
 from maintenance.types.type_text import parse_data_type
 from tests.java.samples import (
     SAMPLES,
@@ -76,7 +84,7 @@ TABLES: dict[str, tuple[Sample, Values]] = {
 }
 
 
-def maintained(warehouse: str, sample: Sample, values: Values) -> Table:
+def maintained(warehouse: str, sample: Sample, values: Values) -> CatalogTable:
     """A table of ours, written, compacted, indexed, and written again."""
     # To merge rows, pypaimon makes them Python objects, which hold no nanoseconds.
     columns = [c for c in columns_of(values) if not (sample.primary_keys and c[1].startswith("TIMESTAMP(9)"))]
@@ -246,7 +254,7 @@ TRACKED = {"row-tracking.enabled": "true", "compaction.min.file-num": "2"}
 EVOLVING = {**TRACKED, "data-evolution.enabled": "true"}
 
 
-def with_ids(table: Table) -> list[dict[str, Any]]:
+def with_ids(table: CatalogTable) -> list[dict[str, Any]]:
     names = [*table.schema.field_names, "_ROW_ID", "_SEQUENCE_NUMBER"]
     rows: list[dict[str, Any]] = table.to_arrow(columns=names).sort_by("id").to_pylist()
     return rows

@@ -6,11 +6,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from maintenance.catalog import open_catalog
+from maintenance.catalog import CatalogTable, open_catalog
 from maintenance.errors import CorruptFileError
 from maintenance.operations import clone
 from maintenance.operations.databases import copying
-from maintenance.table.table import Table
 from tests.small_tables import put, rows, small_table
 
 
@@ -32,7 +31,7 @@ def test_much_is_copied_in_tasks(spark: SparkSession, tmp_path: Path, monkeypatc
     assert len(list(Path(there.get_table("db.other").location).rglob("data-*"))) >= 2, "the others are there"
 
 
-def digest_of_files(table: Table) -> str:
+def digest_of_files(table: CatalogTable) -> str:
     root = Path(table.location)
     files = [(str(path.relative_to(root)), path.read_bytes()) for path in root.rglob("data-*")]
     lines = sorted(f"{name} {len(data)} {hashlib.sha256(data).hexdigest()}\n" for name, data in files)

@@ -8,13 +8,12 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from maintenance.catalog import open_catalog
+from maintenance.catalog import CatalogTable, open_catalog
 from maintenance.connector.data_source import register
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.ingestion.ingest import ingest
 from maintenance.operations.ingestion.ingest_stream import ingest_stream
 from maintenance.operations.ingestion.stream_sink import Sink
-from maintenance.table.table import Table
 from tests.tables import create_table, data_files, files_on_disk, get_table, keyed, state
 
 RIVAL = {**dict.fromkeys(range(100, 140), "rival"), 1: "rival", 2: "rival"}
@@ -37,7 +36,7 @@ def overtaken(warehouse: Path) -> Callable[[Iterator[pa.RecordBatch]], Iterator[
     return rows
 
 
-def check(table: Table, mine: dict[int, str]) -> None:
+def check(table: CatalogTable, mine: dict[int, str]) -> None:
     users = [snapshot.commit_user for snapshot in table.snapshots.newest_first()]
     assert len(users) == 3
     assert users[1] == "rival"
@@ -49,7 +48,7 @@ def check(table: Table, mine: dict[int, str]) -> None:
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Table:
+def table(tmp_path: Path) -> CatalogTable:
     table = create_table(tmp_path, options={"bucket": "2"})
     table.write_arrow(keyed({0: "old", 1: "old", 2: "old", 3: "old"}))
     return table
@@ -63,19 +62,19 @@ def frame_of(spark: SparkSession, warehouse: Path) -> DataFrame:
 MINE = {1: "m1", 2: "m2", 3: "m3", 4: "m4"}
 
 
-def test_a_batch_of_many_tasks(spark: SparkSession, tmp_path: Path, table: Table) -> None:
+def test_a_batch_of_many_tasks(spark: SparkSession, tmp_path: Path, table: CatalogTable) -> None:
     report = ingest(spark, table, frame_of(spark, tmp_path), commit_user="me", commit_identifier=1)
     assert report.row_count == 4
     check(table, MINE)
 
 
-def test_the_data_source_and_its_lanes(spark: SparkSession, tmp_path: Path, table: Table) -> None:
+def test_the_data_source_and_its_lanes(spark: SparkSession, tmp_path: Path, table: CatalogTable) -> None:
     register(spark)
     frame_of(spark, tmp_path).write.format("paimon").mode("append").save(table.location)
     check(table, MINE)
 
 
-def test_a_stream(spark: SparkSession, tmp_path: Path, table: Table) -> None:
+def test_a_stream(spark: SparkSession, tmp_path: Path, table: CatalogTable) -> None:
     register(spark)
     source = create_table(tmp_path / "source", primary_keys=())
     source.write_arrow(keyed(dict(MINE)))

@@ -12,12 +12,12 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
+from maintenance.catalog import CatalogTable
 from maintenance.commit.identity import APPLICATION_PROPERTY
 from maintenance.connector.data_source import PaimonDataSource, register
 from maintenance.connector.data_writer import PaimonWriter
 from maintenance.errors import DataError, OptionError, UnsupportedError
 from maintenance.format.metadata.snapshot import BATCH_IDENTIFIER
-from maintenance.table.table import Table
 from maintenance.write.sequence import Counter
 from tests.tables import create_table, data_files, files_on_disk, get_table, keyed, live_files, state
 
@@ -25,12 +25,14 @@ ROOT = Path(__file__).parents[2]
 PARTITIONED = (("day", "DATE NOT NULL"), ("id", "INT NOT NULL"), ("v", "STRING"))
 
 
-def writer_of(table: Table, options: Mapping[str, str] | None = None, *, overwrite: bool = False) -> PaimonWriter:
+def writer_of(
+    table: CatalogTable, options: Mapping[str, str] | None = None, *, overwrite: bool = False
+) -> PaimonWriter:
     source = PaimonDataSource({"path": table.location, **(options or {})})
     return source.writer(None, overwrite)  # type: ignore[arg-type]
 
 
-def save(table: Table, tasks: Sequence[pa.Table], options: Mapping[str, str] | None = None, **how: Any) -> None:
+def save(table: CatalogTable, tasks: Sequence[pa.Table], options: Mapping[str, str] | None = None, **how: Any) -> None:
     """Do what Spark does with a writer."""
     writer = writer_of(table, options, **how)
     messages: list[Any] = [writer.written(iter(rows.to_batches()), n) for n, rows in enumerate(tasks)]
@@ -58,7 +60,7 @@ print("application", spark.conf.get("spark.app.id"))
 """
 
 
-def kinds(table: Table) -> str:
+def kinds(table: CatalogTable) -> str:
     return "".join(table.snapshots.get(i).commit_kind.value[0] for i in table.snapshots.list_ids())
 
 
@@ -69,13 +71,13 @@ def days(*rows: tuple[int, int, str]) -> pa.Table:
     return pa.table({"day": pa.array(day), "id": pa.array(columns[1], pa.int32()), "v": pa.array(columns[2])})
 
 
-def partitioned(tmp_path: Path, options: Mapping[str, str] | None = None) -> Table:
+def partitioned(tmp_path: Path, options: Mapping[str, str] | None = None) -> CatalogTable:
     table = create_table(tmp_path, PARTITIONED, ("day", "id"), options, partition_keys=("day",))
     save(table, [days((1, 1, "a"), (2, 1, "a")), days((2, 2, "a"), (3, 3, "a"))])
     return table
 
 
-def rows_of(table: Table) -> list[tuple[int, int, str]]:
+def rows_of(table: CatalogTable) -> list[tuple[int, int, str]]:
     return sorted((row["day"].day, row["id"], row["v"]) for row in table.to_arrow().to_pylist())
 
 

@@ -11,11 +11,11 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import CorruptFileError, DataError, ErrorClass, MissingFileError, PaimonError
 from maintenance.operations.rows.merge_clauses import Clause
 from maintenance.spark.errors import as_paimon_error, errors_of_tasks
 from maintenance.spark.tasks import in_task
-from maintenance.table.table import Table
 from tests.tables import create_table, get_table, keyed
 
 ROOT = Path(__file__).parent.parent.parent
@@ -109,22 +109,22 @@ def test_mistakes_in_sql_are_the_users(spark: SparkSession) -> None:
         assert "Exception: [" in found.found
 
 
-def delete(table: Table, spark: SparkSession) -> object:
+def delete(table: CatalogTable, spark: SparkSession) -> object:
     return table.delete("rand() < 2 AND v = 'a'", spark=spark)
 
 
-def update(table: Table, spark: SparkSession) -> object:
+def update(table: CatalogTable, spark: SparkSession) -> object:
     return table.update({"v": "concat(v, rand())"}, spark=spark)
 
 
-def merge(table: Table, spark: SparkSession) -> object:
+def merge(table: CatalogTable, spark: SparkSession) -> object:
     source = spark.createDataFrame([(3, "x")], "id int, v string")
     return table.merge(source, "t.id = s.id", [Clause("matched", "delete")], spark=spark)
 
 
 @pytest.mark.parametrize("change", [delete, update, merge])
 def test_operations_that_read_in_spark_name_the_broken_file(
-    spark: SparkSession, damaged: Path, change: Callable[[Table, SparkSession], object]
+    spark: SparkSession, damaged: Path, change: Callable[[CatalogTable, SparkSession], object]
 ) -> None:
     table = get_table(damaged)
     with pytest.raises(CorruptFileError) as caught:

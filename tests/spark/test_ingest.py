@@ -7,10 +7,10 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import DataError
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.ingestion.ingest import ingest
-from maintenance.table.table import Table
 from tests.tables import create_table, data_files, files_on_disk, get_table, keyed, live, live_files, state
 
 
@@ -116,7 +116,7 @@ def test_an_append_table_keeps_every_row(spark: SparkSession, tmp_path: Path) ->
 
 
 def test_arrow_through_spark_tasks(spark: SparkSession, tmp_path: Path) -> None:
-    table: Table = create_table(tmp_path, options={"bucket": "2"})
+    table: CatalogTable = create_table(tmp_path, options={"bucket": "2"})
     ingest(spark, table, pa.concat_tables([keyed({1: "a"}), keyed({1: "b", 2: "c"})]), commit_user="me")
     assert state(table) == {1: "b", 2: "c"}
 

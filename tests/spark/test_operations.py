@@ -4,16 +4,15 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from maintenance.catalog import SetOption
+from maintenance.catalog import CatalogTable, SetOption
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.compaction.produce_changelog import produce_changelog
 from maintenance.operations.compaction.report import CompactReport
 from maintenance.operations.indexes.rewrite_file_index import rewrite_file_index
-from maintenance.table.table import Table
 from tests.tables import create_table, get_table, keyed, live, open_warehouse, state
 
 
-def filled(tmp_path: Path, name: str, **options: str) -> Table:
+def filled(tmp_path: Path, name: str, **options: str) -> CatalogTable:
     table = create_table(tmp_path, options={"bucket": "2", **options}, name=name)
     for i in range(6):
         table.write_arrow(keyed({key: f"{i}/{key}" for key in range(i, 40)}))
@@ -21,7 +20,7 @@ def filled(tmp_path: Path, name: str, **options: str) -> Table:
     return table
 
 
-def layout(table: Table) -> list[tuple[int, int, int, int, int | None]]:
+def layout(table: CatalogTable) -> list[tuple[int, int, int, int, int | None]]:
     return sorted(
         (e.bucket, e.file.level, e.file.row_count, e.file.file_size, e.file.delete_row_count) for e in live(table)
     )

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from maintenance.catalog import AddColumn, RenameColumn, UpdateColumnType
+from maintenance.catalog import AddColumn, CatalogTable, RenameColumn, UpdateColumnType
 from maintenance.connector.data_source import register
 from maintenance.errors import UnsupportedError
 from maintenance.operations.checks.explain_scan import explain_scan
@@ -17,7 +17,6 @@ from maintenance.operations.compaction.compact import compact
 from maintenance.operations.ingestion.ingest import ingest
 from maintenance.operations.refs.create_branch import create_branch
 from maintenance.operations.refs.create_tag import create_tag
-from maintenance.table.table import Table
 from maintenance.types.nested import Rebuild
 from tests.tables import create_table, get_table, keyed, open_warehouse, state
 
@@ -47,7 +46,7 @@ TYPES: dict[str, tuple[str, Any]] = {
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Table:
+def table(tmp_path: Path) -> CatalogTable:
     """Two snapshots, with runs that overlap; a tag on the first."""
     table = create_table(tmp_path, options={"bucket": "3"})
     table.write_arrow(keyed({i: f"old {i}" for i in range(30)}))
@@ -62,12 +61,12 @@ def found(frame: DataFrame) -> dict[int, str | None]:
     return {row["id"]: row["v"] for row in rows}
 
 
-def load(spark: SparkSession, table: Table, **options: str) -> DataFrame:
+def load(spark: SparkSession, table: CatalogTable, **options: str) -> DataFrame:
     register(spark)
     return spark.read.format("paimon").options(**options).load(table.location)
 
 
-def test_to_spark_reads_what_to_arrow_reads(spark: SparkSession, table: Table) -> None:
+def test_to_spark_reads_what_to_arrow_reads(spark: SparkSession, table: CatalogTable) -> None:
     assert found(table.to_spark(spark)) == state(table)
     assert found(table.to_spark(spark, where="id > 25 and v like 'new%'")) == state(
         table, where="id > 25 and v like 'new%'"
@@ -79,7 +78,7 @@ def test_to_spark_reads_what_to_arrow_reads(spark: SparkSession, table: Table) -
     assert table.to_spark(spark).rdd.getNumPartitions() == len(table.plan()[0].splits)
 
 
-def test_the_data_source(spark: SparkSession, table: Table) -> None:
+def test_the_data_source(spark: SparkSession, table: CatalogTable) -> None:
     assert found(load(spark, table)) == state(table)
     by_name = spark.read.format("paimon").options(warehouse=str(Path(table.location).parents[1]), table="db.t").load()
     assert found(by_name) == state(table)
@@ -94,17 +93,17 @@ def test_the_data_source(spark: SparkSession, table: Table) -> None:
         "v = 'old 25'",
     ],
 )
-def test_pushed_filters(spark: SparkSession, table: Table, condition: str) -> None:
+def test_pushed_filters(spark: SparkSession, table: CatalogTable, condition: str) -> None:
     plain = spark.createDataFrame(table.to_arrow()).where(condition)
     assert found(load(spark, table).where(condition)) == found(plain)
 
 
-def test_columns_and_counts(spark: SparkSession, table: Table) -> None:
+def test_columns_and_counts(spark: SparkSession, table: CatalogTable) -> None:
     assert load(spark, table).select("v").where("id = 5").collect()[0]["v"] == "old 5"
     assert load(spark, table).count() == 40
 
 
-def test_time_travel_of_the_data_source(spark: SparkSession, table: Table) -> None:
+def test_time_travel_of_the_data_source(spark: SparkSession, table: CatalogTable) -> None:
     first = {i: f"old {i}" for i in range(30)}
     assert found(load(spark, table, **{"scan.snapshot-id": "1"})) == first
     assert found(load(spark, table, **{"scan.tag-name": "first"})) == first
@@ -113,7 +112,7 @@ def test_time_travel_of_the_data_source(spark: SparkSession, table: Table) -> No
         load(spark, table, **{"scan.bounded.watermark": "1"}).collect()
 
 
-def test_changes_logs_and_branches(spark: SparkSession, table: Table) -> None:
+def test_changes_logs_and_branches(spark: SparkSession, table: CatalogTable) -> None:
     """Each through `to_spark` and through the data source, as to_arrow has it."""
     catalog = open_warehouse(table.location.rsplit("/", 2)[0])
     create_branch(table, "b", tag="first")
@@ -141,7 +140,7 @@ def test_changes_logs_and_branches(spark: SparkSession, table: Table) -> None:
         assert sorted(map(str, source.toArrow().to_pylist())) == expected, name
 
 
-def test_after_compaction(spark: SparkSession, table: Table) -> None:
+def test_after_compaction(spark: SparkSession, table: CatalogTable) -> None:
     expected = state(table)
     compact(None, table, full=True)
     assert found(table.to_spark(spark)) == expected
@@ -160,7 +159,7 @@ def test_every_type(spark: SparkSession, tmp_path: Path) -> None:
         create_table(tmp_path, [("t", "TIMESTAMP(9)")], (), name="db.nanos").to_spark(spark)
 
 
-def natural(rows: pa.Table, table: Table) -> list[dict[str, Any]]:
+def natural(rows: pa.Table, table: CatalogTable) -> list[dict[str, Any]]:
     """Rows in the Arrow types of a table, which Arrow's own cast does not give for maps of rows."""
     cast = Rebuild(lambda array, wanted, _: array.cast(wanted))
     schema = table.to_arrow().schema
@@ -188,7 +187,7 @@ def test_an_empty_table(spark: SparkSession, tmp_path: Path) -> None:
         assert frame.collect() == []
 
 
-def test_system_tables(spark: SparkSession, table: Table) -> None:
+def test_system_tables(spark: SparkSession, table: CatalogTable) -> None:
     view = open_warehouse(Path(table.location).parents[1]).get_table("db.t$snapshots")
     assert [row["snapshot_id"] for row in view.to_spark(spark, columns=["snapshot_id"]).collect()] == [1, 2]
 

@@ -6,9 +6,8 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from maintenance.catalog import open_catalog
+from maintenance.catalog import CatalogTable, open_catalog
 from maintenance.operations.checks.fsck import fsck
-from maintenance.table.table import Table
 from tests.golden.case import extract
 
 TABLES = [("dv_pk", "t"), ("dv_append", "p"), ("data_evolution", "t"), ("postpone_bucket", "t")]
@@ -21,7 +20,7 @@ def sorted_rows(found: pa.Table) -> list[str]:
 @pytest.mark.parametrize(("case", "name"), TABLES)
 def test_spark_reads_the_same(spark: SparkSession, tmp_path: Path, case: str, name: str) -> None:
     table = open_catalog({"warehouse": str(extract(case, tmp_path))}).get_table(f"db.{name}")
-    assert isinstance(table, Table)
+    assert isinstance(table, CatalogTable)
     right = table.to_arrow()
     assert right.num_rows > 0
     assert sorted_rows(table.to_spark(spark).toArrow()) == sorted_rows(right)

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import DataError, UnsupportedError
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.rows.merge_clauses import Clause
-from maintenance.table.table import Table
 from tests.tables import create_table, keyed, live_files, state
 
 VECTORS = {"deletion-vectors.enabled": "true"}
@@ -20,7 +20,7 @@ APPEND: Mapping[str, Mapping[str, str]] = {
 }
 
 
-def filled(folder: Path, options: Mapping[str, str], keys: tuple[str, ...] = ()) -> Table:
+def filled(folder: Path, options: Mapping[str, str], keys: tuple[str, ...] = ()) -> CatalogTable:
     table = create_table(folder, primary_keys=keys, options=options)
     table.write_arrow(keyed({number: f"v{number}" for number in range(10)}))
     table.write_arrow(keyed(dict.fromkeys(range(10, 20))))

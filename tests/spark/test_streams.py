@@ -8,13 +8,13 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from maintenance.catalog import CatalogTable
 from maintenance.connector.data_source import register
 from maintenance.operations.checks.audit_changelog import audit_changelog
 from maintenance.operations.compaction.produce_changelog import produce_changelog
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.operations.ingestion.ingest_stream import ingest_stream
 from maintenance.operations.ingestion.stream_sink import USER_FILE, Sink
-from maintenance.table.table import Table
 from tests.small_tables import put, rows, set_commit_time, small_table, table_in
 from tests.tables import create_table, get_table
 
@@ -29,7 +29,7 @@ def _registered(spark: SparkSession) -> None:
 class Follower:
     """A query that is started again for each look, with one checkpoint; remembers the rows of each batch."""
 
-    def __init__(self, spark: SparkSession, table: Table, checkpoint: Path, **options: str) -> None:
+    def __init__(self, spark: SparkSession, table: CatalogTable, checkpoint: Path, **options: str) -> None:
         self._spark, self._table, self._checkpoint = spark, table, checkpoint
         self._options = {key.replace("__", "."): value for key, value in options.items()}
         self.batches: list[list[Row]] = []
@@ -98,7 +98,7 @@ def test_streams_of_append_tables_and_starts_by_time(spark: SparkSession, tmp_pa
     assert latest.look() == since.look() == [(9, "later")]
 
 
-def copied(spark: SparkSession, source: Table, folder: Path, sink: Sink) -> None:
+def copied(spark: SparkSession, source: CatalogTable, folder: Path, sink: Sink) -> None:
     frame = spark.readStream.format("paimon").option("read.changelog", "true").load(source.location)
     assert ingest_stream(spark, frame, lambda: table_in(folder), sink).awaitTermination(600), "the stream has not ended"
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from maintenance import errors
+from maintenance.catalog import CatalogTable
 from maintenance.compaction.proof.settings import ProofMode
 from maintenance.errors import CorruptFileError, ErrorClass, MissingFileError, PaimonError, class_of
 from maintenance.operations.compaction.compact import compact
-from maintenance.table.table import Table
 from tests.failing_storage import SCHEME, failing
 from tests.tables import create_table, get_table, keyed, state
 
@@ -76,7 +76,7 @@ def test_the_class_of_foreign_exceptions(error: Exception, expected: ErrorClass)
 
 
 @pytest.fixture(params=["parquet", "orc", "avro"])
-def written(request: pytest.FixtureRequest, tmp_path: Path) -> Table:
+def written(request: pytest.FixtureRequest, tmp_path: Path) -> CatalogTable:
     options = {"file.format": request.param, "num-sorted-run.compaction-trigger": "2"}
     table = create_table(f"{SCHEME}{tmp_path}", options=options)
     for number in range(3):
@@ -84,14 +84,14 @@ def written(request: pytest.FixtureRequest, tmp_path: Path) -> Table:
     return table
 
 
-def test_a_storage_that_fails_is_not_damage(written: Table) -> None:
+def test_a_storage_that_fails_is_not_damage(written: CatalogTable) -> None:
     with failing(r"/data-[^/]+$", slow_down, times=1000), pytest.raises(OSError, match="request rate") as caught:
         state(written)
     assert class_of(caught.value) == ErrorClass.INFRASTRUCTURE
     assert len(state(written)) == 6
 
 
-def test_a_storage_that_fails_while_a_proof_reads_is_not_a_failed_proof(written: Table) -> None:
+def test_a_storage_that_fails_while_a_proof_reads_is_not_a_failed_proof(written: CatalogTable) -> None:
     before = {entry.name for entry in Path(written.location.removeprefix(SCHEME)).glob("bucket-0/*")}
 
     pattern = f"/bucket-0/(?!{'|'.join(sorted(before))})"
@@ -105,7 +105,7 @@ def test_a_storage_that_fails_while_a_proof_reads_is_not_a_failed_proof(written:
     assert compact(None, written, proof=ProofMode.FULL).failed == ()
 
 
-def test_a_file_that_is_gone_or_broken_is_damage(written: Table, tmp_path: Path) -> None:
+def test_a_file_that_is_gone_or_broken_is_damage(written: CatalogTable, tmp_path: Path) -> None:
     first = next(iter((tmp_path / "db.db" / "t" / "bucket-0").iterdir()))
     content = first.read_bytes()
     first.write_bytes(content[: len(content) // 2])

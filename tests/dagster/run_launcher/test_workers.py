@@ -26,8 +26,8 @@ from assets.run_launcher import internals
 from assets.run_launcher.forking import SOCKET_TAG, ForkingRunLauncher
 from assets.run_launcher.workers import PRELOADED, SOCKET_VARIABLE, UnansweredError, ask, listening
 from assets.ui import child, run_workers
+from maintenance.catalog import CatalogTable
 from maintenance.errors import PaimonError
-from maintenance.table.table import Table
 from tests.dagster.test_cancel import TABLES, large_table
 from tests.tables import files_on_disk
 
@@ -176,7 +176,7 @@ def is_free(instance: dg.DagsterInstance, table: str) -> bool:
     return (info.active_slot_count, info.pending_step_count) == (0, 0)
 
 
-def compacting(world: World, table: Table) -> str:
+def compacting(world: World, table: CatalogTable) -> str:
     """A run that is in the middle of writing the table's files."""
     files = files_on_disk(table)
     run_id = world.launch("compact_db_t", full=True)

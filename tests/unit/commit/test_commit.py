@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from maintenance.catalog import RemoveOption, SetOption
+from maintenance.catalog import CatalogTable, RemoveOption, SetOption
 from maintenance.commit.commit import abort, append_or_abort, commit_compact
 from maintenance.commit.identity import CommitIdentity
 from maintenance.commit.replays import already_committed
@@ -21,7 +21,6 @@ from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.operations.indexes.rewrite_file_index import rewrite_file_index
 from maintenance.operations.refs.rollback_to import rollback_to
 from maintenance.read.data_file import ReadContext
-from maintenance.table.table import Table
 from maintenance.write.message import CommitMessage
 from maintenance.write.rows import conform
 from maintenance.write.table_write import TableWrite
@@ -30,20 +29,20 @@ from tests.tables import create_table, data_files, files_on_disk, get_table, key
 ME = CommitIdentity("me")
 
 
-def latest(table: Table) -> Snapshot:
+def latest(table: CatalogTable) -> Snapshot:
     snapshot = table.latest_snapshot()
     assert snapshot is not None
     return snapshot
 
 
-def written(table: Table, rows: dict[int, str | None]) -> list[CommitMessage]:
+def written(table: CatalogTable, rows: dict[int, str | None]) -> list[CommitMessage]:
     context = table.write_context()
     writer = TableWrite(context, table.write_state("u"))
     writer.write(conform(keyed(rows), None, context))
     return writer.finish()
 
 
-def compacted(table: Table) -> list[CompactionResult]:
+def compacted(table: CatalogTable) -> list[CompactionResult]:
     """Every bucket compacted in full and not committed yet."""
     plan = plan_compaction(table, CompactionScope(full=True), now_millis=0)
     write = table.write_context()
@@ -210,12 +209,12 @@ def test_a_snapshot_follows_the_latest_one_even_if_its_number_is_free(tmp_path: 
     assert state(table) == {1: "a" if how == "rolled back" else "rival", 2: "mine"}
 
 
-def outrun(table: Table, rival: Callable[[], object]) -> Table:
+def outrun(table: CatalogTable, rival: Callable[[], object]) -> CatalogTable:
     options = {"commit.max-retries": "2", "commit.min-retry-wait": "1 ms"}
     return replace(table, file_io=Outrun(rival=rival), dynamic_options=options)
 
 
-def manifests_of(table: Table) -> tuple[int, int]:
+def manifests_of(table: CatalogTable) -> tuple[int, int]:
     """Manifest files on storage, and those that some snapshot names."""
     named: set[str] = set()
     for snapshot_id in table.snapshots.list_ids():

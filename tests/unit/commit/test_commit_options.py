@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.commit.commit import append_or_abort
 from maintenance.commit.identity import CommitIdentity
 from maintenance.errors import ConflictError, DataError, InfrastructureError, OptionError, UnsupportedError
@@ -19,7 +20,6 @@ from maintenance.operations.compaction.compact import compact
 from maintenance.operations.refs.create_tag import create_tag
 from maintenance.operations.refs.delete_tag import delete_tag
 from maintenance.options import callbacks
-from maintenance.table.table import Table
 from maintenance.write.rows import conform
 from maintenance.write.state import WriteState
 from maintenance.write.table_write import write_rows
@@ -81,7 +81,7 @@ def test_entries_of_deleted_files_lose_their_statistics(tmp_path: Path) -> None:
     assert table.to_arrow().to_pylist() == [{"id": 1, "v": "b"}]
 
 
-def sequences(table: Table) -> list[str | None]:
+def sequences(table: CatalogTable) -> list[str | None]:
     ids = range(1, (table.snapshots.latest_id() or 0) + 1)
     key = "sequence.generation.max-sequence-number"
     return [(table.snapshots.get(i).properties or {}).get(key) for i in ids]

@@ -4,8 +4,8 @@ import multiprocessing
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from maintenance.catalog import CatalogTable
 from maintenance.operations.compaction.compact import compact
-from maintenance.table.table import Table
 from tests.tables import create_table, data_files, files_on_disk, get_table, keyed, live_files, state
 
 OPTIONS = {
@@ -24,7 +24,7 @@ def write(warehouse: str, number: int, commits: int) -> None:
         table.write_arrow(rows, commit_user=f"writer-{number}", commit_identifier=i)
 
 
-def check(table: Table, writers: int, commits: int) -> None:
+def check(table: CatalogTable, writers: int, commits: int) -> None:
     found = state(table)
     shared = found.pop(-1)
     assert found == {n * 1000 + i: f"{n}/{i}" for n in range(writers) for i in range(commits)}

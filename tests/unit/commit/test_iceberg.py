@@ -10,18 +10,17 @@ import pyarrow as pa
 import pytest
 from pyiceberg.table import StaticTable
 
-from maintenance.catalog import Schema, open_catalog
+from maintenance.catalog import CatalogTable, Schema, open_catalog
 from maintenance.errors import UnsupportedError
 from maintenance.metastore.schema_change import AddColumn, RenameColumn
 from maintenance.operations import compact, create_tag, expire_snapshots, fsck, remove_orphan_files, rollback_to
-from maintenance.table.table import Table
 from maintenance.types.arrow import arrow_type
 from tests.small_tables import put, rows, small_table
 
 BESIDE = {"metadata.iceberg.storage": "table-location"}
 
 
-def iceberg_of(table: Table, folder: str | None = None) -> StaticTable:
+def iceberg_of(table: CatalogTable, folder: str | None = None) -> StaticTable:
     """The table as pyiceberg sees it: the newest version, to which the hint leads."""
     place = Path(folder or f"{table.location}/metadata")
     version = (place / "version-hint.text").read_text()
@@ -29,7 +28,7 @@ def iceberg_of(table: Table, folder: str | None = None) -> StaticTable:
     return StaticTable.from_metadata(str(place / f"v{version}.metadata.json"))
 
 
-def seen(table: Table, **scan: Any) -> list[tuple[int, str]]:
+def seen(table: CatalogTable, **scan: Any) -> list[tuple[int, str]]:
     return sorted((row["k"], row["v"]) for row in iceberg_of(table).scan(**scan).to_arrow().to_pylist())
 
 
@@ -86,7 +85,7 @@ def test_partitions_and_columns_that_change(tmp_path: Path) -> None:
     assert found.scan(row_filter="t = '2024-11-14T22:13:20.123'").to_arrow().num_rows == 0
 
 
-def _arrow(table: Table, values: list[dict[str, object]]) -> pa.Table:
+def _arrow(table: CatalogTable, values: list[dict[str, object]]) -> pa.Table:
     schema = pa.schema([(part.name, arrow_type(part.type)) for part in table.schema.fields])
     return pa.Table.from_pylist(values, schema)
 
@@ -188,7 +187,7 @@ def test_what_readers_would_see_wrong_is_refused(
         table.commit_target()
 
 
-def _files(table: Table) -> set[str]:
+def _files(table: CatalogTable) -> set[str]:
     """Names in the folder; those that are random become their kinds."""
     names = [path.name for path in Path(f"{table.location}/metadata").iterdir()]
     kinds = {"snap": "list", "avro": "manifest"}

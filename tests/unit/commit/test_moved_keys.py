@@ -6,12 +6,12 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.commit.commit import append_or_abort
 from maintenance.commit.identity import CommitIdentity
 from maintenance.errors import ConflictError
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
-from maintenance.table.table import Table
 from maintenance.write.rows import conform
 from maintenance.write.table_write import write_rows
 from tests.tables import create_table, get_table
@@ -23,11 +23,11 @@ def rows(keys: dict[int, str]) -> pa.Table:
     return pa.table({"k": pa.array(keys, pa.int32()), "p": list(keys.values())})
 
 
-def compacted(table: Table) -> None:
+def compacted(table: CatalogTable) -> None:
     compact(None, table, full=True)
 
 
-def expired(table: Table) -> None:
+def expired(table: CatalogTable) -> None:
     compacted(table)
     table.write_arrow(rows({7: "z"}))
     expire_snapshots(table.copy({"snapshot.time-retained": "0 s"}), retain_min=1, retain_max=1)
@@ -45,7 +45,7 @@ def expired(table: Table) -> None:
 )
 @pytest.mark.parametrize("first", [False, True], ids=["later", "first"])
 def test_only_compactions_may_have_come(
-    tmp_path: Path, meanwhile: Callable[[Table], object], is_committed: bool, first: bool
+    tmp_path: Path, meanwhile: Callable[[CatalogTable], object], is_committed: bool, first: bool
 ) -> None:
     table = create_table(tmp_path, FIELDS, ("k",), {"bucket": "-1"}, partition_keys=("p",))
     if not first:

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from maintenance.catalog import CatalogTable
 from maintenance.commit.overwrite import Overwrite
 from maintenance.errors import DataError
 from maintenance.format.metadata.snapshot import CommitKind
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.ingestion.ingest import ingest
-from maintenance.table.table import Table
 from tests.examples import examples
 from tests.tables import create_table, files_on_disk, get_table, keyed, live_files, state
 
@@ -21,7 +21,7 @@ DAYS = (("id", "INT NOT NULL"), ("v", "STRING"), ("day", "STRING NOT NULL"), ("h
 Model = dict[tuple[str, int, int], str]
 
 
-def days_table(folder: Path, primary_key: bool = True, **options: str) -> Table:
+def days_table(folder: Path, primary_key: bool = True, **options: str) -> CatalogTable:
     keys = ("day", "hour", "id") if primary_key else ()
     return create_table(folder, DAYS, keys, options, partition_keys=("day", "hour"))
 
@@ -37,7 +37,7 @@ def rows_of(model: Model) -> pa.Table:
     )
 
 
-def model_of(table: Table) -> Model:
+def model_of(table: CatalogTable) -> Model:
     rows = table.to_arrow().to_pylist()
     found = {(row["day"], row["hour"], row["id"]): row["v"] for row in rows}
     assert len(found) == len(rows)

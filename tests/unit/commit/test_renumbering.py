@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import maintenance.commit.newest as newest
 import maintenance.commit.order as order
+from maintenance.catalog import CatalogTable
 from maintenance.commit.commit import abort, append_or_abort
 from maintenance.commit.identity import CommitIdentity
 from maintenance.connector.data_writer import PaimonWriter
@@ -20,7 +21,6 @@ from maintenance.operations.checks.fsck import fsck
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.operations.refs.rollback_to import rollback_to
-from maintenance.table.table import Table
 from maintenance.write.renumber import in_threads
 from maintenance.write.rolling import RollingFileWriter
 from tests.examples import examples
@@ -41,15 +41,15 @@ LAYOUTS: dict[str, dict[str, str]] = {
 }
 
 
-def rows(table: Table) -> dict[int, Row]:
+def rows(table: CatalogTable) -> dict[int, Row]:
     return by_key(table.to_arrow())
 
 
-def write(table: Table, records: Sequence[Record]) -> None:
+def write(table: CatalogTable, records: Sequence[Record]) -> None:
     table.write_arrow(arrow(records), [kind for kind, *_ in records])
 
 
-def check(table: Table, expected: dict[int, Row]) -> None:
+def check(table: CatalogTable, expected: dict[int, Row]) -> None:
     """The rows are these, before and after compactions, and nothing is left over."""
     if table.options.get("merge-engine") != "first-row":  # level 0 is not visible there
         assert rows(table) == expected
@@ -119,7 +119,7 @@ def test_equal_numbers_are_overtaken_too(tmp_path: Path) -> None:
     assert low == high > last
 
 
-def _one_key_of_each_bucket(table: Table) -> list[int]:
+def _one_key_of_each_bucket(table: CatalogTable) -> list[int]:
     found: dict[int, int] = {}
     for key in range(20):
         prepared = Prepared.of(table, [("+I", key, 0, 0)])

@@ -6,11 +6,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.commit.conflicts import Conflict
 from maintenance.commit.row_ranges import torn_rows
 from maintenance.format.metadata.manifest import FileKind, ManifestEntry
 from maintenance.operations.rows.update import update
-from maintenance.table.table import Table
 from tests.tables import create_table, live
 
 FIELDS = (("id", "INT"), ("a", "STRING"), ("b", "STRING"))
@@ -18,7 +18,7 @@ OPTIONS = {"row-tracking.enabled": "true", "data-evolution.enabled": "true"}
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Table:
+def table(tmp_path: Path) -> CatalogTable:
     """Snapshot 1 adds a file of the row ids 0 to 2, snapshot 2 one of 3 to 5."""
     table = create_table(tmp_path, FIELDS, (), OPTIONS)
     for ids in ([0, 1, 2], [3, 4, 5]):
@@ -27,7 +27,7 @@ def table(tmp_path: Path) -> Table:
     return table
 
 
-def columns(table: Table, first: int, rows: int, name: str = "new.parquet", *cols: str) -> ManifestEntry:
+def columns(table: CatalogTable, first: int, rows: int, name: str = "new.parquet", *cols: str) -> ManifestEntry:
     """New values of columns for some rows; of ``a`` unless others are named."""
     entry = live(table)[0]
     file = replace(
@@ -37,25 +37,25 @@ def columns(table: Table, first: int, rows: int, name: str = "new.parquet", *col
     return replace(entry, file=file)
 
 
-def conflict(table: Table, *entries: ManifestEntry, seen: int | None = None) -> Conflict | None:
+def conflict(table: CatalogTable, *entries: ManifestEntry, seen: int | None = None) -> Conflict | None:
     return torn_rows(table.manifests, entries, table.latest_snapshot(), seen=seen)
 
 
 @pytest.mark.parametrize("first", [0, 3])
-def test_new_columns_of_the_rows_of_a_file_fit(table: Table, first: int) -> None:
+def test_new_columns_of_the_rows_of_a_file_fit(table: CatalogTable, first: int) -> None:
     assert conflict(table, columns(table, first, 3)) is None
     assert conflict(table, columns(table, first, 3), seen=2) is None
 
 
 @pytest.mark.parametrize(("first", "rows"), [(0, 2), (1, 2), (2, 2), (3, 4), (0, 6)])
-def test_other_rows_than_those_of_a_file_do_not(table: Table, first: int, rows: int) -> None:
+def test_other_rows_than_those_of_a_file_do_not(table: CatalogTable, first: int, rows: int) -> None:
     torn = conflict(table, columns(table, first, rows))
     assert torn is not None
     assert "other files" in torn.reason
     assert torn.groups == {(live(table)[0].partition, live(table)[0].bucket)}
 
 
-def test_rows_that_are_gone_get_no_columns(table: Table) -> None:
+def test_rows_that_are_gone_get_no_columns(table: CatalogTable) -> None:
     gone = [replace(entry, kind=FileKind.DELETE) for entry in live(table) if entry.file.first_row_id == 0]
     assert conflict(table, *gone, columns(table, 3, 3), seen=2) is None
     late = conflict(table, *gone, columns(table, 0, 3), seen=2)
@@ -64,26 +64,26 @@ def test_rows_that_are_gone_get_no_columns(table: Table) -> None:
     assert conflict(table, columns(table, 6, 3), seen=2) is not None
 
 
-def test_who_has_not_seen_the_last_change_of_these_rows_loses(table: Table) -> None:
+def test_who_has_not_seen_the_last_change_of_these_rows_loses(table: CatalogTable) -> None:
     assert conflict(table, columns(table, 0, 3), seen=1) is None
     assert conflict(table, columns(table, 3, 3), seen=1) is not None
 
 
-def test_files_beside_the_rows_may_have_some_of_one_file_alone(table: Table) -> None:
+def test_files_beside_the_rows_may_have_some_of_one_file_alone(table: CatalogTable) -> None:
     for first, rows in ((0, 1), (1, 2), (0, 3), (3, 3), (5, 1)):
         assert conflict(table, columns(table, first, rows, "x.blob")) is None
     for first, rows in ((2, 2), (0, 4), (5, 2), (7, 1)):
         assert conflict(table, columns(table, first, rows, "x.blob")) is not None
 
 
-def test_without_row_ids_there_is_nothing_to_compare(table: Table) -> None:
+def test_without_row_ids_there_is_nothing_to_compare(table: CatalogTable) -> None:
     plain = columns(table, 0, 2)
     assert conflict(table, replace(plain, file=replace(plain.file, first_row_id=None)), seen=0) is None
     assert conflict(table, replace(plain, kind=FileKind.DELETE), seen=0) is None
     assert torn_rows(table.manifests, [columns(table, 0, 3)], None) is None
 
 
-def test_only_the_same_columns_collide(table: Table) -> None:
+def test_only_the_same_columns_collide(table: CatalogTable) -> None:
     """Snapshot 3 brings new values of column a; whoever began before may still change column b."""
     update(None, table, {"a": "'new'"}, "id = 1")
     assert conflict(table, columns(table, 0, 3, "new.parquet", "b"), seen=2) is None

@@ -7,6 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import InfrastructureError
 from maintenance.fs.file_io import FileIO
 from maintenance.fs.local_disk import always
@@ -16,7 +17,6 @@ from maintenance.operations.indexes.analyze_table import analyze_table
 from maintenance.operations.refs.rollback_to import rollback_to
 from maintenance.operations.rows.delete import delete
 from maintenance.operations.rows.drop_partitions import drop_partitions
-from maintenance.table.table import Table
 from tests.tables import create_table, data_files, files_on_disk, keyed, state
 
 Event = Callable[[], object]
@@ -46,13 +46,13 @@ class Halting(FileIO):
         return published
 
 
-def expire_all_but_the_last(table: Table) -> None:
+def expire_all_but_the_last(table: CatalogTable) -> None:
     expire_snapshots(table.copy({"snapshot.time-retained": "0 s"}), retain_min=1, retain_max=1)
 
 
 def halted(
-    table: Table, *, before: Event | None = None, between: Event | None = None, after: Event | None = None
-) -> Table:
+    table: CatalogTable, *, before: Event | None = None, between: Event | None = None, after: Event | None = None
+) -> CatalogTable:
     once = {"before": before, "between": between, "after": after}
     storage = Halting(**{moment: [event] for moment, event in once.items() if event})
     return replace(table, file_io=storage)
@@ -66,7 +66,7 @@ class Careless(FileIO):
         pass
 
 
-def rivals(table: Table, count: int, *, kept: int = 1, careless: bool = False) -> Event:
+def rivals(table: CatalogTable, count: int, *, kept: int = 1, careless: bool = False) -> Event:
     """Others commit so many snapshots; all but the last ones expire."""
 
     def event() -> None:
@@ -78,7 +78,7 @@ def rivals(table: Table, count: int, *, kept: int = 1, careless: bool = False) -
     return event
 
 
-def check_history(table: Table) -> None:
+def check_history(table: CatalogTable) -> None:
     """Ids follow one another, the last one is found, and nothing is left over."""
     ids = table.snapshots.list_ids()
     assert ids == list(range(ids[0], ids[-1] + 1))

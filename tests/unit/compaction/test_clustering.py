@@ -5,31 +5,30 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from maintenance.catalog import SetOption, open_catalog
+from maintenance.catalog import CatalogTable, SetOption, open_catalog
 from maintenance.compaction.clustering import clustered_by
 from maintenance.errors import OptionError, UnsupportedError
 from maintenance.monitor.triggers import judge
 from maintenance.operations import compact
 from maintenance.sql.session import Session
 from maintenance.table.shape import table_shape
-from maintenance.table.table import Table
 from tests.tables import create_table, get_table, live
 
 FIELDS = (("p", "INT"), ("a", "INT"), ("b", "STRING"))
 CLUSTERED = {"clustering.incremental": "true", "clustering.columns": "a", "num-sorted-run.compaction-trigger": "3"}
 
 
-def clustered(folder: Path, **options: str) -> Table:
+def clustered(folder: Path, **options: str) -> CatalogTable:
     given = {**CLUSTERED, **{key.replace("_", "-").replace("--", "."): value for key, value in options.items()}}
     return create_table(folder, FIELDS, (), given, partition_keys=["p"])
 
 
-def put(table: Table, values: list[int], partition: int = 0) -> None:
+def put(table: CatalogTable, values: list[int], partition: int = 0) -> None:
     rows = [{"p": partition, "a": value, "b": f"{value}"} for value in values]
     table.write_arrow(pa.Table.from_pylist(rows, table.to_arrow().schema))
 
 
-def levels(table: Table) -> list[int]:
+def levels(table: CatalogTable) -> list[int]:
     return sorted(entry.file.level for entry in live(table))
 
 

@@ -6,39 +6,39 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import DataError
 from maintenance.format.metadata.data_file import FileSource
 from maintenance.merge.engine import MergeEngine
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.compaction.produce_changelog import produce_changelog
 from maintenance.table.system.view import system_table
-from maintenance.table.table import Table
 from tests.tables import create_table, data_files, files_on_disk, keyed, live_files, state
 
 LOOKUP = {"changelog-producer": "lookup"}
 COMPOSITE = (("a", "STRING NOT NULL"), ("b", "DOUBLE NOT NULL"), ("v", "BIGINT"))
 
 
-def large(table: Table, count: int = 3000) -> None:
+def large(table: CatalogTable, count: int = 3000) -> None:
     """Rows whose file stays above those of a few rows."""
     table.write_arrow(keyed({i: f"a long text that takes space {i * 7919 % 10007}" for i in range(count)}))
     produce(table)
 
 
-def produce(table: Table) -> Mapping[str, int]:
+def produce(table: CatalogTable) -> Mapping[str, int]:
     report = produce_changelog(None, table)
     assert not report.failed
     return report.changelog_rows
 
 
-def changes(table: Table, since: int = 0) -> list[tuple[str, ...]]:
+def changes(table: CatalogTable, since: int = 0) -> list[tuple[str, ...]]:
     latest = table.snapshots.latest_id()
     between = {"incremental-between": f"{since},{latest}", "incremental-between-scan-mode": "changelog"}
     found = system_table(table, "audit_log").to_arrow(options=between)
     return [tuple(row.values()) for row in found.to_pylist()]
 
 
-def levels(table: Table) -> list[tuple[int, int]]:
+def levels(table: CatalogTable) -> list[tuple[int, int]]:
     return sorted((file.level, file.row_count) for file in live_files(table))
 
 

@@ -12,6 +12,7 @@ import pytest
 
 import maintenance.compaction.rewrite as rewrite
 import maintenance.compaction.sorting as sorting
+from maintenance.catalog import CatalogTable
 from maintenance.compaction.merging import MergedKeys, Merging
 from maintenance.compaction.proof.settings import ProofMode, ProofSettings
 from maintenance.compaction.proof.witness import HEAD_ROWS
@@ -20,7 +21,6 @@ from maintenance.format.rows.system_fields import SEQUENCE_NUMBER
 from maintenance.operations.checks.fsck import fsck
 from maintenance.operations.compaction.compact import compact
 from maintenance.read.windows import Window
-from maintenance.table.table import Table
 from maintenance.write.rolling import RollingFileWriter
 from tests.tables import create_table, data_files, files_on_disk, live
 
@@ -40,7 +40,7 @@ def rows(keys: range, salt: int) -> pa.Table:
     )
 
 
-def keyed(folder: Path, options: dict[str, str] | None = None) -> Table:
+def keyed(folder: Path, options: dict[str, str] | None = None) -> CatalogTable:
     """A table with three runs that overlap."""
     table = create_table(folder, FIELDS, ("id",), options or {})
     for salt in range(3):
@@ -48,7 +48,7 @@ def keyed(folder: Path, options: dict[str, str] | None = None) -> Table:
     return table
 
 
-def untouched(table: Table, folder: Path, before: pa.Table, snapshot: int | None) -> dict[str, Any]:
+def untouched(table: CatalogTable, folder: Path, before: pa.Table, snapshot: int | None) -> dict[str, Any]:
     """Check that the table is as it was, and that what was written is in quarantine. Returns what is told of it."""
     assert table.snapshots.latest_id() == snapshot
     assert table.to_arrow().sort_by("id") == before.sort_by("id")
@@ -61,11 +61,11 @@ def untouched(table: Table, folder: Path, before: pa.Table, snapshot: int | None
     return report
 
 
-def moved_paths(table: Table) -> set[str]:
+def moved_paths(table: CatalogTable) -> set[str]:
     return {path for path in files_on_disk(table) if "_quarantine" in path}
 
 
-def refused(table: Table, folder: Path, **how: Any) -> dict[str, Any]:
+def refused(table: CatalogTable, folder: Path, **how: Any) -> dict[str, Any]:
     """Compact, which must fail with both digests, and leave the table as it was."""
     before, snapshot = table.to_arrow(), table.snapshots.latest_id()
     report = compact(None, table, full=True, **how)
@@ -236,7 +236,7 @@ def test_a_wrong_changelog_is_found(producer: str, lost: str, tmp_path: Path, mo
     assert any("changelog" in wrong for wrong in told["wrong"])
 
 
-def appended(folder: Path, options: dict[str, str] | None = None) -> Table:
+def appended(folder: Path, options: dict[str, str] | None = None) -> CatalogTable:
     table = create_table(folder, FIELDS, (), {"bucket": "-1", **(options or {})})
     for salt in range(4):
         table.write_arrow(rows(range(salt * 100, salt * 100 + 100), salt))

@@ -15,12 +15,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyroaring import BitMap
 
+from maintenance.catalog import CatalogTable
 from maintenance.compaction.merging import MergedKeys, Merging
 from maintenance.compaction.proof.bitmaps import bitmap_words, halves_of_32, halves_of_64
 from maintenance.format.bytes.roaring import Bitmap64, parse_portable, serialize_bitmap64
 from maintenance.operations.compaction.compact import compact
 from maintenance.read.windows import Window
-from maintenance.table.table import Table
 from tests.examples import examples
 from tests.tables import create_table, live
 
@@ -130,7 +130,7 @@ def arrow(records: list[dict[str, Any]]) -> pa.Table:
     return pa.table(columns)
 
 
-def table_of(folder: Path | str, options: dict[str, str], history: list[Any]) -> Table:
+def table_of(folder: Path | str, options: dict[str, str], history: list[Any]) -> CatalogTable:
     table = create_table(folder, FIELDS, ("id",), {"num-sorted-run.compaction-trigger": "2", **options})
     for batch in history:
         if batch is None:
@@ -167,7 +167,7 @@ def record(key: int, salt: int) -> dict[str, Any]:
     return {"id": key, "g": salt, **bits, **lists, **rows, **texts, **numbers, "map": pairs}
 
 
-def sound(folder: Path, options: dict[str, str]) -> Table:
+def sound(folder: Path, options: dict[str, str]) -> CatalogTable:
     return table_of(folder, options, [[record(key, salt) for key in range(12)] for salt in range(3)])
 
 

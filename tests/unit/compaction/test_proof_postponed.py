@@ -19,13 +19,13 @@ import maintenance.compaction.postpone as postpone
 import maintenance.operations.compaction.postponed as compact_postponed
 import maintenance.write.bucket_writer as bucket_writer
 import maintenance.write.renumber as renumbering
+from maintenance.catalog import CatalogTable
 from maintenance.compaction.postpone import PostponeCompaction
 from maintenance.merge.engine import MergeEngine
 from maintenance.merge.ordered import KeyGroups
 from maintenance.operations.checks.fsck import fsck
 from maintenance.operations.compaction.compact import compact
 from maintenance.read.data_file import DataFileReader
-from maintenance.table.table import Table
 from maintenance.write.rolling import RollingFileWriter
 from maintenance.write.table_write import TableWrite
 from tests.examples import examples
@@ -52,7 +52,7 @@ def rows(keys: Sequence[int], salt: int) -> pa.Table:
     )
 
 
-def waiting(folder: Path, options: dict[str, str] | None = None) -> Table:
+def waiting(folder: Path, options: dict[str, str] | None = None) -> CatalogTable:
     """A table in which rows wait, each key three times and more."""
     table = create_table(folder, FIELDS, ("id",), {**WAITING, **(options or {})})
     for salt in range(3):
@@ -60,12 +60,12 @@ def waiting(folder: Path, options: dict[str, str] | None = None) -> Table:
     return table
 
 
-def everything(table: Table) -> list[tuple[Any, ...]]:
+def everything(table: CatalogTable) -> list[tuple[Any, ...]]:
     """The live files."""
     return sorted((entry.bucket, entry.file.file_name, entry.file.level) for entry in live(table))
 
 
-def refused(table: Table, **how: Any) -> dict[str, Any]:
+def refused(table: CatalogTable, **how: Any) -> dict[str, Any]:
     """Compact, which must fail with both digests, leave the table as it was, and put the files away."""
     before, snapshot = everything(table), table.snapshots.latest_id()
     report = compact(None, table, **how)
@@ -341,7 +341,7 @@ def in_small_pieces(pieces: int, shares: int) -> Iterator[None]:
         yield
 
 
-def table_with(folder: str, options: dict[str, str], history: list[Any], *, deletes: bool) -> Table:
+def table_with(folder: str, options: dict[str, str], history: list[Any], *, deletes: bool) -> CatalogTable:
     table = create_table(folder, FIELDS, ("id",), {**WAITING, "num-sorted-run.compaction-trigger": "2", **options})
     for step in history:
         if step is None:
@@ -382,7 +382,7 @@ def test_nothing_right_is_refused(
         shutil.rmtree(folder)
 
 
-def content(table: Table) -> list[dict[str, Any]]:
+def content(table: CatalogTable) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = table.to_arrow().sort_by("id").to_pylist()
     return found
 
@@ -445,7 +445,7 @@ def test_no_fault_reaches_a_snapshot(options: Any, batch: list[Any], fault: str,
 # Files that were written straight into buckets after rows that wait are written again with higher numbers.
 
 
-def with_direct(folder: Path, options: dict[str, str] | None = None) -> Table:
+def with_direct(folder: Path, options: dict[str, str] | None = None) -> CatalogTable:
     table = waiting(folder, options)
     table.copy({"postpone.batch-write-fixed-bucket": "true"}).write_arrow(rows(range(0, 40, 3), 9))
     return table

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from maintenance.catalog import CatalogTable
 from maintenance.compaction.merging import MergedKeys, Merging
 from maintenance.operations.compaction.compact import compact
 from maintenance.read.windows import Window
-from maintenance.table.table import Table
 from tests.examples import examples
 from tests.tables import create_table, get_table
 
@@ -54,7 +54,7 @@ RECORDS = st.lists(st.tuples(st.sampled_from(["+I", "+U", "-D"]), ROWS), min_siz
 HISTORIES = st.lists(st.one_of(RECORDS, RECORDS, st.none()), min_size=2, max_size=7)
 
 
-def table_with(folder: str, options: dict[str, str], history: list[Any], *, deletes: bool) -> Table:
+def table_with(folder: str, options: dict[str, str], history: list[Any], *, deletes: bool) -> CatalogTable:
     table = create_table(folder, FIELDS, ("id",), {"num-sorted-run.compaction-trigger": "2", **options})
     for batch in history:
         if batch is None:
@@ -104,7 +104,7 @@ def faulty(fault: str, where: int) -> Iterator[None]:
         yield
 
 
-def content(table: Table) -> list[dict[str, Any]]:
+def content(table: CatalogTable) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = table.to_arrow().sort_by("id").to_pylist()
     return rows
 

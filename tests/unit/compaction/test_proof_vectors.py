@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from pyroaring import BitMap, FrozenBitMap
 
 import maintenance.write.deletion_vectors as deletion_vectors
+from maintenance.catalog import CatalogTable
 from maintenance.format.metadata.deletion_vector import DeletionVector
 from maintenance.format.metadata.index_manifest import IndexManifestEntry
 from maintenance.operations.checks.fsck import fsck
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.rows.delete import delete
-from maintenance.table.table import Table
 from maintenance.write.deletion_vectors import BucketVectors
 from maintenance.write.message import VectorsChange
 from tests.examples import examples
@@ -36,7 +36,7 @@ def rows(keys: range, salt: int) -> pa.Table:
     return pa.table({"id": pa.array(keys, pa.int32()), "a": pa.array(np.array(keys) + salt, pa.int32())})
 
 
-def marking(folder: Path, options: Mapping[str, str] | None = None) -> Table:
+def marking(folder: Path, options: Mapping[str, str] | None = None) -> CatalogTable:
     """A table of two buckets whose next compaction marks rows of files that it does not read."""
     table = create_table(folder, FIELDS, ("id",), {**VECTORS, "bucket": "2", **(options or {})})
     table.write_arrow(rows(range(1000), 0))
@@ -48,7 +48,7 @@ def marking(folder: Path, options: Mapping[str, str] | None = None) -> Table:
     return table
 
 
-def vectors_of(table: Table) -> dict[str, list[int]]:
+def vectors_of(table: CatalogTable) -> dict[str, list[int]]:
     snapshot = table.latest_snapshot()
     assert snapshot is not None
     index = table.manifests.read_index(snapshot)
@@ -57,11 +57,11 @@ def vectors_of(table: Table) -> dict[str, list[int]]:
     return {name: list(vector.positions) for vectors in found for name, vector in vectors.items()}
 
 
-def index_files(table: Table) -> set[str]:
+def index_files(table: CatalogTable) -> set[str]:
     return {path.name for path in Path(table.location).glob("index/*")}
 
 
-def refused(table: Table, said: str, bucket: int = 0, **how: Any) -> dict[str, Any]:
+def refused(table: CatalogTable, said: str, bucket: int = 0, **how: Any) -> dict[str, Any]:
     """Compact, which must fail for one bucket, leave it as it was, and put away what was written."""
     before = [entry for entry in live(table) if entry.bucket == bucket]
     vectors, content = vectors_of(table), table.to_arrow().sort_by("id")

@@ -5,13 +5,12 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from maintenance.catalog import Schema, open_catalog
+from maintenance.catalog import CatalogTable, Schema, open_catalog
 from maintenance.compaction.record_expiry import RecordExpiry
 from maintenance.errors import OptionError, UnsupportedError
 from maintenance.metastore.schema_change import SetOption
 from maintenance.operations.checks.audit_changelog import audit_changelog
 from maintenance.operations.compaction.compact import compact
-from maintenance.table.table import Table
 from maintenance.types.arrow import arrow_type
 from maintenance.types.data_type import parse_type
 from maintenance.types.values import arrow_of_values
@@ -20,7 +19,7 @@ NOW = 1_800_000_000
 OPTIONS = {"record-level.expire-time": "1500 ms", "record-level.time-field": "t"}
 
 
-def table_with(folder: Path, data_type: str, **options: str) -> Table:
+def table_with(folder: Path, data_type: str, **options: str) -> CatalogTable:
     catalog = open_catalog({"warehouse": str(folder)})
     catalog.create_database("db", ignore_if_exists=True)
     given = {"bucket": "1", "write-only": "true", **OPTIONS, **options}
@@ -72,7 +71,7 @@ def test_a_new_row_deletes_an_older_one_that_is_too_old_by_a_vector(tmp_path: Pa
     changes = [SetOption("record-level.expire-time", "1 d"), SetOption("paimon-maintenance.compaction.proof", proof)]
     open_catalog({"warehouse": str(tmp_path)}).alter_table("db.t", changes)
     table = open_catalog({"warehouse": str(tmp_path)}).get_table("db.t")
-    assert isinstance(table, Table)
+    assert isinstance(table, CatalogTable)
     table.write_arrow(pa.table({"k": pa.array([5, 6], pa.int32()), "t": pa.array([2**31 - 1, 1], pa.int32())}))
     assert not compact(None, table).failed
     found = dict(zip(*(column.to_pylist() for column in table.to_arrow().columns), strict=True))

@@ -4,19 +4,19 @@ from pathlib import Path
 
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import DataError
 from maintenance.format.metadata.data_file import FileSource
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.compaction.produce_changelog import produce_changelog
-from maintenance.table.table import Table
 from tests.tables import create_table, data_files, files_on_disk, keyed, live, live_files, state
 
 
-def levels(table: Table) -> list[tuple[int, int]]:
+def levels(table: CatalogTable) -> list[tuple[int, int]]:
     return sorted((file.level, file.row_count) for file in live_files(table))
 
 
-def delete(table: Table, *keys: int) -> None:
+def delete(table: CatalogTable, *keys: int) -> None:
     table.write_arrow(keyed([(key, None) for key in keys]), ["-D"] * len(keys))
 
 

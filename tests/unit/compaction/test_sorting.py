@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maintenance.catalog import open_catalog
+from maintenance.catalog import CatalogTable, open_catalog
 from maintenance.compaction.order.bits import in_turn
 from maintenance.compaction.order.codes import column_bytes, column_codes
 from maintenance.compaction.order.curve import places, transpose
@@ -23,7 +23,6 @@ from maintenance.operations.compaction import sort as sort_compact
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.rows.delete import delete
 from maintenance.spark.local_exchange import exchange_here
-from maintenance.table.table import Table
 from tests.examples import examples
 from tests.golden.case import extract
 from tests.tables import create_table, data_files, files_on_disk, get_table, keyed, live_files
@@ -149,7 +148,7 @@ def rows(start: int, count: int) -> pa.Table:
     return pa.table({"a": numbers, "b": random.normal(size=count), "c": texts})
 
 
-def all_rows(table: Table) -> list[tuple[object, ...]]:
+def all_rows(table: CatalogTable) -> list[tuple[object, ...]]:
     return sorted((tuple(row.values()) for row in table.to_arrow().to_pylist()), key=repr)
 
 
@@ -213,7 +212,7 @@ def test_keys_that_are_all_the_same(tmp_path: Path, count: int) -> None:
     assert files_on_disk(table) == data_files(table)
 
 
-def _of(table: Table, name: str) -> pa.Table:
+def _of(table: CatalogTable, name: str) -> pa.Table:
     import pyarrow.parquet as pq
 
     return pq.read_table(next(Path(table.location).rglob(name)))
@@ -264,7 +263,7 @@ def test_paimons_own_tables_are_sorted(tmp_path: Path) -> None:
     done = 0
     for name in catalog.list_tables("db"):
         table = catalog.get_table(f"db.{name}")
-        assert isinstance(table, Table)
+        assert isinstance(table, CatalogTable)
         if table.options.get("bucket", "-1") == "-1" and live_files(table):
             before, column = all_rows(table), table.schema.field_names[0]
             compact(None, table, order_strategy="order", order_by=[column])

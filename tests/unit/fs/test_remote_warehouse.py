@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from maintenance.catalog import Schema, SetOption
+from maintenance.catalog import CatalogTable, Schema, SetOption
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.compaction.produce_changelog import produce_changelog
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
@@ -15,7 +15,6 @@ from maintenance.operations.indexes.rewrite_file_index import rewrite_file_index
 from maintenance.operations.ingestion.ingest import ingest
 from maintenance.operations.refs.create_tag import create_tag
 from maintenance.table.shape import table_shape
-from maintenance.table.table import Table
 from tests.tables import create_table, get_table, keyed, open_warehouse, state
 
 
@@ -60,7 +59,7 @@ def test_partitions_and_appends(warehouse: str) -> None:
     fields = [("p", "STRING"), ("a", "INT")]
     catalog.create_table("db.log", Schema(fields, partition_keys=["p"], options={"bucket": "-1"}))
     table = catalog.get_table("db.log")
-    assert isinstance(table, Table)
+    assert isinstance(table, CatalogTable)
     for i in range(3):
         table.write_arrow(pa.table({"p": ["x y", "z/=%", None], "a": pa.array([i] * 3, pa.int32())}))
     assert compact(None, table, full=True).count("committed") == 3

@@ -5,12 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from maintenance.catalog import open_catalog
+from maintenance.catalog import CatalogTable, open_catalog
 from maintenance.errors import PaimonError
 from maintenance.metadata import cache
 from maintenance.metadata.cache import MetadataCache, RecentlyUsed, metadata_cache
 from maintenance.options.catalog import CacheSettings
-from maintenance.table.table import Table
 from tests.tables import create_table, get_table, keyed, live_files, state
 
 
@@ -34,7 +33,7 @@ def test_another_version_is_another_file() -> None:
     assert (kept.get("a", 2), kept.get("a", 1)) == ("new", None)
 
 
-def manifest_paths(table: Table) -> list[str]:
+def manifest_paths(table: CatalogTable) -> list[str]:
     snapshot = table.latest_snapshot()
     assert snapshot is not None
     return [table.paths.manifest(meta.file_name) for meta in table.manifests.data_manifests(snapshot)]
@@ -84,7 +83,7 @@ def test_it_can_be_switched_off(tmp_path: Path) -> None:
     create_table(tmp_path).write_arrow(keyed({1: "a"}))
     catalog = open_catalog({"warehouse": str(tmp_path), "cache-enabled": "false"})
     table = catalog.get_table(get_table(str(tmp_path)).identifier)
-    assert isinstance(table, Table)
+    assert isinstance(table, CatalogTable)
     assert state(table) == {1: "a"}
     (path,) = manifest_paths(table)
     assert metadata_cache(table.file_io.cache).manifests.get(path, table.file_io.version(path)) is None

@@ -8,21 +8,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from maintenance.catalog import CatalogTable
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata import commit_records
 from maintenance.metadata.commit_records import CommitRecord, CommitRecords, newest_of, superseded
 from maintenance.metadata.paths import TablePaths
 from maintenance.operations.refs.rollback_to import rollback_to
-from maintenance.table.table import Table
 from tests.small_tables import batch, put, small_table
 from tests.unit.metadata.states import HandMade, snapshot_of
 
 
-def write(table: Table, user: str, identifier: int) -> None:
+def write(table: CatalogTable, user: str, identifier: int) -> None:
     table.write_arrow(batch({identifier: user}), commit_user=user, commit_identifier=identifier)
 
 
-def names(table: Table) -> list[str]:
+def names(table: CatalogTable) -> list[str]:
     return sorted(table.file_io.list_names(table.paths.commit_record_folder()))
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import CorruptFileError, ErrorClass, ExpiredError, MissingFileError, NotFoundError
 from maintenance.metadata.expired import again_if_expired, is_held
 from maintenance.operations.checks.fsck import fsck
@@ -18,7 +19,6 @@ from maintenance.operations.refs.delete_tag import delete_tag
 from maintenance.table.shape import table_shape
 from maintenance.table.stream import TableStream
 from maintenance.table.system.view import system_table
-from maintenance.table.table import Table
 from tests.foreign_commits import foreign_write
 from tests.interference import interfered_with
 from tests.small_tables import put, rows, small_table
@@ -30,7 +30,7 @@ PARTS = pytest.mark.parametrize("part", LOOKED_AT)
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Table:
+def table(tmp_path: Path) -> CatalogTable:
     """Snapshots 1 to 4, the last of which replaces all files; a tag of the first."""
     table = small_table(tmp_path, {"bucket": "1"})
     put(table, {1: "a"})
@@ -41,7 +41,7 @@ def table(tmp_path: Path) -> Table:
     return table
 
 
-def replaced_and_expired(table: Table) -> Callable[[], object]:
+def replaced_and_expired(table: CatalogTable) -> Callable[[], object]:
     """A writer replaces everything, and all that was there expires."""
 
     def act() -> None:
@@ -56,12 +56,12 @@ NEW = [(1, "new"), (2, "b"), (3, "c")]
 
 
 @PARTS
-def test_the_newest_state_is_read_again(table: Table, part: str) -> None:
+def test_the_newest_state_is_read_again(table: CatalogTable, part: str) -> None:
     assert rows(interfered_with(table, LOOKED_AT[part], replaced_and_expired(table))) == NEW
 
 
 @PARTS
-def test_a_snapshot_that_was_asked_for_is_named(table: Table, part: str) -> None:
+def test_a_snapshot_that_was_asked_for_is_named(table: CatalogTable, part: str) -> None:
     reading = interfered_with(table, LOOKED_AT[part], replaced_and_expired(table))
     with pytest.raises(ExpiredError, match="snapshot 3 was expired while it was read") as error:
         rows(reading, {"scan.snapshot-id": "3"})
@@ -71,7 +71,7 @@ def test_a_snapshot_that_was_asked_for_is_named(table: Table, part: str) -> None
 
 
 @PARTS
-def test_a_tag_that_is_deleted_is_named(table: Table, part: str) -> None:
+def test_a_tag_that_is_deleted_is_named(table: CatalogTable, part: str) -> None:
     def act() -> None:
         expire_snapshots(table, retain_min=1, retain_max=1)
         delete_tag(table, "first")
@@ -81,14 +81,14 @@ def test_a_tag_that_is_deleted_is_named(table: Table, part: str) -> None:
 
 
 @PARTS
-def test_a_tag_holds_what_expires(table: Table, part: str) -> None:
+def test_a_tag_holds_what_expires(table: CatalogTable, part: str) -> None:
     reading = interfered_with(table, LOOKED_AT[part], replaced_and_expired(table))
     assert rows(reading, {"scan.tag-name": "first"}) == [(1, "a")]
 
 
 @pytest.mark.parametrize("asked", [{}, {"scan.snapshot-id": "4"}, {"scan.tag-name": "first"}])
 @PARTS
-def test_damage_stays_damage(table: Table, part: str, asked: dict[str, str]) -> None:
+def test_damage_stays_damage(table: CatalogTable, part: str, asked: dict[str, str]) -> None:
     """The snapshot or tag that names the file is there."""
     held = table.tags.get("first").snapshot if "scan.tag-name" in asked else table.snapshots.get(4)
     entry = table.manifests.live_entries(held)[0]
@@ -104,7 +104,7 @@ def test_damage_stays_damage(table: Table, part: str, asked: dict[str, str]) -> 
         rows(table, asked)
 
 
-def test_changes_that_expire(table: Table) -> None:
+def test_changes_that_expire(table: CatalogTable) -> None:
     between = {"incremental-between": "1,3"}
     for part in LOOKED_AT.values():
         reading = interfered_with(table, part, lambda: None)
@@ -114,7 +114,7 @@ def test_changes_that_expire(table: Table) -> None:
         rows(reading, between)
 
 
-def test_a_stream_whose_snapshot_expires(table: Table) -> None:
+def test_a_stream_whose_snapshot_expires(table: CatalogTable) -> None:
     stream = TableStream(interfered_with(table, LOOKED_AT["list"], replaced_and_expired(table)))
     position = stream.start()
     with pytest.raises(ExpiredError, match="snapshot 4 was expired"):
@@ -122,18 +122,18 @@ def test_a_stream_whose_snapshot_expires(table: Table) -> None:
 
 
 @pytest.mark.parametrize("name", ["files", "manifests", "partitions", "buckets"])
-def test_system_tables(table: Table, name: str) -> None:
+def test_system_tables(table: CatalogTable, name: str) -> None:
     reading = interfered_with(table, LOOKED_AT["list"], replaced_and_expired(table))
     assert system_table(reading, name).to_arrow().equals(system_table(table, name).to_arrow())
 
 
-def test_a_commit_on_a_snapshot_that_expires(table: Table) -> None:
+def test_a_commit_on_a_snapshot_that_expires(table: CatalogTable) -> None:
     writing = interfered_with(table, LOOKED_AT["list"], replaced_and_expired(table))
     put(writing, {1: "newer"})
     assert rows(table) == [(1, "newer"), *NEW[1:]]
 
 
-def test_expiry_beside_a_removal_of_tags(table: Table) -> None:
+def test_expiry_beside_a_removal_of_tags(table: CatalogTable) -> None:
     """The tag is among those that hold files, and gone when its manifests are read."""
     put(table, {5: "e"})
 
@@ -148,7 +148,7 @@ def test_expiry_beside_a_removal_of_tags(table: Table) -> None:
 
 
 @PARTS
-def test_expiry_beside_expiry(table: Table, part: str) -> None:
+def test_expiry_beside_expiry(table: CatalogTable, part: str) -> None:
     put(table, {5: "e"})
     expiring = interfered_with(table, LOOKED_AT[part], replaced_and_expired(table))
     expire_snapshots(expiring, retain_min=2, retain_max=2)
@@ -156,7 +156,7 @@ def test_expiry_beside_expiry(table: Table, part: str) -> None:
     assert fsck(table.file_io, table.location, deep=True).healthy
 
 
-def test_a_removal_of_tags_beside_expiry(table: Table) -> None:
+def test_a_removal_of_tags_beside_expiry(table: CatalogTable) -> None:
     removing = interfered_with(table, LOOKED_AT["list"], replaced_and_expired(table))
     assert delete_tag(removing, "first").expired == ("first",)
     assert rows(table) == NEW
@@ -164,7 +164,7 @@ def test_a_removal_of_tags_beside_expiry(table: Table) -> None:
     assert (report.faults, report.notes) == ((), ())
 
 
-def test_two_removals_of_one_tag(table: Table) -> None:
+def test_two_removals_of_one_tag(table: CatalogTable) -> None:
     """The second one finds the tag gone, and nothing left to do."""
     removing = interfered_with(table, LOOKED_AT["list"], lambda: delete_tag(table, "first"))
     delete_tag(removing, "first")
@@ -174,7 +174,7 @@ def test_two_removals_of_one_tag(table: Table) -> None:
 
 @pytest.mark.parametrize("looked_at", [*LOOKED_AT.values(), r"/snapshot-2$", r"/tag-first$"])
 @pytest.mark.parametrize("deep", [False, True])
-def test_an_examination_beside_expiry(table: Table, looked_at: str, deep: bool) -> None:
+def test_an_examination_beside_expiry(table: CatalogTable, looked_at: str, deep: bool) -> None:
     def act() -> None:
         replaced_and_expired(table)()
         delete_tag(table, "first")
@@ -185,7 +185,7 @@ def test_an_examination_beside_expiry(table: Table, looked_at: str, deep: bool) 
     assert reading.file_io.planned == [], "nothing happened"  # type: ignore[attr-defined]
 
 
-def test_an_examination_finds_damage_beside_expiry(table: Table) -> None:
+def test_an_examination_finds_damage_beside_expiry(table: CatalogTable) -> None:
     """A file that both an expired snapshot and the tag need is missing."""
     held = table.tags.get("first").snapshot
     entry = table.manifests.live_entries(held)[0]
@@ -220,14 +220,14 @@ def test_what_is_tried_again() -> None:
         again_if_expired(work)
 
 
-def test_what_is_held(table: Table) -> None:
+def test_what_is_held(table: CatalogTable) -> None:
     held = [is_held(table.file_io, table.paths, number) for number in (1, 4, 5)]
     assert held == [True, True, False]
     expire_snapshots(table, retain_min=1, retain_max=1)
     assert [is_held(table.file_io, table.paths, number) for number in (1, 2, 4)] == [True, False, True]
 
 
-def test_a_compaction_whose_files_expire(table: Table) -> None:
+def test_a_compaction_whose_files_expire(table: CatalogTable) -> None:
     """Planned again, not reported as damage."""
     put(table, {7: "g"})
     report = compact(None, interfered_with(table, LOOKED_AT["data"], replaced_and_expired(table)), full=True)
@@ -298,7 +298,7 @@ def test_rows_that_are_changed_while_their_snapshot_expires(tmp_path: Path) -> N
     assert rows(table) == [(1, "c")]
 
 
-def test_judgements(table: Table) -> None:
+def test_judgements(table: CatalogTable) -> None:
     for part in ("list", "manifest"):
         reading = interfered_with(table, LOOKED_AT[part], replaced_and_expired(table))
         assert table_shape(reading).files == 1

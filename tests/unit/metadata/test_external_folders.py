@@ -2,23 +2,22 @@
 
 from pathlib import Path
 
-from maintenance.catalog import RemoveOption, SetOption, open_catalog
+from maintenance.catalog import CatalogTable, RemoveOption, SetOption, open_catalog
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.external_folders import own_folders, roots_ever
 from maintenance.operations import create_branch
-from maintenance.table.table import Table
 from tests.small_tables import put
 from tests.tables import create_table, get_table
 
 PATHS, STRATEGY = "data-file.external-paths", "data-file.external-paths.strategy"
 
 
-def made(folder: Path, name: str, roots: str) -> Table:
+def made(folder: Path, name: str, roots: str) -> CatalogTable:
     options = {PATHS: roots.replace("@", f"file:{folder}/"), STRATEGY: "round-robin"}
     return create_table(folder, (("k", "BIGINT NOT NULL"), ("v", "STRING")), ("k",), options, name=name)
 
 
-def roots_of(table: Table, *, exclusive: bool = True) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def roots_of(table: CatalogTable, *, exclusive: bool = True) -> tuple[tuple[str, ...], tuple[str, ...]]:
     found = own_folders(Branches(table.file_io, table.paths), table.schema, exclusive=exclusive)
     return tuple(root.rsplit("/", 1)[1] for root in found.roots), found.notes
 

@@ -5,17 +5,17 @@ from pathlib import Path
 
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import CorruptFileError
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.own_files import check_own_files
 from maintenance.operations.refs.create_branch import create_branch
 from maintenance.operations.refs.create_tag import create_tag
-from maintenance.table.table import Table
 from tests.small_tables import put, small_table
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Table:
+def table(tmp_path: Path) -> CatalogTable:
     table = small_table(tmp_path)
     for value in "ab":
         put(table, {1: value})
@@ -25,11 +25,11 @@ def table(tmp_path: Path) -> Table:
     return table
 
 
-def check(table: Table) -> None:
+def check(table: CatalogTable) -> None:
     check_own_files(Branches(table.file_io, table.paths))
 
 
-def test_a_table_as_it_should_be(table: Table) -> None:
+def test_a_table_as_it_should_be(table: CatalogTable) -> None:
     check(table)
 
 
@@ -44,21 +44,21 @@ def test_a_table_as_it_should_be(table: Table) -> None:
         ("tag/tag-t", "branch/branch-b/schema/schema-0", "expected schema 0, found a file of another kind"),
     ],
 )
-def test_a_file_under_another_name(table: Table, source: str, target: str, found: str) -> None:
+def test_a_file_under_another_name(table: CatalogTable, source: str, target: str, found: str) -> None:
     root = Path(table.location)
     shutil.copy(root / source, root / target)
     with pytest.raises(CorruptFileError, match=found):
         check(table)
 
 
-def test_a_file_of_another_format(table: Table) -> None:
+def test_a_file_of_another_format(table: CatalogTable) -> None:
     manifest = next(Path(table.location, "manifest").iterdir())
     shutil.copy(manifest, table.paths.tag("t"))
     with pytest.raises(CorruptFileError, match="expected a tag, found what cannot be read"):
         check(table)
 
 
-def test_nothing_known(table: Table) -> None:
+def test_nothing_known(table: CatalogTable) -> None:
     Path(table.paths.snapshot(1)).write_bytes(b"\0" * 50)
     Path(table.paths.tag("t")).write_bytes(b"")
     check(table)

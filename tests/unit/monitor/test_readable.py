@@ -3,19 +3,19 @@
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import CorruptFileError
 from maintenance.monitor.readable import ReadFault, lost_files, readable
-from maintenance.table.table import Table
 from tests.tables import create_table, keyed, live
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def paths(table: Table) -> list[Path]:
+def paths(table: CatalogTable) -> list[Path]:
     return [Path(table.paths.data_file(entry.partition, entry.bucket, entry.file)) for entry in live(table)]
 
 
-def lost(table: Table, now: datetime = NOW) -> list[ReadFault]:
+def lost(table: CatalogTable, now: datetime = NOW) -> list[ReadFault]:
     snapshot = table.latest_snapshot()
     assert snapshot is not None
     return lost_files(table, snapshot, now)

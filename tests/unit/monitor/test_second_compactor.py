@@ -5,14 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from maintenance.catalog import SetOption
+from maintenance.catalog import CatalogTable, SetOption
 from maintenance.format.metadata.snapshot import CommitKind
 from maintenance.monitor.census import Census, Commit, take_census
 from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.second_compactor import compacts_alone, pause_beside
 from maintenance.operations.compaction.compact import compact
 from maintenance.options.own import BESIDE_OTHER_COMPACTORS
-from maintenance.table.table import Table
 from tests.deletion_vectors import ENABLED
 from tests.foreign_commits import foreign_compaction, foreign_write
 from tests.tables import create_table, get_table, keyed, open_warehouse
@@ -20,7 +19,7 @@ from tests.tables import create_table, get_table, keyed, open_warehouse
 INLINE = {"write-only": "false"}
 
 
-def check(table: Table, *, automatic: bool = True) -> Judgement:
+def check(table: CatalogTable, *, automatic: bool = True) -> Judgement:
     return compacts_alone(table, take_census(table), automatic=automatic)
 
 
@@ -103,7 +102,7 @@ def theirs(number: int, minutes_ago: float, kind: CommitKind = CommitKind.APPEND
     return commit(number, minutes_ago, ours=False, kind=kind, bucket=bucket)
 
 
-def waits(table: Table, *commits: Commit) -> timedelta | None:
+def waits(table: CatalogTable, *commits: Commit) -> timedelta | None:
     """From the last compaction of ours on."""
     pause = pause_beside(table, Census(commits), NOW)
     last = max(c.time_millis for c in commits if c.ours)

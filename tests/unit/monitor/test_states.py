@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from maintenance.catalog import CatalogTable
 from maintenance.format.metadata.snapshot import serialize_snapshot
 from maintenance.monitor.backlog import BacklogLimits, judge_backlog
 from maintenance.monitor.chain import snapshot_chain_intact
@@ -14,15 +15,14 @@ from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.operations.refs.clear_consumers import clear_consumers
 from maintenance.operations.refs.create_branch import create_branch
 from maintenance.operations.refs.create_tag import create_tag
-from maintenance.table.table import Table
 from tests.tables import create_table, keyed
 
 
-def backlog(table: Table, limits: BacklogLimits, later: timedelta = timedelta()) -> dict[str, Judgement]:
+def backlog(table: CatalogTable, limits: BacklogLimits, later: timedelta = timedelta()) -> dict[str, Judgement]:
     return {j.check: j for j in judge_backlog(table, limits, datetime.now(UTC) + later)}
 
 
-def written(folder: Path, commits: int = 3, **options: str) -> Table:
+def written(folder: Path, commits: int = 3, **options: str) -> CatalogTable:
     table = create_table(folder, options=options)
     for i in range(commits):
         table.write_arrow(keyed({i: "a"}), commit_user="etl", commit_identifier=i)
@@ -156,7 +156,7 @@ def test_who_holds_snapshots_back(tmp_path: Path) -> None:
     assert "tag.default-time-retained" in held.fix
 
 
-def _added(table: Table, snapshot_id: int) -> int:
+def _added(table: CatalogTable, snapshot_id: int) -> int:
     (entry,) = table.manifests.delta_entries(table.snapshots.get(snapshot_id))
     return entry.file.file_size
 

@@ -7,16 +7,15 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from maintenance.catalog import Schema, open_catalog
+from maintenance.catalog import CatalogTable, Schema, open_catalog
 from maintenance.monitor.triggers import CompactionNeed, Triggers, judge
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.compaction.produce_changelog import produce_changelog
 from maintenance.operations.rows.delete import delete
 from maintenance.table.shape import table_shape
-from maintenance.table.table import Table
 
 
-def create(folder: Path, *, keyed: bool = True, **options: str) -> Table:
+def create(folder: Path, *, keyed: bool = True, **options: str) -> CatalogTable:
     catalog = open_catalog({"warehouse": str(folder)})
     catalog.create_database("db")
     columns = [("day", "STRING NOT NULL"), ("id", "INT NOT NULL"), ("v", "INT")]
@@ -25,17 +24,17 @@ def create(folder: Path, *, keyed: bool = True, **options: str) -> Table:
     schema = Schema(columns, primary_keys=["day", "id"] if keyed else [], partition_keys=["day"], options=chosen)
     catalog.create_table("db.t", schema)
     opened = catalog.get_table("db.t")
-    assert isinstance(opened, Table)
+    assert isinstance(opened, CatalogTable)
     return opened
 
 
-def put(table: Table, *days: str, ids: int = 10) -> None:
+def put(table: CatalogTable, *days: str, ids: int = 10) -> None:
     rows = [{"day": day, "id": number, "v": number} for day in days for number in range(ids)]
     schema = pa.schema([("day", pa.string()), ("id", pa.int32()), ("v", pa.int32())])
     table.write_arrow(pa.Table.from_pylist(rows, schema))
 
 
-def need(table: Table, **limits: Any) -> CompactionNeed:
+def need(table: CatalogTable, **limits: Any) -> CompactionNeed:
     return judge(table, table_shape(table), Triggers(**limits))
 
 

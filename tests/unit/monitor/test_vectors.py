@@ -5,29 +5,29 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.format.metadata.index_manifest import IndexManifestEntry
 from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.vectors import deletion_vectors_intact
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.refs.rollback_to import rollback_to
 from maintenance.operations.rows.delete import delete
-from maintenance.table.table import Table
 from tests.deletion_vectors import ENABLED, set_index
 from tests.foreign_commits import as_foreign, drop
 from tests.tables import create_table, keyed, state
 
 
-def check(table: Table, *, limit: int = 100) -> Judgement:
+def check(table: CatalogTable, *, limit: int = 100) -> Judgement:
     return deletion_vectors_intact(table, limit=limit)
 
 
-def index(table: Table) -> list[IndexManifestEntry]:
+def index(table: CatalogTable) -> list[IndexManifestEntry]:
     snapshot = table.latest_snapshot()
     assert snapshot is not None
     return table.manifests.read_index(snapshot)
 
 
-def keyed_table(folder: Path) -> Table:
+def keyed_table(folder: Path) -> CatalogTable:
     """In snapshot 4 a vector deletes ten rows of a file."""
     table = create_table(folder, options={**ENABLED, "num-sorted-run.compaction-trigger": "9"})
     table.write_arrow(keyed(dict.fromkeys(range(100), "a")))
@@ -38,7 +38,7 @@ def keyed_table(folder: Path) -> Table:
     return table
 
 
-def foreign_index(table: Table, entries: list[IndexManifestEntry]) -> int:
+def foreign_index(table: CatalogTable, entries: list[IndexManifestEntry]) -> int:
     """`flink` writes a row and publishes an index state of its own. Returns the snapshot's id."""
     (snapshot_id,) = table.write_arrow(keyed({50: "c"}))
     as_foreign(table, snapshot_id, "flink")

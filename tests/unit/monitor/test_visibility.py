@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from maintenance.catalog import SetOption
+from maintenance.catalog import CatalogTable, SetOption
 from maintenance.monitor.backlog import BacklogLimits, judge_backlog
 from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.triggers import CompactionNeed, judge
@@ -13,7 +13,6 @@ from maintenance.operations.compaction.compact import compact
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.operations.indexes.rewrite_file_index import rewrite_file_index
 from maintenance.table.shape import table_shape
-from maintenance.table.table import Table
 from tests.tables import create_table, get_table, keyed, open_warehouse, state
 
 HIDING: dict[str, dict[str, str]] = {
@@ -31,20 +30,20 @@ SHOWING: dict[str, dict[str, str]] = {
 }
 
 
-def written(folder: Path, options: dict[str, str], commits: int) -> Table:
+def written(folder: Path, options: dict[str, str], commits: int) -> CatalogTable:
     table = create_table(folder, options=options)
     for number in range(commits):
         table.write_arrow(keyed({number: "a", 100: str(number)}), commit_user="etl", commit_identifier=number)
     return table
 
 
-def check(table: Table, later: timedelta = timedelta()) -> Judgement:
+def check(table: CatalogTable, later: timedelta = timedelta()) -> Judgement:
     found = judge_backlog(table, BacklogLimits(), datetime.now(UTC) + later)
     (judgement,) = (judgement for judgement in found if judgement.check == "rows_visible")
     return judgement
 
 
-def need(table: Table) -> CompactionNeed:
+def need(table: CatalogTable) -> CompactionNeed:
     return judge(table, table_shape(table))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from maintenance.catalog import SetOption
+from maintenance.catalog import CatalogTable, SetOption
 from maintenance.errors import ErrorClass, OptionError
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.compaction.giving_way import rival, seconds_to_wait
@@ -17,7 +17,6 @@ from maintenance.operations.databases.compact_database import compact_database, 
 from maintenance.operations.indexes.rewrite_file_index import rewrite_file_index
 from maintenance.operations.plans.stored_plan import apply_compact, plan_compact
 from maintenance.options.own import BESIDE_OTHER_COMPACTORS
-from maintenance.table.table import Table
 from tests.deletion_vectors import ENABLED
 from tests.foreign_commits import foreign_compaction, foreign_write
 from tests.tables import create_table, get_table, keyed, open_warehouse, state
@@ -27,7 +26,7 @@ ENDANGERED = {**ENABLED, **INLINE, "changelog-producer": "lookup"}
 RISK = "a matter of correctness, not of speed"
 
 
-def endangered(folder: Path, *, compacted: bool = True, **options: str) -> Table:
+def endangered(folder: Path, *, compacted: bool = True, **options: str) -> CatalogTable:
     """A table that a Flink job writes and compacts."""
     table = create_table(folder, options={**ENDANGERED, **options})
     foreign_write(table, keyed(dict.fromkeys(range(10), "a")))
@@ -160,7 +159,7 @@ class Race:
         return [float(match[1]) for match in found if match]
 
 
-def three_runs(folder: Path) -> Table:
+def three_runs(folder: Path) -> CatalogTable:
     table = create_table(folder)
     for version in "abc":
         table.write_arrow(keyed({1: version}))
@@ -181,7 +180,7 @@ def test_it_gives_way_to_another_engine(tmp_path: Path) -> None:
     assert all("by 'flink-job', a writer of another engine" in line for line in race.losses)
 
 
-def ours(table: Table) -> Callable[[], object]:
+def ours(table: CatalogTable) -> Callable[[], object]:
     def act() -> None:
         compact(None, table, full=True)
         table.write_arrow(keyed({1: "again"}))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from maintenance.catalog import Schema, SetOption, open_catalog
+from maintenance.catalog import CatalogTable, Schema, SetOption, open_catalog
 from maintenance.errors import AlreadyExistsError, NotFoundError, OptionError
 from maintenance.metadata.branches import Branches
 from maintenance.operations import compact, delete, delete_tag, fsck
@@ -15,12 +15,11 @@ from maintenance.operations.refs.delete_branch import delete_branch
 from maintenance.operations.refs.fast_forward import fast_forward
 from maintenance.operations.refs.rename_branch import rename_branch
 from maintenance.operations.refs.rollback_to import rollback_to
-from maintenance.table.table import Table
 from tests.small_tables import put, rows, rows_at, rows_of_tag, small_table, table_in
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Table:
+def table(tmp_path: Path) -> CatalogTable:
     """Snapshots 1 to 3; tag `one` holds the first."""
     table = small_table(tmp_path)
     for i in (1, 2, 3):
@@ -29,16 +28,16 @@ def table(tmp_path: Path) -> Table:
     return table
 
 
-def names(table: Table) -> list[str]:
+def names(table: CatalogTable) -> list[str]:
     return Branches(table.file_io, table.paths).names()
 
 
-def files_of(table: Table, branch: str) -> set[str]:
+def files_of(table: CatalogTable, branch: str) -> set[str]:
     folder = Path(table.location, f"branch/branch-{branch}")
     return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
 
 
-def test_a_branch_from_a_tag(table: Table) -> None:
+def test_a_branch_from_a_tag(table: CatalogTable) -> None:
     report = create_branch(table, "b", tag="one")
     assert (report.snapshot_id, report.created) == (1, True)
     assert files_of(table, "b") == {"schema/schema-0", "snapshot/snapshot-1", "tag/tag-one"}
@@ -49,7 +48,7 @@ def test_a_branch_from_a_tag(table: Table) -> None:
     assert branch.snapshots.list_ids() == [1, 2]
 
 
-def test_a_branch_from_nothing(table: Table) -> None:
+def test_a_branch_from_nothing(table: CatalogTable) -> None:
     assert create_branch(table, "b").snapshot_id is None
     assert files_of(table, "b") == {"schema/schema-0"}
     branch = table.on_branch("b")
@@ -57,7 +56,7 @@ def test_a_branch_from_nothing(table: Table) -> None:
     assert put(branch, {1: "first"}) == 1
 
 
-def test_a_branch_from_a_snapshot(table: Table) -> None:
+def test_a_branch_from_a_snapshot(table: CatalogTable) -> None:
     report = create_branch(table, "b", snapshot_id=2)
     assert (report.snapshot_id, report.created) == (2, True)
     assert files_of(table, "b") == {"schema/schema-0", "snapshot/snapshot-2"}
@@ -72,7 +71,7 @@ def test_a_branch_from_a_snapshot(table: Table) -> None:
     assert (set(names(table)), table.tags.names()) == ({"b", "main"}, ["one"])
 
 
-def test_every_step_on_a_branch(table: Table) -> None:
+def test_every_step_on_a_branch(table: CatalogTable) -> None:
     create_branch(table, "b", tag="one")
     branch = table.on_branch("b")
     for i in range(4):
@@ -91,7 +90,7 @@ def test_every_step_on_a_branch(table: Table) -> None:
     assert rows(branch) == whole
 
 
-def test_a_branch_of_an_expired_snapshot_and_its_schemas(tmp_path: Path, table: Table) -> None:
+def test_a_branch_of_an_expired_snapshot_and_its_schemas(tmp_path: Path, table: CatalogTable) -> None:
     catalog = open_catalog({"warehouse": str(tmp_path)})
     catalog.alter_table("db.t", [SetOption("file.compression", "lz4")])
     expire_snapshots(table, retain_max=1, retain_min=1)
@@ -103,7 +102,7 @@ def test_a_branch_of_an_expired_snapshot_and_its_schemas(tmp_path: Path, table: 
 
 
 @pytest.mark.parametrize("name", ["main", "", " ", "12", "a/b", "a$b", "../x", "a\0b", "a:b", "x" * 250])
-def test_names_that_no_branch_can_have(table: Table, name: str) -> None:
+def test_names_that_no_branch_can_have(table: CatalogTable, name: str) -> None:
     with pytest.raises(OptionError, match="cannot be a branch"):
         create_branch(table, name)
     create_branch(table, "b")
@@ -112,7 +111,7 @@ def test_names_that_no_branch_can_have(table: Table, name: str) -> None:
     assert names(table) == ["main", "b"]
 
 
-def test_what_is_there_or_not(table: Table) -> None:
+def test_what_is_there_or_not(table: CatalogTable) -> None:
     create_branch(table, "b", tag="one")
     with pytest.raises(AlreadyExistsError):
         create_branch(table, "b")
@@ -140,7 +139,7 @@ def test_what_is_there_or_not(table: Table) -> None:
             refused()
 
 
-def test_renaming_and_deleting(tmp_path: Path, table: Table) -> None:
+def test_renaming_and_deleting(tmp_path: Path, table: CatalogTable) -> None:
     create_branch(table, "b", tag="one")
     put(table.on_branch("b"), {7: "b"})
     rename_branch(table, "b", "c")
@@ -155,7 +154,7 @@ def test_renaming_and_deleting(tmp_path: Path, table: Table) -> None:
     assert len(rows(table)) == 3
 
 
-def test_fast_forward_when_main_moved_on(table: Table) -> None:
+def test_fast_forward_when_main_moved_on(table: CatalogTable) -> None:
     """Main's later snapshots and tags go; the branch's take their place."""
     create_tag(table, "three", snapshot_id=3)
     create_branch(table, "b", tag="one")
@@ -173,7 +172,7 @@ def test_fast_forward_when_main_moved_on(table: Table) -> None:
     assert rows(table) == [(1, "1"), (7, "b"), (8, "m")]
 
 
-def test_fast_forward_to_a_longer_branch(table: Table) -> None:
+def test_fast_forward_to_a_longer_branch(table: CatalogTable) -> None:
     create_branch(table, "b", tag="one")
     for i in range(4):
         put(table.on_branch("b"), {10 + i: "b"})
@@ -182,7 +181,7 @@ def test_fast_forward_to_a_longer_branch(table: Table) -> None:
     assert [key for key, _ in rows_at(table, 2)] == [1, 10]
 
 
-def test_fast_forward_to_what_main_has_expired(table: Table) -> None:
+def test_fast_forward_to_what_main_has_expired(table: CatalogTable) -> None:
     create_branch(table, "b", tag="one")
     put(table.on_branch("b"), {7: "b"})
     for i in (4, 5):
@@ -195,7 +194,7 @@ def test_fast_forward_to_what_main_has_expired(table: Table) -> None:
     assert rows(table) == [(1, "1"), (7, "b")]
 
 
-def test_fast_forward_brings_the_branchs_schemas(tmp_path: Path, table: Table) -> None:
+def test_fast_forward_brings_the_branchs_schemas(tmp_path: Path, table: CatalogTable) -> None:
     catalog = open_catalog({"warehouse": str(tmp_path)})
     create_branch(table, "b", tag="one")
     catalog.alter_table("db.t", [SetOption("file.compression", "lz4")])
@@ -215,7 +214,7 @@ def test_on_a_store_without_folders() -> None:
     catalog.create_database("db")
     catalog.create_table("db.t", Schema([("k", "BIGINT NOT NULL"), ("v", "STRING")], ["k"], options={"bucket": "1"}))
     table = catalog.get_table("db.t")
-    assert isinstance(table, Table)
+    assert isinstance(table, CatalogTable)
     put(table, {1: "1"})
     create_tag(table, "one")
     create_branch(table, "b", tag="one")

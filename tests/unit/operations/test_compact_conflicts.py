@@ -6,10 +6,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.format.metadata.snapshot import CommitKind
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.compaction.report import CompactReport
-from maintenance.table.table import Table
 from tests.tables import create_table, data_files, files_on_disk, live
 
 FIELDS = (("day", "INT NOT NULL"), ("id", "INT NOT NULL"), ("v", "INT"))
@@ -17,7 +17,7 @@ DAYS = range(4)
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Table:
+def table(tmp_path: Path) -> CatalogTable:
     """Four partitions of one bucket, with three sorted runs each."""
     table = create_table(tmp_path, FIELDS, ("day", "id"), {"write-only": "true"}, partition_keys=("day",))
     for version in range(3):
@@ -25,13 +25,13 @@ def table(tmp_path: Path) -> Table:
     return table
 
 
-def put(table: Table, version: int, days: range) -> None:
+def put(table: CatalogTable, version: int, days: range) -> None:
     rows = [(day, i, version) for day in days for i in range(5)]
     arrays = [pa.array(column, pa.int32()) for column in zip(*rows, strict=True)]
     table.write_arrow(pa.table(arrays, [name for name, _ in FIELDS]))
 
 
-def versions(table: Table) -> dict[int, int]:
+def versions(table: CatalogTable) -> dict[int, int]:
     """The one version that all rows of each day have; every row is there once."""
     rows = table.to_arrow().to_pylist()
     assert len(rows) == len({(row["day"], row["id"]) for row in rows}) == 5 * len({row["day"] for row in rows})
@@ -54,7 +54,7 @@ class Races:
             self._race(self.done)
 
 
-def another(table: Table, day: int) -> Callable[[int], None]:
+def another(table: CatalogTable, day: int) -> Callable[[int], None]:
     """Somebody compacts a day and writes it again, so that there is work left."""
 
     def race(turn: int) -> None:
@@ -68,7 +68,7 @@ def outcomes(report: CompactReport) -> dict[str, str]:
     return {group.partition: group.outcome for group in report.groups}
 
 
-def test_only_what_lost_is_planned_anew(table: Table) -> None:
+def test_only_what_lost_is_planned_anew(table: CatalogTable) -> None:
     report = compact(None, table, full=True, progress=Races(another(table, 2), 1))
     assert outcomes(report) == {"day=2": "conflict_retried"} | {f"day={day}": "committed" for day in (0, 1, 3)}
     first, second = (table.snapshots.get(i) for i in report.snapshot_ids)
@@ -83,7 +83,7 @@ def test_only_what_lost_is_planned_anew(table: Table) -> None:
     assert report.compacted_through == report.base_snapshot_id
 
 
-def test_a_group_that_keeps_losing_is_given_up(table: Table) -> None:
+def test_a_group_that_keeps_losing_is_given_up(table: CatalogTable) -> None:
     races = Races(another(table, 2), 99)
     report = compact(None, table, full=True, max_retries=2, progress=races)
     assert races.done == 3
@@ -95,7 +95,7 @@ def test_a_group_that_keeps_losing_is_given_up(table: Table) -> None:
     assert files_on_disk(table) == data_files(table)
 
 
-def test_work_without_a_commit_is_a_failure(table: Table) -> None:
+def test_work_without_a_commit_is_a_failure(table: CatalogTable) -> None:
     """Everything that was planned lost each time: no snapshot, and every group failed."""
 
     def race(turn: int) -> None:
@@ -108,7 +108,7 @@ def test_work_without_a_commit_is_a_failure(table: Table) -> None:
     assert versions(table) == dict.fromkeys(DAYS, 12)
 
 
-def test_batches_are_committed_one_by_one(table: Table) -> None:
+def test_batches_are_committed_one_by_one(table: CatalogTable) -> None:
     report = compact(None, table, full=True, groups_per_commit=1, progress=Races(another(table, 3), 1))
     assert len(report.snapshot_ids) == 4
     kinds = [table.snapshots.get(i).commit_kind for i in table.snapshots.list_ids()]
@@ -117,7 +117,7 @@ def test_batches_are_committed_one_by_one(table: Table) -> None:
     assert versions(table) == {0: 2, 1: 2, 2: 2, 3: 11}
 
 
-def test_a_task_that_fails_undoes_no_other(table: Table) -> None:
+def test_a_task_that_fails_undoes_no_other(table: CatalogTable) -> None:
     damaged = next(entry for entry in live(table) if table.paths.spec_of(entry.partition) == {"day": "1"})
     path = Path(table.paths.data_file(damaged.partition, damaged.bucket, damaged.file))
     content = path.read_bytes()

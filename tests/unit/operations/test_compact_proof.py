@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import OptionError
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.compaction.produce_changelog import produce_changelog
@@ -21,29 +22,28 @@ from maintenance.operations.databases.compact_database import (
 from maintenance.operations.plans.step_plans import apply_changelog, preview_changelog
 from maintenance.operations.plans.stored_plan import apply_compact, plan_compact
 from maintenance.options.own import COMPACTION_PROOF
-from maintenance.table.table import Table
 from tests.tables import create_table, keyed, open_warehouse
 
 CHOICE = TableChoice(tables="db.t")
 
 
-def of_database(table: Table, given: dict[str, str]) -> CompactReport:
+def of_database(table: CatalogTable, given: dict[str, str]) -> CompactReport:
     catalog = open_warehouse(Path(table.location).parents[1])
     return compact_database(None, catalog, CHOICE, full=True, **given).reports["db.t"]
 
 
-def of_changelog_plan(table: Table, given: dict[str, Any]) -> CompactReport:
+def of_changelog_plan(table: CatalogTable, given: dict[str, Any]) -> CompactReport:
     _, plan = preview_changelog(table, CompactRequest(**given))
     return apply_changelog(None, table, plan)
 
 
-def of_planned_database(table: Table, given: dict[str, str]) -> CompactReport:
+def of_planned_database(table: CatalogTable, given: dict[str, str]) -> CompactReport:
     catalog = open_warehouse(Path(table.location).parents[1])
     plan = plan_compact_database(catalog, CHOICE, CompactRequest(full=True, **given))
     return apply_compact_database(None, catalog, plan).reports["db.t"]
 
 
-WAYS: dict[str, Callable[[Table, Any], CompactReport]] = {
+WAYS: dict[str, Callable[[CatalogTable, Any], CompactReport]] = {
     "compact": lambda table, given: compact(None, table, full=True, **given),
     "changelog": lambda table, given: produce_changelog(None, table, **given),
     "plan": lambda table, given: apply_compact(None, table, plan_compact(table, CompactRequest(full=True, **given))),
@@ -53,7 +53,7 @@ WAYS: dict[str, Callable[[Table, Any], CompactReport]] = {
 }
 
 
-def table_in(folder: Path, options: dict[str, str]) -> Table:
+def table_in(folder: Path, options: dict[str, str]) -> CatalogTable:
     table = create_table(folder, options={"changelog-producer": "full-compaction", **options})
     for version in "ab":
         table.write_arrow(keyed(dict.fromkeys(range(64), version)))

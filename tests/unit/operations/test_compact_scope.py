@@ -6,6 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import ConflictError, OptionError
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.compaction.groups import TIME_IS_UP
@@ -18,13 +19,12 @@ from maintenance.operations.databases.compact_database import (
     plan_compact_database,
 )
 from maintenance.operations.plans.stored_plan import StoredPlan, plan_compact
-from maintenance.table.table import Table
 from tests.tables import create_table, keyed, live, open_warehouse
 
 FIELDS = (("id", "INT NOT NULL"), ("day", "INT NOT NULL"))
 
 
-def filled(folder: Path, **options: str) -> Table:
+def filled(folder: Path, **options: str) -> CatalogTable:
     table = create_table(folder, FIELDS, ("day", "id"), {"bucket": "2", **options}, partition_keys=("day",))
     for turn in range(2):
         rows = {

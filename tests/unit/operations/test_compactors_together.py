@@ -10,10 +10,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.format.metadata.snapshot import CommitKind
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.compaction.report import CompactReport
-from maintenance.table.table import Table
 from tests.tables import create_table, data_files, files_on_disk, get_table, live
 
 FIELDS = (("part", "INT NOT NULL"), ("id", "INT NOT NULL"), ("v", "INT"))
@@ -67,7 +67,7 @@ def expected(name: str) -> Iterator[tuple[int, int, int]]:
     return ((i % PARTS, i, value) for i, value in values.items())
 
 
-def rows_of(table: Table) -> list[tuple[int, int, int]]:
+def rows_of(table: CatalogTable) -> list[tuple[int, int, int]]:
     return sorted(tuple(row.values()) for row in table.to_arrow().to_pylist())
 
 
@@ -105,7 +105,7 @@ def test_two_compactors_beside_a_writer(tmp_path: Path, name: str) -> None:
     assert files_on_disk(table) == data_files(table), "what lost was removed again"
 
 
-def check_reports(table: Table, told: list[Told]) -> None:
+def check_reports(table: CatalogTable, told: list[Told]) -> None:
     """Reported commits are those of the table, each of one compactor; what was planned was committed or told of."""
     snapshots = {i: table.snapshots.get(i) for i in table.snapshots.list_ids()}
     compactions = [i for i, snapshot in snapshots.items() if snapshot.commit_kind == CommitKind.COMPACT]
@@ -119,7 +119,7 @@ def check_reports(table: Table, told: list[Told]) -> None:
     assert replaced_files(table, snapshots) == merged_files(told)
 
 
-def replaced_files(table: Table, snapshots: Mapping[int, Any]) -> int:
+def replaced_files(table: CatalogTable, snapshots: Mapping[int, Any]) -> int:
     """How many files compactions took away, as the table has it."""
     kinds = (s for s in snapshots.values() if s.commit_kind == CommitKind.COMPACT)
     return sum(

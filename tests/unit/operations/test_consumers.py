@@ -4,15 +4,15 @@ from pathlib import Path
 
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import CorruptFileError, NotFoundError, OptionError
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.operations.refs.clear_consumers import clear_consumers
 from maintenance.operations.refs.reset_consumer import reset_consumer
-from maintenance.table.table import Table
 from tests.small_tables import put, small_table
 
 
-def filled(folder: Path) -> Table:
+def filled(folder: Path) -> CatalogTable:
     table = small_table(folder)
     for i in range(4):
         put(table, {i: "x"})

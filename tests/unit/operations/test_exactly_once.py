@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import CommitError
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.fs.file_io import FileIO
@@ -22,12 +23,11 @@ from maintenance.operations.refs.create_branch import create_branch
 from maintenance.operations.refs.create_tag import create_tag
 from maintenance.operations.refs.fast_forward import fast_forward
 from maintenance.operations.refs.rollback_to import rollback_to
-from maintenance.table.table import Table
 from tests.no_room import no_room
 from tests.small_tables import batch, put, rows, small_table
 from tests.tables import data_files, files_on_disk
 
-WRITERS: dict[str, Callable[[Table, int], object]] = {
+WRITERS: dict[str, Callable[[CatalogTable, int], object]] = {
     "write_arrow": lambda table, number: table.write_arrow(
         batch({number: "feed"}), commit_user="feed", commit_identifier=number
     ),
@@ -40,15 +40,15 @@ WRITERS: dict[str, Callable[[Table, int], object]] = {
 }
 
 
-def write(table: Table, number: int, user: str = "feed") -> tuple[int, ...]:
+def write(table: CatalogTable, number: int, user: str = "feed") -> tuple[int, ...]:
     return table.write_arrow(batch({number: user}), commit_user=user, commit_identifier=number)
 
 
-def expire(table: Table, kept: int = 1) -> None:
+def expire(table: CatalogTable, kept: int = 1) -> None:
     expire_snapshots(table, retain_min=kept, retain_max=kept, older_than=datetime.now(UTC))
 
 
-def expired_by_others(table: Table) -> None:
+def expired_by_others(table: CatalogTable) -> None:
     """What Paimon's own expiry leaves: the newest snapshot, and whatever it does not know."""
     for snapshot_id in table.snapshots.list_ids()[:-1]:
         Path(table.paths.snapshot(snapshot_id)).unlink()
@@ -57,7 +57,7 @@ def expired_by_others(table: Table) -> None:
 
 @pytest.mark.parametrize("name", WRITERS)
 @pytest.mark.parametrize("expiry", [expire, expired_by_others])
-def test_repeated_after_its_snapshot_expired(tmp_path: Path, name: str, expiry: Callable[[Table], None]) -> None:
+def test_repeated_after_its_snapshot_expired(tmp_path: Path, name: str, expiry: Callable[[CatalogTable], None]) -> None:
     table = small_table(tmp_path, primary_key=False)
     assert WRITERS[name](table, 7) == (1,)
     for number in range(3):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from maintenance.catalog import RemoveOption, open_catalog
+from maintenance.catalog import CatalogTable, RemoveOption, open_catalog
 from maintenance.errors import MissingFileError
 from maintenance.operations import (
     clone,
@@ -24,7 +24,6 @@ from maintenance.operations.bin.bytes_in_bin import bytes_in_bin
 from maintenance.operations.bin.run import BinRun
 from maintenance.operations.compaction.interrupted import cleared_if_interrupted
 from maintenance.operations.orphans.orphan_bytes import orphan_bytes
-from maintenance.table.table import Table
 from tests.small_tables import put, rows, small_table, table_in
 from tests.tables import create_table, live
 
@@ -34,7 +33,7 @@ INDEXED = {"file-index.bloom-filter.columns": "v", "file-index.in-manifest-thres
 OLD = datetime(2020, 1, 1, tzinfo=UTC).timestamp()
 
 
-def external(folder: Path, strategy: str = "round-robin", **options: str) -> Table:
+def external(folder: Path, strategy: str = "round-robin", **options: str) -> CatalogTable:
     paths = {PATHS: f"file:{folder}/a,file:{folder}/b", STRATEGY: strategy}
     return small_table(folder / "w", {**paths, EXCLUSIVE: "true", **INDEXED, **options})
 
@@ -160,7 +159,7 @@ def test_a_clone_has_all_files_in_its_own_folder(tmp_path: Path) -> None:
     first = clone(table, target, "db.t")
     assert first.copied_files
     copy = target.get_table("db.t")
-    assert isinstance(copy, Table)
+    assert isinstance(copy, CatalogTable)
     assert rows(copy) == rows(table)
     assert not {PATHS, STRATEGY, EXCLUSIVE} & set(copy.options)
     assert all(entry.file.external_path is None for entry in live(copy))

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maintenance.catalog import Catalog, RemoveOption, Schema, SetOption, open_catalog
+from maintenance.catalog import Catalog, CatalogTable, RemoveOption, Schema, SetOption, open_catalog
 from maintenance.errors import PaimonError
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.compaction.request import CompactRequest
@@ -35,7 +35,6 @@ from maintenance.operations.refs.reset_consumer import reset_consumer
 from maintenance.operations.refs.rollback_to import rollback_to
 from maintenance.operations.rows.drop_partitions import drop_partitions
 from maintenance.table.stream import TableStream
-from maintenance.table.table import Table
 from tests.examples import examples
 from tests.hostile_names import names
 from tests.tables import KEYED, keyed, state
@@ -75,7 +74,7 @@ class Lake:
             create_branch(self.table(name), "b", tag="one")
             reset_consumer(self.table(name), "reader", 1)
 
-    def add(self, name: str, **options: str) -> Table:
+    def add(self, name: str, **options: str) -> CatalogTable:
         """A table with two snapshots."""
         given = {"bucket": "1", "write-only": "true", "changelog-producer": "input", **options}
         self.catalog.create_table(f"db.{name}", Schema(KEYED, ["id"], options=given))
@@ -84,9 +83,9 @@ class Lake:
         table.write_arrow(keyed({2: "b"}))
         return table
 
-    def table(self, name: str = "t") -> Table:
+    def table(self, name: str = "t") -> CatalogTable:
         table = self.catalog.get_table(f"db.{name}")
-        assert isinstance(table, Table)
+        assert isinstance(table, CatalogTable)
         return table
 
     def around(self, name: str) -> dict[str, bytes | None]:
@@ -196,7 +195,7 @@ def consumers(lake: Lake, name: str) -> None:
             call()
 
 
-def _stream(table: Table) -> None:
+def _stream(table: CatalogTable) -> None:
     stream = TableStream(table)
     stream.progress(stream.end())
 

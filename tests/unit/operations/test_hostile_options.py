@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maintenance.catalog import Schema
+from maintenance.catalog import CatalogTable, Schema
 from maintenance.errors import OptionError, PaimonError
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.expiry.expire_partitions import expire_partitions
@@ -18,7 +18,6 @@ from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.operations.expiry.expire_tags import expire_tags
 from maintenance.operations.refs.create_tag import create_tag
 from maintenance.table.stream import TableStream
-from maintenance.table.table import Table
 from tests.examples import examples
 from tests.tables import create_table, keyed, open_warehouse, state
 from tests.unit.options.test_table_options import OPTIONS
@@ -39,7 +38,7 @@ def test_whatever_an_option_says(key: str, value: str, has_key: bool) -> None:
         keys = ["day", "id"] if has_key else []
         open_warehouse(folder).create_table("db.t", Schema(FIELDS, keys, ["day"], options))
         table = open_warehouse(folder).get_table("db.t")
-        assert isinstance(table, Table)
+        assert isinstance(table, CatalogTable)
         for number in range(2):
             table.write_arrow(pa.table({"day": ["2020-01-01"], "id": [number], "v": ["a"]}))
         for use in (

@@ -15,12 +15,12 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from maintenance.catalog import CatalogTable
 from maintenance.commit.overwrite import Overwrite
 from maintenance.errors import OptionError, UnsupportedError
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.compaction.report import CompactReport
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
-from maintenance.table.table import Table
 from tests.examples import examples
 from tests.models.keyed_rows import KeyedRows, Row
 from tests.tables import create_table, data_files, files_on_disk, get_table, live, open_warehouse
@@ -83,7 +83,7 @@ def arrow(rows: list[Row]) -> pa.Table:
     return pa.table(arrays, [name for name, _ in FIELDS])
 
 
-def made(folder: str, keys: tuple[str, ...], choices: list[dict[str, str]]) -> Table:
+def made(folder: str, keys: tuple[str, ...], choices: list[dict[str, str]]) -> CatalogTable:
     """A table with these options; the last choices are left out where the others do not go with them."""
     for count in range(len(choices), 0, -1):
         options = {key: value for choice in choices[:count] for key, value in choice.items()}
@@ -245,7 +245,7 @@ class Once:
                 return
 
 
-def rows_of(table: Table) -> list[Row]:
+def rows_of(table: CatalogTable) -> list[Row]:
     return sorted((tuple(row.values()) for row in table.to_arrow().to_pylist()), key=repr)  # type: ignore[arg-type]
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import maintenance.compaction.postpone as postpone
 import maintenance.operations.compaction.postponed as compact_postponed
-from maintenance.catalog import SetOption
+from maintenance.catalog import CatalogTable, SetOption
 from maintenance.compaction.postpone import PostponeCompaction
 from maintenance.errors import CorruptFileError
 from maintenance.format.metadata.data_file import FileSource
@@ -22,7 +22,6 @@ from maintenance.operations.compaction.arrivals import MOVE_FIRST, Arrivals
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.operations.indexes.rewrite_file_index import rewrite_file_index
-from maintenance.table.table import Table
 from maintenance.write.context import wall_clock_millis
 from maintenance.write.message import CommitMessage
 from tests.examples import examples
@@ -34,34 +33,34 @@ from tests.unit.compaction.files import data_file
 POSTPONED = {"bucket": "-2", "postpone.default-bucket-num": "2"}
 
 
-def direct(table: Table, *records: Record) -> None:
+def direct(table: CatalogTable, *records: Record) -> None:
     table.write_arrow(arrow(records), [kind for kind, *_ in records])
 
 
-def wait(table: Table, *records: Record) -> None:
+def wait(table: CatalogTable, *records: Record) -> None:
     direct(table.copy({"postpone.batch-write-fixed-bucket": "false"}), *records)
 
 
-def rows(table: Table) -> dict[int, Row]:
+def rows(table: CatalogTable) -> dict[int, Row]:
     return by_key(table.to_arrow())
 
 
-def waiting(table: Table) -> int:
+def waiting(table: CatalogTable) -> int:
     return sum(entry.bucket == -2 for entry in live(table))
 
 
-def expire(table: Table) -> None:
+def expire(table: CatalogTable) -> None:
     expire_snapshots(table.copy({"snapshot.time-retained": "0 s"}), retain_min=1, retain_max=1)
 
 
-def compact_buckets(table: Table, *, full: bool = True) -> list[str]:
+def compact_buckets(table: CatalogTable, *, full: bool = True) -> list[str]:
     """Compact real buckets without a move. Returns why some were left alone."""
     report = compact(None, table, full=full, only=lambda _unit: True)
     assert not report.failed
     return [group.message for group in report.groups if group.outcome == "skipped"]
 
 
-def postponed(tmp_path: Path | str, engine: str = "deduplicate", **options: str) -> Table:
+def postponed(tmp_path: Path | str, engine: str = "deduplicate", **options: str) -> CatalogTable:
     return create_table(tmp_path, FIELDS, options={**POSTPONED, **ENGINES[engine], **options})
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import AlreadyExistsError, NotFoundError, OptionError
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.operations.refs.create_tag import create_tag
@@ -12,7 +13,6 @@ from maintenance.operations.refs.delete_tag import delete_tag
 from maintenance.operations.refs.rename_tag import rename_tag
 from maintenance.operations.refs.replace_tag import replace_tag
 from maintenance.operations.refs.rollback_to import rollback_to
-from maintenance.table.table import Table
 from tests.models.reachable import unreachable_files
 from tests.small_tables import put, rows, rows_of_tag, set_commit_time, set_watermark, small_table
 
@@ -20,7 +20,7 @@ NOW = datetime(2024, 5, 14, 10)
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Table:
+def table(tmp_path: Path) -> CatalogTable:
     """Snapshots 1 to 4, an hour apart, with tags on 1, 2 and 4."""
     table = small_table(tmp_path)
     for i in range(1, 5):
@@ -36,7 +36,7 @@ def at(number: int) -> list[tuple[int, str]]:
 
 
 @pytest.mark.parametrize("how", [{"snapshot_id": 2}, {"tag": "two"}, {"timestamp_millis": 2 * 3_600_000 + 5}])
-def test_back_to_a_snapshot(table: Table, how: dict[str, object]) -> None:
+def test_back_to_a_snapshot(table: CatalogTable, how: dict[str, object]) -> None:
     report = rollback_to(table, **how)  # type: ignore[arg-type]
     assert (report.previous, report.current, report.tags) == (4, 2, ("four",))
     assert rows(table) == at(2)
@@ -47,7 +47,7 @@ def test_back_to_a_snapshot(table: Table, how: dict[str, object]) -> None:
     assert rows(table) == [*at(2), (9, "new")]
 
 
-def test_back_to_a_watermark(table: Table) -> None:
+def test_back_to_a_watermark(table: CatalogTable) -> None:
     for number, mark in ((1, 10), (2, None), (3, 30)):
         set_watermark(table, number, mark)
     with pytest.raises(NotFoundError, match="watermark of 9 or earlier"):
@@ -55,13 +55,13 @@ def test_back_to_a_watermark(table: Table) -> None:
     assert rollback_to(table, watermark=29).current == 1
 
 
-def test_back_to_where_it_is(table: Table) -> None:
+def test_back_to_where_it_is(table: CatalogTable) -> None:
     assert rollback_to(table, snapshot_id=4).tags == ()
     assert rows(table) == at(4)
 
 
 @pytest.mark.parametrize("how", [{"snapshot_id": 1}, {"tag": "one"}])
-def test_back_to_an_expired_snapshot_of_a_tag(table: Table, how: dict[str, object]) -> None:
+def test_back_to_an_expired_snapshot_of_a_tag(table: CatalogTable, how: dict[str, object]) -> None:
     expire_snapshots(table, retain_max=1, retain_min=1)
     assert table.snapshots.list_ids() == [4]
     rollback_to(table, **how)  # type: ignore[arg-type]
@@ -71,7 +71,7 @@ def test_back_to_an_expired_snapshot_of_a_tag(table: Table, how: dict[str, objec
     assert put(table, {9: "new"}) == 2
 
 
-def test_long_lived_changelogs_of_lost_snapshots_go(table: Table) -> None:
+def test_long_lived_changelogs_of_lost_snapshots_go(table: CatalogTable) -> None:
     folder = Path(table.paths.changelog_folder())
     folder.mkdir()
     for name, text in (("changelog-1", "{}"), ("changelog-3", "{}"), ("LATEST", "3")):
@@ -82,7 +82,7 @@ def test_long_lived_changelogs_of_lost_snapshots_go(table: Table) -> None:
     assert (folder / "changelog-1").exists()
 
 
-def test_what_cannot_be_gone_back_to(tmp_path: Path, table: Table) -> None:
+def test_what_cannot_be_gone_back_to(tmp_path: Path, table: CatalogTable) -> None:
     expire_snapshots(table, retain_max=1, retain_min=1)
     with pytest.raises(NotFoundError, match=r"snapshot 3 does not exist and no tag holds it.*four, one, two"):
         rollback_to(table, snapshot_id=3)
@@ -96,7 +96,7 @@ def test_what_cannot_be_gone_back_to(tmp_path: Path, table: Table) -> None:
     assert rows(table) == at(4)
 
 
-def test_deleting_tags(table: Table) -> None:
+def test_deleting_tags(table: CatalogTable) -> None:
     expire_snapshots(table, retain_max=1, retain_min=1)
     with pytest.raises(NotFoundError, match="'three'"):
         delete_tag(table, "one", "three")
@@ -112,7 +112,7 @@ def test_deleting_tags(table: Table) -> None:
     assert unreachable_files(table) == set()
 
 
-def test_renaming_a_tag(table: Table) -> None:
+def test_renaming_a_tag(table: CatalogTable) -> None:
     rename_tag(table, "two", "zwei")
     assert table.tags.names() == ["four", "one", "zwei"]
     assert rows_of_tag(table, "zwei") == at(2)
@@ -126,7 +126,7 @@ def test_renaming_a_tag(table: Table) -> None:
     assert table.tags.names() == ["four", "one", "zwei"]
 
 
-def test_replacing_a_tag(table: Table) -> None:
+def test_replacing_a_tag(table: CatalogTable) -> None:
     expire_snapshots(table, retain_max=1, retain_min=1)
     report = replace_tag(table, "one", snapshot_id=2, time_retained=timedelta(hours=2), now=NOW)
     assert (report.snapshot_id, report.created) == (2, False)

@@ -6,13 +6,13 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import UnsupportedError
 from maintenance.format.metadata.snapshot import CommitKind
 from maintenance.operations.checks.fsck import fsck
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.refs.create_branch import create_branch
 from maintenance.operations.rows.merge_clauses import Clause
-from maintenance.table.table import Table
 from tests.models.reachable import unreachable_files
 from tests.tables import create_table, keyed, live_files, state
 
@@ -46,17 +46,17 @@ BUCKETS: Mapping[str, tuple[Mapping[str, str], tuple[str, ...]]] = {
 UPSERT = (Clause("matched", "update"), Clause("not_matched", "insert"))
 
 
-def settle(table: Table) -> None:
+def settle(table: CatalogTable) -> None:
     assert not compact(None, table, full=True).failed
 
 
-def kind_of_last(table: Table) -> CommitKind:
+def kind_of_last(table: CatalogTable) -> CommitKind:
     snapshot = table.latest_snapshot()
     assert snapshot is not None
     return snapshot.commit_kind
 
 
-def filled(folder: Path, engine: str, buckets: str) -> Table:
+def filled(folder: Path, engine: str, buckets: str) -> CatalogTable:
     places, partitions = BUCKETS[buckets]
     options = {**ENGINES[engine][0], **places}
     if "v" in partitions:
@@ -196,7 +196,7 @@ def test_rows_of_a_fallback_branch_are_not_changed_through_the_table(tmp_path: P
     fields = (("p", "STRING NOT NULL"), ("id", "INT NOT NULL"), ("v", "STRING"))
     table = create_table(tmp_path, fields, keys, partition_keys=("p",))
 
-    def put(into: Table, partition: str, ids: list[int]) -> None:
+    def put(into: CatalogTable, partition: str, ids: list[int]) -> None:
         into.write_arrow(
             pa.table({"p": [partition] * len(ids), "id": pa.array(ids, pa.int32()), "v": ["a"] * len(ids)})
         )

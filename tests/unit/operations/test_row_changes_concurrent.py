@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import ConflictError, UnsupportedError
 from maintenance.operations.checks.fsck import fsck
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.rows.merge_clauses import Clause
-from maintenance.table.table import Table
 from tests.models.reachable import unreachable_files
 from tests.tables import create_table, get_table, keyed, state
 
@@ -42,22 +42,22 @@ def until_done(work: Callable[[], Any]) -> Any:
                 raise
 
 
-def _delete(mine: Table, step: int) -> int:
+def _delete(mine: CatalogTable, step: int) -> int:
     # Ids of its own, so that what must come of it does not depend on who is quicker.
     return mine.delete(f"id IN ({step * 4}, {step * 4 + 1}, {step * 4 + 80})").deleted_rows
 
 
-def _update(mine: Table, step: int) -> int:
+def _update(mine: CatalogTable, step: int) -> int:
     return mine.update({"v": f"'u{step}'"}, f"id >= {20 + step * 3} AND id < {23 + step * 3}").updated_rows
 
 
-def _merge(mine: Table, step: int) -> int:
+def _merge(mine: CatalogTable, step: int) -> int:
     source = keyed({50 + step: f"m{step}", 200 + step: "new"})
     report = mine.merge(source, "t.id = s.id", [Clause("matched", "update"), Clause("not_matched", "insert")])
     return report.updated_rows + report.inserted_rows
 
 
-def _append(mine: Table, step: int) -> int:
+def _append(mine: CatalogTable, step: int) -> int:
     return len(mine.write_arrow(keyed({300 + step: "appended"})))
 
 
@@ -82,7 +82,7 @@ def test_nothing_is_lost_beside_compactions(tmp_path: Path, kind: str) -> None:
     in_files, done = "in files" in kind, threading.Event()
     counts: dict[str, int] = {}
 
-    def steps(name: str, change: Callable[[Table, int], int]) -> None:
+    def steps(name: str, change: Callable[[CatalogTable, int], int]) -> None:
         mine = get_table(tmp_path)
         for step in range(STEPS):
             changed = until_done(lambda step=step: change(mine, step))  # type: ignore[misc]

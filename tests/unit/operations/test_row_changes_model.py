@@ -15,10 +15,10 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from maintenance.catalog import CatalogTable
 from maintenance.operations.checks.fsck import fsck
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
-from maintenance.table.table import Table
 from tests.examples import examples
 from tests.models.reachable import unreachable_files
 from tests.tables import create_table, get_table
@@ -70,7 +70,7 @@ class RowChanges(RuleBasedStateMachine):
         # Whether level 0 stays until some compaction comes: then only reads that merge it show all.
         self.lazy = lazy and self.unseen
         options = {**options, "target-file-size": "60 kb", "compaction.min.file-num": "3"}
-        self.table: Table = create_table(self.folder, FIELDS, keys, options)
+        self.table: CatalogTable = create_table(self.folder, FIELDS, keys, options)
         self.other = get_table(self.folder)
         self.rows: dict[int, tuple[int, str | None]] = {}
         self.count = 0
@@ -93,7 +93,7 @@ class RowChanges(RuleBasedStateMachine):
             finally:
                 shutil.rmtree(self.folder)
 
-    def writer(self, second: bool) -> Table:
+    def writer(self, second: bool) -> CatalogTable:
         return self.other if second else self.table
 
     def settle(self) -> None:

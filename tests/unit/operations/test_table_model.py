@@ -13,14 +13,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from maintenance.bucket.fixed import assign_buckets
-from maintenance.catalog import RemoveOption, SetOption
+from maintenance.catalog import CatalogTable, RemoveOption, SetOption
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.operations.indexes.rewrite_file_index import rewrite_file_index
 from maintenance.operations.refs.create_tag import create_tag
 from maintenance.options import table as table_options
-from maintenance.table.table import Table
 from maintenance.types.row_kind import KIND_TEXTS
 from tests.examples import examples
 from tests.models.table import Row, State, TableModel, applied
@@ -117,7 +116,7 @@ class TableMachine(RuleBasedStateMachine):
         chosen = {"num-sorted-run.compaction-trigger": trigger, "num-sorted-run.stop-trigger": stop, **levels}
         self._write_and_check(self.table.copy({"write-only": "false", **chosen}), records)
 
-    def _write_and_check(self, table: Table, records: list[tuple[str, Row]]) -> None:
+    def _write_and_check(self, table: CatalogTable, records: list[tuple[str, Row]]) -> None:
         """Write, and see what the writer compacted before its rows and after them."""
         self.batch += 1
         before = self.top_state()
@@ -133,7 +132,7 @@ class TableMachine(RuleBasedStateMachine):
             changes = [change for snapshot in made for change in self.changes(snapshot)]
             assert applied(before, changes) == self.top_state()
 
-    def _write(self, records: list[tuple[str, Row]], table: Table | None = None) -> tuple[int, ...]:
+    def _write(self, records: list[tuple[str, Row]], table: CatalogTable | None = None) -> tuple[int, ...]:
         columns = list(zip(*(row for _, row in records), strict=True))
         rows = pa.table(
             {
@@ -249,7 +248,7 @@ def bucket_of(key: int) -> int:
 
 def _buckets() -> list[int]:
     with tempfile.TemporaryDirectory() as folder:
-        table: Table = create_table(folder, FIELDS, ("id",), {"bucket": "2"})
+        table: CatalogTable = create_table(folder, FIELDS, ("id",), {"bucket": "2"})
         return assign_buckets(pa.table({"id": pa.array(range(12), pa.int32())}), table.schema.bucket_fields, 2).tolist()
 
 

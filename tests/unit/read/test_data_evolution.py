@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.commit.commit import commit_compact
 from maintenance.commit.identity import CommitIdentity
 from maintenance.errors import CorruptFileError, PredicateError, SchemaError
 from maintenance.format.metadata.data_file import DataFileMeta
-from maintenance.table.table import Table
 from maintenance.write.message import CommitMessage
 from tests.deletion_vectors import ENABLED, MODIFIABLE, delete_rows
 from tests.tables import create_table, live, live_files
@@ -30,7 +30,7 @@ def rows(first: int) -> pa.Table:
     return pa.table({"id": ids, "b": ids, "c": [f"old {n}" for n in range(first, first + ROWS)]})
 
 
-def change(table: Table, before: Sequence[DataFileMeta], after: Sequence[DataFileMeta]) -> None:
+def change(table: CatalogTable, before: Sequence[DataFileMeta], after: Sequence[DataFileMeta]) -> None:
     """Put files in the place of others."""
     entry = live(table)[0]
     message = CommitMessage(
@@ -40,7 +40,7 @@ def change(table: Table, before: Sequence[DataFileMeta], after: Sequence[DataFil
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Table:
+def table(tmp_path: Path) -> CatalogTable:
     """Two files with row ids 0 to 99 and 100 to 199."""
     table = create_table(tmp_path, FIELDS, ())
     for first in (0, ROWS):
@@ -57,12 +57,12 @@ def table(tmp_path: Path) -> Table:
     return table
 
 
-def path_of(table: Table, file: DataFileMeta) -> str:
+def path_of(table: CatalogTable, file: DataFileMeta) -> str:
     return table.paths.data_file(live(table)[0].partition, 0, file)
 
 
 def add_columns(
-    table: Table,
+    table: CatalogTable,
     first_row_id: int,
     columns: Mapping[str, Sequence[Any]],
     sequence: int,
@@ -92,12 +92,12 @@ def add_columns(
     return file
 
 
-def read(table: Table, **how: Any) -> list[tuple[Any, ...]]:
+def read(table: CatalogTable, **how: Any) -> list[tuple[Any, ...]]:
     found = replace(table, dynamic_options=EVOLVING).to_arrow(**how)
     return sorted(zip(*(column.to_pylist() for column in found.columns), strict=True))
 
 
-def test_the_newest_file_of_a_column_wins(table: Table) -> None:
+def test_the_newest_file_of_a_column_wins(table: CatalogTable) -> None:
     add_columns(table, 0, {"c": [f"new {n}" for n in range(ROWS)]}, sequence=7)
     add_columns(table, 0, {"b": [-n for n in range(ROWS)], "c": [f"mid {n}" for n in range(ROWS)]}, 5, group=7)
     expected = [(n, -n, f"new {n}") for n in range(ROWS)]
@@ -109,7 +109,7 @@ def test_the_newest_file_of_a_column_wins(table: Table) -> None:
     assert read(table, where="c = 'old 3'") == []
 
 
-def test_row_ids_and_sequence_numbers(table: Table) -> None:
+def test_row_ids_and_sequence_numbers(table: CatalogTable) -> None:
     add_columns(table, ROWS, {"b": [0] * ROWS}, sequence=9)
     found = read(table, columns=["id", "_ROW_ID", "_SEQUENCE_NUMBER"])
     assert found == [(n, n, 1 if n < ROWS else 9) for n in range(2 * ROWS)]
@@ -117,7 +117,7 @@ def test_row_ids_and_sequence_numbers(table: Table) -> None:
     assert alone == [(n, n) for n in range(150, 200)]
 
 
-def test_rows_are_found_by_row_id_and_sequence_number(table: Table) -> None:
+def test_rows_are_found_by_row_id_and_sequence_number(table: CatalogTable) -> None:
     add_columns(table, ROWS, {"b": [0] * ROWS}, sequence=9)
     assert read(table, columns=["id"], where="_ROW_ID = 3 OR _ROW_ID >= 198") == [(3,), (198,), (199,)]
     assert read(table, columns=["id", "_ROW_ID"], where="_ROW_ID = 7 AND id = 7") == [(7, 7)]
@@ -128,7 +128,7 @@ def test_rows_are_found_by_row_id_and_sequence_number(table: Table) -> None:
         table.to_arrow(where="_ROW_ID = 3")
 
 
-def test_system_columns_are_there_only_with_row_tracking(table: Table) -> None:
+def test_system_columns_are_there_only_with_row_tracking(table: CatalogTable) -> None:
     tracked = replace(table, dynamic_options=TRACKED)
     assert tracked.to_arrow(columns=["_ROW_ID"]).num_rows == 2 * ROWS
     with pytest.raises(SchemaError, match="_ROW_ID"):
@@ -136,7 +136,7 @@ def test_system_columns_are_there_only_with_row_tracking(table: Table) -> None:
     assert tracked.to_arrow().column_names == ["id", "b", "c"]
 
 
-def test_deleted_rows_go_by_the_oldest_file(table: Table) -> None:
+def test_deleted_rows_go_by_the_oldest_file(table: CatalogTable) -> None:
     anchor = next(file for file in live_files(table) if file.first_row_id == 0)
     add_columns(table, 0, {"c": ["new"] * ROWS}, sequence=7, group=9)
     delete_rows(table, {anchor.file_name: range(10, ROWS)})
@@ -145,26 +145,26 @@ def test_deleted_rows_go_by_the_oldest_file(table: Table) -> None:
     assert len(found) == 10 + ROWS
 
 
-def test_files_that_do_not_fit_together(table: Table) -> None:
+def test_files_that_do_not_fit_together(table: CatalogTable) -> None:
     add_columns(table, 0, {"c": ["new"] * (ROWS - 1)}, sequence=7)
     with pytest.raises(CorruptFileError, match="other row ids"):
         read(table)
 
 
-def test_a_file_that_ends_early(table: Table) -> None:
+def test_a_file_that_ends_early(table: CatalogTable) -> None:
     add_columns(table, 0, {"c": ["new"] * 60}, sequence=7, row_count=ROWS)
     with pytest.raises(CorruptFileError, match="has 60 rows where its manifest says 100"):
         read(table)
 
 
-def test_a_file_of_another_size(table: Table) -> None:
+def test_a_file_of_another_size(table: CatalogTable) -> None:
     file = add_columns(table, 0, {"c": ["new"] * ROWS}, sequence=7)
     pq.write_table(pa.table({"c": ["other"] * ROWS}), path_of(table, file))
     with pytest.raises(CorruptFileError, match=f"expected {file.file_size} bytes, found"):
         read(table)
 
 
-def test_a_file_without_row_ids(table: Table) -> None:
+def test_a_file_without_row_ids(table: CatalogTable) -> None:
     table.write_arrow(rows(500))
     with pytest.raises(CorruptFileError, match="no first row id"):
         read(table)

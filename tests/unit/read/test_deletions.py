@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from maintenance.catalog import CatalogTable
 from maintenance.commit.commit import commit_compact
 from maintenance.commit.identity import CommitIdentity
 from maintenance.errors import CorruptFileError
@@ -18,7 +19,6 @@ from maintenance.format.rows.system_fields import ROW_ID
 from maintenance.operations.compaction.compact import compact
 from maintenance.predicate.sql import parse
 from maintenance.read.data_file import DataFileReader, ReadContext
-from maintenance.table.table import Table
 from maintenance.write.message import CommitMessage
 from tests.deletion_vectors import ENABLED, MODIFIABLE, delete_rows, set_index
 from tests.examples import examples
@@ -28,7 +28,7 @@ ROWS = 3000
 
 
 @pytest.fixture(scope="module")
-def wide_file(tmp_path_factory: pytest.TempPathFactory) -> Table:
+def wide_file(tmp_path_factory: pytest.TempPathFactory) -> CatalogTable:
     """One file of numbers 0 to `ROWS` - 1 in many row groups."""
     folder = tmp_path_factory.mktemp("groups")
     table = create_table(folder, (("n", "INT"), ("s", "STRING")), ())
@@ -39,7 +39,7 @@ def wide_file(tmp_path_factory: pytest.TempPathFactory) -> Table:
     return table
 
 
-def reader(table: Table, where: str | None, *, row_ids: bool = False) -> DataFileReader:
+def reader(table: CatalogTable, where: str | None, *, row_ids: bool = False) -> DataFileReader:
     """A reader of the one file, with its deletion vector."""
     (entry,) = live(table)
     snapshot = table.latest_snapshot()
@@ -64,7 +64,7 @@ positions = st.one_of(
 @settings(max_examples=examples(20))
 @given(positions, st.booleans(), st.integers(1, ROWS + 1), st.none() | st.integers(0, ROWS))
 def test_positions_are_those_of_the_file(
-    wide_file: Table, deleted: frozenset[int], wide: bool, batch_rows: int, low: int | None
+    wide_file: CatalogTable, deleted: frozenset[int], wide: bool, batch_rows: int, low: int | None
 ) -> None:
     (file,) = live_files(wide_file)
     delete_rows(wide_file, {file.file_name: deleted}, wide=wide)
@@ -83,7 +83,7 @@ def test_positions_are_those_of_the_file(
         assert [n for n in rows if n >= low] == [n for n in expected if n >= low]
 
 
-def test_row_groups_are_skipped(wide_file: Table) -> None:
+def test_row_groups_are_skipped(wide_file: CatalogTable) -> None:
     (file,) = live_files(wide_file)
     delete_rows(wide_file, {file.file_name: [ROWS - 1]})
     assert 0 < reader(wide_file, f"n >= {ROWS - 2}").read().num_rows < ROWS // 2
@@ -142,7 +142,7 @@ def test_files_of_several_levels_need_no_merging(tmp_path: Path) -> None:
     assert [split.raw for split in plan.splits] == [False]
 
 
-def _lift(table: Table, file: DataFileMeta, level: int) -> None:
+def _lift(table: CatalogTable, file: DataFileMeta, level: int) -> None:
     """Raise the level of a file, as a compaction does that need not rewrite it."""
     entry = next(e for e in live(table) if e.file == file)
     message = CommitMessage(
@@ -155,7 +155,7 @@ def _lift(table: Table, file: DataFileMeta, level: int) -> None:
     commit_compact(table.commit_target(), [message], CommitIdentity("test", 1))
 
 
-def damaged(tmp_path: Path) -> tuple[Table, Path]:
+def damaged(tmp_path: Path) -> tuple[CatalogTable, Path]:
     table = create_table(tmp_path, (("n", "INT"),), (), MODIFIABLE)
     table.write_arrow(pa.table({"n": pa.array(range(10), pa.int32())}))
     (file,) = live_files(table)

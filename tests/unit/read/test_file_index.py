@@ -8,13 +8,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from maintenance.catalog import CatalogTable
 from maintenance.format.file_index.kinds import KINDS
 from maintenance.metastore.schema_change import AddColumn, DropColumn, RenameColumn, SchemaChange, SetOption
 from maintenance.operations.checks.explain_scan import explain_scan
 from maintenance.operations.indexes.rewrite_file_index import rewrite_file_index
 from maintenance.predicate.sql import to_sql
 from maintenance.predicate.tree import Predicate, columns_of
-from maintenance.table.table import Table
 from maintenance.types.values import arrow_of_values
 from tests.deletion_vectors import ENABLED, MODIFIABLE, delete_rows
 from tests.examples import examples
@@ -38,12 +38,12 @@ def declared(names: list[str], data: st.DataObject) -> dict[str, str]:
     return options
 
 
-def read(table: Table, where: str, **options: str) -> list[dict[str, object]]:
+def read(table: CatalogTable, where: str, **options: str) -> list[dict[str, object]]:
     found: list[dict[str, object]] = table.to_arrow(None, where, options).to_pylist()
     return found
 
 
-def assert_same(table: Table, predicate: Predicate) -> None:
+def assert_same(table: CatalogTable, predicate: Predicate) -> None:
     where = to_sql(predicate, table.schema.fields)
     columns = table.schema.field_names
     with_indexes = table.to_arrow(columns, where)

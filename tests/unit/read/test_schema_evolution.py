@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from maintenance.catalog import (
     FIRST,
     AddColumn,
+    CatalogTable,
     DropColumn,
     RemoveOption,
     RenameColumn,
@@ -32,7 +33,6 @@ from maintenance.operations.compaction.compact import compact
 from maintenance.operations.indexes.rewrite_file_index import rewrite_file_index
 from maintenance.predicate.tree import And, Compare, In, IsNull, Not, Or, Predicate
 from maintenance.table.rows import read_splits
-from maintenance.table.table import Table
 from maintenance.types.arrow import arrow_schema
 from maintenance.types.casts.matrix import may_change
 from maintenance.types.data_type import DataField, DataType, parse_type
@@ -189,7 +189,7 @@ def _arrow(batch: Sequence[Mapping[str, Any]], model: Model) -> pa.Table:
     return pa.Table.from_arrays(arrays, names=[part.name for part in model.fields])
 
 
-def _found(table: Table, predicate: Predicate | None) -> list[str]:
+def _found(table: CatalogTable, predicate: Predicate | None) -> list[str]:
     plan, read = table.plan(predicate=predicate)
     names = [part.name for part in table.schema.fields]
     rows = [

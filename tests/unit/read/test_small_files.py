@@ -6,18 +6,17 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from maintenance.catalog import open_catalog
+from maintenance.catalog import CatalogTable, open_catalog
 from maintenance.errors import CorruptFileError
 from maintenance.metastore.schema_change import RenameColumn, UpdateColumnType
 from maintenance.read.data_file import DataFileReader, ReadContext
 from maintenance.read.small_files import batches_of_files
-from maintenance.table.table import Table
 from maintenance.types.data_type import parse_type
 from maintenance.types.nanos import widened
 from tests.tables import create_table, get_table, live
 
 
-def written(warehouse: Path, options: dict[str, str] | None = None) -> Table:
+def written(warehouse: Path, options: dict[str, str] | None = None) -> CatalogTable:
     """Ten files of ten rows, the last five of a newer schema: a column renamed, another widened."""
     table = create_table(warehouse, [("a", "INT NOT NULL"), ("v", "STRING")], (), options)
     for start in range(0, 50, 10):
@@ -30,7 +29,7 @@ def written(warehouse: Path, options: dict[str, str] | None = None) -> Table:
     return table
 
 
-def readers(table: Table) -> list[DataFileReader]:
+def readers(table: CatalogTable) -> list[DataFileReader]:
     schemas = {number: table.schemas.get(number) for number in range(table.schema.id + 1)}
     context = ReadContext(table.file_io, schemas, tuple(table.schema.fields), keyed=False)
     found = [

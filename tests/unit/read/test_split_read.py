@@ -6,8 +6,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import MissingFileError
-from maintenance.table.table import Table
 from tests.tables import create_table
 
 DAY = dt.date(2026, 8, 1)
@@ -15,13 +15,13 @@ NUMBER = (DAY - dt.date(1970, 1, 1)).days
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Table:
+def table(tmp_path: Path) -> CatalogTable:
     table = create_table(tmp_path, (("day", "DATE"), ("id", "INT")), (), partition_keys=["day"])
     table.write_arrow(pa.table({"day": [DAY], "id": pa.array([1], pa.int32())}))
     return table
 
 
-def test_a_folder_named_by_the_other_rule_is_said_with_the_option(table: Table) -> None:
+def test_a_folder_named_by_the_other_rule_is_said_with_the_option(table: CatalogTable) -> None:
     folder = Path(table.location) / f"day={NUMBER}"
     folder.rename(folder.with_name(f"day={DAY}"))
     with pytest.raises(
@@ -31,7 +31,7 @@ def test_a_folder_named_by_the_other_rule_is_said_with_the_option(table: Table) 
     assert "'partition.legacy-name' = 'false'" in raised.value.fix
 
 
-def test_a_file_that_is_gone_is_missing(table: Table) -> None:
+def test_a_file_that_is_gone_is_missing(table: CatalogTable) -> None:
     folder = Path(table.location) / f"day={NUMBER}"
     for file in folder.rglob("data-*"):
         file.unlink()

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from maintenance.catalog import CatalogTable
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.rows.binary_row import EMPTY_ROW
 from maintenance.merge.engine import MergeEngine
 from maintenance.merge.ordered import group_by_key
 from maintenance.read.data_file import DataFileReader, ReadContext
 from maintenance.read.windows import Window, windows
-from maintenance.table.table import Table
 from maintenance.write.context import FileNames, WriteContext
 from maintenance.write.rolling import FilePlace, RollingFileWriter
 from tests.examples import examples
@@ -28,7 +28,7 @@ KEYS = [f"{'key' * (i % 3)}{i:03}" for i in range(30)]
 
 
 @pytest.fixture(scope="module")
-def table(tmp_path_factory: pytest.TempPathFactory) -> Table:
+def table(tmp_path_factory: pytest.TempPathFactory) -> CatalogTable:
     folder = tmp_path_factory.mktemp("windows")
     return create_table(folder, FIELDS, ("k",), {"sequence.field": "u"})
 
@@ -64,8 +64,8 @@ def runs(draw: st.DrawFn) -> list[tuple[pa.Table, list[int]]]:
     return [run_of(draw, number) for number in range(draw(st.integers(1, 4)))]
 
 
-def contexts(table: Table, folder: str) -> tuple[WriteContext, ReadContext]:
-    moved = Table(table.identifier, folder, table.file_io, table.schema)
+def contexts(table: CatalogTable, folder: str) -> tuple[WriteContext, ReadContext]:
+    moved = CatalogTable(table.identifier, folder, table.file_io, table.schema)
     write = moved.write_context()
     return write, ReadContext(moved.file_io, {table.schema.id: table.schema}, write.row_fields)
 
@@ -81,7 +81,7 @@ def merged(engine: MergeEngine, found: Sequence[Window]) -> list[int]:
 @settings(max_examples=examples(40))
 @given(runs(), st.integers(1, 200))
 def test_any_window_size_gives_the_same(
-    table: Table, sorted_runs: list[tuple[pa.Table, list[int]]], max_rows: int
+    table: CatalogTable, sorted_runs: list[tuple[pa.Table, list[int]]], max_rows: int
 ) -> None:
     engine = MergeEngine.of(table.schema, table.options)
     everything = pa.concat_tables([rows for rows, _ in sorted_runs]).combine_chunks()
@@ -95,7 +95,7 @@ def test_any_window_size_gives_the_same(
     assert merged(engine, at_once) == expected
 
 
-def test_what_is_merged_is_kept_by_nobody(table: Table, tmp_path: Path) -> None:
+def test_what_is_merged_is_kept_by_nobody(table: CatalogTable, tmp_path: Path) -> None:
     """Memory: a window, the one before until it is let go, and what readers hold of their files; no step besides."""
     write, read = contexts(table, str(tmp_path))
     engine = MergeEngine.of(table.schema, table.options)
@@ -124,7 +124,7 @@ def test_what_is_merged_is_kept_by_nobody(table: Table, tmp_path: Path) -> None:
     assert max(held) < whole / 2, "a window is a quarter of the rows"
 
 
-def test_windows_hold_back_what_is_not_complete(table: Table, tmp_path: Path) -> None:
+def test_windows_hold_back_what_is_not_complete(table: CatalogTable, tmp_path: Path) -> None:
     """Large files are read in steps: no window holds much more than asked for, and keys never come in two windows."""
     write, read = contexts(table, str(tmp_path))
     engine = MergeEngine.of(table.schema, table.options)

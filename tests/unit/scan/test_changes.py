@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from maintenance.catalog import SetOption
+from maintenance.catalog import CatalogTable, SetOption
 from maintenance.errors import CorruptFileError, UnsupportedError
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.operations.compaction.compact import compact
@@ -16,22 +16,21 @@ from maintenance.scan.changes import plan_changes, plan_difference
 from maintenance.scan.plan import ScanPlan
 from maintenance.scan.split import DiffSplit, Split
 from maintenance.scan.target import Difference, RecordChanges
-from maintenance.table.table import Table
 from tests.tables import create_table, get_table, keyed, open_warehouse
 
 ONE_FILE = {"source.split.target-size": "1 b"}
 
 
-def snapshots(table: Table, *ids: int) -> tuple[Snapshot, ...]:
+def snapshots(table: CatalogTable, *ids: int) -> tuple[Snapshot, ...]:
     return tuple(table.snapshots.get(i) for i in ids)
 
 
-def brought(table: Table, *ids: int, changelog: bool = False, where: str | None = None) -> ScanPlan:
+def brought(table: CatalogTable, *ids: int, changelog: bool = False, where: str | None = None) -> ScanPlan:
     predicate: Predicate | None = table.predicate(where)
     return plan_changes(table.scan_source(), RecordChanges(snapshots(table, *ids), changelog), predicate)
 
 
-def difference(table: Table, before: int, after: int, where: str | None = None) -> ScanPlan:
+def difference(table: CatalogTable, before: int, after: int, where: str | None = None) -> ScanPlan:
     one, other = snapshots(table, before, after)
     return plan_difference(table.scan_source(), Difference(one, other), table.predicate(where))
 
@@ -49,7 +48,7 @@ def sides(plan: ScanPlan) -> list[tuple[int, int]]:
 
 
 @pytest.fixture(scope="module")
-def changed(tmp_path_factory: pytest.TempPathFactory) -> Table:
+def changed(tmp_path_factory: pytest.TempPathFactory) -> CatalogTable:
     """Two buckets: snapshots 1 to 3 write keys, 4 compacts in full, 5 writes one key."""
     table = create_table(tmp_path_factory.mktemp("changed"), options={"bucket": "2"})
     for start in (0, 100, 200):
@@ -59,35 +58,35 @@ def changed(tmp_path_factory: pytest.TempPathFactory) -> Table:
     return table
 
 
-def test_files_that_snapshots_added(changed: Table) -> None:
+def test_files_that_snapshots_added(changed: CatalogTable) -> None:
     plan = brought(changed, 2, 3)
     assert [(s.snapshot_id, s.file_count, s.raw, s.changes) for s in splits(plan)] == [(2, 2, True, True)] * 2
     assert (plan.live_files, plan.skipped_by_stats, plan.skipped_by_index) == (4, 0, 0)
     assert set(plan.schemas) == {0}
 
 
-def test_each_split_has_the_oldest_of_its_snapshots(changed: Table) -> None:
+def test_each_split_has_the_oldest_of_its_snapshots(changed: CatalogTable) -> None:
     plan = brought(changed.copy(ONE_FILE), 2, 3)
     assert sorted(s.snapshot_id for s in splits(plan)) == [2, 2, 3, 3]
 
 
-def test_files_of_changes_are_ruled_out_one_by_one(changed: Table) -> None:
+def test_files_of_changes_are_ruled_out_one_by_one(changed: CatalogTable) -> None:
     plan = brought(changed, 1, 2, 3, where="v = '100'")
     assert [(s.snapshot_id, s.file_count) for s in splits(plan)] == [(2, 1)] * 2
     assert (plan.live_files, plan.skipped_by_stats) == (6, 4)
     assert brought(changed, 1, where="id > 50").splits == ()
 
 
-def test_nothing_brought(changed: Table) -> None:
+def test_nothing_brought(changed: CatalogTable) -> None:
     assert brought(changed) == ScanPlan((), {0: changed.schema})
 
 
-def test_snapshots_that_remove_files_brought_no_records(changed: Table) -> None:
+def test_snapshots_that_remove_files_brought_no_records(changed: CatalogTable) -> None:
     with pytest.raises(CorruptFileError, match="snapshot 4 is of kind COMPACT and removes file"):
         brought(changed, 4)
 
 
-def test_files_that_both_snapshots_have_are_not_compared(changed: Table) -> None:
+def test_files_that_both_snapshots_have_are_not_compared(changed: CatalogTable) -> None:
     assert sides(difference(changed, 1, 3)) == [(0, 2), (0, 2)]
     assert sides(difference(changed, 3, 4)) == [(3, 1), (3, 1)]
     assert sides(difference(changed, 4, 5)) == [(0, 1)]
@@ -97,7 +96,7 @@ def test_files_that_both_snapshots_have_are_not_compared(changed: Table) -> None
     assert {(s.before.snapshot_id, s.after.snapshot_id) for s in plan.splits if isinstance(s, DiffSplit)} == {(3, 4)}
 
 
-def test_statistics_rule_out_no_side(changed: Table) -> None:
+def test_statistics_rule_out_no_side(changed: CatalogTable) -> None:
     """Only the bucket may: with a file less on one side, rows of the other would look changed."""
     assert sides(difference(changed, 1, 3, "v = 'nothing like it'")) == [(0, 2), (0, 2)]
     assert sides(difference(changed, 1, 3, "id = 7")) == [(0, 2)]
@@ -132,7 +131,7 @@ def test_buckets_that_changed_their_number(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("option", ["pk-clustering-override", "data-evolution.enabled"])
-def test_tables_whose_states_are_not_compared(changed: Table, option: str) -> None:
+def test_tables_whose_states_are_not_compared(changed: CatalogTable, option: str) -> None:
     source = changed.scan_source()
     other = replace(source, options={**source.options, option: "true"})
     with pytest.raises(UnsupportedError, match=f"with '{option}' is not supported yet"):

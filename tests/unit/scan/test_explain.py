@@ -6,24 +6,24 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.operations.compaction.compact import compact
 from maintenance.scan.explain import BUCKET, INDEX, KEY_STATISTICS, PARTITION, STATISTICS, explain_plan, explained
 from maintenance.scan.plan import ScanPlan
-from maintenance.table.table import Table
 from tests.tables import create_table, keyed
 
 INDEXED = {"file-index.bitmap.columns": "s", "file-index.in-manifest-threshold": "1 mb"}
 Verdicts = list[tuple[bool, str | None, str]]
 
 
-def snapshot_of(table: Table) -> Snapshot:
+def snapshot_of(table: CatalogTable) -> Snapshot:
     snapshot = table.latest_snapshot()
     assert snapshot is not None
     return snapshot
 
 
-def verdicts(table: Table, where: str, options: Mapping[str, str] | None = None) -> Verdicts:
+def verdicts(table: CatalogTable, where: str, options: Mapping[str, str] | None = None) -> Verdicts:
     """Whether each file is read, what left it out, and why; and that the plan has exactly the files that are read."""
     seen = table.copy(options or {})
     predicate = seen.predicate(where)
@@ -35,7 +35,7 @@ def verdicts(table: Table, where: str, options: Mapping[str, str] | None = None)
 
 
 @pytest.fixture(scope="module")
-def days(tmp_path_factory: pytest.TempPathFactory) -> Table:
+def days(tmp_path_factory: pytest.TempPathFactory) -> CatalogTable:
     """Partitions 1 and 2 of four rows each, with a bitmap of `s`."""
     columns = [("day", "INT"), ("n", "INT"), ("s", "STRING")]
     table = create_table(tmp_path_factory.mktemp("days"), columns, (), INDEXED, partition_keys=("day",))
@@ -63,17 +63,17 @@ def days(tmp_path_factory: pytest.TempPathFactory) -> Table:
     ],
 )
 def test_files_of_a_table_without_a_key(
-    days: Table, where: str, first: tuple[bool, str | None, str], second: tuple[bool, str | None, str]
+    days: CatalogTable, where: str, first: tuple[bool, str | None, str], second: tuple[bool, str | None, str]
 ) -> None:
     assert verdicts(days, where) == [first, second]
 
 
-def test_indexes_that_are_not_used(days: Table) -> None:
+def test_indexes_that_are_not_used(days: CatalogTable) -> None:
     off = {"file-index.read.enabled": "false"}
     assert verdicts(days, "s = 'a'", off) == [(True, None, "file indexes are not used")] * 2
 
 
-def test_rows_of_each_file(days: Table) -> None:
+def test_rows_of_each_file(days: CatalogTable) -> None:
     found = explain_plan(days.scan_source(), snapshot_of(days), days.predicate("s = 'a' AND n < 20"))
     assert [(v.partition, v.bucket, v.row_count, v.rows) for v in found] == [("day=1", 0, 4, 2), ("day=2", 0, 4, None)]
     kept, skipped = found

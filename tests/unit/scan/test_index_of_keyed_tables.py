@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
+from maintenance.catalog import CatalogTable
 from maintenance.operations.compaction.compact import compact
-from maintenance.table.table import Table
 from tests.tables import create_table, keyed, state
 
 OPTIONS = {"file-index.bloom-filter.columns": "v", "file-index.bloom-filter.v.items": "100"}
 
 
-def skipped(table: Table, where: str) -> int:
+def skipped(table: CatalogTable, where: str) -> int:
     plan, _ = table.plan(None, table.predicate(where))
     return plan.skipped_by_index
 

@@ -7,24 +7,23 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from maintenance.catalog import SetOption, UpdateColumnType
+from maintenance.catalog import CatalogTable, SetOption, UpdateColumnType
 from maintenance.errors import UnsupportedError
 from maintenance.operations.compaction.compact import compact
 from maintenance.predicate.tree import Compare
 from maintenance.scan.plan import ScanPlan, ScanSource, plan_scan
 from maintenance.scan.split import Split
-from maintenance.table.table import Table
 from tests.tables import create_table, get_table, keyed, live_files, open_warehouse
 
 
-def planned(table: Table, source: ScanSource | None = None, files_since: int | None = None) -> list[str]:
+def planned(table: CatalogTable, source: ScanSource | None = None, files_since: int | None = None) -> list[str]:
     """Names of the files of a plan."""
     plan = plan_scan(source or table.scan_source(), table.latest_snapshot(), None, files_since)
     return sorted(file.file_name for split in plan.splits if isinstance(split, Split) for file in split.files)
 
 
 @pytest.fixture(scope="module")
-def levels(tmp_path_factory: pytest.TempPathFactory) -> Table:
+def levels(tmp_path_factory: pytest.TempPathFactory) -> CatalogTable:
     """A file on the top level and one on level 0."""
     table = create_table(tmp_path_factory.mktemp("levels"))
     table.write_arrow(keyed({1: "a"}))
@@ -33,7 +32,7 @@ def levels(tmp_path_factory: pytest.TempPathFactory) -> Table:
     return table
 
 
-def test_files_of_one_level(levels: Table) -> None:
+def test_files_of_one_level(levels: CatalogTable) -> None:
     by_level = {file.level: file.file_name for file in live_files(levels)}
     source = levels.scan_source()
     assert planned(levels) == sorted(by_level.values())
@@ -71,7 +70,7 @@ def test_partitions_left_out(tmp_path: Path) -> None:
     assert rest.splits == (two,)
 
 
-def test_files_made_since(levels: Table) -> None:
+def test_files_made_since(levels: CatalogTable) -> None:
     moments = sorted(file.creation_time or 0 for file in live_files(levels))
     # Files have the local time of their writer.
     shift = int(dt.datetime.now().astimezone().utcoffset().total_seconds() * 1000)  # type: ignore[union-attr]
@@ -82,7 +81,7 @@ def test_files_made_since(levels: Table) -> None:
     assert planned(levels, files_since=10**18) == []
 
 
-def test_files_that_do_not_say_when_they_were_made(levels: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_that_do_not_say_when_they_were_made(levels: CatalogTable, monkeypatch: pytest.MonkeyPatch) -> None:
     real = type(levels.manifests).live_entries
 
     def without_times(self: object, *given: object) -> list[object]:
@@ -99,7 +98,7 @@ def test_no_bucket_is_ruled_out_where_the_bucket_key_had_another_type(tmp_path: 
     table = create_table(tmp_path, columns, (), {"bucket": "8", "bucket-key": "k"})
     table.write_arrow(pa.table({"k": pa.array(range(64), pa.int32()), "v": ["x"] * 64}))
 
-    def buckets(of: Table) -> int:
+    def buckets(of: CatalogTable) -> int:
         plan = plan_scan(of.scan_source(), of.latest_snapshot(), Compare("=", "k", 7))
         return plan.live_files
 

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from maintenance.catalog import CatalogTable
 from maintenance.operations.compaction.compact import compact
 from maintenance.predicate.tree import Compare, In, Predicate, columns_of
 from maintenance.scan.plan import ScanPlan
 from maintenance.table.rows import read_splits
-from maintenance.table.table import Table
 from maintenance.types.values import arrow_of_values, values_of_arrow
 from tests.examples import examples
 from tests.models.order import ordered_key
@@ -97,7 +97,7 @@ def model_rows(case: Case) -> list[Row]:
     return alive
 
 
-def read(table: Table, predicate: Predicate) -> list[Row]:
+def read(table: CatalogTable, predicate: Predicate) -> list[Row]:
     plan, split_read = table.plan(None, predicate)
     found = [part.cast(part.schema) for part in read_splits(plan.splits, split_read)]
     if not found:
@@ -127,7 +127,7 @@ def test_no_row_is_lost(case: Case) -> None:
         assert comparable(read(table, case.predicate)) == comparable(expected)
 
 
-def planned(table: Table, predicate: Predicate | str) -> ScanPlan:
+def planned(table: CatalogTable, predicate: Predicate | str) -> ScanPlan:
     tree = table.predicate(predicate) if isinstance(predicate, str) else predicate
     return table.plan(None, tree)[0]
 
@@ -156,7 +156,7 @@ def test_both_zeros_and_nan_are_found_whatever_their_bucket(tmp_path: Path) -> N
     assert len(read_d(table, Compare("=", "d", float("nan")))) == 1
 
 
-def read_d(table: Table, predicate: Predicate) -> list[float]:
+def read_d(table: CatalogTable, predicate: Predicate) -> list[float]:
     plan, split_read = table.plan(None, predicate)
     return [value for part in read_splits(plan.splits, split_read) for value in part.column("d").to_pylist()]
 

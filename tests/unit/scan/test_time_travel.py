@@ -6,19 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from maintenance.catalog import SetOption
+from maintenance.catalog import CatalogTable, SetOption
 from maintenance.errors import NotFoundError, OptionError, UnsupportedError
 from maintenance.format.metadata.snapshot import serialize_snapshot
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.operations.refs.create_tag import create_tag
-from maintenance.table.table import Table
 from tests.tables import create_table, get_table, keyed, open_warehouse, state
 
 START = 1_700_000_000_000
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Table:
+def table(tmp_path: Path) -> CatalogTable:
     """Snapshots 1 to 4, a minute apart, with the keys up to their number."""
     table = create_table(tmp_path)
     for i in range(1, 5):
@@ -28,19 +27,19 @@ def table(tmp_path: Path) -> Table:
     return table
 
 
-def seen(table: Table, **options: object) -> int:
+def seen(table: CatalogTable, **options: object) -> int:
     """The largest key of a read, which is the number of its snapshot."""
     named = {"scan." + key.replace("_", "-"): str(value) for key, value in options.items()}
     return max(state(table, options=named))
 
 
-def test_by_number(table: Table) -> None:
+def test_by_number(table: CatalogTable) -> None:
     assert [seen(table, snapshot_id=i) for i in (1, 2, 4)] == [1, 2, 4]
     with pytest.raises(NotFoundError, match="snapshot 9 does not exist"):
         seen(table, snapshot_id=9)
 
 
-def test_by_tag(table: Table) -> None:
+def test_by_tag(table: CatalogTable) -> None:
     create_tag(table, "two", snapshot_id=2)
     expire_snapshots(table, retain_max=1, retain_min=1, older_than=dt.datetime.now())
     assert table.snapshots.list_ids() == [4]
@@ -50,18 +49,18 @@ def test_by_tag(table: Table) -> None:
 
 
 @pytest.mark.parametrize(("millis", "expected"), [(60_000, 1), (119_999, 1), (120_000, 2), (10**9, 4)])
-def test_by_time(table: Table, millis: int, expected: int) -> None:
+def test_by_time(table: CatalogTable, millis: int, expected: int) -> None:
     assert seen(table, timestamp_millis=START + millis) == expected
     moment = dt.datetime.fromtimestamp((START + millis) / 1000)
     assert seen(table, timestamp=moment.isoformat(" ", timespec="milliseconds")) == expected
 
 
-def test_before_the_first(table: Table) -> None:
+def test_before_the_first(table: CatalogTable) -> None:
     with pytest.raises(NotFoundError, match="no snapshot at or before"):
         seen(table, timestamp_millis=START)
 
 
-def test_texts_that_are_no_time(table: Table) -> None:
+def test_texts_that_are_no_time(table: CatalogTable) -> None:
     with pytest.raises(OptionError, match=r"scan\.timestamp-millis"):
         seen(table, timestamp_millis="noon")
     with pytest.raises(OptionError, match=r"scan\.timestamp"):
@@ -70,13 +69,13 @@ def test_texts_that_are_no_time(table: Table) -> None:
         seen(table, snapshot_id="first")
 
 
-def test_two_at_once(table: Table) -> None:
+def test_two_at_once(table: CatalogTable) -> None:
     with pytest.raises(OptionError, match=r"scan\.snapshot-id and scan\.tag-name"):
         seen(table, snapshot_id=1, tag_name="x")
 
 
 @pytest.mark.parametrize("mode", ["default", "latest-full", "full", "latest"])
-def test_modes_of_a_batch_read(table: Table, mode: str) -> None:
+def test_modes_of_a_batch_read(table: CatalogTable, mode: str) -> None:
     assert seen(table, mode=mode) == 4
 
 
@@ -92,7 +91,7 @@ def test_modes_of_a_batch_read(table: Table, mode: str) -> None:
         ("log.scan", "latest"),
     ],
 )
-def test_scan_options_that_are_not_supported_are_refused(table: Table, key: str, value: str) -> None:
+def test_scan_options_that_are_not_supported_are_refused(table: CatalogTable, key: str, value: str) -> None:
     with pytest.raises(UnsupportedError, match=f"option '{key}' = '{value}'"):
         table.to_arrow(options={key: value})
 
@@ -106,7 +105,7 @@ def test_scan_options_that_are_not_supported_are_refused(table: Table, key: str,
         ("scan.ignore-lost-files", "false"),
     ],
 )
-def test_scan_options_without_meaning_here(table: Table, key: str, value: str) -> None:
+def test_scan_options_without_meaning_here(table: CatalogTable, key: str, value: str) -> None:
     assert table.to_arrow(options={key: value}).num_rows == 4
 
 

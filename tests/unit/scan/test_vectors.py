@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import CorruptFileError
 from maintenance.format.metadata.index_manifest import DELETION_VECTORS_INDEX
 from maintenance.operations.checks.audit_changelog import audit_changelog
@@ -17,7 +18,6 @@ from maintenance.operations.compaction.produce_changelog import produce_changelo
 from maintenance.operations.plans.stored_plan import plan_compact
 from maintenance.operations.refs.rollback_to import rollback_to
 from maintenance.operations.rows.delete import delete
-from maintenance.table.table import Table
 from tests.deletion_vectors import ENABLED, copied, delete_rows, set_index
 from tests.tables import create_table, live
 
@@ -25,18 +25,18 @@ FIELDS = (("day", "INT NOT NULL"), ("id", "INT NOT NULL"), ("v", "INT"))
 OPTIONS = {**ENABLED, "changelog-producer": "lookup", "num-sorted-run.compaction-trigger": "9"}
 
 
-def put(table: Table, value: int, ids: range, user: str = "etl") -> None:
+def put(table: CatalogTable, value: int, ids: range, user: str = "etl") -> None:
     rows = [(day, i, value) for day in range(2) for i in ids]
     columns = [pa.array(column, pa.int32()) for column in zip(*rows, strict=True)]
     table.write_arrow(pa.table(columns, [name for name, _ in FIELDS]), commit_user=user)
 
 
-def rows(table: Table, **how: Any) -> list[tuple[int, ...]]:
+def rows(table: CatalogTable, **how: Any) -> list[tuple[int, ...]]:
     return sorted(tuple(row.values()) for row in table.to_arrow(**how).to_pylist())
 
 
 @pytest.fixture
-def damaged(tmp_path: Path) -> tuple[Table, str]:
+def damaged(tmp_path: Path) -> tuple[CatalogTable, str]:
     """Day 1 names, since snapshot 6 by `flink`, a vector of a file that snapshot 5 has replaced: the second value."""
     table = create_table(tmp_path, FIELDS, ("day", "id"), OPTIONS, partition_keys=("day",))
     put(table, 1, range(100))
@@ -61,7 +61,7 @@ def damaged(tmp_path: Path) -> tuple[Table, str]:
     return table, stale.dv_ranges[0].data_file_name
 
 
-WAYS: dict[str, Callable[[Table], object]] = {
+WAYS: dict[str, Callable[[CatalogTable], object]] = {
     "read": lambda table: table.to_arrow(),
     "read of a filter": lambda table: table.to_arrow(where="day = 1 AND id = 5"),
     "compact": lambda table: compact(None, table),
@@ -78,7 +78,7 @@ WAYS: dict[str, Callable[[Table], object]] = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_damage_is_refused_and_nothing_is_changed(damaged: tuple[Table, str], way: str) -> None:
+def test_damage_is_refused_and_nothing_is_changed(damaged: tuple[CatalogTable, str], way: str) -> None:
     table, victim = damaged
     with pytest.raises(CorruptFileError) as caught:
         WAYS[way](table)
@@ -91,7 +91,7 @@ def test_damage_is_refused_and_nothing_is_changed(damaged: tuple[Table, str], wa
     assert table.snapshots.latest_id() == 7
 
 
-def test_what_is_whole_is_read_and_compacted(damaged: tuple[Table, str]) -> None:
+def test_what_is_whole_is_read_and_compacted(damaged: tuple[CatalogTable, str]) -> None:
     table, _ = damaged
     assert len(rows(table, where="day = 0")) == 100
     assert compact(None, table, partitions=[{"day": "0"}], full=True).count("committed") == 1
@@ -103,7 +103,7 @@ def test_what_is_whole_is_read_and_compacted(damaged: tuple[Table, str]) -> None
     assert fsck(table.file_io, table.location, deep=True).healthy
 
 
-def test_the_way_back_leads_before_the_damage(damaged: tuple[Table, str]) -> None:
+def test_the_way_back_leads_before_the_damage(damaged: tuple[CatalogTable, str]) -> None:
     """The state before it needs the old data file no more than the newest one does."""
     table, _ = damaged
     with pytest.raises(CorruptFileError) as caught:
@@ -113,7 +113,7 @@ def test_the_way_back_leads_before_the_damage(damaged: tuple[Table, str]) -> Non
     assert back.snapshot_id == 5
 
 
-def test_an_origin_that_has_expired_is_not_guessed_at(damaged: tuple[Table, str]) -> None:
+def test_an_origin_that_has_expired_is_not_guessed_at(damaged: tuple[CatalogTable, str]) -> None:
     table, _ = damaged
     for snapshot_id in range(1, 6):
         Path(table.paths.snapshot(snapshot_id)).unlink()

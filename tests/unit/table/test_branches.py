@@ -6,11 +6,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from maintenance.catalog import SetOption
+from maintenance.catalog import CatalogTable, SetOption
 from maintenance.errors import NotFoundError, OptionError, SchemaError, UnsupportedError
 from maintenance.operations.refs.create_tag import create_tag
 from maintenance.table.system.audit_log import AuditLogView
-from maintenance.table.table import Table
 from tests.small_tables import branch_from_tag
 from tests.tables import create_table, get_table, keyed, open_warehouse, state
 
@@ -23,14 +22,14 @@ def parted(rows: Mapping[tuple[str, int], str]) -> pa.Table:
     return pa.table(columns)
 
 
-def found(table: Table, **how: object) -> dict[tuple[str, int], str]:
+def found(table: CatalogTable, **how: object) -> dict[tuple[str, int], str]:
     rows = table.to_arrow(**how).to_pylist()  # type: ignore[arg-type]
     assert len({(row["p"], row["id"]) for row in rows}) == len(rows)
     return {(row["p"], row["id"]): row["v"] for row in rows}
 
 
 @pytest.fixture
-def two(tmp_path: Path) -> Table:
+def two(tmp_path: Path) -> CatalogTable:
     """`db.t` with the partition x, then the branch b, which adds y and changes x; then main adds z."""
     table = create_table(tmp_path, PARTED, ("p", "id"), partition_keys=("p",))
     table.write_arrow(parted({("x", 1): "main"}))
@@ -42,7 +41,7 @@ def two(tmp_path: Path) -> Table:
     return table
 
 
-def test_a_branch_by_its_name_and_by_the_option(tmp_path: Path, two: Table) -> None:
+def test_a_branch_by_its_name_and_by_the_option(tmp_path: Path, two: CatalogTable) -> None:
     expected = {("x", 1): "branch", ("y", 2): "branch", ("y", 3): "late", ("z", 4): "branch"}
     named = get_table(tmp_path, "db.t$branch_b")
     assert found(named) == found(two, options={"branch": "b"}) == expected
@@ -56,13 +55,13 @@ def test_a_branch_by_its_name_and_by_the_option(tmp_path: Path, two: Table) -> N
         found(two, options={"branch": "c"})
 
 
-def test_writing_to_a_branch(two: Table) -> None:
+def test_writing_to_a_branch(two: CatalogTable) -> None:
     two.copy({"branch": "b"}).write_arrow(parted({("x", 9): "new"}))
     assert ("x", 9) in found(two, options={"branch": "b"})
     assert ("x", 9) not in found(two)
 
 
-def test_a_fallback_branch_gives_missing_partitions(two: Table) -> None:
+def test_a_fallback_branch_gives_missing_partitions(two: CatalogTable) -> None:
     fallback = {"scan.fallback-branch": "b"}
     expected = {("x", 1): "main", ("y", 2): "branch", ("y", 3): "late", ("z", 4): "main"}
     assert found(two, options=fallback) == expected
@@ -75,14 +74,14 @@ def test_a_fallback_branch_gives_missing_partitions(two: Table) -> None:
     assert log.num_rows == 4
 
 
-def test_a_primary_branch_comes_first(two: Table) -> None:
+def test_a_primary_branch_comes_first(two: CatalogTable) -> None:
     primary = {"scan.primary-branch": "b"}
     assert found(two, options=primary) == found(two, options={"branch": "b"})
     two.write_arrow(parted({("w", 5): "main"}))
     assert found(two, options=primary) == found(two, options={"branch": "b"}) | {("w", 5): "main"}
 
 
-def test_travelling_with_a_fallback_branch(two: Table) -> None:
+def test_travelling_with_a_fallback_branch(two: CatalogTable) -> None:
     """The other branch travels to the same time: at the first snapshot it had nothing of its own."""
     options = {"scan.fallback-branch": "b", "scan.snapshot-id": "1"}
     assert found(two, options=options) == {("x", 1): "main"}
@@ -90,7 +89,7 @@ def test_travelling_with_a_fallback_branch(two: Table) -> None:
         found(two, options={"scan.fallback-branch": "b", "incremental-between": "1,2"})
 
 
-def test_branches_that_do_not_fit(tmp_path: Path, two: Table) -> None:
+def test_branches_that_do_not_fit(tmp_path: Path, two: CatalogTable) -> None:
     with pytest.raises(OptionError, match="both set"):
         found(two, options={"scan.fallback-branch": "b", "scan.primary-branch": "b"})
     assert found(two, options={"scan.fallback-branch": "gone"}) == found(two)
@@ -108,7 +107,7 @@ def test_branches_that_do_not_fit(tmp_path: Path, two: Table) -> None:
         state(other, options={"scan.fallback-branch": "b"})
 
 
-def test_the_option_of_a_table_names_a_branch_that_exists(tmp_path: Path, two: Table) -> None:
+def test_the_option_of_a_table_names_a_branch_that_exists(tmp_path: Path, two: CatalogTable) -> None:
     catalog = open_warehouse(tmp_path)
     with pytest.raises(NotFoundError, match="branch 'gone'"):
         catalog.alter_table("db.t", [SetOption("scan.fallback-branch", "gone")])

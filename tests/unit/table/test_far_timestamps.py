@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import DataError, UnsupportedError
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.rows.delete import delete
 from maintenance.operations.rows.update import update
 from maintenance.sql.session import Session
-from maintenance.table.table import Table
 from maintenance.types.far_timestamps import FarTimestampType
 from maintenance.types.nanos import array_of, fits_nanoseconds, in_nanoseconds
 from maintenance.types.values import values_of_arrow
@@ -42,7 +42,7 @@ def rows_of(values: dict[int, int | None]) -> pa.Table:
     return pa.table({"k": moments([*values]), "v": moments([*values.values()], "UTC"), "l": lists})
 
 
-def found(table: Table, where: str | None = None) -> dict[int, int | None]:
+def found(table: CatalogTable, where: str | None = None) -> dict[int, int | None]:
     rows = table.to_arrow(where=where)
     keys, values = (values_of_arrow(rows.column(name)) for name in ("k", "v"))
     lists = [part for chunk in rows.column("l").chunks for part in values_of_arrow(chunk.flatten())]

@@ -5,16 +5,16 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import OptionError, PredicateError, UnsupportedError
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.refs.create_tag import create_tag
 from maintenance.table.system.audit_log import AuditLogView
-from maintenance.table.table import Table
 from tests.tables import create_table, get_table, keyed, open_warehouse
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Table:
+def table(tmp_path: Path) -> CatalogTable:
     """Snapshots 1, 2: writes; 3: a full compaction with a changelog; 4: a write."""
     table = create_table(tmp_path, options={"changelog-producer": "full-compaction"})
     table.write_arrow(keyed({1: "a", 2: "b", 3: "c"}))
@@ -27,7 +27,7 @@ def table(tmp_path: Path) -> Table:
 
 
 def log(
-    table: Table, between: str, mode: str = "auto", name: str = "audit_log", **how: object
+    table: CatalogTable, between: str, mode: str = "auto", name: str = "audit_log", **how: object
 ) -> list[tuple[object, ...]]:
     view = AuditLogView(table, name)
     options = {"incremental-between": between, "incremental-between-scan-mode": mode}
@@ -35,7 +35,7 @@ def log(
     return sorted(tuple(row.values()) for row in rows)
 
 
-def test_delta(table: Table) -> None:
+def test_delta(table: CatalogTable) -> None:
     assert log(table, "1,4", "delta") == [
         ("+I", 1, "A"),
         ("+I", 2, "B"),
@@ -48,12 +48,12 @@ def test_delta(table: Table) -> None:
     assert log(table, "2,3", "delta") == []
 
 
-def test_changelog(table: Table) -> None:
+def test_changelog(table: CatalogTable) -> None:
     assert log(table, "0,4") == [("+I", 1, "a"), ("+I", 2, "B"), ("+I", 4, "d")]
     assert log(table, "0,4", "changelog") == log(table, "0,4")
 
 
-def test_difference(table: Table) -> None:
+def test_difference(table: CatalogTable) -> None:
     expected = [("+I", 1, "A"), ("+I", 4, "d"), ("-D", 2, "B"), ("-D", 3, "c")]
     assert log(table, "first,last") == expected
     assert log(table, "1,4", "diff") == expected
@@ -62,7 +62,7 @@ def test_difference(table: Table) -> None:
     assert sorted(row["id"] for row in rows) == [1, 4]
 
 
-def test_filters_and_columns(table: Table) -> None:
+def test_filters_and_columns(table: CatalogTable) -> None:
     assert log(table, "1,4", "delta", where="rowkind = '-D' and id > 2") == [("-D", 3, "c")]
     assert log(table, "1,4", "delta", where="id = 4 or rowkind = '-D'", columns=["id"]) == [(2,), (3,), (4,)]
     assert log(table, "first,last", where="v = 'B'", columns=["v", "rowkind"]) == [("B", "-D")]
@@ -71,7 +71,7 @@ def test_filters_and_columns(table: Table) -> None:
     assert AuditLogView(table, "audit_log").to_arrow(columns=[]).num_rows == 3
 
 
-def test_a_state_shows_deletions_that_it_still_holds(table: Table) -> None:
+def test_a_state_shows_deletions_that_it_still_holds(table: CatalogTable) -> None:
     rows = AuditLogView(table, "audit_log").to_arrow().to_pylist()
     assert sorted(map(tuple, (row.values() for row in rows))) == [("+I", 1, "A"), ("+I", 4, "d"), ("-D", 2, "B")]
     at_two = AuditLogView(table, "audit_log").to_arrow(options={"scan.snapshot-id": "2"}).to_pylist()

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from maintenance.catalog import CatalogTable
 from maintenance.commit.commit import append_or_abort
 from maintenance.commit.identity import CommitIdentity
 from maintenance.errors import DataError
 from maintenance.operations.compaction.compact import compact
 from maintenance.table.rows import read_splits
-from maintenance.table.table import Table
 from maintenance.types.row_kind import RowKind
 from maintenance.write.rows import conform
 from maintenance.write.table_write import write_rows
@@ -25,13 +25,13 @@ from tests.tables import create_table, get_table
 Row = tuple[Any, ...]
 
 
-def a_table(folder: Path, columns: str, options: Mapping[str, str]) -> Table:
+def a_table(folder: Path, columns: str, options: Mapping[str, str]) -> CatalogTable:
     """All columns but `k` are INT, unless they say otherwise: ``a b:STRING``."""
     fields = [("k", "INT NOT NULL"), *([*c.split(":"), "INT"][:2] for c in columns.split())]
     return create_table(folder, [(name, text) for name, text in fields], ["k"], options)
 
 
-def put(table: Table, *rows: Row, kinds: Sequence[str] | None = None) -> None:
+def put(table: CatalogTable, *rows: Row, kinds: Sequence[str] | None = None) -> None:
     names = table.schema.field_names
     columns = {name: [row[i] for row in rows] for i, name in enumerate(names)}
     schema = pa.schema([(field.name, _arrow(field.type.root)) for field in table.schema.fields])
@@ -42,7 +42,7 @@ def _arrow(root: str) -> pa.DataType:
     return {"INT": pa.int32(), "BIGINT": pa.int64(), "VARCHAR": pa.string(), "TIMESTAMP": pa.timestamp("ms")}[root]
 
 
-def rows(table: Table, **how: Any) -> list[Row]:
+def rows(table: CatalogTable, **how: Any) -> list[Row]:
     return sorted(tuple(row.values()) for row in table.to_arrow(**how).to_pylist())
 
 
@@ -179,7 +179,7 @@ def test_worked_examples(tmp_path: Path, name: str) -> None:
         assert rows(table) == ([] if shown is None else [shown])
 
 
-def put_as_java_does(table: Table, row: Row, kind: RowKind) -> None:
+def put_as_java_does(table: CatalogTable, row: Row, kind: RowKind) -> None:
     """Real Paimon's writers store retractions of every kind where a key has one record in a batch."""
     context = table.write_context()
     schema = pa.schema([(field.name, _arrow(field.type.root)) for field in table.schema.fields])

@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maintenance.catalog import Schema
+from maintenance.catalog import CatalogTable, Schema
 from maintenance.errors import DataError, PredicateError
 from maintenance.format.metadata.column_stats import stats_values
 from maintenance.format.variant.extension import plain_schema
-from maintenance.table.table import Table
 from maintenance.types.data_type import DataField, DataType
 from maintenance.types.type_text import parse_data_type
 from tests.examples import examples
@@ -53,7 +52,7 @@ def test_reads_back_what_was_written(parts: list[tuple[DataType, list[object]]],
         assert got == [comparable(item, data_type) for item in items[:count]]
 
 
-def nested_table(tmp_path: Path) -> Table:
+def nested_table(tmp_path: Path) -> CatalogTable:
     fields = [
         ("id", "INT"),
         ("r", "ROW<a INT NOT NULL, b VARCHAR(3), t TIME(2)>"),

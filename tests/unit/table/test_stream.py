@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import NotFoundError, OptionError
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.compaction.produce_changelog import produce_changelog
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.scan.stream_position import Limits, StreamPosition
 from maintenance.table.stream import TableStream
-from maintenance.table.table import Table
 from maintenance.types.row_kind import RowKind
 from tests.examples import examples
 from tests.small_tables import put, rows, set_commit_time, small_table
@@ -31,7 +31,7 @@ def taken(stream: TableStream, start: StreamPosition, end: StreamPosition) -> li
     return [(RowKind(row["_VALUE_KIND"]).text, row["k"], row["v"]) for row in listed]
 
 
-def follow(table: Table, start: StreamPosition, limits: Limits = ALL) -> tuple[list[Row], StreamPosition]:
+def follow(table: CatalogTable, start: StreamPosition, limits: Limits = ALL) -> tuple[list[Row], StreamPosition]:
     """Everything from a position to what is there now, step by step; each step by a stream that knows nothing else."""
     found: list[Row] = []
     at = start
@@ -68,7 +68,7 @@ STEPS = st.lists(
 )
 
 
-def step(table: Table, what: str, values: Mapping[int, str]) -> None:
+def step(table: CatalogTable, what: str, values: Mapping[int, str]) -> None:
     if what == "put":
         put(table, values)
     elif what == "delete" and values:
@@ -115,7 +115,7 @@ def test_a_stream_that_starts_with_the_state_ends_with_the_state(
                     assert state.pop(key) == value
 
 
-def filled(folder: Path, options: Mapping[str, str] | None = None) -> Table:
+def filled(folder: Path, options: Mapping[str, str] | None = None) -> CatalogTable:
     """Snapshots 1 to 5, of which 4 is a compaction."""
     table = small_table(folder, {"bucket": "1", **(options or {})})
     for i in range(3):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maintenance.catalog import Catalog, Schema, SetOption, open_catalog
+from maintenance.catalog import Catalog, CatalogTable, Schema, SetOption, open_catalog
 from maintenance.errors import CorruptFileError, NotFoundError, OptionError, PredicateError
 from maintenance.format.metadata.snapshot import serialize_snapshot
 from maintenance.operations.compaction.compact import compact
@@ -17,7 +17,6 @@ from maintenance.table.system.hash_order import hash_order
 from maintenance.table.system.registry import SYSTEM_TABLES
 from maintenance.table.system.tags import iso_duration
 from maintenance.table.system.view import NAMES, SystemTableView
-from maintenance.table.table import Table
 from tests.tables import create_table, keyed, live, live_files, open_warehouse, without_statistics
 
 MOMENT = datetime(2026, 8, 1, 12, 30, 15, 123_900, tzinfo=UTC)
@@ -46,9 +45,9 @@ def catalog(tmp_path: Path) -> Catalog:
     return catalog
 
 
-def table_of(catalog: Catalog) -> Table:
+def table_of(catalog: Catalog) -> CatalogTable:
     table = catalog.get_table("db.t")
-    assert isinstance(table, Table)
+    assert isinstance(table, CatalogTable)
     return table
 
 

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maintenance.bucket.fixed import assign_buckets
+from maintenance.catalog import CatalogTable
 from maintenance.commit.commit import append_or_abort
 from maintenance.commit.identity import CommitIdentity
 from maintenance.errors import DataError
 from maintenance.format.rows.key import key_reader
-from maintenance.table.table import Table
 from maintenance.types.row_kind import kinds_of_texts
 from maintenance.write.rows import conform
 from maintenance.write.state import WriteState
@@ -26,7 +26,7 @@ KINDS = ["+I", "-U", "+U", "-D"]
 Row = tuple[int, str | None, str]
 
 
-def write_pieces(table: Table, rows: list[Row], piece: int) -> None:
+def write_pieces(table: CatalogTable, rows: list[Row], piece: int) -> None:
     context = table.write_context()
     writer = TableWrite(context, table.write_state("u"))
     for start in range(0, len(rows), piece):

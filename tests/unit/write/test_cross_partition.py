@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maintenance.bucket.cross_partition import route
-from maintenance.catalog import open_catalog
+from maintenance.catalog import CatalogTable, open_catalog
 from maintenance.commit.commit import append_or_abort
 from maintenance.commit.identity import CommitIdentity
 from maintenance.commit.overwrite import Overwrite
@@ -20,7 +20,6 @@ from maintenance.format.rows.binary_row import row_array, serialize_row
 from maintenance.operations.checks.fsck import fsck
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.refs.rollback_to import rollback_to
-from maintenance.table.table import Table
 from maintenance.types.data_type import parse_type
 from maintenance.write.rows import conform
 from maintenance.write.table_write import write_rows
@@ -33,7 +32,7 @@ FIELDS = (("k", "INT NOT NULL"), ("p", "STRING"), ("v", "STRING"))
 ENGINES = ("deduplicate", "partial-update", "first-row")
 
 
-def created(folder: Path, engine: str = "deduplicate", **options: str) -> Table:
+def created(folder: Path, engine: str = "deduplicate", **options: str) -> CatalogTable:
     given_ = {"bucket": "-1", "merge-engine": engine, "dynamic-bucket.target-row-num": "4", **options}
     return create_table(folder, FIELDS, ("k",), given_, partition_keys=("p",))
 
@@ -43,7 +42,7 @@ def arrow(rows: list[Row]) -> pa.Table:
     return pa.table({name: pa.array([row[i] for row in rows], types[name]) for i, name in enumerate(types)})
 
 
-def rows_of(table: Table) -> dict[int, Row]:
+def rows_of(table: CatalogTable) -> dict[int, Row]:
     """Rows by key, level 0 of first-row included; each key once."""
     read = table.to_arrow(options={"batch-scan-mode": "compact"}).to_pylist()
     found = {row["k"]: (row["k"], row["p"], row["v"]) for row in read}
@@ -182,7 +181,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("name", "engine"), list(zip(("dedup", "partial", "first"), ENGINES, strict=True)))
 def test_paimons_own_tables_go_on(tmp_path: Path, name: str, engine: str) -> None:
     table = open_catalog({"warehouse": str(extract("cross_partition", tmp_path))}).get_table(f"db.{name}")
-    assert isinstance(table, Table)
+    assert isinstance(table, CatalogTable)
     before = rows_read(table)
     batch = [{**row, "p": "xyz"[(index + 1) % 3]} for index, row in enumerate(before.values())]
     data = pa.Table.from_pylist(batch, schema=table.to_arrow().schema)
@@ -194,7 +193,7 @@ def test_paimons_own_tables_go_on(tmp_path: Path, name: str, engine: str) -> Non
     assert rows_read(table) == after
 
 
-def rows_read(table: Table) -> dict[int, dict[str, object]]:
+def rows_read(table: CatalogTable) -> dict[int, dict[str, object]]:
     read = table.to_arrow(options={"batch-scan-mode": "compact"}).to_pylist()
     found = {row["k"]: row for row in read}
     assert len(found) == len(read)

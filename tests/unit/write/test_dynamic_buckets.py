@@ -7,18 +7,18 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import CorruptFileError
 from maintenance.format.metadata.hash_index import parse_hash_index, serialize_hash_index
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
-from maintenance.table.table import Table
 from tests.interference import interfered_with
 from tests.tables import create_table, data_files, files_on_disk, get_table, keyed, live, state
 
 OPTIONS = {"bucket": "-1", "dynamic-bucket.target-row-num": "3"}
 
 
-def buckets(table: Table) -> dict[int, int]:
+def buckets(table: CatalogTable) -> dict[int, int]:
     """Rows of each bucket."""
     found: dict[int, int] = {}
     for entry in live(table):
@@ -26,7 +26,7 @@ def buckets(table: Table) -> dict[int, int]:
     return found
 
 
-def indexed(table: Table) -> dict[int, int]:
+def indexed(table: CatalogTable) -> dict[int, int]:
     """Keys in the index of each bucket, as its file and its entry say."""
     found = {}
     for (_, bucket), entry in (table.hash_files() or {}).items():

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from maintenance.bucket.postpone import PostponeOptions
+from maintenance.catalog import CatalogTable
 from maintenance.commit.commit import commit_compact
 from maintenance.commit.identity import CommitIdentity
 from maintenance.compaction.postpone import PostponeTask, distribute, in_order, leaving
@@ -18,7 +19,6 @@ from maintenance.operations.compaction.plan import CompactionScope
 from maintenance.operations.compaction.postponed import plan_postponed
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.read.data_file import ReadContext
-from maintenance.table.table import Table
 from maintenance.write.context import wall_clock_millis
 from tests.tables import create_table, data_files, files_on_disk, get_table, keyed, live, state
 from tests.unit.compaction.files import data_file
@@ -26,7 +26,7 @@ from tests.unit.compaction.files import data_file
 WAITING = {"bucket": "-2", "postpone.batch-write-fixed-bucket": "false", "postpone.default-bucket-num": "3"}
 
 
-def waiting(table: Table) -> int:
+def waiting(table: CatalogTable) -> int:
     return sum(entry.bucket == -2 for entry in live(table))
 
 

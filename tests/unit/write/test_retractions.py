@@ -6,11 +6,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import DataError
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.ingestion.ingest import ingest
 from maintenance.spark.frame_write import FrameWrite
-from maintenance.table.table import Table
 from tests.tables import create_table, files_on_disk, get_table
 
 FIELDS = [("k", "INT NOT NULL"), ("g", "INT"), ("a", "INT"), ("kind", "STRING")]
@@ -22,7 +22,7 @@ FIRST = {"merge-engine": "first-row"}
 Row = tuple[int, int | None, int | None]
 
 
-def put_by(entrance: str, table: Table, rows: Sequence[Row], kinds: Sequence[str]) -> None:
+def put_by(entrance: str, table: CatalogTable, rows: Sequence[Row], kinds: Sequence[str]) -> None:
     data = pa.table(
         {
             "k": pa.array([row[0] for row in rows], pa.int32()),
@@ -34,16 +34,16 @@ def put_by(entrance: str, table: Table, rows: Sequence[Row], kinds: Sequence[str
     ENTRANCES[entrance](table, data, spoken, kinds)
 
 
-def _by_ingest(table: Table, _data: pa.Table, spoken: pa.Table, _kinds: Sequence[str]) -> None:
+def _by_ingest(table: CatalogTable, _data: pa.Table, spoken: pa.Table, _kinds: Sequence[str]) -> None:
     ingest(None, table, spoken, commit_user="feed", commit_identifier=1, row_kind_column="op")
 
 
-def _by_frame(table: Table, _data: pa.Table, spoken: pa.Table, _kinds: Sequence[str]) -> None:
+def _by_frame(table: CatalogTable, _data: pa.Table, spoken: pa.Table, _kinds: Sequence[str]) -> None:
     """What each task of Spark's writer, of the data source and of the streaming sink does with its rows."""
     FrameWrite(table.write_context(), table.write_state("me"), "op").conformed(spoken)
 
 
-ENTRANCES: Mapping[str, Callable[[Table, pa.Table, pa.Table, Sequence[str]], None]] = {
+ENTRANCES: Mapping[str, Callable[[CatalogTable, pa.Table, pa.Table, Sequence[str]], None]] = {
     "write_arrow": lambda table, data, _, kinds: table.write_arrow(data, row_kinds=kinds) and None,
     "rowkind.field": lambda table, data, _, kinds: table.write_arrow(data.append_column("kind", [kinds])) and None,
     "ingest": _by_ingest,
@@ -51,7 +51,7 @@ ENTRANCES: Mapping[str, Callable[[Table, pa.Table, pa.Table, Sequence[str]], Non
 }
 
 
-def a_table(folder: Path, options: Mapping[str, str], entrance: str = "write_arrow") -> Table:
+def a_table(folder: Path, options: Mapping[str, str], entrance: str = "write_arrow") -> CatalogTable:
     fields = {"rowkind.field": "kind"} if entrance == "rowkind.field" else {}
     return create_table(folder, FIELDS, ["k"], {**options, **fields})
 

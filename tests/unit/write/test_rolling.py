@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import DataError, OptionError
 from maintenance.format.metadata.column_stats import stats_values
 from maintenance.format.metadata.data_file import DataFileMeta, FileSource
 from maintenance.format.rows.binary_row import EMPTY_ROW, parse_row
-from maintenance.table.table import Table
 from maintenance.write.context import FileNames
 from maintenance.write.file_index import index_names
 from maintenance.write.rolling import FilePlace, RollingFileWriter
@@ -23,7 +23,7 @@ from tests.tables import create_table, files_on_disk, keyed, live_files, state
 APPEND = [("a", "INT"), ("b", "STRING")]
 
 
-def writer_of(table: Table, **place: object) -> RollingFileWriter:
+def writer_of(table: CatalogTable, **place: object) -> RollingFileWriter:
     context = table.write_context()
     return RollingFileWriter(context, FilePlace(EMPTY_ROW, 0, **place), FileNames.of(context))  # type: ignore[arg-type]
 
@@ -35,7 +35,7 @@ def rows_of(count: int, start: int = 0) -> pa.Table:
     return pa.table({"a": pa.array(numbers.astype(np.int32)), "b": texts})
 
 
-def parquet_of(table: Table, file: DataFileMeta) -> pq.ParquetFile:
+def parquet_of(table: CatalogTable, file: DataFileMeta) -> pq.ParquetFile:
     return pq.ParquetFile(table.paths.data_file(EMPTY_ROW, 0, file))
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import DataError
-from maintenance.table.table import Table
 from maintenance.types.row_kind import kinds_of_texts
 from maintenance.write.rows import conform
 from tests.tables import create_table, keyed, state
@@ -101,7 +101,7 @@ def test_columns_by_name(tmp_path: Path) -> None:
         table.write_arrow(pa.table({"v": ["a"]}))
 
 
-def kinds_kept(table: Table) -> list[int]:
+def kinds_kept(table: CatalogTable) -> list[int]:
     kinds = kinds_of_texts(["+I", "-U", "+U", "-D"])
     rows = conform(keyed([(i, "x") for i in range(4)]), kinds, table.write_context())
     return rows.column("_VALUE_KIND").to_pylist()

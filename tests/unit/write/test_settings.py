@@ -7,13 +7,12 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import orc
 
-from maintenance.catalog import Schema
+from maintenance.catalog import CatalogTable, Schema
 from maintenance.errors import OptionError, UnsupportedError
 from maintenance.format.metadata.column_stats import stats_values
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.rows.binary_row import EMPTY_ROW
 from maintenance.operations.compaction.compact import compact
-from maintenance.table.table import Table
 from maintenance.write.settings import file_settings, stats_mode
 from tests.tables import KEYED, create_table, get_table, keyed, live_files, open_warehouse, state
 
@@ -32,13 +31,13 @@ CHANGELOG = {
 }
 
 
-def chosen(table: Table, level: int, *, changelog: bool = False) -> tuple[str, str, str]:
+def chosen(table: CatalogTable, level: int, *, changelog: bool = False) -> tuple[str, str, str]:
     found = file_settings(table.schema, table.options, level, changelog=changelog)
     mode = stats_mode(table.schema, table.options, level, changelog=changelog)
     return found.format, found.compression, mode
 
 
-def path_of(table: Table, file: DataFileMeta) -> str:
+def path_of(table: CatalogTable, file: DataFileMeta) -> str:
     return table.paths.data_file(EMPTY_ROW, 0, file)
 
 

@@ -10,15 +10,15 @@ from assets.checks.judgements import DESCRIPTIONS
 from assets.checks.judging import look_at
 from assets.project.config import TableConfig
 from assets.resources.catalog import PaimonCatalog
+from maintenance.catalog import CatalogTable
 from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.readable import READABLE
 from maintenance.operations.refs.create_tag import create_tag
-from maintenance.table.table import Table
 from tests.tables import create_table, keyed
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Table:
+def table(tmp_path: Path) -> CatalogTable:
     """Two commits and a tag."""
     table = create_table(tmp_path)
     for number in range(2):
@@ -44,19 +44,19 @@ def gone(path: Path) -> Path:
     return path
 
 
-def data_file(table: Table) -> Path:
+def data_file(table: CatalogTable) -> Path:
     return min((Path(table.location) / "bucket-0").iterdir())
 
 
-def manifest(table: Table) -> Path:
+def manifest(table: CatalogTable) -> Path:
     return Path(table.paths.manifest(table.manifests.data_manifests(table.snapshots.get(2))[0].file_name))
 
 
-def manifest_list(table: Table) -> Path:
+def manifest_list(table: CatalogTable) -> Path:
     return Path(table.paths.manifest(table.snapshots.get(2).base_manifest_list))
 
 
-def consumer(table: Table) -> Path:
+def consumer(table: CatalogTable) -> Path:
     path = Path(table.location) / "consumer" / "consumer-job"
     path.parent.mkdir()
     path.write_text("{}")
@@ -65,7 +65,7 @@ def consumer(table: Table) -> Path:
 
 # What is damaged, and the checks that can be judged all the same.
 _ALL = DESCRIPTIONS.keys()
-DAMAGES: dict[str, tuple[Callable[[Table], Path], set[str]]] = {
+DAMAGES: dict[str, tuple[Callable[[CatalogTable], Path], set[str]]] = {
     "newest snapshot": (lambda table: cut(Path(table.paths.snapshot(2))), {READABLE}),
     "schema": (lambda table: cut(Path(table.paths.schema(0))), {READABLE}),
     "manifest": (lambda table: gone(manifest(table)), {READABLE}),
@@ -78,7 +78,7 @@ DAMAGES: dict[str, tuple[Callable[[Table], Path], set[str]]] = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_what_is_damaged_is_named_and_the_rest_is_judged(damage: str, tmp_path: Path, table: Table) -> None:
+def test_what_is_damaged_is_named_and_the_rest_is_judged(damage: str, tmp_path: Path, table: CatalogTable) -> None:
     before = looked_at(tmp_path)
     assert before.keys() == _ALL
     assert all(judgement.passed for judgement in before.values())
@@ -91,14 +91,14 @@ def test_what_is_damaged_is_named_and_the_rest_is_judged(damage: str, tmp_path: 
     assert found.keys() == judged
 
 
-def test_the_next_step_names_the_state_to_go_back_to(tmp_path: Path, table: Table) -> None:
+def test_the_next_step_names_the_state_to_go_back_to(tmp_path: Path, table: CatalogTable) -> None:
     cut(Path(table.paths.snapshot(2)))
     found = looked_at(tmp_path)[READABLE]
     assert "Snapshot 1 (" in found.fix
     assert "rollback_to(table, snapshot_id=1)" in found.fix
 
 
-def test_an_older_snapshot_that_is_broken_hides_what_needs_it(tmp_path: Path, table: Table) -> None:
+def test_an_older_snapshot_that_is_broken_hides_what_needs_it(tmp_path: Path, table: CatalogTable) -> None:
     path = cut(Path(table.paths.snapshot(1)))
     found = looked_at(tmp_path)
     assert [name for name, judgement in found.items() if not judgement.passed] == [READABLE]

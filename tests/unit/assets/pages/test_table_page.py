@@ -3,15 +3,15 @@
 from pathlib import Path
 
 from assets.pages.table_page import writer_of
+from maintenance.catalog import CatalogTable
 from maintenance.commit.identity import APPLICATION_PROPERTY
 from maintenance.operations.ingestion.ingest import ingest
-from maintenance.table.table import Table
 from tests.tables import create_table, keyed
 
 WRITERS = {"etl-orders_*": "Flink job orders"}
 
 
-def written_by(table: Table) -> str:
+def written_by(table: CatalogTable) -> str:
     snapshot = table.latest_snapshot()
     assert snapshot is not None
     return writer_of(snapshot, WRITERS)

@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.operations import compact, create_tag, empty_bin, expire_snapshots, fsck, remove_orphan_files, restore
 from maintenance.operations.bin.run import BinRun, list_runs
-from maintenance.table.table import Table
 from tests.models.reachable import files_on_disk, unreachable_files
 from tests.servers.relay import Relay
 from tests.servers.s3 import S3
@@ -31,7 +31,7 @@ def place(s3: S3) -> Mapping[str, str]:
     return found
 
 
-def strays(table: Table) -> set[str]:
+def strays(table: CatalogTable) -> set[str]:
     return {f"{table.location}/bucket-0/data-{number}-0.orc" for number in range(STRAYS)}
 
 

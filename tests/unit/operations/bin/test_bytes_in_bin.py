@@ -4,16 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from maintenance.catalog import Schema, open_catalog
+from maintenance.catalog import CatalogTable, Schema, open_catalog
 from maintenance.operations.bin import bytes_in_bin as module
 from maintenance.operations.bin.bytes_in_bin import BytesInBin, bytes_in_bin
 from maintenance.operations.bin.restore import restore
 from maintenance.operations.bin.run import BIN, BinRun, Going
-from maintenance.table.table import Table
 from tests.small_tables import put, small_table
 
 
-def binned(table: Table, warehouse: Path, sizes: list[int]) -> str:
+def binned(table: CatalogTable, warehouse: Path, sizes: list[int]) -> str:
     """Files of these sizes go into the bin; returns the run."""
     into = BinRun.begin(table, str(warehouse), "test")
     paths = [Path(table.location) / "bucket-0" / f"stray-{into.head.run}-{number}" for number in range(len(sizes))]

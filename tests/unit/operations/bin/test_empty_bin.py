@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import OptionError
 from maintenance.operations import empty_bin
 from maintenance.operations.bin.run import BIN, BinRun, Going, RunHead, list_runs
-from maintenance.table.table import Table
 from tests.small_tables import small_table
 
 NOW = datetime(2024, 5, 14, tzinfo=UTC)
 
 
-def filled_bin(table: Table, folder: Path, ages_in_days: list[int], *, closed: bool = True) -> list[str]:
+def filled_bin(table: CatalogTable, folder: Path, ages_in_days: list[int], *, closed: bool = True) -> list[str]:
     """A run of a thousand bytes for each age."""
     names = []
     for days in ages_in_days:

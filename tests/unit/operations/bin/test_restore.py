@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import AlreadyExistsError, ConflictError, NotFoundError
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.hints import EARLIEST
@@ -22,13 +23,12 @@ from maintenance.operations import (
 )
 from maintenance.operations.bin.run import BinRun, list_runs, read_run, run_folder
 from maintenance.sql.session import Session
-from maintenance.table.table import Table
 from tests.models.reachable import files_on_disk, unreachable_files
 from tests.small_tables import put, rows, rows_at, rows_of_tag, small_table, table_in
 from tests.unit.operations.orphans.test_remove_orphan_files import age, strays
 
 
-def filled(folder: Path, options: dict[str, str] | None = None) -> Table:
+def filled(folder: Path, options: dict[str, str] | None = None) -> CatalogTable:
     """Snapshots 1 to 6, all of which can be read."""
     table = small_table(folder, options)
     for i in range(3):
@@ -37,16 +37,16 @@ def filled(folder: Path, options: dict[str, str] | None = None) -> Table:
     return table
 
 
-def contents(table: Table) -> dict[str, bytes]:
+def contents(table: CatalogTable) -> dict[str, bytes]:
     return {path: Path(path).read_bytes() for path in files_on_disk(table)}
 
 
-def healthy(table: Table) -> bool:
+def healthy(table: CatalogTable) -> bool:
     report = fsck(table.file_io, table.location)
     return report.healthy and not report.notes
 
 
-def begin(table: Table, folder: Path) -> BinRun:
+def begin(table: CatalogTable, folder: Path) -> BinRun:
     return BinRun.begin(table, str(folder), "a test")
 
 

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import NotFoundError, OptionError
 from maintenance.format.metadata.snapshot import serialize_snapshot
 from maintenance.merge.changelog_proof import Break
 from maintenance.operations.checks.audit_changelog import audit_changelog
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.compaction.produce_changelog import produce_changelog
-from maintenance.table.table import Table
 from tests.examples import examples
 from tests.small_tables import put, small_table
 
@@ -41,7 +41,7 @@ STEPS = st.lists(
 )
 
 
-def written(table: Table, rows: list[tuple[int, str, str]]) -> None:
+def written(table: CatalogTable, rows: list[tuple[int, str, str]]) -> None:
     keys, texts, kinds = zip(*rows, strict=True)
     data = pa.table({"k": pa.array(keys, pa.int64()), "v": pa.array(texts, pa.string())})
     table.write_arrow(data, list(kinds))
@@ -69,7 +69,7 @@ def test_our_changelogs_hold(steps: list[tuple[str, object]], producer: str, eng
             assert report.images or producer == "input"
 
 
-def produced(folder: Path, options: Mapping[str, str] | None = None) -> Table:
+def produced(folder: Path, options: Mapping[str, str] | None = None) -> CatalogTable:
     """Snapshots 2, 4, 6 and 8 have changelog, the third one a deletion."""
     table = small_table(folder, {"changelog-producer": "lookup", "bucket": "1", **(options or {})})
     for i in range(4):
@@ -78,7 +78,7 @@ def produced(folder: Path, options: Mapping[str, str] | None = None) -> Table:
     return table
 
 
-def change_file(table: Table, snapshot_id: int, change: Callable[[pa.Table], pa.Table]) -> None:
+def change_file(table: CatalogTable, snapshot_id: int, change: Callable[[pa.Table], pa.Table]) -> None:
     """Let the changelog file of a snapshot hold other rows."""
     import pyarrow.parquet as pq
 
@@ -99,7 +99,7 @@ def change_file(table: Table, snapshot_id: int, change: Callable[[pa.Table], pa.
     table.file_io.overwrite(table.paths.snapshot(snapshot_id), serialize_snapshot(snapshot))
 
 
-def _manifest_writer(table: Table) -> object:
+def _manifest_writer(table: CatalogTable) -> object:
     from maintenance.commit.publish import _manifest_writer as writer
 
     return writer(table.commit_target())

@@ -10,18 +10,18 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import CorruptFileError, PaimonError
 from maintenance.metadata.manifests import ManifestWriter
 from maintenance.operations.checks.faults import FaultKind, Faults
 from maintenance.operations.checks.fsck import FsckReport, fsck
 from maintenance.operations.refs.create_tag import create_tag
-from maintenance.table.table import Table
 from tests.deletion_vectors import delete_rows
 from tests.tables import create_table, files_on_disk, keyed, live, live_files
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Table:
+def table(tmp_path: Path) -> CatalogTable:
     """Three snapshots, and a tag of the second."""
     table = create_table(tmp_path)
     for number in range(3):
@@ -30,7 +30,7 @@ def table(tmp_path: Path) -> Table:
     return table
 
 
-def examined(table: Table, *, deep: bool = False) -> FsckReport:
+def examined(table: CatalogTable, *, deep: bool = False) -> FsckReport:
     return fsck(table.file_io, table.location, deep=deep)
 
 
@@ -48,11 +48,11 @@ def noted(report: FsckReport) -> tuple[FaultKind, str, str]:
     return note.kind, note.object.rsplit("/", 1)[1], note.detail
 
 
-def folder(table: Table, name: str) -> Path:
+def folder(table: CatalogTable, name: str) -> Path:
     return Path(table.location) / name
 
 
-def test_a_whole_table(table: Table) -> None:
+def test_a_whole_table(table: CatalogTable) -> None:
     before = files_on_disk(table)
     told: list[str] = []
     report = fsck(table.file_io, table.location + "/", deep=True, progress=told.append)
@@ -65,21 +65,21 @@ def test_a_whole_table(table: Table) -> None:
     assert files_on_disk(table) == before
 
 
-def test_nothing_there(tmp_path: Path, table: Table) -> None:
+def test_nothing_there(tmp_path: Path, table: CatalogTable) -> None:
     report = fsck(table.file_io, str(tmp_path / "nowhere"))
     assert [fault.kind for fault in report.faults] == [FaultKind.MISSING]
     assert report.states == 0
 
 
 @pytest.mark.parametrize("name", ["schema", "snapshot", "manifest", "tag", "bucket-0"])
-def test_a_file_where_a_folder_should_be(table: Table, name: str) -> None:
+def test_a_file_where_a_folder_should_be(table: CatalogTable, name: str) -> None:
     shutil.rmtree(folder(table, name))
     folder(table, name).write_text("?")
     report = examined(table, deep=True)
     assert any(name in fault.object for fault in report.faults)
 
 
-def test_the_report_as_a_table(table: Table) -> None:
+def test_the_report_as_a_table(table: CatalogTable) -> None:
     folder(table, "snapshot/snapshot-2").unlink()
     report = examined(table)
     found = report.to_arrow()
@@ -89,7 +89,7 @@ def test_the_report_as_a_table(table: Table) -> None:
     assert pickle.loads(pickle.dumps(report)) == report
 
 
-def test_a_gap_between_snapshots(table: Table) -> None:
+def test_a_gap_between_snapshots(table: CatalogTable) -> None:
     folder(table, "snapshot/snapshot-2").unlink()
     assert only(examined(table)) == (
         FaultKind.MISSING,
@@ -107,28 +107,28 @@ def test_a_gap_between_snapshots(table: Table) -> None:
         ("EARLIEST", "99", "it says 99, correct is 1"),
     ],
 )
-def test_hints(table: Table, hint: str, text: str, detail: str) -> None:
+def test_hints(table: CatalogTable, hint: str, text: str, detail: str) -> None:
     folder(table, f"snapshot/{hint}").write_text(text)
     report = examined(table)
     assert noted(report) == (FaultKind.HINT, hint, detail)
     assert report.to_arrow().column("detail").to_pylist() == [detail]
 
 
-def test_a_hint_that_misleads_java(table: Table) -> None:
+def test_a_hint_that_misleads_java(table: CatalogTable) -> None:
     """Java believes that snapshot 17 is the latest, and fails."""
     folder(table, "snapshot/LATEST").write_text("17")
     assert only(examined(table)) == (FaultKind.HINT, "LATEST", "it says 17, correct is 3")
     assert not examined(table).healthy
 
 
-def test_snapshots_that_an_expiry_gave_up(table: Table) -> None:
+def test_snapshots_that_an_expiry_gave_up(table: CatalogTable) -> None:
     folder(table, "snapshot/EARLIEST").write_text("2")
     kind, name, detail = noted(examined(table))
     assert (kind, name) == (FaultKind.STRAY, "snapshot-1")
     assert "interrupted" in detail
 
 
-def test_a_removal_of_tags_that_did_not_end(table: Table) -> None:
+def test_a_removal_of_tags_that_did_not_end(table: CatalogTable) -> None:
     table.tags.retire("kept")
     kind, name, detail = noted(examined(table))
     assert kind == FaultKind.STRAY
@@ -136,12 +136,12 @@ def test_a_removal_of_tags_that_did_not_end(table: Table) -> None:
     assert "interrupted" in detail
 
 
-def test_names_that_are_no_snapshots(table: Table) -> None:
+def test_names_that_are_no_snapshots(table: CatalogTable) -> None:
     folder(table, "snapshot/snapshot-x").write_text("")
     assert only(examined(table))[:2] == (FaultKind.STRAY, "snapshot-x")
 
 
-def test_a_snapshot_under_another_number(table: Table) -> None:
+def test_a_snapshot_under_another_number(table: CatalogTable) -> None:
     folder(table, "snapshot/snapshot-4").write_bytes(folder(table, "snapshot/snapshot-3").read_bytes())
     folder(table, "snapshot/LATEST").write_text("4")
     assert only(examined(table)) == (FaultKind.MISMATCH, "snapshot-4", "the file contains number 3")
@@ -151,22 +151,22 @@ def changed(path: Path, **values: object) -> None:
     path.write_text(json.dumps({**json.loads(path.read_text()), **values}))
 
 
-def test_numbers_of_rows(table: Table) -> None:
+def test_numbers_of_rows(table: CatalogTable) -> None:
     changed(folder(table, "snapshot/snapshot-3"), totalRecordCount=7)
     assert only(examined(table)) == (FaultKind.MISMATCH, "snapshot-3", "its files have 6 rows, it says 7")
 
 
-def test_a_newer_snapshot(table: Table) -> None:
+def test_a_newer_snapshot(table: CatalogTable) -> None:
     changed(folder(table, "snapshot/snapshot-1"), version=99)
     assert only(examined(table))[:2] == (FaultKind.UNSUPPORTED, "snapshot-1")
 
 
-def test_a_missing_schema(table: Table) -> None:
+def test_a_missing_schema(table: CatalogTable) -> None:
     changed(folder(table, "tag/tag-kept"), schemaId=5)
     assert only(examined(table)) == (FaultKind.MISSING, "schema-5", "needed by tag 'kept'")
 
 
-def test_a_consumer_ahead(table: Table) -> None:
+def test_a_consumer_ahead(table: CatalogTable) -> None:
     folder(table, "consumer").mkdir()
     folder(table, "consumer/consumer-a").write_text('{"nextSnapshot": 4}')
     assert examined(table).healthy
@@ -174,7 +174,7 @@ def test_a_consumer_ahead(table: Table) -> None:
     assert only(examined(table))[:2] == (FaultKind.MISMATCH, "consumer-a")
 
 
-def test_a_missing_data_file(table: Table) -> None:
+def test_a_missing_data_file(table: CatalogTable) -> None:
     entry = live(table)[0]
     path = Path(table.paths.data_file(entry.partition, entry.bucket, entry.file))
     path.unlink()
@@ -182,7 +182,7 @@ def test_a_missing_data_file(table: Table) -> None:
     assert (kind, name, detail) == (FaultKind.MISSING, path.name, "needed by snapshot 3")
 
 
-def test_a_data_file_of_another_size(table: Table) -> None:
+def test_a_data_file_of_another_size(table: CatalogTable) -> None:
     entry = live(table)[0]
     path = Path(table.paths.data_file(entry.partition, entry.bucket, entry.file))
     content = path.read_bytes()
@@ -194,7 +194,7 @@ def test_a_data_file_of_another_size(table: Table) -> None:
     assert only(examined(table, deep=True))[:2] == (FaultKind.DAMAGED, path.name)
 
 
-def test_files_of_a_level_that_overlap(table: Table) -> None:
+def test_files_of_a_level_that_overlap(table: CatalogTable) -> None:
     lifted = [replace(entry, file=replace(entry.file, level=4)) for entry in live(table)]
     writer = ManifestWriter(table.file_io, table.paths, [])
     base, size = writer.write_list(writer.write(lifted, 0))
@@ -207,7 +207,7 @@ def test_files_of_a_level_that_overlap(table: Table) -> None:
     assert "holds keys that" in report.faults[0].detail
 
 
-def test_deletion_vectors(table: Table) -> None:
+def test_deletion_vectors(table: CatalogTable) -> None:
     first = live_files(table)[0].file_name
     (path,) = delete_rows(table, {first: [0]})
     assert examined(table).healthy
@@ -218,7 +218,7 @@ def test_deletion_vectors(table: Table) -> None:
     assert only(examined(table))[:2] == (FaultKind.MISSING, Path(path).name)
 
 
-def test_a_deletion_vector_of_too_many_rows(table: Table) -> None:
+def test_a_deletion_vector_of_too_many_rows(table: CatalogTable) -> None:
     first = live_files(table)[0]
     (path,) = delete_rows(table, {first.file_name: range(first.row_count + 1)})
     kind, name, detail = only(examined(table))
@@ -226,7 +226,7 @@ def test_a_deletion_vector_of_too_many_rows(table: Table) -> None:
     assert detail == f"3 deleted rows of {first.file_name}, which has 2"
 
 
-def test_a_table_without_any_schema(table: Table) -> None:
+def test_a_table_without_any_schema(table: CatalogTable) -> None:
     folder(table, "schema/schema-0").write_text("{")
     report = examined(table, deep=True)
     assert FaultKind.DAMAGED in {fault.kind for fault in report.faults}

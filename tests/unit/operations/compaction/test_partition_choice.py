@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import ErrorClass, NotFoundError
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.compaction.partition_choice import no_match
@@ -16,7 +17,6 @@ from maintenance.operations.compaction.request import CompactRequest
 from maintenance.operations.indexes.rewrite_file_index import rewrite_file_index
 from maintenance.operations.plans.step_plans import preview_changelog
 from maintenance.operations.plans.stored_plan import plan_compact
-from maintenance.table.table import Table
 from tests.tables import create_table, get_table
 
 FIELDS = (("day", "STRING NOT NULL"), ("id", "INT NOT NULL"), ("v", "STRING"))
@@ -24,7 +24,9 @@ OPTIONS = {"changelog-producer": "full-compaction", "file-index.bloom-filter.col
 VECTORS = {"deletion-vectors.enabled": "true"}
 
 
-def filled(folder: Path, days: int = 3, options: Mapping[str, str] | None = None, *, keyed: bool = True) -> Table:
+def filled(
+    folder: Path, days: int = 3, options: Mapping[str, str] | None = None, *, keyed: bool = True
+) -> CatalogTable:
     keys = ("day", "id") if keyed else ()
     table = create_table(folder, FIELDS, keys, OPTIONS if options is None else options, partition_keys=("day",))
     for _ in range(2):

@@ -10,13 +10,13 @@ import pyarrow as pa
 import pytest
 
 import maintenance.operations.compaction.groups as compaction
+from maintenance.catalog import CatalogTable
 from maintenance.errors import ErrorClass, ProofError
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.compaction.plan import CompactionScope, plan_compaction
 from maintenance.operations.compaction.report import CompactReport, GroupResult
 from maintenance.operations.databases.compact_database import UNPLANNED, compact_database, plan_compact_database
-from maintenance.table.table import Table
 from maintenance.write.context import wall_clock_millis
 from tests.tables import create_table, get_table, live, open_warehouse
 
@@ -25,7 +25,7 @@ DAYS = (("day", "INT NOT NULL"), ("id", "INT NOT NULL"), ("v", "INT"))
 TABLES: dict[str, dict[str, str]] = {"plain": {}, "deletion vectors": {"deletion-vectors.enabled": "true"}}
 
 
-def many_units(folder: Path, options: dict[str, str] | None = None) -> Table:
+def many_units(folder: Path, options: dict[str, str] | None = None) -> CatalogTable:
     """An append table whose one bucket is compacted in several units of work."""
     small = {"target-file-size": "8 kb", "compaction.min.file-num": "2"}
     table = create_table(folder, FIELDS, (), {**small, **(options or {})})
@@ -35,13 +35,13 @@ def many_units(folder: Path, options: dict[str, str] | None = None) -> Table:
     return table
 
 
-def units_of(table: Table) -> list[tuple[DataFileMeta, ...]]:
+def units_of(table: CatalogTable) -> list[tuple[DataFileMeta, ...]]:
     plan = plan_compaction(table, CompactionScope(), now_millis=wall_clock_millis())
     return [tuple(unit.input_files) for unit in plan.units]
 
 
 @contextmanager
-def truncated(table: Table, file: DataFileMeta) -> Iterator[None]:
+def truncated(table: CatalogTable, file: DataFileMeta) -> Iterator[None]:
     """A data file has lost its second half."""
     (entry,) = (entry for entry in live(table) if entry.file == file)
     path = Path(table.paths.data_file(entry.partition, entry.bucket, entry.file))
@@ -104,7 +104,7 @@ def test_a_proof_that_fails_makes_its_group_fail(tmp_path: Path, monkeypatch: py
     assert group.proof, "the others are proved"
 
 
-def partitioned(folder: Path, options: dict[str, str], keys: tuple[str, ...]) -> Table:
+def partitioned(folder: Path, options: dict[str, str], keys: tuple[str, ...]) -> CatalogTable:
     table = create_table(folder, DAYS, keys, options, partition_keys=("day",))
     for turn in range(3):
         rows = [(day, turn * 2000 + i, turn) for day in range(2) for i in range(2000)]
@@ -168,7 +168,7 @@ def test_a_table_that_fails_in_any_way_keeps_the_reports_of_the_others(tmp_path:
             table.write_arrow(pa.table({"id": pa.array([1], pa.int32()), "v": [value]}))
     catalog = open_warehouse(tmp_path)
 
-    def opened(table: Table) -> Table:
+    def opened(table: CatalogTable) -> CatalogTable:
         if table.identifier == "db.b":
             raise OSError("no route to host")
         return table

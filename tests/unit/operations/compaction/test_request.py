@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.operations.compaction import request as requests
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.compaction.request import CheckedRequest, CompactRequest
 from maintenance.operations.plans.step_plans import preview_changelog
 from maintenance.operations.plans.stored_plan import apply_compact, preview_compact
-from maintenance.table.table import Table
 from tests.tables import create_table, keyed
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Table:
+def table(tmp_path: Path) -> CatalogTable:
     table = create_table(tmp_path, options={"changelog-producer": "lookup", "write-only": "true"})
     for value in "xy":
         table.write_arrow(keyed({1: value}))
@@ -29,7 +29,7 @@ def planned(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     lines: list[str] = []
     right = requests.plan_compaction
 
-    def counted(table: Table, *given: Any, **named: Any) -> Any:
+    def counted(table: CatalogTable, *given: Any, **named: Any) -> Any:
         lines.append(table.identifier)
         return right(table, *given, **named)
 
@@ -37,7 +37,7 @@ def planned(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return lines
 
 
-def test_a_request_does_not_change_once_it_is_made(table: Table) -> None:
+def test_a_request_does_not_change_once_it_is_made(table: CatalogTable) -> None:
     request = CompactRequest(full=True)
     for frozen in (request, request.checked(table)):
         for each in fields(frozen):
@@ -57,14 +57,14 @@ def test_a_request_outlives_a_stored_plan() -> None:
     )
 
 
-def test_what_a_request_sets_reaches_the_work(table: Table) -> None:
+def test_what_a_request_sets_reaches_the_work(table: CatalogTable) -> None:
     checked = CompactRequest(full=True, proof="sampled", max_retries=3, groups_per_commit=2).checked(table)
     assert isinstance(checked, CheckedRequest)
     assert (checked.scope.full, checked.proof.mode) == (True, "sampled")
     assert (checked.max_retries, checked.groups_per_commit) == (3, 2)
 
 
-def test_a_dry_run_plans_once(table: Table, planned: list[str]) -> None:
+def test_a_dry_run_plans_once(table: CatalogTable, planned: list[str]) -> None:
     report, plan = preview_compact(table, CompactRequest(full=True))
     assert report.dry_run
     assert (report.count("planned"), len(plan.groups)) == (1, 1)
@@ -76,7 +76,7 @@ def test_a_dry_run_plans_once(table: Table, planned: list[str]) -> None:
     assert len(planned) == 3
 
 
-def test_a_plan_is_carried_out_as_it_was_compared(table: Table, planned: list[str]) -> None:
+def test_a_plan_is_carried_out_as_it_was_compared(table: CatalogTable, planned: list[str]) -> None:
     _, plan = preview_compact(table, CompactRequest(full=True))
     planned.clear()
     assert apply_compact(None, table, plan).count("committed") == 1

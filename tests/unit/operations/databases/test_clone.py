@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from maintenance.catalog import AddColumn, Schema, open_catalog
+from maintenance.catalog import AddColumn, CatalogTable, Schema, open_catalog
 from maintenance.errors import ConflictError, CorruptFileError, OptionError, PredicateError, SqlError
 from maintenance.metastore.catalog import Catalog
 from maintenance.operations import clone, compact, create_branch, create_tag, delete, expire_snapshots, fsck
@@ -14,14 +14,13 @@ from maintenance.operations.databases import copying
 from maintenance.operations.databases.clone import CLONED_SNAPSHOT
 from maintenance.operations.databases.clone_database import clone_database
 from maintenance.sql import Session
-from maintenance.table.table import Table
 from tests.models.reachable import unreachable_files
 from tests.servers.s3 import S3
 from tests.small_tables import put, rows, small_table
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Table:
+def table(tmp_path: Path) -> CatalogTable:
     table = small_table(tmp_path / "here")
     for number in range(3):
         put(table, {number: "a"})
@@ -33,15 +32,15 @@ def there(tmp_path: Path) -> Catalog:
     return open_catalog({"warehouse": str(tmp_path / "there")})
 
 
-def data_files(table: Table) -> set[str]:
+def data_files(table: CatalogTable) -> set[str]:
     return {path.name for path in Path(table.location).rglob("data-*")}
 
 
-def whole(table: Table) -> bool:
+def whole(table: CatalogTable) -> bool:
     return fsck(table.file_io, table.location).healthy and not unreachable_files(table)
 
 
-def test_a_copy_is_brought_up_to_date(table: Table, there: Catalog) -> None:
+def test_a_copy_is_brought_up_to_date(table: CatalogTable, there: Catalog) -> None:
     dry = clone(table, there, "db.copy", dry_run=True)
     assert (dry.new_files, dry.files, dry.snapshot_id, there.list_databases()) == (3, 3, None, [])
     first = clone(table, there, "db.copy")
@@ -68,11 +67,11 @@ def test_a_copy_is_brought_up_to_date(table: Table, there: Catalog) -> None:
     assert whole(copy)
 
 
-def data_files_of(table: Table, snapshot_id: int) -> set[str]:
+def data_files_of(table: CatalogTable, snapshot_id: int) -> set[str]:
     return {entry.file.file_name for entry in table.manifests.live_entries(table.snapshots.get(snapshot_id))}
 
 
-def test_older_schemas_tags_and_branches(table: Table, there: Catalog, tmp_path: Path) -> None:
+def test_older_schemas_tags_and_branches(table: CatalogTable, there: Catalog, tmp_path: Path) -> None:
     here = open_catalog({"warehouse": str(tmp_path / "here")})
     create_tag(table, "first", snapshot_id=1)
     create_branch(table, "b", tag="first")
@@ -108,7 +107,7 @@ def test_deletion_vectors_and_partitions(tmp_path: Path, there: Catalog) -> None
     assert whole(copy)
 
 
-def test_what_is_refused(table: Table, there: Catalog, tmp_path: Path) -> None:
+def test_what_is_refused(table: CatalogTable, there: Catalog, tmp_path: Path) -> None:
     here = open_catalog({"warehouse": str(tmp_path / "here")})
     with pytest.raises(OptionError, match="the target is the source"):
         clone(table, here, "db.t")
@@ -145,7 +144,7 @@ def test_partitions_and_definitions_alone(tmp_path: Path, there: Catalog) -> Non
     assert (as_it_is.source_snapshot, copy.snapshots.latest_id()) == (None, 3)
 
 
-def test_into_a_jdbc_catalog_that_then_has_it(table: Table, tmp_path: Path) -> None:
+def test_into_a_jdbc_catalog_that_then_has_it(table: CatalogTable, tmp_path: Path) -> None:
     options = {"metastore": "jdbc", "uri": f"jdbc:sqlite:{tmp_path}/c.db", "warehouse": str(tmp_path / "there")}
     jdbc = open_catalog(options)
     assert clone(table, jdbc, "db.copy", dry_run=True).new_files == 3
@@ -185,7 +184,7 @@ def test_between_stores_and_catalogs(s3: S3, tmp_path: Path) -> None:
 
 
 def test_what_an_interrupted_copy_left_is_proved_before_it_is_used(
-    table: Table, there: Catalog, monkeypatch: pytest.MonkeyPatch
+    table: CatalogTable, there: Catalog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stream, calls = copying._stream, list[Any]()
 
@@ -210,7 +209,7 @@ def test_what_an_interrupted_copy_left_is_proved_before_it_is_used(
 
 
 def test_a_file_that_does_not_arrive_as_it_was_is_not_published(
-    table: Table, there: Catalog, monkeypatch: pytest.MonkeyPatch
+    table: CatalogTable, there: Catalog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     digest = copying._digest
     monkeypatch.setattr(
@@ -221,14 +220,14 @@ def test_a_file_that_does_not_arrive_as_it_was_is_not_published(
     assert there.get_table("db.copy").snapshots.latest_id() is None
 
 
-def test_a_damaged_source_is_not_copied(table: Table, there: Catalog) -> None:
+def test_a_damaged_source_is_not_copied(table: CatalogTable, there: Catalog) -> None:
     file = next(Path(table.location).rglob("data-*"))
     file.write_bytes(file.read_bytes()[:-1])
     with pytest.raises(CorruptFileError, match="its manifest says"):
         clone(table, there, "db.copy")
 
 
-def test_databases(table: Table, there: Catalog, tmp_path: Path) -> None:
+def test_databases(table: CatalogTable, there: Catalog, tmp_path: Path) -> None:
     here = open_catalog({"warehouse": str(tmp_path / "here")})
     for name in ("empty", "left_out"):
         here.create_table(f"db.{name}", Schema([("x", "INT")]))
@@ -239,7 +238,7 @@ def test_databases(table: Table, there: Catalog, tmp_path: Path) -> None:
     assert rows(there.get_table("copy.t")) == rows(table)
 
 
-def test_it_is_a_procedure(table: Table, tmp_path: Path) -> None:
+def test_it_is_a_procedure(table: CatalogTable, tmp_path: Path) -> None:
     session = Session({"warehouse": str(tmp_path / "here")})
     goal = f"target_database => 'copy', target_catalog_conf => 'warehouse={tmp_path}/there'"
     shown = session.sql(f"CALL sys.clone(database => 'db', `table` => 't', {goal})").to_arrow().to_pylist()

@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import orc
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import AlreadyExistsError, ConflictError, NotFoundError, OptionError, OutdatedPlanError
 from maintenance.operations import fsck, migrate_database, migrate_table
 from maintenance.operations.bin.run import BinRun, list_runs
@@ -17,7 +18,6 @@ from maintenance.operations.databases.migrated_origin import MIGRATE_TABLE, rest
 from maintenance.operations.plans.stored_plan import StoredPlan
 from maintenance.sql import Session
 from maintenance.table.format_table import FormatTable
-from maintenance.table.table import Table
 from tests.plain_tables import PlainCatalog, gone, plain_table
 
 
@@ -31,7 +31,7 @@ def put(table: FormatTable, *numbers: int) -> None:
     table.write_arrow(pa.table({"k": pa.array(numbers, pa.int64()), "v": pa.array(values, pa.string())}))
 
 
-def keys(table: Table | FormatTable) -> list[int]:
+def keys(table: CatalogTable | FormatTable) -> list[int]:
     return sorted(table.to_arrow()["k"].to_pylist())
 
 
@@ -52,7 +52,7 @@ def test_a_new_table_takes_the_name_of_its_source(catalog: PlainCatalog, kind: s
     assert (report.target, report.rows, report.origin_deleted) == ("db.t", 7, True)
     assert catalog.list_tables("db") == ["t"]
     table = catalog.get_table("db.t")
-    assert isinstance(table, Table)
+    assert isinstance(table, CatalogTable)
     assert keys(table) == list(range(7))
     assert fsck(table.file_io, table.location, deep=True).healthy
 
@@ -182,4 +182,4 @@ def test_in_sql(catalog: PlainCatalog) -> None:
     assert keys(catalog.get_table("db.old")) == [1, 2]
     (row,) = session.sql("CALL sys.migrate_table('hive', 'db.old', 'bucket=-1', true)").to_arrow().to_pylist()
     assert (row["target"], row["rows"], row["bin_run"]) == ("db.old", 2, None)
-    assert isinstance(catalog.get_table("db.old"), Table)
+    assert isinstance(catalog.get_table("db.old"), CatalogTable)

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import CorruptFileError
 from maintenance.operations.expiry.doubtful_vectors import doubtful_index_manifests
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.operations.refs.create_tag import create_tag
 from maintenance.operations.refs.delete_tag import delete_tag
-from maintenance.table.table import Table
 from tests.damage.swaps import exchange
 from tests.deletion_vectors import set_index
 from tests.models.reachable import unreachable_files
@@ -19,7 +19,7 @@ from tests.small_tables import put, rows, rows_of_tag, small_table
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Table:
+def table(tmp_path: Path) -> CatalogTable:
     """Rows of one file are deleted in snapshots 2, 3 and 4; snapshot 5 leaves the vectors as they are."""
     table = small_table(tmp_path, {"deletion-vectors.enabled": "true"}, primary_key=False)
     put(table, dict.fromkeys(range(9), "a"))
@@ -29,31 +29,31 @@ def table(tmp_path: Path) -> Table:
     return table
 
 
-def index_manifest(table: Table, snapshot_id: int) -> str:
+def index_manifest(table: CatalogTable, snapshot_id: int) -> str:
     name = table.snapshots.get(snapshot_id).index_manifest
     assert name is not None
     return table.paths.manifest(name)
 
 
-def pairs_of(table: Table) -> list[object]:
+def pairs_of(table: CatalogTable) -> list[object]:
     found = [table.snapshots.get(number) for number in table.snapshots.list_ids()]
     return list(zip(found, found[1:], strict=False))
 
 
-def test_vectors_that_only_grow_are_not_doubted(table: Table) -> None:
+def test_vectors_that_only_grow_are_not_doubted(table: CatalogTable) -> None:
     assert doubtful_index_manifests(pairs_of(table), table.manifests) == set()  # type: ignore[arg-type]
     report = expire_snapshots(table, retain_min=1, retain_max=1)
     assert report.notes == ()
     assert unreachable_files(table) == set()
 
 
-def test_a_file_that_goes_takes_its_vector_along(table: Table) -> None:
+def test_a_file_that_goes_takes_its_vector_along(table: CatalogTable) -> None:
     table.truncate()
     put(table, {1: "new"})
     assert doubtful_index_manifests(pairs_of(table), table.manifests) == set()  # type: ignore[arg-type]
 
 
-def test_exchanged_index_manifests_lose_nothing(table: Table) -> None:
+def test_exchanged_index_manifests_lose_nothing(table: CatalogTable) -> None:
     """That of an expired snapshot holds what the newest one needs."""
     expected = rows(table)
     old, new = index_manifest(table, 3), index_manifest(table, 4)
@@ -65,7 +65,7 @@ def test_exchanged_index_manifests_lose_nothing(table: Table) -> None:
     assert rows(table) == expected
 
 
-def test_a_tag_with_a_vector_of_a_dead_file_can_be_deleted(table: Table) -> None:
+def test_a_tag_with_a_vector_of_a_dead_file_can_be_deleted(table: CatalogTable) -> None:
     """Another engine's damage must not be there for ever; what its index manifest names stays."""
     (entry,) = table.manifests.read_index(table.snapshots.get(5))
     (part,) = entry.dv_ranges or ()
@@ -84,7 +84,7 @@ def test_a_tag_with_a_vector_of_a_dead_file_can_be_deleted(table: Table) -> None
     assert rows(table) == [(1, "new")]
 
 
-def test_tags_keep_their_vectors(table: Table) -> None:
+def test_tags_keep_their_vectors(table: CatalogTable) -> None:
     create_tag(table, "third", snapshot_id=3)
     expected = rows_of_tag(table, "third")
     expire_snapshots(table, retain_min=1, retain_max=1)

@@ -2,19 +2,19 @@
 
 from pathlib import Path
 
+from maintenance.catalog import CatalogTable
 from maintenance.fs.file_io import FileIO
 from maintenance.operations import create_tag, delete_tag, drop_partitions, expire_snapshots
-from maintenance.table.table import Table
 from tests.small_tables import put, rows, small_table
 
 CLEAN = {"snapshot.clean-empty-directories": "true", "bucket": "1", "bucket-key": "k"}
 
 
-def partitions(table: Table) -> set[str]:
+def partitions(table: CatalogTable) -> set[str]:
     return {path.name for path in Path(table.location).iterdir() if "=" in path.name}
 
 
-def filled(folder: Path, options: dict[str, str]) -> Table:
+def filled(folder: Path, options: dict[str, str]) -> CatalogTable:
     table = small_table(folder, options, primary_key=False, partition_keys=["v"])
     put(table, {1: "a", 2: "b"})
     drop_partitions(table, [{"v": "a"}])

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import OptionError
 from maintenance.metadata.hints import EARLIEST, LATEST
 from maintenance.operations.compaction.compact import compact
@@ -14,7 +15,6 @@ from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.operations.expiry.expire_tags import expire_tags
 from maintenance.operations.expiry.rules import ChangelogRetention, plan_changelogs
 from maintenance.operations.refs.create_tag import create_tag
-from maintenance.table.table import Table
 from tests.models.reachable import changes_of, files_on_disk, unreachable_files
 from tests.small_tables import branch_from_tag, put, rows, rows_of_tag, small_table
 
@@ -27,7 +27,7 @@ RETENTION = {
 PRODUCERS = ("none", "input", "lookup", "full-compaction")
 
 
-def filled(folder: Path, producer: str, commits: int = 5, options: dict[str, str] | None = None) -> Table:
+def filled(folder: Path, producer: str, commits: int = 5, options: dict[str, str] | None = None) -> CatalogTable:
     """Snapshots 1 and 2 written and compacted, 3 and 4 …"""
     table = small_table(folder, {"changelog-producer": producer, **RETENTION, **(options or {})})
     for i in range(commits):
@@ -36,12 +36,12 @@ def filled(folder: Path, producer: str, commits: int = 5, options: dict[str, str
     return table
 
 
-def hint(table: Table, name: str) -> int | None:
+def hint(table: CatalogTable, name: str) -> int | None:
     path = Path(table.paths.changelog_folder()) / name
     return int(path.read_text()) if path.exists() else None
 
 
-def whole(table: Table) -> bool:
+def whole(table: CatalogTable) -> bool:
     """Whether the changes of each long-lived changelog are all there."""
     needed = {path for changelog in table.changelogs.all() for path in changes_of(table, changelog)}
     return needed <= files_on_disk(table)

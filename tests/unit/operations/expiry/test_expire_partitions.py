@@ -7,6 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import OptionError
 from maintenance.format.metadata.snapshot import CommitKind
 from maintenance.monitor.backlog import commits_without_changelog
@@ -15,7 +16,6 @@ from maintenance.operations.compaction.produce_changelog import produce_changelo
 from maintenance.operations.expiry.expire_partitions import expire_partitions
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.operations.partition_states import partition_states
-from maintenance.table.table import Table
 from tests.tables import create_table, data_files, files_on_disk, get_table, live
 
 FIELDS = (("id", "INT NOT NULL"), ("day", "STRING NOT NULL"), ("v", "INT"))
@@ -23,7 +23,7 @@ NOW = datetime(2026, 3, 10, 12)
 DAYS = ("2026-03-01", "2026-03-02", "2026-03-03 12:00:00", "2026-03-09", "soon")
 
 
-def filled(folder: Path, days: Sequence[str] = DAYS, **options: str) -> Table:
+def filled(folder: Path, days: Sequence[str] = DAYS, **options: str) -> CatalogTable:
     chosen = {"partition.expiration-time": "7 d", "write-only": "true", **options}
     table = create_table(folder, FIELDS, ("day", "id"), chosen, partition_keys=("day",))
     for version in range(2):
@@ -31,12 +31,12 @@ def filled(folder: Path, days: Sequence[str] = DAYS, **options: str) -> Table:
     return table
 
 
-def put(table: Table, days: Sequence[str], version: int) -> None:
+def put(table: CatalogTable, days: Sequence[str], version: int) -> None:
     ids = pa.array([i for _ in days for i in range(3)], pa.int32())
     table.write_arrow(pa.table({"id": ids, "day": [d for d in days for _ in range(3)], "v": [version] * len(ids)}))
 
 
-def days_of(table: Table) -> list[str]:
+def days_of(table: CatalogTable) -> list[str]:
     return sorted(set(table.to_arrow(["day"])["day"].to_pylist()))
 
 

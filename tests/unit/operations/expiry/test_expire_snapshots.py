@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import CorruptFileError, NotFoundError, OptionError, UnsupportedError
 from maintenance.format.metadata.snapshot import serialize_snapshot
 from maintenance.fs.file_io import FileIO
@@ -19,14 +20,13 @@ from maintenance.operations.expiry.expire_snapshots import _Expiry, expire_snaps
 from maintenance.operations.orphans.remove_orphan_files import remove_orphan_files
 from maintenance.operations.refs.create_tag import create_tag
 from maintenance.operations.refs.replace_tag import replace_tag
-from maintenance.table.table import Table
 from tests.models.reachable import files_on_disk, missing_files, unreachable_files
 from tests.small_tables import branch_from_tag, put, rows, rows_at, rows_of_tag, set_commit_time, small_table
 
 NOW = datetime(2024, 5, 14, 10, tzinfo=UTC)
 
 
-def filled(folder: Path, options: dict[str, str] | None = None, commits: int = 6) -> Table:
+def filled(folder: Path, options: dict[str, str] | None = None, commits: int = 6) -> CatalogTable:
     """Snapshots 1 and 2 written and compacted, 3 and 4 … : each pair replaces the files before it."""
     table = small_table(folder, options)
     for i in range(commits):
@@ -35,7 +35,7 @@ def filled(folder: Path, options: dict[str, str] | None = None, commits: int = 6
     return table
 
 
-def drop_all_but(table: Table, count: int, **arguments: object) -> tuple[int, ...]:
+def drop_all_but(table: CatalogTable, count: int, **arguments: object) -> tuple[int, ...]:
     return expire_snapshots(table, retain_min=count, retain_max=count, **arguments).expired  # type: ignore[arg-type]
 
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import CorruptFileError
 from maintenance.format.metadata.tag import Tag
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.operations.expiry.expire_tags import expire_tags, is_due
 from maintenance.operations.refs.create_tag import create_tag
-from maintenance.table.table import Table
 from tests.models.reachable import files_on_disk, unreachable_files
 from tests.small_tables import branch_from_tag, put, rows, rows_at, rows_of_tag, small_table
 
@@ -20,7 +20,7 @@ NOW = datetime(2024, 5, 14, 10)
 HOUR = timedelta(hours=1)
 
 
-def tagged(folder: Path, lives: dict[int, timedelta | None], snapshots: int = 8, keep: int = 1) -> Table:
+def tagged(folder: Path, lives: dict[int, timedelta | None], snapshots: int = 8, keep: int = 1) -> CatalogTable:
     """Tags `t<snapshot>` with their life times; then all but the newest snapshots expire."""
     table = small_table(folder)
     for i in range(snapshots // 2):

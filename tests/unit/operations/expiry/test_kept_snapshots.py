@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from maintenance.catalog import CatalogTable
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.operations.expiry.kept_snapshots import CURRENT, DUE, HeldFiles, kept_snapshots
@@ -12,13 +13,12 @@ from maintenance.operations.expiry.rules import RetentionChoice
 from maintenance.operations.refs.create_tag import create_tag
 from maintenance.operations.refs.delete_tag import delete_tag
 from maintenance.operations.refs.reset_consumer import reset_consumer
-from maintenance.table.table import Table
 from tests.tables import create_table
 
 FIELDS = (("id", "INT NOT NULL"), ("v", "STRING"))
 
 
-def written(folder: Path, commits: int) -> Table:
+def written(folder: Path, commits: int) -> CatalogTable:
     options = {"write-only": "true", "snapshot.num-retained.min": "1"}
     table = create_table(folder, FIELDS, ("id",), options)
     for number in range(commits):

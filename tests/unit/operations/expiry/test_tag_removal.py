@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import NotFoundError
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.format.metadata.tag import Tag
@@ -21,12 +22,11 @@ from maintenance.operations.refs.create_tag import create_tag, kept
 from maintenance.operations.refs.delete_tag import delete_tag
 from maintenance.operations.refs.rename_tag import rename_tag
 from maintenance.operations.refs.replace_tag import replace_tag
-from maintenance.table.table import Table
 from tests.models.reachable import unreachable_files
 from tests.small_tables import put, rows, small_table
 
 
-def tagged(folder: Path) -> Table:
+def tagged(folder: Path) -> CatalogTable:
     """Eight snapshots, of which number 3 has the tag `old`, the last one the tag `new`."""
     table = small_table(folder)
     for i in range(4):

@@ -4,15 +4,15 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from maintenance.catalog import CatalogTable
 from maintenance.metastore.schema_change import SetOption
 from maintenance.operations.checks.explain_scan import explain_scan
 from maintenance.operations.indexes.advise_file_index import advise_file_index, filters_of_log
 from maintenance.operations.indexes.rewrite_file_index import rewrite_file_index
-from maintenance.table.table import Table
 from tests.tables import create_table, get_table, open_warehouse
 
 
-def readings(tmp_path: Path) -> Table:
+def readings(tmp_path: Path) -> CatalogTable:
     """Eight files over the same ranges: statistics leave out none of them."""
     table = create_table(tmp_path, (("city", "STRING"), ("degrees", "INT"), ("note", "STRING")), ())
     for file in range(8):

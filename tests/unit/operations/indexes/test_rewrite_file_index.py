@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.commit.commit import commit_compact
 from maintenance.commit.identity import CommitIdentity
 from maintenance.errors import CorruptFileError, PredicateError
@@ -18,7 +19,6 @@ from maintenance.operations.compaction.compact import compact
 from maintenance.operations.indexes.probe_file_index import probe_file_index
 from maintenance.operations.indexes.rewrite_file_index import RewriteFileIndexReport, rewrite_file_index
 from maintenance.scan.file_index import index_bytes
-from maintenance.table.table import Table
 from maintenance.types.data_type import parse_type
 from maintenance.write.message import CommitMessage
 from tests.tables import create_table, get_table, keyed, live, open_warehouse
@@ -33,7 +33,7 @@ ALL_KINDS = {
 }
 
 
-def days(tmp_path: Path, options: Mapping[str, str] | None = None, **how: list[str]) -> Table:
+def days(tmp_path: Path, options: Mapping[str, str] | None = None, **how: list[str]) -> CatalogTable:
     """Five files: the rows of day n have degrees 10 n to 10 n + 9, two at a time in towns of their own."""
     table = create_table(tmp_path, FIELDS, (), options, partition_keys=how.get("partitioned", []))
     for day in range(5):
@@ -41,7 +41,7 @@ def days(tmp_path: Path, options: Mapping[str, str] | None = None, **how: list[s
     return get_table(tmp_path)
 
 
-def rows_of(table: Table, day: int) -> pa.Table:
+def rows_of(table: CatalogTable, day: int) -> pa.Table:
     maps = [None if row == 3 else [("a", day), ("b", row)] for row in range(10)]
     return pa.table(
         {
@@ -53,18 +53,18 @@ def rows_of(table: Table, day: int) -> pa.Table:
     )
 
 
-def altered(table: Table, *changes: object) -> Table:
+def altered(table: CatalogTable, *changes: object) -> CatalogTable:
     location = Path(table.location)
     catalog = open_warehouse(location.parent.parent)
     catalog.alter_table("db.t", changes)  # type: ignore[arg-type]
     return get_table(location.parent.parent)
 
 
-def declare(table: Table, options: Mapping[str, str]) -> Table:
+def declare(table: CatalogTable, options: Mapping[str, str]) -> CatalogTable:
     return altered(table, *(SetOption(key, value) for key, value in options.items()))
 
 
-def indexes(table: Table) -> list[dict[str, set[str]]]:
+def indexes(table: CatalogTable) -> list[dict[str, set[str]]]:
     """Columns and kinds of each file's index."""
     found = []
     for entry in live(table):
@@ -75,14 +75,14 @@ def indexes(table: Table) -> list[dict[str, set[str]]]:
     return found
 
 
-def rewritten(table: Table, **how: object) -> RewriteFileIndexReport:
+def rewritten(table: CatalogTable, **how: object) -> RewriteFileIndexReport:
     report = rewrite_file_index(None, table, **how)  # type: ignore[arg-type]
     if not report.dry_run:
         assert rewrite_file_index(None, table).snapshot_ids == ()
     return report
 
 
-def degrees(table: Table, where: str) -> list[int | None]:
+def degrees(table: CatalogTable, where: str) -> list[int | None]:
     found = table.to_arrow(["degrees"], where).column("degrees").to_pylist()
     assert found == table.to_arrow(["degrees"], where, {"file-index.read.enabled": "false"})["degrees"].to_pylist()
     return found

@@ -11,13 +11,13 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.commit.overwrite import Overwrite
 from maintenance.format.metadata.snapshot import CommitKind
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.ingestion.ingest import IngestReport, ingest
 from maintenance.options import table as table_options
 from maintenance.table.system.audit_log import AuditLogView
-from maintenance.table.table import Table
 from tests.tables import create_table, data_files, files_on_disk, get_table, keyed, live, live_files, state
 
 INLINE = {"write-only": "false"}
@@ -30,20 +30,20 @@ LOOKING_UP = (
 )
 
 
-def kinds(table: Table) -> str:
+def kinds(table: CatalogTable) -> str:
     """The kinds of the snapshots, by their first letters."""
     return "".join(table.snapshots.get(i).commit_kind.value[0] for i in table.snapshots.list_ids())
 
 
-def levels(table: Table) -> list[int]:
+def levels(table: CatalogTable) -> list[int]:
     return sorted(file.level for file in live_files(table))
 
 
-def write(table: Table, *keys: int, text: str = "v") -> tuple[int, ...]:
+def write(table: CatalogTable, *keys: int, text: str = "v") -> tuple[int, ...]:
     return table.write_arrow(keyed({key: f"{text}{key}" for key in keys}))
 
 
-def batch(table: Table, number: int, *keys: int) -> IngestReport:
+def batch(table: CatalogTable, number: int, *keys: int) -> IngestReport:
     return ingest(None, table, keyed(dict.fromkeys(keys, f"{number}")), commit_user="feed", commit_identifier=number)
 
 
@@ -107,7 +107,7 @@ def test_changelog_of_every_write(tmp_path: Path) -> None:
         )
 
 
-def changes(table: Table) -> Table:
+def changes(table: CatalogTable) -> CatalogTable:
     latest = table.snapshots.latest_id()
     return table.copy({"incremental-between": f"0,{latest}", "incremental-between-scan-mode": "changelog"})
 
@@ -260,7 +260,7 @@ def test_stop_trigger_as_java_reads_it() -> None:
 
 
 @contextmanager
-def unreadable(table: Table) -> Iterator[None]:
+def unreadable(table: CatalogTable) -> Iterator[None]:
     """The files of level 0 are gone for a while."""
     paths = [Path(table.paths.data_file(e.partition, e.bucket, e.file)) for e in live(table)]
     for path in paths:

@@ -6,47 +6,46 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from maintenance.catalog import Schema, open_catalog
+from maintenance.catalog import CatalogTable, Schema, open_catalog
 from maintenance.errors import DataError, NotFoundError
 from maintenance.fs.file_io import FileIO
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.operations.ingestion.landing import committed_identifier, landed_batches
 from maintenance.operations.refs.create_tag import create_tag
-from maintenance.table.table import Table
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Table:
+def table(tmp_path: Path) -> CatalogTable:
     catalog = open_catalog({"warehouse": str(tmp_path)})
     catalog.create_database("db")
     catalog.create_table("db.t", Schema(fields=[("id", "BIGINT")], options={"bucket": "-1"}))
     found = catalog.get_table("db.t")
-    assert isinstance(found, Table)
+    assert isinstance(found, CatalogTable)
     return found
 
 
-def commit(table: Table, user: str, identifier: int) -> None:
+def commit(table: CatalogTable, user: str, identifier: int) -> None:
     table.write_arrow(pa.table({"id": pa.array([identifier], pa.int64())}), None, user, identifier)
 
 
-def expire_all_but_one(table: Table) -> None:
+def expire_all_but_one(table: CatalogTable) -> None:
     expire_snapshots(table, retain_min=1, retain_max=1, older_than=datetime.now(UTC))
 
 
-def test_a_feed_that_never_committed_starts_at_the_beginning(table: Table) -> None:
+def test_a_feed_that_never_committed_starts_at_the_beginning(table: CatalogTable) -> None:
     assert committed_identifier(table, "feed") is None
     commit(table, "someone", 7)
     assert committed_identifier(table, "feed") is None
 
 
-def test_the_newest_commit_of_the_feed_counts(table: Table) -> None:
+def test_the_newest_commit_of_the_feed_counts(table: CatalogTable) -> None:
     for identifier in (1, 2):
         commit(table, "feed", identifier)
     commit(table, "someone", 9)
     assert committed_identifier(table, "feed") == 2
 
 
-def test_a_tag_remembers_what_expired(table: Table) -> None:
+def test_a_tag_remembers_what_expired(table: CatalogTable) -> None:
     commit(table, "feed", 5)
     create_tag(table, "kept")
     commit(table, "someone", 9)
@@ -54,7 +53,7 @@ def test_a_tag_remembers_what_expired(table: Table) -> None:
     assert committed_identifier(table, "feed") == 5
 
 
-def test_a_commit_record_remembers_what_expired(table: Table) -> None:
+def test_a_commit_record_remembers_what_expired(table: CatalogTable) -> None:
     commit(table, "feed", 5)
     for identifier in (9, 10):
         commit(table, "someone", identifier)
@@ -62,7 +61,7 @@ def test_a_commit_record_remembers_what_expired(table: Table) -> None:
     assert committed_identifier(table, "feed") == 5
 
 
-def test_a_lost_history_is_an_error_and_no_beginning(table: Table) -> None:
+def test_a_lost_history_is_an_error_and_no_beginning(table: CatalogTable) -> None:
     commit(table, "feed", 5)
     commit(table, "someone", 9)
     expire_all_but_one(table)

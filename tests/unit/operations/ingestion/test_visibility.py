@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.commit.overwrite import Overwrite
 from maintenance.errors import UnsupportedError, VisibilityError
 from maintenance.operations import compact
 from maintenance.operations.ingestion.ingest import ingest
-from maintenance.table.table import Table
 from tests.tables import create_table, keyed, state
 
 WAITS = {
@@ -53,7 +53,7 @@ def test_writers_that_compact_need_not_wait(tmp_path: Path) -> None:
 
 
 def test_nobody_else_waits(tmp_path: Path) -> None:
-    plain: Table = create_table(tmp_path / "plain", options=WAITS)
+    plain: CatalogTable = create_table(tmp_path / "plain", options=WAITS)
     plain.write_arrow(keyed({1: "a"}))
     assert state(plain) == {1: "a"}
     table = create_table(tmp_path, options={**WAITS, **VECTORS})

@@ -9,6 +9,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from maintenance.catalog import CatalogTable
 from maintenance.operations import (
     compact,
     create_branch,
@@ -23,7 +24,6 @@ from maintenance.operations import (
     rollback_to,
 )
 from maintenance.operations.bin.run import BinRun
-from maintenance.table.table import Table
 from tests.examples import examples
 from tests.models.reachable import files_on_disk, unreachable_files
 from tests.small_tables import put, rows, rows_at, rows_of_tag, small_table
@@ -45,7 +45,7 @@ PRODUCERS = ("none", "full-compaction")
 Contents = dict[str, list[tuple[int, str]]]
 
 
-def contents(table: Table) -> Contents:
+def contents(table: CatalogTable) -> Contents:
     """The rows of all that can be read: snapshots, tags, branches."""
     found = {f"snapshot {i}": rows_at(table, i) for i in table.snapshots.list_ids()}
     found |= {f"tag {name}": rows_of_tag(table, name) for name in table.tags.names()}
@@ -54,12 +54,12 @@ def contents(table: Table) -> Contents:
     return found
 
 
-def _branches(table: Table) -> list[str]:
+def _branches(table: CatalogTable) -> list[str]:
     folders = table.file_io.list_folders(f"{table.location}/branch")
     return [name.removeprefix("branch-") for name in folders]
 
 
-def carry_out(table: Table, step: str, number: int) -> None:
+def carry_out(table: CatalogTable, step: str, number: int) -> None:
     """One step, where it applies. Every history begins with a commit."""
     ids, tags, branches = table.snapshots.list_ids(), table.tags.names(), _branches(table)
     if step == "put":
@@ -84,7 +84,7 @@ def carry_out(table: Table, step: str, number: int) -> None:
         expire_snapshots(table, retain_min=1, retain_max=2)
 
 
-def orphans(table: Table) -> set[str]:
+def orphans(table: CatalogTable) -> set[str]:
     """What nothing names, in the folders that are looked at."""
     looked_at = ("/manifest/", "/bucket-", "/index/", "/statistics/")
     return {path for path in unreachable_files(table) if any(place in path for place in looked_at)}

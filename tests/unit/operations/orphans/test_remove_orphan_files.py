@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from maintenance.catalog import open_catalog
+from maintenance.catalog import CatalogTable, open_catalog
 from maintenance.errors import CorruptFileError, NotFoundError, OptionError
 from maintenance.operations import compact, delete_branch, remove_orphan_files, rollback_to
 from maintenance.operations.databases.remove_orphan_files_of import remove_orphan_files_of
@@ -16,7 +16,6 @@ from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.operations.orphans.remove_orphan_files import OrphanRemoval, RemoveOrphanFilesReport
 from maintenance.operations.refs.create_tag import create_tag
 from maintenance.sql.session import Session
-from maintenance.table.table import Table
 from tests.models.reachable import files_on_disk, unreachable_files
 from tests.small_tables import branch_from_tag, put, rows, rows_at, rows_of_tag, small_table
 
@@ -29,7 +28,7 @@ def age(folder: Path) -> None:
         os.utime(path, (OLD, OLD))
 
 
-def filled(folder: Path, options: dict[str, str] | None = None) -> Table:
+def filled(folder: Path, options: dict[str, str] | None = None) -> CatalogTable:
     table = small_table(folder, options)
     for i in range(3):
         put(table, {1: f"{i}", i: "x"})
@@ -37,7 +36,7 @@ def filled(folder: Path, options: dict[str, str] | None = None) -> Table:
     return table
 
 
-def strays(table: Table) -> set[str]:
+def strays(table: CatalogTable) -> set[str]:
     """Old files that nothing names, in every folder that is looked at."""
     root = Path(table.location)
     places = ["manifest/manifest-x-0", "index/index-x-0", "statistics/stat-x-0", "bucket-0/data-x-0.orc"]
@@ -48,7 +47,7 @@ def strays(table: Table) -> set[str]:
     return {str(root / place) for place in places}
 
 
-def clean(table: Table, **arguments: object) -> RemoveOrphanFilesReport:
+def clean(table: CatalogTable, **arguments: object) -> RemoveOrphanFilesReport:
     return remove_orphan_files(None, table, **arguments)  # type: ignore[arg-type]
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import OptionError, OutdatedPlanError
 from maintenance.operations import create_tag, expire_snapshots
 from maintenance.operations.plans.dry_run_plans import (
@@ -17,12 +18,11 @@ from maintenance.operations.plans.dry_run_plans import (
 )
 from maintenance.operations.plans.row_change_plans import DELETE, UPDATE
 from maintenance.operations.plans.stored_plan import StoredPlan
-from maintenance.table.table import Table
 from tests.small_tables import put, rows, small_table
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Table:
+def table(tmp_path: Path) -> CatalogTable:
     """Three commits; partitions a and b."""
     table = small_table(tmp_path, primary_key=False, partition_keys=("v",))
     for number, value in enumerate(("a", "b", "a")):
@@ -30,11 +30,11 @@ def table(tmp_path: Path) -> Table:
     return table
 
 
-def stored(table: Table, plan: StoredPlan, place: Path) -> StoredPlan:
+def stored(table: CatalogTable, plan: StoredPlan, place: Path) -> StoredPlan:
     return StoredPlan.load(table.file_io, str(place), plan.store(table.file_io, str(place)))
 
 
-def test_a_rollback_names_what_goes_and_its_age(table: Table, tmp_path: Path) -> None:
+def test_a_rollback_names_what_goes_and_its_age(table: CatalogTable, tmp_path: Path) -> None:
     create_tag(table, "late", snapshot_id=3)
     plan = stored(table, ROLLBACK.plan(table, snapshot_id=1), tmp_path)
     assert [group.name for group in plan.groups] == ["snapshot 2", "snapshot 3", "tag late"]
@@ -50,7 +50,7 @@ def test_a_rollback_names_what_goes_and_its_age(table: Table, tmp_path: Path) ->
     assert (report.current, rows(table)) == (1, [(0, "a")])
 
 
-def test_a_state_is_made_the_latest_of_the_one_that_was_planned(table: Table) -> None:
+def test_a_state_is_made_the_latest_of_the_one_that_was_planned(table: CatalogTable) -> None:
     plan = ROLLBACK_AS_LATEST.plan(table, snapshot_id=1)
     put(table, {9: "c"})
     with pytest.raises(OutdatedPlanError, match="state of snapshot 3"):
@@ -59,7 +59,7 @@ def test_a_state_is_made_the_latest_of_the_one_that_was_planned(table: Table) ->
     assert rows(table) == [(0, "a")]
 
 
-def test_a_tag_that_holds_another_snapshot_stays(table: Table) -> None:
+def test_a_tag_that_holds_another_snapshot_stays(table: CatalogTable) -> None:
     create_tag(table, "t", snapshot_id=1)
     plan = DELETE_TAG.plan(table, names=["t"])
     assert "of snapshot 1, committed 20" in plan.groups[0].reason
@@ -74,7 +74,7 @@ def test_a_tag_that_holds_another_snapshot_stays(table: Table) -> None:
     assert set(DELETE_TAG.apply(table, plan).deleted_files) == set(plan.groups[-1].files)
 
 
-def test_a_partition_with_new_files_stays(table: Table, tmp_path: Path) -> None:
+def test_a_partition_with_new_files_stays(table: CatalogTable, tmp_path: Path) -> None:
     plan = stored(table, DROP_PARTITIONS.plan(table, partitions=[{"v": "a"}]), tmp_path)
     (group,) = plan.groups
     assert (group.name, len(group.files)) == ("v=a", 2)
@@ -89,7 +89,7 @@ def test_a_partition_with_new_files_stays(table: Table, tmp_path: Path) -> None:
     assert rows(table) == [(1, "b"), (7, "b")]
 
 
-def test_rows_are_deleted_as_planned(table: Table, tmp_path: Path) -> None:
+def test_rows_are_deleted_as_planned(table: CatalogTable, tmp_path: Path) -> None:
     put(table, {10: "a", 11: "a", 12: "b"})
     plan = stored(table, DELETE.plan(table, where="k IN (10, 0)"), tmp_path)
     reasons = sorted(group.reason.partition(",")[0] for group in plan.groups)
@@ -119,7 +119,7 @@ def test_rows_of_a_key_are_counted_in_one_snapshot(tmp_path: Path) -> None:
     assert rows(table) == [(2, "b"), (3, "c")]
 
 
-def test_repairs_do_what_was_planned(table: Table) -> None:
+def test_repairs_do_what_was_planned(table: CatalogTable) -> None:
     merge = COMPACT_MANIFEST.plan(table)
     put(table, {5: "a"})
     with pytest.raises(OutdatedPlanError, match="3 manifests with 3 entries are merged"):

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import OptionError, OutdatedPlanError
 from maintenance.metadata.branches import Branches
 from maintenance.operations import create_branch, create_tag
@@ -14,12 +15,11 @@ from maintenance.operations.plans.ref_plans import (
     plan_fast_forward,
 )
 from maintenance.operations.plans.stored_plan import StoredPlan
-from maintenance.table.table import Table
 from tests.small_tables import put, rows, small_table
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Table:
+def table(tmp_path: Path) -> CatalogTable:
     table = small_table(tmp_path)
     put(table, {1: "a"})
     create_branch(table, "b", snapshot_id=1)
@@ -28,12 +28,12 @@ def table(tmp_path: Path) -> Table:
     return table
 
 
-def stored(table: Table, plan: StoredPlan) -> StoredPlan:
+def stored(table: CatalogTable, plan: StoredPlan) -> StoredPlan:
     warehouse = str(Path(table.location).parents[1])
     return StoredPlan.load(table.file_io, warehouse, plan.store(table.file_io, warehouse))
 
 
-def test_a_branch_is_deleted_as_planned_or_not_at_all(table: Table) -> None:
+def test_a_branch_is_deleted_as_planned_or_not_at_all(table: CatalogTable) -> None:
     plan = stored(table, plan_delete_branch(table, "b"))
     names = [group.name for group in plan.groups]
     assert names == ["snapshot 1 of b", "snapshot 2 of b", "files"]
@@ -50,7 +50,7 @@ def test_a_branch_is_deleted_as_planned_or_not_at_all(table: Table) -> None:
     assert Branches(table.file_io, table.paths).names() == ["main"]
 
 
-def test_a_branch_becomes_main_as_planned_or_not_at_all(table: Table) -> None:
+def test_a_branch_becomes_main_as_planned_or_not_at_all(table: CatalogTable) -> None:
     plan = stored(table, plan_fast_forward(table, "b"))
     assert [(group.name, group.reason) for group in plan.groups] == [
         ("snapshot 2 of main", "goes"),

@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from maintenance.catalog import Schema, open_catalog
+from maintenance.catalog import CatalogTable, Schema, open_catalog
 from maintenance.errors import ConflictError, OptionError
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.compaction.request import CompactRequest
@@ -26,28 +26,27 @@ from maintenance.operations.plans.step_plans import (
 from maintenance.operations.plans.stored_plan import StoredPlan
 from maintenance.operations.refs.create_tag import create_tag
 from maintenance.scan.file_index import has_index
-from maintenance.table.table import Table
 
 LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def create(folder: Path, **options: str) -> Table:
+def create(folder: Path, **options: str) -> CatalogTable:
     catalog = open_catalog({"warehouse": str(folder)})
     catalog.create_database("db", ignore_if_exists=True)
     columns = [("day", "STRING NOT NULL"), ("id", "INT NOT NULL"), ("v", "INT")]
     chosen = {"bucket": "1", "write-only": "true", **{key.replace("_", "-"): text for key, text in options.items()}}
     catalog.create_table("db.t", Schema(columns, primary_keys=["day", "id"], partition_keys=["day"], options=chosen))
     opened = catalog.get_table("db.t")
-    assert isinstance(opened, Table)
+    assert isinstance(opened, CatalogTable)
     return opened
 
 
-def put(table: Table, value: int, *days: str) -> None:
+def put(table: CatalogTable, value: int, *days: str) -> None:
     ids, values = pa.array([1] * len(days), pa.int32()), pa.array([value] * len(days), pa.int32())
     table.write_arrow(pa.table({"day": list(days), "id": ids, "v": values}))
 
 
-def changes(table: Table) -> set[tuple[str, str]]:
+def changes(table: CatalogTable) -> set[tuple[str, str]]:
     """Day and kind of what the newest snapshot's changelog says."""
     latest = table.snapshots.latest_id() or 0
     log = open_catalog({"warehouse": table.location.rsplit("/", 2)[0]}).get_table("db.t$audit_log")
@@ -77,7 +76,7 @@ def test_a_table_without_a_producer_has_no_plan_of_a_changelog(tmp_path: Path) -
         preview_changelog(create(tmp_path))
 
 
-def indexed(table: Table) -> set[str]:
+def indexed(table: CatalogTable) -> set[str]:
     snapshot = table.latest_snapshot()
     assert snapshot is not None
     return {e.file.file_name for e in table.manifests.live_entries(snapshot) if has_index(e.file)}

@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from maintenance.catalog import Schema, open_catalog
+from maintenance.catalog import CatalogTable, Schema, open_catalog
 from maintenance.errors import ConflictError, CorruptFileError, NotFoundError, OptionError
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.compaction.request import CompactRequest
@@ -18,33 +18,32 @@ from maintenance.operations.plans.stored_plan import (
     plan_expire_snapshots,
 )
 from maintenance.operations.refs.create_tag import create_tag
-from maintenance.table.table import Table
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Table:
+def table(tmp_path: Path) -> CatalogTable:
     catalog = open_catalog({"warehouse": str(tmp_path)})
     catalog.create_database("db")
     columns = [("day", "STRING NOT NULL"), ("id", "INT NOT NULL"), ("v", "INT")]
     options = {"bucket": "1", "write-only": "true"}
     catalog.create_table("db.t", Schema(columns, primary_keys=["day", "id"], partition_keys=["day"], options=options))
     opened = catalog.get_table("db.t")
-    assert isinstance(opened, Table)
+    assert isinstance(opened, CatalogTable)
     return opened
 
 
-def put(table: Table, value: int, *days: str) -> None:
+def put(table: CatalogTable, value: int, *days: str) -> None:
     ids, values = pa.array([1] * len(days), pa.int32()), pa.array([value] * len(days), pa.int32())
     table.write_arrow(pa.table({"day": list(days), "id": ids, "v": values}))
 
 
-def live(table: Table) -> set[str]:
+def live(table: CatalogTable) -> set[str]:
     snapshot = table.latest_snapshot()
     assert snapshot is not None
     return {entry.file.file_name for entry in table.manifests.live_entries(snapshot)}
 
 
-def test_a_plan_survives_its_file_and_is_refused_when_changed(table: Table, tmp_path: Path) -> None:
+def test_a_plan_survives_its_file_and_is_refused_when_changed(table: CatalogTable, tmp_path: Path) -> None:
     put(table, 1, "a")
     put(table, 2, "a")
     plan = plan_compact(table, CompactRequest(full=True))
@@ -60,7 +59,7 @@ def test_a_plan_survives_its_file_and_is_refused_when_changed(table: Table, tmp_
             StoredPlan.load(table.file_io, str(tmp_path), missing)
 
 
-def test_a_compaction_rewrites_exactly_what_its_plan_names(table: Table) -> None:
+def test_a_compaction_rewrites_exactly_what_its_plan_names(table: CatalogTable) -> None:
     put(table, 1, "a", "b")
     put(table, 2, "a", "b")
     plan = plan_compact(table, CompactRequest(full=True, partitions=[{"day": "a"}]))
@@ -73,7 +72,7 @@ def test_a_compaction_rewrites_exactly_what_its_plan_names(table: Table) -> None
     assert sorted(row["v"] for row in table.to_arrow().to_pylist()) == [2, 3, 3]
 
 
-def test_a_compaction_whose_files_moved_does_nothing_and_says_what_moved(table: Table) -> None:
+def test_a_compaction_whose_files_moved_does_nothing_and_says_what_moved(table: CatalogTable) -> None:
     put(table, 1, "a", "b")
     put(table, 2, "a", "b")
     plan = plan_compact(table, CompactRequest(full=True))
@@ -87,7 +86,7 @@ def test_a_compaction_whose_files_moved_does_nothing_and_says_what_moved(table: 
         apply_compact(None, table, plan)
 
 
-def test_an_expiry_deletes_exactly_what_its_plan_names(table: Table) -> None:
+def test_an_expiry_deletes_exactly_what_its_plan_names(table: CatalogTable) -> None:
     for value in range(4):
         put(table, value, "a")
         compact(None, table, full=True)
@@ -102,7 +101,7 @@ def test_an_expiry_deletes_exactly_what_its_plan_names(table: Table) -> None:
     assert table.to_arrow().num_rows == 2
 
 
-def test_an_expiry_is_refused_once_a_tag_needs_what_it_would_delete(table: Table) -> None:
+def test_an_expiry_is_refused_once_a_tag_needs_what_it_would_delete(table: CatalogTable) -> None:
     for value in range(4):
         put(table, value, "a")
         compact(None, table, full=True)
@@ -114,7 +113,7 @@ def test_an_expiry_is_refused_once_a_tag_needs_what_it_would_delete(table: Table
     assert table.snapshots.list_ids() == before
 
 
-def test_a_plan_of_another_table_is_refused(table: Table) -> None:
+def test_a_plan_of_another_table_is_refused(table: CatalogTable) -> None:
     put(table, 1, "a")
     plan = plan_compact(table, CompactRequest(full=True))
     with pytest.raises(OptionError, match=r"compact of db\.other"):
@@ -128,7 +127,7 @@ def test_a_plan_to_sort_is_carried_out_sorting(tmp_path: Path) -> None:
     catalog.create_database("db")
     catalog.create_table("db.a", Schema([("id", "INT"), ("v", "INT")], options={"bucket": "-1"}))
     table = catalog.get_table("db.a")
-    assert isinstance(table, Table)
+    assert isinstance(table, CatalogTable)
     for ids in ([3, 1], [2, 0]):
         table.write_arrow(pa.table({"id": pa.array(ids, pa.int32()), "v": pa.array(ids, pa.int32())}))
     plan = plan_compact(table, CompactRequest(order_strategy="order", order_by=["id"]))

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pyarrow as pa
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import AlreadyExistsError, NotFoundError
 from maintenance.metadata.branches import Branches
 from maintenance.operations import (
@@ -16,29 +17,28 @@ from maintenance.operations import (
     rename_branch,
 )
 from maintenance.operations.orphans.remove_orphan_files import OrphanRemoval
-from maintenance.table.table import Table
 from tests.servers.s3 import S3
 from tests.small_tables import put, rows, small_table
 
 
 @pytest.fixture
-def table(s3: S3) -> Table:
+def table(s3: S3) -> CatalogTable:
     found = small_table(s3.options(s3.new_bucket()))
     put(found, {1: "a"})
     create_tag(found, "t", snapshot_id=1)
     return found
 
 
-def branches_of(table: Table) -> Branches:
+def branches_of(table: CatalogTable) -> Branches:
     return Branches(table.file_io, table.paths)
 
 
-def leave_half_a_branch(table: Table) -> None:
+def leave_half_a_branch(table: CatalogTable) -> None:
     branches_of(table).hide("b")
     table.file_io.write_bytes(f"{table.location}/branch/branch-b/tag/tag-old", b"{}")
 
 
-def test_half_a_branch_is_none(table: Table) -> None:
+def test_half_a_branch_is_none(table: CatalogTable) -> None:
     leave_half_a_branch(table)
     assert (branches_of(table).names(), branches_of(table).hidden()) == (["main"], ["b"])
     with pytest.raises(NotFoundError):
@@ -49,7 +49,7 @@ def test_half_a_branch_is_none(table: Table) -> None:
     assert rows(table.on_branch("b")) == [(1, "a")]
 
 
-def test_a_branch_that_somebody_creates_meanwhile(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_branch_that_somebody_creates_meanwhile(table: CatalogTable, monkeypatch: pytest.MonkeyPatch) -> None:
     create_branch(table, "b", tag="t")
     put(table.on_branch("b"), {2: "b"})
     with monkeypatch.context() as patched:
@@ -59,20 +59,20 @@ def test_a_branch_that_somebody_creates_meanwhile(table: Table, monkeypatch: pyt
     assert rows(table.on_branch("b")) == [(1, "a"), (2, "b")]
 
 
-def test_nothing_of_a_deleted_branch_is_left(table: Table) -> None:
+def test_nothing_of_a_deleted_branch_is_left(table: CatalogTable) -> None:
     create_branch(table, "b", tag="t")
     delete_branch(table, "b")
     assert table.file_io.list_tree(f"{table.location}/branch") == []
 
 
-def test_purging_takes_what_was_interrupted(table: Table) -> None:
+def test_purging_takes_what_was_interrupted(table: CatalogTable) -> None:
     leave_half_a_branch(table)
     branches_of(table).hide("c")
     purge_files(table, minimum_age=timedelta(0))
     assert table.file_io.list_tree(f"{table.location}/branch") == []
 
 
-def test_orphan_removal_takes_a_half_branch_that_is_old(table: Table) -> None:
+def test_orphan_removal_takes_a_half_branch_that_is_old(table: CatalogTable) -> None:
     leave_half_a_branch(table)
     assert remove_orphan_files(None, table, minimum_age=timedelta(hours=1)).deleted_files == 0
     assert branches_of(table).hidden() == ["b"]
@@ -87,7 +87,7 @@ def test_orphan_removal_takes_a_half_branch_that_is_old(table: Table) -> None:
 
 
 def test_orphan_removal_leaves_a_branch_that_is_created_meanwhile(
-    table: Table, monkeypatch: pytest.MonkeyPatch
+    table: CatalogTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     leave_half_a_branch(table)
     table.file_io.write_bytes(f"{table.location}/branch/branch-b/tag/tag-t", b"{}")
@@ -106,7 +106,7 @@ def test_orphan_removal_leaves_a_branch_that_is_created_meanwhile(
 
 
 def test_a_renaming_is_finished_unless_the_old_name_was_written_to(
-    table: Table, monkeypatch: pytest.MonkeyPatch
+    table: CatalogTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     create_branch(table, "b", tag="t")
     with monkeypatch.context() as patched:

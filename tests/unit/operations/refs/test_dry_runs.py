@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from maintenance.catalog import SetOption, open_catalog
+from maintenance.catalog import CatalogTable, SetOption, open_catalog
 from maintenance.errors import CorruptFileError, NotFoundError, OptionError
 from maintenance.metadata.branches import Branches
 from maintenance.operations import (
@@ -18,7 +18,6 @@ from maintenance.operations import (
     rename_branch,
 )
 from maintenance.sql import Session
-from maintenance.table.table import Table
 from tests.small_tables import put, rows, rows_of_tag, small_table
 
 
@@ -27,7 +26,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Table:
+def table(tmp_path: Path) -> CatalogTable:
     """Main with snapshots 1 to 4 and tags of 2 and 4; the branch with 2 and 3 of its own, and a tag."""
     table = small_table(tmp_path)
     for number in (1, 2):
@@ -42,11 +41,11 @@ def table(tmp_path: Path) -> Table:
     return table
 
 
-def branches(table: Table) -> list[str]:
+def branches(table: CatalogTable) -> list[str]:
     return Branches(table.file_io, table.paths).names()
 
 
-def test_fast_forward(table: Table, tmp_path: Path) -> None:
+def test_fast_forward(table: CatalogTable, tmp_path: Path) -> None:
     before, tags = contents(tmp_path), set(table.tags.names())
     dry = fast_forward(table, "b", dry_run=True)
     assert contents(tmp_path) == before
@@ -61,7 +60,7 @@ def test_fast_forward(table: Table, tmp_path: Path) -> None:
     assert (again.leaving, again.coming, again.leaving_tags, again.coming_tags) == ((), (), (), ())
 
 
-def test_a_fast_forward_that_would_fail_fails_dry(table: Table) -> None:
+def test_a_fast_forward_that_would_fail_fails_dry(table: CatalogTable) -> None:
     branch = table.on_branch("b")
     (entry,) = branch.manifests.delta_entries(branch.snapshots.get(3))
     Path(table.paths.data_file(entry.partition, entry.bucket, entry.file)).unlink()
@@ -69,7 +68,7 @@ def test_a_fast_forward_that_would_fail_fails_dry(table: Table) -> None:
         fast_forward(table, "b", dry_run=True)
 
 
-def test_delete_branch(table: Table, tmp_path: Path) -> None:
+def test_delete_branch(table: CatalogTable, tmp_path: Path) -> None:
     branch = table.on_branch("b")
     (own,) = branch.manifests.delta_entries(branch.snapshots.get(3))
     before = contents(tmp_path)
@@ -86,7 +85,7 @@ def test_delete_branch(table: Table, tmp_path: Path) -> None:
     assert [orphan.bytes for orphan in removed.orphans if orphan.kind == "data file"] == [own.file.file_size]
 
 
-def test_what_main_has_merged_since_is_left_to_the_branch(table: Table) -> None:
+def test_what_main_has_merged_since_is_left_to_the_branch(table: CatalogTable) -> None:
     compact(None, table, full=True)
     assert delete_branch(table, "b", dry_run=True).orphan_files == 1, "main's older snapshots still need the others"
     create_branch(table, "same", snapshot_id=2)
@@ -95,7 +94,7 @@ def test_what_main_has_merged_since_is_left_to_the_branch(table: Table) -> None:
         delete_branch(table, "none", dry_run=True)
 
 
-def test_rename_branch(table: Table, tmp_path: Path) -> None:
+def test_rename_branch(table: CatalogTable, tmp_path: Path) -> None:
     dry = rename_branch(table, "b", "c", dry_run=True)
     assert (dry.options, branches(table)) == ((), ["main", "b"])
     with pytest.raises(OptionError):
@@ -108,7 +107,7 @@ def test_rename_branch(table: Table, tmp_path: Path) -> None:
     assert branches(table) == ["main", "c"]
 
 
-def test_they_are_parameters_of_procedures(table: Table, tmp_path: Path) -> None:
+def test_they_are_parameters_of_procedures(table: CatalogTable, tmp_path: Path) -> None:
     session, before = Session({"warehouse": str(tmp_path)}), contents(tmp_path)
 
     def call(text: str) -> list[dict[str, object]]:

@@ -4,16 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from maintenance.catalog import open_catalog
+from maintenance.catalog import CatalogTable, open_catalog
 from maintenance.errors import ConflictError, NotFoundError, OptionError, UnsupportedError
 from maintenance.operations import compact, create_branch, create_tag, expire_snapshots, fsck, merge_branch
 from maintenance.sql import Session
-from maintenance.table.table import Table
 from tests.small_tables import put, rows, small_table
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Table:
+def table(tmp_path: Path) -> CatalogTable:
     """Branch `b` starts with the first of two commits of main, and has one of its own."""
     table = small_table(tmp_path, primary_key=False)
     put(table, {1: "both"})
@@ -24,7 +23,7 @@ def table(tmp_path: Path) -> Table:
     return table
 
 
-def test_what_the_target_has_not_is_added_once(table: Table) -> None:
+def test_what_the_target_has_not_is_added_once(table: CatalogTable) -> None:
     assert merge_branch(table, "b", dry_run=True).files == 1
     assert table.snapshots.latest_id() == 2
     report = merge_branch(table, "b")
@@ -35,7 +34,7 @@ def test_what_the_target_has_not_is_added_once(table: Table) -> None:
     assert rows(table.on_branch("b")) == rows(table)
 
 
-def test_the_files_are_shared(table: Table) -> None:
+def test_the_files_are_shared(table: CatalogTable) -> None:
     merge_branch(table, "b")
     branch = table.on_branch("b")
     compact(None, branch, full=True)
@@ -44,7 +43,7 @@ def test_the_files_are_shared(table: Table) -> None:
     assert len(rows(table)) == 3
 
 
-def test_what_cannot_be_merged(tmp_path: Path, table: Table) -> None:
+def test_what_cannot_be_merged(tmp_path: Path, table: CatalogTable) -> None:
     with pytest.raises(OptionError, match="into itself"):
         merge_branch(table, "main")
     with pytest.raises(NotFoundError, match="'c' does not exist"):
@@ -67,13 +66,13 @@ def test_what_cannot_be_merged(tmp_path: Path, table: Table) -> None:
         merge_branch(keyed, "b")
 
 
-def test_other_columns_are_a_conflict(tmp_path: Path, table: Table) -> None:
+def test_other_columns_are_a_conflict(tmp_path: Path, table: CatalogTable) -> None:
     Session({"warehouse": str(tmp_path)}).sql("ALTER TABLE db.t ADD COLUMN extra INT")
     with pytest.raises(ConflictError, match="columns are not those"):
         merge_branch(open_catalog({"warehouse": str(tmp_path)}).get_table("db.t"), "b")
 
 
-def test_it_is_a_procedure_of_both_engines(tmp_path: Path, table: Table) -> None:
+def test_it_is_a_procedure_of_both_engines(tmp_path: Path, table: CatalogTable) -> None:
     spark, flink = (Session({"warehouse": str(tmp_path)}, dialect=dialect) for dialect in ("spark", "flink"))
     assert spark.sql("CALL sys.merge_branch(table => 'db.t', source_branch => 'b')").to_arrow().to_pylist() == [
         {"result": True}
@@ -82,7 +81,7 @@ def test_it_is_a_procedure_of_both_engines(tmp_path: Path, table: Table) -> None
     assert rows(table.on_branch("b")) == rows(table) == [(1, "both"), (2, "main"), (3, "branch")]
 
 
-def test_procedures_by_time_and_watermark(tmp_path: Path, table: Table) -> None:
+def test_procedures_by_time_and_watermark(tmp_path: Path, table: CatalogTable) -> None:
     session = Session({"warehouse": str(tmp_path)}, dialect="flink")
     millis = table.snapshots.get(2).time_millis
     found = session.sql(f"CALL sys.create_tag_from_timestamp('db.t', 'x', {millis})").to_arrow().to_pylist()

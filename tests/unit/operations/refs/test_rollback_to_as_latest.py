@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.commit import publish as publishing
 from maintenance.errors import CommitError, CorruptFileError, NotFoundError, OptionError
 from maintenance.format.metadata.snapshot import CommitKind
@@ -18,19 +19,18 @@ from maintenance.operations import (
     rollback_to_as_latest,
 )
 from maintenance.sql import Session
-from maintenance.table.table import Table
 from tests.models.reachable import unreachable_files
 from tests.small_tables import put, rows, rows_of_tag, small_table
 
 
-def written(folder: Path, options: dict[str, str] | None = None, *, primary_key: bool = True) -> Table:
+def written(folder: Path, options: dict[str, str] | None = None, *, primary_key: bool = True) -> CatalogTable:
     table = small_table(folder, options, primary_key=primary_key)
     for number in range(1, 4):
         put(table, {number: str(number)})
     return table
 
 
-def whole(table: Table) -> bool:
+def whole(table: CatalogTable) -> bool:
     return fsck(table.file_io, table.location).healthy and not unreachable_files(table)
 
 

@@ -4,10 +4,10 @@ import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from maintenance.catalog import CatalogTable
 from maintenance.operations import compact, delete_tag, expire_snapshots, expire_tags, trigger_tag_automatic_creation
 from maintenance.operations.refs.create_tag import create_tag
 from maintenance.sql import Session
-from maintenance.table.table import Table
 from tests.small_tables import put, rows_of_tag, set_commit_time, small_table
 
 HOURLY = {
@@ -18,7 +18,7 @@ HOURLY = {
 START = datetime(2024, 5, 14, 10, 20, tzinfo=UTC)
 
 
-def at_hours(table: Table, *hours: float) -> None:
+def at_hours(table: CatalogTable, *hours: float) -> None:
     """Snapshots so many hours after the start."""
     for hour in hours:
         millis = int((START + timedelta(hours=hour)).timestamp() * 1000)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import CorruptFileError, NotFoundError, OptionError, WriteError
 from maintenance.operations import (
     compact_manifest,
@@ -20,13 +21,12 @@ from maintenance.operations import (
     reset_consumer,
 )
 from maintenance.sql import Session
-from maintenance.table.table import Table
 from tests.models.reachable import files_on_disk
 from tests.small_tables import put, rows, rows_at, small_table
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Table:
+def table(tmp_path: Path) -> CatalogTable:
     """Four appends of one row each, without buckets."""
     table = small_table(tmp_path, {"deletion-vectors.enabled": "true"}, primary_key=False)
     for number in range(1, 5):
@@ -34,18 +34,18 @@ def table(tmp_path: Path) -> Table:
     return table
 
 
-def healthy(table: Table) -> bool:
+def healthy(table: CatalogTable) -> bool:
     return fsck(table.file_io, table.location, deep=True).healthy
 
 
-def live_paths(table: Table) -> list[Path]:
+def live_paths(table: CatalogTable) -> list[Path]:
     snapshot = table.latest_snapshot()
     assert snapshot is not None
     entries = table.manifests.live_entries(snapshot)
     return [Path(table.paths.all_files_of(e.partition, e.bucket, e.file)[0]) for e in entries]
 
 
-def test_manifests_are_merged_once(table: Table) -> None:
+def test_manifests_are_merged_once(table: CatalogTable) -> None:
     before = rows(table)
     dry = compact_manifest(table, dry_run=True)
     assert (dry.needed, dry.before.manifests, table.snapshots.latest_id()) == (True, 4, 4)
@@ -58,7 +58,7 @@ def test_manifests_are_merged_once(table: Table) -> None:
     assert healthy(table)
 
 
-def test_entries_of_files_that_are_gone_are_dropped(table: Table) -> None:
+def test_entries_of_files_that_are_gone_are_dropped(table: CatalogTable) -> None:
     delete(None, table, "k = 2")
     report = compact_manifest(table)
     assert report.after is not None
@@ -68,7 +68,7 @@ def test_entries_of_files_that_are_gone_are_dropped(table: Table) -> None:
     assert healthy(table)
 
 
-def test_files_that_are_gone_are_forgotten_with_their_vectors(table: Table) -> None:
+def test_files_that_are_gone_are_forgotten_with_their_vectors(table: CatalogTable) -> None:
     put(table, {10: "x", 11: "y"})
     delete(None, table, "k = 11")
     gone = live_paths(table)[-1]
@@ -85,7 +85,7 @@ def test_files_that_are_gone_are_forgotten_with_their_vectors(table: Table) -> N
     assert healthy(table)
 
 
-def test_a_folder_that_is_gone_is_not_taken_for_lost_files(table: Table) -> None:
+def test_a_folder_that_is_gone_is_not_taken_for_lost_files(table: CatalogTable) -> None:
     for path in live_paths(table):
         path.unlink()
     with pytest.raises(WriteError, match="none of the 4 data files exists"):
@@ -93,7 +93,7 @@ def test_a_folder_that_is_gone_is_not_taken_for_lost_files(table: Table) -> None
     assert table.snapshots.latest_id() == 4
 
 
-def test_manifests_that_are_gone_are_forgotten(table: Table) -> None:
+def test_manifests_that_are_gone_are_forgotten(table: CatalogTable) -> None:
     metas = table.manifests.data_manifests(table.snapshots.get(4))
     Path(table.paths.manifest(metas[1].file_name)).unlink()
     with pytest.raises(CorruptFileError):
@@ -130,7 +130,7 @@ def test_a_purged_table_has_nothing_left(tmp_path: Path) -> None:
     assert rows(table) == [(1, "again")]
 
 
-def test_they_are_procedures(tmp_path: Path, table: Table) -> None:
+def test_they_are_procedures(tmp_path: Path, table: CatalogTable) -> None:
     session = Session({"warehouse": str(tmp_path)}, dialect="flink")
     session.sql("CALL sys.compact_manifest(`table` => 'db.t')")
     assert table.snapshots.latest_id() == 5
@@ -146,7 +146,7 @@ def test_they_are_procedures(tmp_path: Path, table: Table) -> None:
     assert len(rows(table)) == 3
 
 
-def test_a_catalog_is_told_of_what_its_warehouse_has(tmp_path: Path, table: Table) -> None:
+def test_a_catalog_is_told_of_what_its_warehouse_has(tmp_path: Path, table: CatalogTable) -> None:
     options = {"metastore": "jdbc", "uri": f"jdbc:sqlite:{tmp_path}/catalog.sqlite", "warehouse": str(tmp_path)}
     for number, call in enumerate(("sys.repair('db.t')", "sys.repair('db')", "sys.repair()")):
         session = Session({**options, "uri": f"jdbc:sqlite:{tmp_path}/{number}.sqlite"})
@@ -158,7 +158,7 @@ def test_a_catalog_is_told_of_what_its_warehouse_has(tmp_path: Path, table: Tabl
         assert rows(session.table(("db", "t"))) == rows(table)
 
 
-def test_the_snapshot_behind_a_gap_becomes_the_earliest(table: Table) -> None:
+def test_the_snapshot_behind_a_gap_becomes_the_earliest(table: CatalogTable) -> None:
     """Accepted and refused as of Java's `SnapshotManagerTest`."""
     with pytest.raises(OptionError, match="does not follow a gap"):
         repair_earliest_snapshot(table, 3)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import NotFoundError, OptionError
 from maintenance.operations import (
     compact,
@@ -17,7 +18,6 @@ from maintenance.operations import (
     reset_consumer,
 )
 from maintenance.sql import Session
-from maintenance.table.table import Table
 from tests.models.reachable import files_on_disk
 from tests.small_tables import put, set_commit_time, small_table
 
@@ -25,7 +25,7 @@ NOW = datetime(2024, 5, 14, 12, tzinfo=UTC)
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Table:
+def table(tmp_path: Path) -> CatalogTable:
     """Snapshots 1 to 3 of 5, 4 and 3 hours ago, 4 compacts them, 5 adds another row an hour ago; tag `t` holds 2."""
     options = {"bucket": "1", "snapshot.num-retained.min": "1", "snapshot.time-retained": "2 h"}
     table = small_table(tmp_path, options)
@@ -40,12 +40,12 @@ def table(tmp_path: Path) -> Table:
     return table
 
 
-def first_file(table: Table) -> str:
+def first_file(table: CatalogTable) -> str:
     (entry,) = table.manifests.live_entries(table.snapshots.get(1))
     return entry.file.file_name
 
 
-def test_a_file_is_kept_by_each_state_that_names_it(table: Table) -> None:
+def test_a_file_is_kept_by_each_state_that_names_it(table: CatalogTable) -> None:
     name = first_file(table)
     found = explain(table, file=f"{table.location}/bucket-0/{name}", now=NOW)
     assert [keeper.holder for keeper in found.kept_by] == ["snapshots 1 to 2", "snapshot 3", "tag 't'"]
@@ -60,7 +60,7 @@ def test_a_file_is_kept_by_each_state_that_names_it(table: Table) -> None:
     assert tag.chain == ("tag 't'", snapshot.base_manifest_list, manifest, name)
 
 
-def test_a_file_goes_when_all_its_keepers_are_released(table: Table) -> None:
+def test_a_file_goes_when_all_its_keepers_are_released(table: CatalogTable) -> None:
     name = first_file(table)
     expire_snapshots(table, now=NOW)
     delete_tag(table, "t")
@@ -72,7 +72,7 @@ def test_a_file_goes_when_all_its_keepers_are_released(table: Table) -> None:
     assert not [path for path in files_on_disk(table) if str(path).endswith(name)]
 
 
-def test_every_file_of_a_table_is_kept_by_something(table: Table) -> None:
+def test_every_file_of_a_table_is_kept_by_something(table: CatalogTable) -> None:
     create_branch(table, "b", snapshot_id=3)
     for path in files_on_disk(table):
         name = Path(path).name
@@ -80,7 +80,7 @@ def test_every_file_of_a_table_is_kept_by_something(table: Table) -> None:
             assert explain(table, file=name, now=NOW).kept_by, name
 
 
-def test_branches_and_consumers_keep_files_too(table: Table) -> None:
+def test_branches_and_consumers_keep_files_too(table: CatalogTable) -> None:
     create_branch(table, "b", snapshot_id=1)
     reset_consumer(table, "job", 2)
     found = explain(table, file=first_file(table), now=NOW).kept_by
@@ -90,7 +90,7 @@ def test_branches_and_consumers_keep_files_too(table: Table) -> None:
     assert by_holder["snapshots 2 to 3"].release.startswith("reset_consumer")
 
 
-def test_a_snapshot_and_a_tag_with_the_bytes_that_they_alone_hold(table: Table) -> None:
+def test_a_snapshot_and_a_tag_with_the_bytes_that_they_alone_hold(table: CatalogTable) -> None:
     found = explain(table, snapshot_id=2, now=NOW)
     assert [keeper.holder for keeper in found.kept_by] == ["snapshot 2", "tag 't'"]
     expire_snapshots(table, now=NOW + timedelta(days=1))
@@ -104,7 +104,7 @@ def test_a_snapshot_and_a_tag_with_the_bytes_that_they_alone_hold(table: Table) 
         explain(table, snapshot_id=2)
 
 
-def test_a_tag_that_expires(table: Table) -> None:
+def test_a_tag_that_expires(table: CatalogTable) -> None:
     create_tag(table, "short", time_retained=timedelta(days=2), now=datetime(2024, 5, 14))
     (keeper,) = explain(table, tag="short").kept_by
     assert keeper.reason == "the tag lives for 2 d"
@@ -125,13 +125,13 @@ def test_a_partition_that_was_dropped_is_kept_by_older_snapshots(tmp_path: Path)
             explain(table, partition=wrong)
 
 
-def test_one_thing_at_a_time(table: Table) -> None:
+def test_one_thing_at_a_time(table: CatalogTable) -> None:
     for wrong in ({}, {"tag": "t", "snapshot_id": 1}):
         with pytest.raises(OptionError, match="one thing"):
             explain(table, **wrong)  # type: ignore[arg-type]
 
 
-def test_it_is_a_procedure(tmp_path: Path, table: Table) -> None:
+def test_it_is_a_procedure(tmp_path: Path, table: CatalogTable) -> None:
     session = Session({"warehouse": str(tmp_path)})
     shown = session.sql("CALL sys.explain(table => 'db.t', tag => 't')").to_arrow().to_pylist()
     assert shown == [

@@ -3,15 +3,15 @@
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from maintenance.catalog import CatalogTable
 from maintenance.operations import compact, create_branch, create_tag, delete_tag, held_bytes, reset_consumer
 from maintenance.operations.retention.held_bytes import holdings
 from maintenance.sql import Session
-from maintenance.table.table import Table
 from tests.models.reachable import files_on_disk
 from tests.small_tables import put, small_table
 
 
-def data_bytes(table: Table) -> int:
+def data_bytes(table: CatalogTable) -> int:
     paths = (Path(path) for path in files_on_disk(table))
     return sum(path.stat().st_size for path in paths if path.name.startswith(("data-", "changelog-")) and path.suffix)
 
@@ -49,7 +49,7 @@ def test_each_holder_and_what_it_alone_holds(tmp_path: Path) -> None:
     assert ("tag", "t") not in {(held.kind, held.name) for held in held_bytes(table)}
 
 
-def _changelog_of(branch: Table) -> int:
+def _changelog_of(branch: CatalogTable) -> int:
     """Bytes of the changelog that the branch made itself."""
     latest = branch.latest_snapshot()
     assert latest is not None

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import NotFoundError
 from maintenance.operations import (
     compact,
@@ -18,7 +19,6 @@ from maintenance.operations import (
     what_if,
 )
 from maintenance.sql import Session
-from maintenance.table.table import Table
 from tests.models.reachable import files_on_disk
 from tests.small_tables import put, set_commit_time, small_table, table_in
 
@@ -26,19 +26,19 @@ NOW = datetime(2024, 5, 14, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 
 
-def bytes_on_disk(table: Table) -> int:
+def bytes_on_disk(table: CatalogTable) -> int:
     """Of all files but the hints."""
     paths = [Path(path) for path in files_on_disk(table)]
     return sum(path.stat().st_size for path in paths if path.name not in ("EARLIEST", "LATEST"))
 
 
-def at_hours_ago(table: Table, hours: float) -> None:
+def at_hours_ago(table: CatalogTable, hours: float) -> None:
     latest = table.snapshots.latest_id()
     assert latest is not None
     set_commit_time(table, latest, int((NOW - hours * HOUR).timestamp() * 1000))
 
 
-def history(folder: Path, seed: int) -> Table:
+def history(folder: Path, seed: int) -> CatalogTable:
     """Writes and compactions of the last day, with tags, a branch and a consumer."""
     dice = random.Random(seed)
     table = small_table(folder, {"changelog-producer": dice.choice(["none", "input"]), "bucket": "1"})

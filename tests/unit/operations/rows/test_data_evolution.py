@@ -6,6 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import ConflictError, UnsupportedError
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.indexes.rewrite_file_index import rewrite_file_index
@@ -16,7 +17,6 @@ from maintenance.operations.rows.merge_clauses import Clause
 from maintenance.operations.rows.merge_into import merge_into
 from maintenance.operations.rows.row_changes import TargetState, whole_rows
 from maintenance.operations.rows.update import update
-from maintenance.table.table import Table
 from tests.tables import create_table, get_table, live_files
 
 TRACKED = {"row-tracking.enabled": "true", "compaction.min.file-num": "2"}
@@ -31,7 +31,7 @@ def rows_of(*ids: int, p: int = 1) -> pa.Table:
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Table:
+def table(tmp_path: Path) -> CatalogTable:
     """Rows 0 to 5 with these row ids, in two files of one partition."""
     table = create_table(tmp_path, FIELDS, (), EVOLVING, partition_keys=("p",))
     table.write_arrow(rows_of(0, 1, 2))
@@ -39,12 +39,12 @@ def table(tmp_path: Path) -> Table:
     return table
 
 
-def seen(table: Table, *columns: str) -> list[tuple[object, ...]]:
+def seen(table: CatalogTable, *columns: str) -> list[tuple[object, ...]]:
     found = table.to_arrow(columns=["_ROW_ID", *columns])
     return sorted(zip(*(column.to_pylist() for column in found.columns), strict=True))
 
 
-def planned(table: Table, column: str, ids: list[int]) -> Callable[[], tuple[int, ...]]:
+def planned(table: CatalogTable, column: str, ids: list[int]) -> Callable[[], tuple[int, ...]]:
     """New values of rows that another writer has computed, and commits when it is called."""
     state = TargetState.of(table, None, whole_rows(table))
     new = pa.table({"_ROW_ID": pa.array(ids, pa.int64()), column: [f"late {i}" for i in ids]})
@@ -52,11 +52,11 @@ def planned(table: Table, column: str, ids: list[int]) -> Callable[[], tuple[int
     return lambda: commit_evolved(state, messages, (), "update")
 
 
-def file_count(table: Table) -> int:
+def file_count(table: CatalogTable) -> int:
     return list_candidates(table.file_io, table.paths, 1 << 62).files
 
 
-def test_writers_of_other_columns_or_rows_do_not_disturb_each_other(table: Table) -> None:
+def test_writers_of_other_columns_or_rows_do_not_disturb_each_other(table: CatalogTable) -> None:
     late_b, late_a = planned(table, "b", [1]), planned(table, "a", [3])
     update(None, table, {"a": "'new'"}, "id = 1")
     assert late_b() == (4,)
@@ -67,7 +67,7 @@ def test_writers_of_other_columns_or_rows_do_not_disturb_each_other(table: Table
     ]  # fmt: skip
 
 
-def test_a_value_that_was_computed_on_older_ones_is_not_committed(table: Table) -> None:
+def test_a_value_that_was_computed_on_older_ones_is_not_committed(table: CatalogTable) -> None:
     late = planned(table, "a", [0, 4])
     update(None, table, {"a": "'new'"}, "id = 1")
     before = seen(table, "a"), len(live_files(table))
@@ -77,14 +77,14 @@ def test_a_value_that_was_computed_on_older_ones_is_not_committed(table: Table) 
     assert file_count(table) == len(live_files(table)) + len(list(Path(table.location, "manifest").iterdir()))
 
 
-def test_files_that_were_compacted_meanwhile_get_no_columns(table: Table) -> None:
+def test_files_that_were_compacted_meanwhile_get_no_columns(table: CatalogTable) -> None:
     late = planned(table, "a", [0])
     compact(None, table, full=True)
     with pytest.raises(ConflictError, match="in the place of the same rows"):
         late()
 
 
-def test_a_compaction_plans_anew_when_its_rows_get_new_columns(table: Table) -> None:
+def test_a_compaction_plans_anew_when_its_rows_get_new_columns(table: CatalogTable) -> None:
     raced: list[str] = []
 
     def race(line: str) -> None:
@@ -113,7 +113,7 @@ def test_rows_are_deleted_in_vectors_and_keep_their_places(tmp_path: Path) -> No
     ]  # fmt: skip
 
 
-def test_what_a_table_with_data_evolution_refuses(table: Table) -> None:
+def test_what_a_table_with_data_evolution_refuses(table: CatalogTable) -> None:
     with pytest.raises(UnsupportedError, match="'p' is a partition column"):
         update(None, table, {"p": 2}, "id = 1")
     with pytest.raises(UnsupportedError, match="does not delete rows"):

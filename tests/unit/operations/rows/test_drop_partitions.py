@@ -5,16 +5,16 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import DataError, NotFoundError
 from maintenance.format.metadata.snapshot import CommitKind
 from maintenance.operations.rows.drop_partitions import drop_partitions
-from maintenance.table.table import Table
 from tests.tables import create_table
 
 FIELDS = (("y", "INT NOT NULL"), ("m", "INT NOT NULL"), ("id", "INT NOT NULL"))
 
 
-def filled(tmp_path: Path) -> Table:
+def filled(tmp_path: Path) -> CatalogTable:
     table = create_table(tmp_path, FIELDS, ("y", "m", "id"), partition_keys=("y", "m"))
     months = [(2023, 1), (2023, 2), (2024, 1), (2024, 2)]
     columns = [[y for y, _ in months], [m for _, m in months], [1] * 4]
@@ -23,7 +23,7 @@ def filled(tmp_path: Path) -> Table:
     return table
 
 
-def months(table: Table) -> list[tuple[int, int]]:
+def months(table: CatalogTable) -> list[tuple[int, int]]:
     return sorted((row["y"], row["m"]) for row in table.to_arrow().to_pylist())
 
 

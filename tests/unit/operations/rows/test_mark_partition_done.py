@@ -9,16 +9,16 @@ from typing import Any, ClassVar
 
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import DataError, InfrastructureError, OptionError, UnsupportedError
 from maintenance.operations import mark_partition_done
 from maintenance.sql import Session
-from maintenance.table.table import Table
 from tests.small_tables import small_table
 
 ACTION, URL = "partition.mark-done-action", "partition.mark-done-action.http.url"
 
 
-def table_of(folder: Path, options: dict[str, str] | None = None) -> Table:
+def table_of(folder: Path, options: dict[str, str] | None = None) -> CatalogTable:
     return small_table(folder, options, primary_key=False, partition_keys=["k", "v"])
 
 

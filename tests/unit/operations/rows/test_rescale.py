@@ -4,15 +4,15 @@ from pathlib import Path
 
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import ConflictError, NotFoundError, OptionError, UnsupportedError
 from maintenance.operations import delete, fsck, rescale
 from maintenance.sql import Session
-from maintenance.table.table import Table
 from tests.interference import interfered_with
 from tests.small_tables import put, rows, small_table, table_in
 
 
-def buckets(table: Table) -> set[tuple[str, int, int]]:
+def buckets(table: CatalogTable) -> set[tuple[str, int, int]]:
     """Partition, bucket and number of buckets of each live file."""
     latest = table.latest_snapshot()
     assert latest is not None
@@ -20,7 +20,7 @@ def buckets(table: Table) -> set[tuple[str, int, int]]:
     return {(table.paths.spec_of(e.partition).get("v", ""), e.bucket, e.total_buckets) for e in entries}
 
 
-def with_buckets(folder: Path, number: int) -> Table:
+def with_buckets(folder: Path, number: int) -> CatalogTable:
     """The table after its option was changed."""
     Session({"warehouse": str(folder)}).sql(f"ALTER TABLE db.t SET TBLPROPERTIES ('bucket' = '{number}')")
     return table_in(folder)

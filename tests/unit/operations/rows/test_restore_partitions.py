@@ -5,6 +5,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.errors import DataError, NotFoundError, OptionError
 from maintenance.format.metadata.snapshot import CommitKind
 from maintenance.metastore.schema_change import AddColumn, RenameColumn
@@ -14,7 +15,6 @@ from maintenance.operations.refs.delete_tag import delete_tag
 from maintenance.operations.rows.delete import delete
 from maintenance.operations.rows.drop_partitions import drop_partitions
 from maintenance.operations.rows.restore_partitions import restore_partitions
-from maintenance.table.table import Table
 from tests.tables import create_table, get_table, open_warehouse
 
 FIELDS = (("day", "STRING NOT NULL"), ("id", "INT NOT NULL"), ("v", "STRING"))
@@ -27,11 +27,11 @@ def rows(*given: tuple[str, int, str]) -> pa.Table:
     return pa.table({"day": days, "id": pa.array(ids, pa.int32()), "v": texts})
 
 
-def seen(table: Table) -> list[tuple[str, int, str]]:
+def seen(table: CatalogTable) -> list[tuple[str, int, str]]:
     return sorted((row["day"], row["id"], row["v"]) for row in table.to_arrow().to_pylist())
 
 
-def filled(folder: Path, keys: tuple[str, ...], options: dict[str, str] | None = None) -> Table:
+def filled(folder: Path, keys: tuple[str, ...], options: dict[str, str] | None = None) -> CatalogTable:
     """Two days, a row of each deleted, under the tag ``kept``; then Monday is dropped, and Tuesday gets a row."""
     table = create_table(folder, FIELDS, keys, options, partition_keys=("day",))
     table.write_arrow(rows(("mon", 1, "a"), ("mon", 2, "b"), ("tue", 1, "c"), ("tue", 2, "d")))

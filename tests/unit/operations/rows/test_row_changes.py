@@ -7,6 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from maintenance.catalog import CatalogTable
 from maintenance.commit.commit import commit_rows
 from maintenance.commit.identity import CommitIdentity
 from maintenance.errors import ConflictError, DataError, OptionError, PredicateError, UnsupportedError
@@ -17,7 +18,6 @@ from maintenance.operations.rows.merge_clauses import Clause
 from maintenance.operations.rows.row_changes import TargetState, deleted_rows, find_positions
 from maintenance.table.shape import table_shape
 from maintenance.table.system.audit_log import AuditLogView
-from maintenance.table.table import Table
 from maintenance.write.message import CommitMessage
 from tests.tables import create_table, files_on_disk, get_table, keyed, live_files, state
 
@@ -26,20 +26,20 @@ BUCKETS = {"bucket": "1", "bucket-key": "id"}
 TABLES: Mapping[str, Mapping[str, str]] = {"vectors": VECTORS, "buckets": {**VECTORS, **BUCKETS}, "rewritten": {}}
 
 
-def filled(folder: Path, options: Mapping[str, str], keys: tuple[str, ...] = ()) -> Table:
+def filled(folder: Path, options: Mapping[str, str], keys: tuple[str, ...] = ()) -> CatalogTable:
     table = create_table(folder, primary_keys=keys, options=options)
     for start in (0, 10):
         table.write_arrow(keyed({number: f"v{number}" for number in range(start, start + 10)}))
     return table
 
 
-def prepared(table: Table, where: str) -> list[CommitMessage]:
+def prepared(table: CatalogTable, where: str) -> list[CommitMessage]:
     """A deletion that is not committed yet."""
     found = TargetState.of(table, table.predicate(where), ())
     return deleted_rows(None, found, find_positions(None, found))
 
 
-def commit(table: Table, messages: list[CommitMessage]) -> int:
+def commit(table: CatalogTable, messages: list[CommitMessage]) -> int:
     return commit_rows(table.commit_target(), messages, CommitIdentity("someone"))
 
 
