@@ -31,18 +31,18 @@ _SECOND = timedelta(seconds=1)
 _LEAST = timedelta(minutes=1)
 
 
-_TOLD: ContextVar[list[str] | None] = ContextVar("why tables are due or not", default=None)
+_REASONS: ContextVar[list[str] | None] = ContextVar("why tables are due or not", default=None)
 
 
 @contextmanager
 def reasons() -> Iterator[list[str]]:
-    """What the conditions that are evaluated meanwhile say of their tables; Dagster keeps only whether they hold."""
-    told: list[str] = []
-    token = _TOLD.set(told)
+    """Collects why each condition that is evaluated in this context holds or does not: Dagster keeps only whether."""
+    given: list[str] = []
+    token = _REASONS.set(given)
     try:
-        yield told
+        yield given
     finally:
-        _TOLD.reset(token)
+        _REASONS.reset(token)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,11 +121,11 @@ class RefreshDue(dg.AutomationCondition[dg.AssetKey]):
         asked = float(context.cursor) if context.cursor else None
         is_due = False
         if not context.candidate_subset.is_empty:
-            found = self._due(context.asset_graph_view.instance, asked, now)
-            told = _TOLD.get()
-            if told is not None:
-                told.append(found.why)
-            is_due = found.now
+            answer = self._due(context.asset_graph_view.instance, asked, now)
+            given = _REASONS.get()
+            if given is not None:
+                given.append(answer.why)
+            is_due = answer.now
         subset = context.candidate_subset if is_due else context.get_empty_subset()
         at = now if is_due else asked
         return dg.AutomationResult(context, subset, cursor=None if at is None else str(at))

@@ -5,7 +5,7 @@ Each flight is a row that lives through up to three events. Each tells its part 
 - *scheduled*, an insert (+I): the day's schedule is published at 23:00 UTC, the early evening before;
 - *departed*, an update (+U), at the scheduled departure plus the delay;
 - *arrived*, an update (+U), when the clock at the destination shows the recorded arrival time. The 458 flights that
-  departed without a recorded arrival were diverted for good: they stay *departed*. 717 more did arrive after a
+  departed without a recorded arrival were diverted and never arrived: they stay *departed*. 717 more did arrive after a
   diversion; for them the source has no arrival delay and no air time, and both stay null.
 
 The 8,255 flights that never departed are *cancelled* instead, an update (+U) at their scheduled departure.

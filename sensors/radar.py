@@ -137,7 +137,8 @@ def radar_sensor(
         now = datetime.now(UTC)
         again = project.radar.again_seconds
         origin = context.code_location_origin
-        looking = Looking(catalog, now, is_watched(context.instance, origin), again, zone, settings())
+        location = None if origin is None else origin.location_name
+        looking = Looking(catalog, now, is_watched(context.instance, location), again, zone, settings())
         whole = configuration(project, catalog, doubtful)
         news, judged = _news(whole.judgement, cursor.tables.get(CONFIGURATION, Judged()), now, again)
         before = {table.identifier: cursor.tables.get(table.identifier) for table in tables}

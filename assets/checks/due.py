@@ -1,9 +1,6 @@
 """Is a compaction due that nobody is going to start? A table is healthy only when nothing is due."""
 
 import dagster as dg
-from dagster._core.definitions.run_request import InstigatorType
-from dagster._core.remote_origin import CodeLocationOrigin
-from dagster._core.scheduler.instigation import InstigatorStatus
 
 from assets import keys
 from assets.project.config import TableConfig
@@ -11,7 +8,8 @@ from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.triggers import CompactionNeed
 
 NOTHING_DUE = "nothing_due"
-_ON = (InstigatorStatus.RUNNING, InstigatorStatus.AUTOMATICALLY_RUNNING)
+# States of a sensor that somebody switched on; one that its definition alone switches on has no state of its own.
+_ON = ("RUNNING", "AUTOMATICALLY_RUNNING")
 
 
 def nothing_due(
@@ -37,17 +35,17 @@ def nothing_due(
     return Judgement(NOTHING_DUE, False, f"{summary}, and {why}", fix.format(job=job), details)
 
 
-def is_watched(instance: dg.DagsterInstance, location: CodeLocationOrigin | None) -> bool:
-    """Whether the sensor that starts compactions is on. `location`: the code location it belongs to; None = any."""
-    for state in instance.all_instigator_state(instigator_type=InstigatorType.SENSOR):
-        sensor_location = state.origin.repository_origin.code_location_origin
-        here = location is None or sensor_location.location_name == location.location_name
-        if state.name == keys.LATEST_SENSOR and here and state.status in _ON:
+def is_watched(instance: dg.DagsterInstance, location: str | None) -> bool:
+    """Whether the sensor that starts compactions is on. `location`: name of its code location; None = any."""
+    for state in instance.all_instigator_state():
+        origin = state.origin.repository_origin.code_location_origin
+        here = location is None or origin.location_name == location
+        if state.name == keys.LATEST_SENSOR and here and state.status.value in _ON:
             return True
     return False
 
 
-def location_of(run: dg.DagsterRun) -> CodeLocationOrigin | None:
-    """The code location that a run belongs to, where it is known."""
+def location_of(run: dg.DagsterRun) -> str | None:
+    """The name of the code location that a run belongs to, where it is known."""
     origin = run.remote_job_origin
-    return None if origin is None else origin.repository_origin.code_location_origin
+    return None if origin is None else origin.repository_origin.code_location_origin.location_name

@@ -27,8 +27,7 @@ def health_page(
         location = location_of(context.run)
         sight = see(catalog, config, now, watched=is_watched(context.instance, location))
         kept = None if sight.table is None else what_is_kept(sight.table, config, now, _UTC)
-        name = None if location is None else location.location_name
-        return table_page(TableView(config, now, sight.shape or shape, kept, sight.judgements, past, name))
+        return table_page(TableView(config, now, sight.shape or shape, kept, sight.judgements, past, location))
     except Exception as error:  # noqa: BLE001 - a page must not fail the run that it describes
         context.log.warning(f"The health of {config.identifier} could not be determined: {error}")
         return {}

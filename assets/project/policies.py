@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Annotated, Any, Literal, Self
 from zoneinfo import ZoneInfo
 
-from dagster._utils.schedules import is_valid_cron_string
+import dagster as dg
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from assets.entry import Entry
@@ -41,8 +41,13 @@ def _texts(options: Any) -> Any:
 
 
 def _cron_text(text: str) -> str:
-    if text.startswith("@") or not is_valid_cron_string(text):
-        raise ValueError(f"'{text}' is not a cron schedule of five fields")
+    said = f"'{text}' is not a cron schedule of five fields"
+    if text.startswith("@"):
+        raise ValueError(said)
+    try:
+        dg.ScheduleDefinition(name="of_the_policy", job_name="of_the_policy", cron_schedule=text)
+    except dg.DagsterInvalidDefinitionError:
+        raise ValueError(said) from None
     return text
 
 

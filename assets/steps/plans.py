@@ -86,7 +86,7 @@ def _apply_link(context: dg.OpExecutionContext, plan_id: str) -> dict[str, Any]:
     if location is None:
         return {}
     config = quote(f"ops: {{plan: {{config: {{plan_id: '{plan_id}'}}}}}}")
-    job = f"/locations/{quote(location.location_name, safe='')}/jobs/{APPLY_PLAN}"
+    job = f"/locations/{quote(location, safe='')}/jobs/{APPLY_PLAN}"
     return {"apply this plan": dg.MetadataValue.url(f"{job}/playground/setup?config={config}")}
 
 

@@ -217,9 +217,9 @@ def cli(
     if profile is not None:
         from maintenance.cli.profiles import load_profile
 
-        found = load_profile(profile)
-        catalog_options = {**found.options, **catalog_options}
-        dialect = dialect or found.dialect
+        settings = load_profile(profile)
+        catalog_options = {**settings.options, **catalog_options}
+        dialect = dialect or settings.dialect
     context.obj = Target(catalog_options, dialect or "spark", "json" if as_json else output)
 
 
@@ -374,21 +374,21 @@ def inspect(target: Target, path: str, limit: int) -> None:
     from maintenance.cli.inspection import inspected, rows_table
     from maintenance.fs.file_io import FileIO
 
-    found = inspected(FileIO.of(target.options), path, limit)
+    shown = inspected(FileIO.of(target.options), path, limit)
     if target.output == "json":
-        content = {"kind": found.kind, **found.facts, "entries": list(found.rows)}
+        content = {"kind": shown.kind, **shown.facts, "entries": list(shown.rows)}
         click.echo(json.dumps(content, default=str, ensure_ascii=False))
         return
-    click.echo(f"{found.kind}: {path}")
-    for name, value in found.facts.items():
+    click.echo(f"{shown.kind}: {path}")
+    for name, value in shown.facts.items():
         if isinstance(value, dict):
             click.echo(f"  {name}:")
             for key, inner in value.items():
                 click.echo(f"    {key}: {inner}")
         else:
             click.echo(f"  {name}: {value}")
-    if found.rows:
-        target.print_rows(rows_table(found.rows))
+    if shown.rows:
+        target.print_rows(rows_table(shown.rows))
 
 
 @cli.command()

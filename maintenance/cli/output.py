@@ -48,10 +48,10 @@ def bytes_of(rows: "pa.Table", output: str) -> bytes:
 
 def format_of(path: Path) -> str:
     """What a file is written as. Raises: click.UsageError: its name does not say."""
-    found = _ENDINGS.get(path.suffix.lower())
-    if found is None:
+    known = _ENDINGS.get(path.suffix.lower())
+    if known is None:
         raise click.UsageError(f"'{path}' does not end in csv, json, parquet or arrow.")
-    return found
+    return known
 
 
 def write_file(rows: "pa.Table", path: Path, output: str) -> None:

@@ -107,8 +107,8 @@ def _with_toolkit(session: "Session", history: Path) -> Callable[[str], str]:
     class Names(Completer):
         def get_completions(self, document: Any, complete_event: Any) -> Iterator[Completion]:
             word = document.get_word_before_cursor(WORD=True)
-            for found in completions(session, word) if word else ():
-                yield Completion(found, start_position=-len(word))
+            for word_or_name in completions(session, word) if word else ():
+                yield Completion(word_or_name, start_position=-len(word))
 
     prompting: Any = PromptSession(
         history=FileHistory(str(history)), completer=Names(), complete_while_typing=False, complete_in_thread=True
@@ -124,12 +124,12 @@ def _with_readline(session: "Session", history: Path) -> Callable[[str], str]:
         return input
     import atexit
 
-    found: list[str] = []
+    names: list[str] = []
 
     def complete(word: str, state: int) -> str | None:
         if state == 0:
-            found[:] = completions(session, word) if word else []
-        return found[state] if state < len(found) else None
+            names[:] = completions(session, word) if word else []
+        return names[state] if state < len(names) else None
 
     readline.set_completer(complete)
     readline.set_completer_delims(" \t\n(),;'`")

@@ -56,9 +56,9 @@ class Succession:
             ids = self.target.snapshots.list_ids()
             later = [snapshot_id for snapshot_id in ids if snapshot_id > self.snapshot.id]
             if later:
-                found = self._is_in(min(later), there=self.snapshot.id in ids)
-                if found is not None:
-                    return found
+                replaced = self._is_in(min(later), there=self.snapshot.id in ids)
+                if replaced is not None:
+                    return replaced
             elif self.snapshot.id in ids:
                 # Nothing is newer. Only a rollback leaves snapshots before a gap; an expiry leaves none.
                 before = [snapshot_id for snapshot_id in ids if snapshot_id < self.snapshot.id]

@@ -47,7 +47,7 @@ def parse_descriptor(data: bytes, where: str) -> BlobDescriptor:
             raise ValueError("it is cut off")
         return BlobDescriptor(data[start + _LENGTH.size : end].decode(), *_PLACE.unpack_from(data, end))
     except (ValueError, IndexError, struct.error) as error:
-        raise DataError(f"bytes that are no descriptor of a blob: {error}", where, "Write a descriptor.") from error
+        raise DataError(f"bytes that are not a blob descriptor: {error}", where, "Write a descriptor.") from error
 
 
 def are_descriptors(column: pa.Array | pa.ChunkedArray) -> np.ndarray:
@@ -62,5 +62,5 @@ def are_views(column: pa.Array | pa.ChunkedArray) -> np.ndarray:
 
 def _have_mark(column: pa.Array | pa.ChunkedArray, marks: Sequence[bytes]) -> np.ndarray:
     heads = pc.binary_slice(column, 0, _HEAD)
-    found = pc.is_in(heads, pa.array(marks, heads.type))
-    return np.asarray(found.fill_null(False)).astype(bool)
+    marked = pc.is_in(heads, pa.array(marks, heads.type))
+    return np.asarray(marked.fill_null(False)).astype(bool)

@@ -35,20 +35,20 @@ def profile_settings(given: Mapping[str, Any], environment: Mapping[str, str] = 
         Path(environment.get("AWS_SHARED_CREDENTIALS_FILE", home / ".aws" / "credentials")),
     ]
     profile = environment.get("AWS_PROFILE", "default")
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     elsewhere = False
     for file in files:
         parser = ConfigParser(interpolation=None)
         parser.read(file)
         for section in (f"profile {profile}", profile):
             if parser.has_section(section):
-                found |= {own: parser[section][name] for name, own in _KEYS.items() if name in parser[section]}
+                settings |= {own: parser[section][name] for name, own in _KEYS.items() if name in parser[section]}
                 elsewhere = elsewhere or any(name.startswith(_ELSEWHERE) for name in parser[section])
-    if elsewhere and "access_key_id" not in found:
+    if elsewhere and "access_key_id" not in settings:
         raise ValueError(
             f"profile '{profile}' of AWS gets its keys from elsewhere, which is not supported; put them into the "
             f"environment: eval $(aws configure export-credentials --profile {profile} --format env)"
         )
     if "AWS_REGION" in environment or "AWS_DEFAULT_REGION" in environment:
-        found.pop("region", None)
-    return found
+        settings.pop("region", None)
+    return settings

@@ -58,8 +58,8 @@ class FsspecStorage:
         return self.fs.cat_file(path, start=offset, end=min(size, offset + length)), size
 
     def read_if_changed(self, path: str, version: Hashable | None) -> tuple[bytes | None, Hashable | None]:
-        found = self.version(path)
-        return (None if found is not None and found == version else self.read_bytes(path)), found
+        current = self.version(path)
+        return (None if current is not None and current == version else self.read_bytes(path)), current
 
     def open_input(self, path: str, size: int | None) -> pa.NativeFile:
         del size
@@ -89,26 +89,26 @@ class FsspecStorage:
         return True
 
     def list_files(self, folder: str) -> list[FileStatus]:
-        found = [item for item in self._listed(folder) if item["type"] == "file"]
-        return [_status(folder, item) for item in found if not _name(item).startswith(".")]
+        files = [item for item in self._listed(folder) if item["type"] == "file"]
+        return [_status(folder, item) for item in files if not _name(item).startswith(".")]
 
     def list_names(self, folder: str) -> list[str]:
         return [status.name for status in self.list_files(folder)]
 
     def list_tree(self, folder: str) -> list[FileStatus]:
         try:
-            found = self.fs.find(folder, detail=True)
+            files = self.fs.find(folder, detail=True)
         except FileNotFoundError:
             return []
         root = self._plain(folder) + "/"
-        return [replace(_status(folder, item), path=name.removeprefix(root)) for name, item in found.items()]
+        return [replace(_status(folder, item), path=name.removeprefix(root)) for name, item in files.items()]
 
     def tree_pages(self, folder: str) -> Iterator[Sequence[FileStatus]]:
         yield self.list_tree(folder)
 
     def list_folders(self, folder: str) -> Mapping[str, int]:
-        found = [item for item in self._listed(folder) if item["type"] == "directory"]
-        return {_name(item): _status(folder, {**item, "size": 0}).mtime_ms for item in found}
+        folders = [item for item in self._listed(folder) if item["type"] == "directory"]
+        return {_name(item): _status(folder, {**item, "size": 0}).mtime_ms for item in folders}
 
     def make_folder(self, folder: str) -> None:
         self.fs.makedirs(folder, exist_ok=True)
@@ -171,16 +171,16 @@ class FsspecStorage:
 
     def _listed(self, folder: str) -> list[dict[str, Any]]:
         try:
-            found: list[dict[str, Any]] = self.fs.ls(folder, detail=True, refresh=True)
+            items: list[dict[str, Any]] = self.fs.ls(folder, detail=True, refresh=True)
         except FileNotFoundError:
             return []
-        return found
+        return items
 
     def _tree(self, folder: str) -> tuple[list[str], list[str]]:
         """The files below a folder, and the folders, parents first. Raises: FileNotFoundError: there is nothing."""
-        found = self.fs.find(folder, withdirs=True, detail=True)
-        files = sorted(name for name, item in found.items() if item["type"] == "file")
-        folders = sorted(name for name, item in found.items() if item["type"] == "directory")
+        items = self.fs.find(folder, withdirs=True, detail=True)
+        files = sorted(name for name, item in items.items() if item["type"] == "file")
+        folders = sorted(name for name, item in items.items() if item["type"] == "directory")
         if not files and not folders and not self.fs.isdir(folder):
             raise FileNotFoundError(folder)
         return files, folders

@@ -52,14 +52,14 @@ def cluster_of(
     given = {name.removeprefix("hadoop."): text for name, text in settings.items() if name.startswith(_PREFIXES)}
     if "defaultFS" in settings:
         given[_DEFAULT_FS] = settings["defaultFS"]
-    found = {**_of_files(settings, environment), **given}
+    merged = {**_of_files(settings, environment), **given}
     token = settings.get("hdfs.token")
     if (
         token is None
-        and found.get("hadoop.security.authentication", found.get("security.authentication")) == "kerberos"
+        and merged.get("hadoop.security.authentication", merged.get("security.authentication")) == "kerberos"
     ):
         raise ValueError("the cluster asks for Kerberos: set 'fs.hdfs.token' to a delegation token (hdfs fetchdt)")
-    default = found.get(_DEFAULT_FS, "")
+    default = merged.get(_DEFAULT_FS, "")
     place = authority or default.partition("://")[2].partition("/")[0]
     if not place:
         raise ValueError("the path names no host, and 'fs.defaultFS' is not set")
@@ -67,7 +67,7 @@ def cluster_of(
     if scheme != "hdfs":
         protocol = "https" if scheme == "swebhdfs" else "http"
         return Cluster((_address(protocol, place, place),), user, token)
-    return Cluster(_addresses(place, default, found, given), user, token)
+    return Cluster(_addresses(place, default, merged, given), user, token)
 
 
 def _addresses(place: str, default: str, found: Mapping[str, str], given: Mapping[str, str]) -> tuple[str, ...]:
@@ -112,11 +112,11 @@ def _of_files(settings: Mapping[str, str], environment: Mapping[str, str]) -> di
         folders.append(Path(settings[CONF_DIR].removeprefix("file:")))
         if not folders[-1].is_dir():
             raise ValueError(f"'{CONF_DIR}' = '{folders[-1]}' is not a folder")
-    found: dict[str, str] = {}
+    of_files: dict[str, str] = {}
     for folder in folders:
         for name in _FILES:
-            found |= _of_file(folder / name)
-    return found
+            of_files |= _of_file(folder / name)
+    return of_files
 
 
 def _of_file(file: Path) -> dict[str, str]:

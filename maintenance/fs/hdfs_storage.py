@@ -65,17 +65,17 @@ class HdfsStorage:
 
     def read_if_changed(self, path: str, version: Hashable | None) -> tuple[bytes | None, Hashable | None]:
         # The version is asked for first: of a file that changes in between, the content is seen once more.
-        found = self.version(path)
-        return (None if found == version else self.read_bytes(path)), found
+        current = self.version(path)
+        return (None if current == version else self.read_bytes(path)), current
 
     def get_ranges(self, path: str, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
         """Parts of a file, each from a first byte up to before another one, fetched at the same time."""
         return self._each(lambda part: self._read(path, part[0], part[1] - part[0]), ranges)
 
     def open_input(self, path: str, size: int | None) -> pa.NativeFile:
-        found = self.size(path) if size is None or size > WHOLE_BYTES else 0
-        if found > WHOLE_BYTES:
-            return pa.PythonFile(ObjectInput.opened(self, path, found), mode="r")
+        size_there = self.size(path) if size is None or size > WHOLE_BYTES else 0
+        if size_there > WHOLE_BYTES:
+            return pa.PythonFile(ObjectInput.opened(self, path, size_there), mode="r")
         return pa.BufferReader(self.read_bytes(path))
 
     def open_output(self, path: str) -> pa.NativeFile:
@@ -112,8 +112,8 @@ class HdfsStorage:
         return True
 
     def list_files(self, folder: str) -> list[FileStatus]:
-        found = (item for page in self._pages(folder) for item in page if item["type"] == "FILE")
-        files = [_file(f"{folder}/{item['pathSuffix']}", item) for item in found]
+        items = (item for page in self._pages(folder) for item in page if item["type"] == "FILE")
+        files = [_file(f"{folder}/{item['pathSuffix']}", item) for item in items]
         return [status for status in files if not status.name.startswith(".")]
 
     def list_names(self, folder: str) -> list[str]:
@@ -139,8 +139,8 @@ class HdfsStorage:
             level = below
 
     def list_folders(self, folder: str) -> Mapping[str, int]:
-        found = (item for page in self._pages(folder) for item in page if item["type"] == "DIRECTORY")
-        return {item["pathSuffix"]: int(item["modificationTime"]) for item in found}
+        folders = (item for page in self._pages(folder) for item in page if item["type"] == "DIRECTORY")
+        return {item["pathSuffix"]: int(item["modificationTime"]) for item in folders}
 
     def make_folder(self, folder: str) -> None:
         self.hdfs.request("PUT", "MKDIRS", folder)
@@ -233,20 +233,20 @@ class HdfsStorage:
             return None
 
     def _status(self, path: str) -> Mapping[str, Any]:
-        found: Mapping[str, Any] = self.hdfs.request("GET", "GETFILESTATUS", path).json()["FileStatus"]
-        return found
+        status: Mapping[str, Any] = self.hdfs.request("GET", "GETFILESTATUS", path).json()["FileStatus"]
+        return status
 
     def _pages(self, folder: str) -> Iterator[Sequence[Mapping[str, Any]]]:
         """What is directly in a folder, a page at a time; nothing if it is missing or a file."""
         query: dict[str, str] = {}
         while True:
             try:
-                found = self.hdfs.request("GET", "LISTSTATUS_BATCH", folder, query).json()["DirectoryListing"]
+                listing = self.hdfs.request("GET", "LISTSTATUS_BATCH", folder, query).json()["DirectoryListing"]
             except FileNotFoundError:
                 return
-            page = [item for item in found["partialListing"]["FileStatuses"]["FileStatus"] if item["pathSuffix"]]
+            page = [item for item in listing["partialListing"]["FileStatuses"]["FileStatus"] if item["pathSuffix"]]
             yield page
-            if not found["remainingEntries"] or not page:
+            if not listing["remainingEntries"] or not page:
                 return
             query = {"startAfter": page[-1]["pathSuffix"]}
 

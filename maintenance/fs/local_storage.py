@@ -52,8 +52,8 @@ class LocalStorage:
             return file.read(length), os.fstat(file.fileno()).st_size
 
     def read_if_changed(self, path: str, version: Hashable | None) -> tuple[bytes | None, Hashable | None]:
-        found = self.version(path)
-        return (None if found == version else self.read_bytes(path)), found
+        current = self.version(path)
+        return (None if current == version else self.read_bytes(path)), current
 
     def open_input(self, path: str, size: int | None) -> "pa.NativeFile":
         del size

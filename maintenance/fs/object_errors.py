@@ -33,8 +33,8 @@ _REFUSALS = (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError, 
 
 def status_of(error: BaseException) -> int | None:
     """The status that the store answered with, None if it did not answer."""
-    found = _STATUS.search(str(error))
-    return int(found[1] or found[2]) if found else None
+    match = _STATUS.search(str(error))
+    return int(match[1] or match[2]) if match else None
 
 
 def is_behind_the_end(error: BaseException) -> bool:
@@ -119,5 +119,5 @@ def _reason(text: str) -> str:
 
 
 def _found(pattern: re.Pattern[str], text: str) -> str | None:
-    found = pattern.search(text)
-    return next((group for group in found.groups() if group), None) if found else None
+    match = pattern.search(text)
+    return next((group for group in match.groups() if group), None) if match else None

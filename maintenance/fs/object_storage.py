@@ -147,8 +147,8 @@ class ObjectStorage:
         raise AssertionError("the loop ends with an answer")
 
     def list_files(self, folder: str) -> list[FileStatus]:
-        found = self._listed(folder)["objects"]
-        files = [_status(f"{folder}/{_name(meta['path'])}", meta) for meta in found if self._is_below(meta, folder)]
+        objects = self._listed(folder)["objects"]
+        files = [_status(f"{folder}/{_name(meta['path'])}", meta) for meta in objects if self._is_below(meta, folder)]
         return [status for status in files if not status.name.startswith(".")]
 
     def list_names(self, folder: str) -> list[str]:
@@ -156,8 +156,8 @@ class ObjectStorage:
 
     def list_tree(self, folder: str) -> list[FileStatus]:
         above = f"{self.key(folder)}/".lstrip("/")
-        found = [meta for meta in self._all(folder) if self._is_below(meta, folder)]
-        return [_status(str(meta["path"]).removeprefix(above), meta) for meta in found]
+        metas = [meta for meta in self._all(folder) if self._is_below(meta, folder)]
+        return [_status(str(meta["path"]).removeprefix(above), meta) for meta in metas]
 
     def tree_pages(self, folder: str) -> Iterator[Sequence[FileStatus]]:
         above = f"{self.key(folder)}/".lstrip("/")
@@ -204,12 +204,12 @@ class ObjectStorage:
 
     def delete_folder(self, folder: str) -> None:
         """Raises: FileNotFoundError: there is nothing."""
-        found = self._all(folder)
-        if not found:
+        metas = self._all(folder)
+        if not metas:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), folder)
-        below = [meta for meta in found if self._is_below(meta, folder)]
+        below = [meta for meta in metas if self._is_below(meta, folder)]
         self.delete_many([f"{self.root}/{meta['path']}" for meta in below])
-        self._delete_markers(folder, found)
+        self._delete_markers(folder, metas)
 
     def move_file(self, source: str, target: str) -> None:
         self._call(source, obstore.copy, self.key(source), self._valid_key(target))
@@ -225,10 +225,10 @@ class ObjectStorage:
 
     def rename_folder(self, source: str, target: str) -> None:
         """Objects are copied, several at a time, and deleted once all copies are there. Raises: FileNotFoundError."""
-        found = self._all(source)
-        if not found:
+        metas = self._all(source)
+        if not metas:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), source)
-        names = [str(meta["path"]) for meta in found if self._is_below(meta, source)]
+        names = [str(meta["path"]) for meta in metas if self._is_below(meta, source)]
         root, moved = self.key(source), self.key(target)
 
         def copy(name: str) -> None:
@@ -238,10 +238,10 @@ class ObjectStorage:
                 if name not in markers:
                     raise
 
-        markers = {str(meta["path"]) for meta in found if not meta["size"]}
+        markers = {str(meta["path"]) for meta in metas if not meta["size"]}
         self._each(copy, names)
         self.delete_many([f"{self.root}/{name}" for name in names])
-        self._delete_markers(source, found)
+        self._delete_markers(source, metas)
 
     def get_ranges(self, path: str, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
         """Parts of an object, each from a first byte up to before another one, fetched at the same time."""
@@ -254,9 +254,9 @@ class ObjectStorage:
 
     def _get(self, path: str, **options: Any) -> tuple[bytes, Mapping[str, Any]]:
         def get(store: Any, key: str) -> tuple[bytes, Mapping[str, Any]]:
-            found = obstore.get(store, key, options=options or None)
-            meta = found.meta
-            return bytes(found.bytes()), meta
+            answer = obstore.get(store, key, options=options or None)
+            meta = answer.meta
+            return bytes(answer.bytes()), meta
 
         return self._call(path, get, self.key(path))
 

@@ -34,12 +34,12 @@ def store_kind(scheme: str) -> str | None:
 def settings_of(options: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     """The settings among catalog options, sorted; without the `fs.` in front of some."""
     stores = tuple(f"{name}." for name in _STORES)
-    found = {
+    settings = {
         key.removeprefix(_FS): value
         for key, value in options.items()
         if key.startswith((_FS, *stores)) or is_hadoop_setting(key)
     }
-    return tuple(sorted(found.items()))
+    return tuple(sorted(settings.items()))
 
 
 def fsspec_settings(settings: Mapping[str, str]) -> Config:
@@ -123,8 +123,8 @@ def _flag(text: str) -> bool:
 
 
 def _client(config: Config) -> Config:
-    found: Config = config.setdefault("client_options", {})
-    return found
+    client: Config = config.setdefault("client_options", {})
+    return client
 
 
 def _endpoint(config: Config, text: str) -> None:

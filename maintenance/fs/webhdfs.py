@@ -143,20 +143,20 @@ def _ask(method: str, url: str, body: Any, *, changes: bool) -> Any:
             headers["Content-Length"] = str(body.seek(0, os.SEEK_END))
             body.seek(0)
     try:
-        found = _pool(os.getpid()).request(method, url, body=body, headers=headers, retries=False, redirect=False)
+        response = _pool(os.getpid()).request(method, url, body=body, headers=headers, retries=False, redirect=False)
     except (urllib3.exceptions.NewConnectionError, urllib3.exceptions.ConnectTimeoutError) as error:
         raise _PassingError(f"no connection ({type(error).__name__})", unclear=False) from None
     except urllib3.exceptions.HTTPError as error:
         raise _PassingError(f"connection lost ({type(error).__name__})", unclear=changes) from None
-    if found.status in _PASSING_STATUS:
-        raise _PassingError(f"it answered {found.status}", unclear=changes)
-    return found
+    if response.status in _PASSING_STATUS:
+        raise _PassingError(f"it answered {response.status}", unclear=changes)
+    return response
 
 
 def _raise_error(status: int, data: bytes, path: str) -> None:
     try:
-        found = json.loads(data)["RemoteException"]
-        name, message = str(found.get("exception")), str(found.get("message")).splitlines()[0][:_SHOWN]
+        exception = json.loads(data)["RemoteException"]
+        name, message = str(exception.get("exception")), str(exception.get("message")).splitlines()[0][:_SHOWN]
     except (ValueError, KeyError, TypeError, IndexError):
         name, message = "", ""
     if name in _PASSING or (name == "RemoteException" and "StandbyException" in message):

@@ -51,8 +51,8 @@ def _snapshots(branches: Branches) -> Iterator[Snapshot]:
         snapshots, tags = branches.snapshots(branch), branches.tags(branch)
         for number in snapshots.list_ids():
             with _passing_over():
-                found = snapshots.find(number)
-                yield from [] if found is None else [found]
+                snapshot = snapshots.find(number)
+                yield from [] if snapshot is None else [snapshot]
         with _passing_over():
             yield from snapshots.retired().values()
         with _passing_over():

@@ -35,17 +35,17 @@ def roots_ever(
 
     `known`: a schema of the main branch, which need not be read; `names`: of the branches, if they are known.
     """
-    found: set[str] = set()
+    folders: set[str] = set()
     for branch in branches.names() if names is None else names:
         schemas = Schemas(branches.file_io, replace(branches.paths, branch=branch).schema_folder())
         for number in schemas.list_ids():
             is_known = known is not None and (branch, number) == (MAIN_BRANCH, known.id)
             schema = known if known is not None and is_known else schemas.get(number)
             try:
-                found.update(external_roots(schema.options))
+                folders.update(external_roots(schema.options))
             except OptionError:
                 continue  # nothing could be written with it
-    return tuple(sorted(found))
+    return tuple(sorted(folders))
 
 
 def own_folders(

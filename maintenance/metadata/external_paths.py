@@ -88,20 +88,20 @@ def overlap(one: str, other: str) -> bool:
 
 def _root(text: str) -> str:
     """A folder, spelt as Java's `Path` does, which metadata then holds."""
-    found = _PLACE.fullmatch(text)
-    if found is None:
+    match = _PLACE.fullmatch(text)
+    if match is None:
         raise OptionError(
             f"'{text}' has no scheme, or is not a whole path",
             f"option '{_KEY}'",
             "Give paths such as s3://bucket/folder.",
         )
-    authority = f"//{found['authority']}" if found["authority"] else ""
-    path = re.sub("/+", "/", found["path"] or "").rstrip("/")
+    authority = f"//{match['authority']}" if match["authority"] else ""
+    path = re.sub("/+", "/", match["path"] or "").rstrip("/")
     if not authority and not path:
         raise OptionError(f"'{text}' is the root of a disk", f"option '{_KEY}'", "Name a folder.")
     if {".", ".."} & set(path.split("/")):
         raise OptionError(f"'{text}' leads through '.' or '..'", f"option '{_KEY}'", "Write the path without them.")
-    return f"{found['scheme']}:{authority}{path}"
+    return f"{match['scheme']}:{authority}{path}"
 
 
 def _on_file_system(roots: tuple[str, ...], scheme: str | None) -> tuple[str, ...]:

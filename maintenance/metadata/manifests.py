@@ -102,13 +102,13 @@ class Manifests:
         path, settings = self.paths.manifest(name), self.file_io.cache
         version = self.file_io.lasting_version(path) if settings.manifest_bytes else None
         kept = metadata_cache(settings).manifests
-        found: list[ManifestFileMeta] | None = None if version is None else kept.get(path, (version, size))
-        if found is None:
+        metas: list[ManifestFileMeta] | None = None if version is None else kept.get(path, (version, size))
+        if metas is None:
             data = self._read(name, size)
-            found = parse_manifest_list(data, path)
+            metas = parse_manifest_list(data, path)
             if version is not None and len(data) <= settings.max_file_bytes:
-                kept.put(path, (version, size), found, _PARSED * len(data))
-        return list(found)
+                kept.put(path, (version, size), metas, _PARSED * len(data))
+        return list(metas)
 
     def read_manifest(self, meta: ManifestFileMeta, selection: EntrySelection = EVERY_ENTRY) -> list[ManifestEntry]:
         """The entries of a manifest that are wanted, in file order.

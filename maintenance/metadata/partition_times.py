@@ -41,7 +41,7 @@ class PartitionTimes:
         return cls(tuple(fields), table_options.PARTITION_TIMESTAMP_PATTERN.of(options), formatter)
 
     def time_of(self, partition: bytes) -> int | None:
-        """Nanoseconds since 1970 of a clock without a zone, None if the values are no time, null among them."""
+        """Nanoseconds since 1970 of a clock without a zone, None if the values are not a time, null among them."""
         values = parse_row(partition, [field.type for field in self.fields])
         named = values if self.pattern is not None else values[:1]
         if any(value is None for value in named):

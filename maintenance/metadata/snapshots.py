@@ -191,15 +191,15 @@ class Snapshots:
         """
         names = self.file_io.list_names(self.paths.snapshot_folder())
         texts = (name.removeprefix(RETIRED) for name in names if name.startswith(RETIRED))
-        found: dict[int, Snapshot] = {}
+        snapshots: dict[int, Snapshot] = {}
         for snapshot_id in sorted(int(text) for text in texts if text.isdecimal()):
             path = self.paths.retired_snapshot(snapshot_id)
             # One whose removal ends meanwhile is left out.
             with suppress(FileNotFoundError):
                 snapshot = parse_snapshot(self.file_io.read_settled(path), path)
                 if f"{_PREFIX}{snapshot_id}" not in names or self.find(snapshot_id) != snapshot:
-                    found[snapshot_id] = snapshot
-        return found
+                    snapshots[snapshot_id] = snapshot
+        return snapshots
 
     def _has(self, path: str, data: bytes) -> bool:
         try:

@@ -46,11 +46,11 @@ def call_back(group: str, options: Mapping[str, str], table: str, *arguments: An
 
 
 def _entry_point(group: str, name: str, key: str, table: str) -> EntryPoint:
-    found = tuple(entry_points(group=group, name=name))
-    if not found:
+    points = tuple(entry_points(group=group, name=name))
+    if not points:
         raise UnsupportedError(
             f"option '{key}' names '{name}', which no installed package offers",
             f"table {table}",
             f"Install a package with the entry point '{name}' in the group '{group}', or unset the option.",
         )
-    return found[0]
+    return points[0]

@@ -84,7 +84,7 @@ def _runs(
 
 
 def _blobs(readers: Sequence[DataFileReader], starts: Sequence[int], count: int, batch_rows: int) -> Iterator[pa.Table]:
-    """One column of blobs: the newest value of each row that is no placeholder."""
+    """One column of blobs: the newest value of each row that is not a placeholder."""
     owners, sizes = np.full(count, _NOWHERE), np.zeros(count, np.int64)
     for number, (reader, start) in enumerate(zip(readers, starts, strict=True)):
         stored = reader.blob_sizes()

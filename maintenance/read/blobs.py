@@ -62,11 +62,11 @@ def with_blobs(rows: pa.Table, names: Sequence[str], file_io: FileIO, root: str)
     if not names or not rows.num_rows:
         yield rows
         return
-    found = {name: _descriptors(rows.column(name), f"{root}, column {name}", file_io, root) for name in names}
-    sizes = np.sum([[0 if one is None else one.length for one in column] for column in found.values()], axis=0)
+    descriptors = {name: _descriptors(rows.column(name), f"{root}, column {name}", file_io, root) for name in names}
+    sizes = np.sum([[0 if one is None else one.length for one in column] for column in descriptors.values()], axis=0)
     for start, end in bounded(np.cumsum(sizes), rows.num_rows):
         part = rows.slice(start, end - start)
-        for name, column in found.items():
+        for name, column in descriptors.items():
             values = [None if one is None else read_blob(one, file_io, root) for one in column[start:end]]
             at = part.schema.get_field_index(name)
             part = part.set_column(at, part.schema.field(at), pa.array(values, part.schema.field(at).type))

@@ -65,8 +65,8 @@ def explain_plan(source: ScanSource, snapshot: Snapshot | None, predicate: Predi
             left_out[id(entry)] = STATISTICS if pruning.keeps_key_range(entry.file) else KEY_STATISTICS
     wanted = wanted_of(source, snapshot, predicate, by_stats)
     if wanted is not None:
-        found = {id(entry) for entry in keep_wanted(by_stats, wanted)}
-        left_out |= {id(entry): GLOBAL_INDEX for entry in by_stats if id(entry) not in found}
+        passed = {id(entry) for entry in keep_wanted(by_stats, wanted)}
+        left_out |= {id(entry): GLOBAL_INDEX for entry in by_stats if id(entry) not in passed}
     by_file = {id(entry): selection for entry, selection in selections(source, pruning, testable)}
     alone = {id(entry) for entry in testable}
     return tuple(

@@ -113,9 +113,9 @@ class _Evaluation:
                 known = [rows for rows in map(self.rows, children) if rows is not None]
                 return reduce(and_, known) if known else None
             case Or(children):
-                found = [self.rows(child) for child in children]
-                known = [rows for rows in found if rows is not None]
-                return reduce(or_, known) if known and len(known) == len(found) else None
+                parts = [self.rows(child) for child in children]
+                known = [rows for rows in parts if rows is not None]
+                return reduce(or_, known) if known and len(known) == len(parts) else None
         (column,) = columns_of(pushed)
         if column not in self.indexes:
             return None
@@ -151,8 +151,8 @@ def _moved(rows: BitMap64, by: int) -> BitMap64:
 
 
 def _matches(leaf: Predicate, column: str, values: pa.Array) -> np.ndarray:
-    found = mask(leaf, pa.table({column: values}))
-    return np.asarray(found.fill_null(False)).astype(bool)
+    matches = mask(leaf, pa.table({column: values}))
+    return np.asarray(matches.fill_null(False)).astype(bool)
 
 
 def _blocks_may_match(leaf: Predicate, column: str, largest: pa.Array) -> np.ndarray:

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 def fits(pattern: str, name: str, *, is_spark: bool) -> bool:
     """Whether a name fits a pattern: of LIKE, with `%` and `_`, or Spark's `*` and `|`, where case does not matter.
 
-    Source: Spark's `StringUtils.filterPattern`, to which `%` is no sign; here it is, as many write it.
+    Source: Spark's `StringUtils.filterPattern`, which takes `%` literally; here it is a wildcard, as many write it.
     """
     if not is_spark:
         return _is_like(pattern, name)

@@ -109,7 +109,7 @@ class TableWrite:
             return
         if PartitionTimes.of(fields, options, f"table {context.name}").time_of(partition) is None:
             raise DataError(
-                f"rows of partition {partition_text_of(context.paths.spec_of(partition))}, whose values are no time",
+                f"rows of partition {partition_text_of(context.paths.spec_of(partition))}, whose values are not a time",
                 f"table {context.name}",
                 "Correct the partition columns, 'partition.timestamp-pattern' or 'partition.timestamp-formatter'.",
             )

@@ -86,4 +86,4 @@ def test_the_sensor_of_another_code_location_does_not_count(instance: dg.Dagster
     assert not is_watched(instance, None)
     instance.add_instigator_state(state_of(keys.LATEST_SENSOR, 0.0, "elsewhere"))
     assert is_watched(instance, None)
-    assert not is_watched(instance, here)
+    assert not is_watched(instance, here.location_name)

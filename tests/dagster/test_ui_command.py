@@ -76,7 +76,7 @@ def free_port() -> int:
 
 
 def ignore_interrupts() -> None:
-    """As shells that are no terminal's start what runs in the background."""
+    """As shells without a terminal start what runs in the background."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 

@@ -55,7 +55,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_installed(wheel: Path, tmp_path: Path, extra: str) -> None:
     environment = tmp_path / "venv"
     uv("venv", "--quiet", "--python", sys.executable, environment)
-    # The versions that all other tests run with; their hashes are of no use to what is no requirement.
+    # The versions that all other tests run with; the hashes are left out: they are allowed for requirements only.
     locked = (PROJECT / "requirements.txt").read_text().splitlines()
     constraints = tmp_path / "constraints.txt"
     constraints.write_text("\n".join(line.rstrip(" \\") for line in locked if "==" in line))

@@ -234,7 +234,7 @@ class _Follower:
         touched = {self.published.partition(entry.partition) for entry in (*added.values(), *removed.values())}
         types = [part.type for part in self.published.schema.partition_fields]
         kept: list[IcebergManifest] = []
-        found: set[str] = set()
+        partitions: set[str] = set()
         for manifest in manifests:
             if not may_hold(manifest, touched, types):
                 kept.append(manifest)
@@ -244,16 +244,16 @@ class _Follower:
             for path in live & added.keys():
                 del added[path]
             leaving = live & removed.keys()
-            found |= leaving
+            partitions |= leaving
             if not leaving:
                 kept.append(manifest)
                 continue
             numbered = with_row_ids(entries, manifest.first_row_id)
             rewritten = [_carried(e, e.file.path in leaving, latest.id) for e in numbered if e.is_live]
             kept += self._write(rewritten, latest.id)
-        for path in removed.keys() - found:
+        for path in removed.keys() - partitions:
             del removed[path]
-        return kept, bool(found)
+        return kept, bool(partitions)
 
     def _compacted(self, manifests: Sequence[IcebergManifest], snapshot_id: int) -> list[IcebergManifest]:
         """Manifests, the small ones joined once there are many."""

@@ -33,11 +33,11 @@ def _hashes(texts: pa.Array) -> npt.NDArray[np.uint64]:
     texts = texts.cast(pa.large_binary())
     _, offset_bytes, data = texts.buffers()
     offsets = np.frombuffer(offset_bytes, np.int64)[texts.offset : texts.offset + len(texts) + 1]
-    found = np.frombuffer(data or b"", np.uint8)[offsets[0] : offsets[-1]]
+    content = np.frombuffer(data or b"", np.uint8)[offsets[0] : offsets[-1]]
     lengths = np.diff(offsets)
     starts = offsets[:-1] - offsets[0]
-    positions = np.arange(len(found)) - np.repeat(starts, lengths)
-    products = _OF_BYTE[found] * _OF_POSITION[positions % len(_OF_POSITION)]
+    positions = np.arange(len(content)) - np.repeat(starts, lengths)
+    products = _OF_BYTE[content] * _OF_POSITION[positions % len(_OF_POSITION)]
     sums = np.zeros(len(products) + 1, np.uint64)
     np.cumsum(products, out=sums[1:])
     hashes: npt.NDArray[np.uint64] = sums[starts + lengths] - sums[starts] + lengths.astype(np.uint64)

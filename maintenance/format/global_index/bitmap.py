@@ -110,16 +110,16 @@ class BitmapIndex:
         footer = self.source.read_at(_FOOTER.size, max(0, self.source.size() - _FOOTER.size))
         nulls_at, nulls_size, _, _, index_at, index_size, _, version, magic = _FOOTER.unpack(footer)
         if magic != _MAGIC or version != _VERSION:
-            raise damaged(f"is no bitmap index of version {_VERSION}", self.where)
-        found = BitMap64()
+            raise damaged(f"is not a bitmap index of version {_VERSION}", self.where)
+        rows = BitMap64()
         blocks = self._entries(Handle(index_at, index_size))
         entries = [entry for _, handle in blocks for entry in self._entries(handle)]
         values = values_of_keys(_ragged([key for key, _ in entries]), self.data_type, self.where)
         if matches(pa.nulls(1, values.type)).any():
-            found |= self._bitmap(Handle(nulls_at, nulls_size))
+            rows |= self._bitmap(Handle(nulls_at, nulls_size))
         for number in np.flatnonzero(matches(values)).tolist():
-            found |= self._bitmap(entries[number][1])
-        return found
+            rows |= self._bitmap(entries[number][1])
+        return rows
 
     def _bitmap(self, handle: Handle) -> BitMap64:
         return BitMap64.deserialize(bytes(self.source.read_at(handle.size, handle.offset)))

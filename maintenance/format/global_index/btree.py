@@ -123,21 +123,21 @@ class BTreeIndex:
         footer = self.source.read_at(_FOOTER.size, max(0, self.source.size() - _FOOTER.size))
         _, _, _, at, size, nulls_at, nulls_size, version, magic = _FOOTER.unpack(footer)
         if magic != _MAGIC or version != _VERSION:
-            raise damaged(f"is no btree of version {_VERSION}", self.where)
-        found = BitMap64()
+            raise damaged(f"is not a btree of version {_VERSION}", self.where)
+        row_ids = BitMap64()
         if nulls_size and matches(pa.nulls(1, self._none().type)).any():
-            found |= BitMap64.deserialize(self._nulls(nulls_at, nulls_size))
+            row_ids |= BitMap64.deserialize(self._nulls(nulls_at, nulls_size))
         lasts, places = self._entries(Handle(at, size))
         if not len(lasts):
-            return found
+            return row_ids
         offsets, after = read_varints(places.data, places.offsets[:-1])
         sizes, _ = read_varints(places.data, after)
         for number in np.flatnonzero(may_match(values_of_keys(lasts, self.data_type, self.where))).tolist():
             keys, rows = self._entries(Handle(int(offsets[number]), int(sizes[number])))
             chosen = np.flatnonzero(matches(values_of_keys(keys, self.data_type, self.where)))
             if len(chosen):
-                found |= BitMap64(_row_ids(rows.take(chosen)))
-        return found
+                row_ids |= BitMap64(_row_ids(rows.take(chosen)))
+        return row_ids
 
     def _none(self) -> pa.Array:
         return values_of_keys(Ragged(np.zeros(0, np.uint8), np.zeros(1, np.int64)), self.data_type, self.where)

@@ -31,10 +31,10 @@ def read_varints(data: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, np.n
     for turn in range(_MOST_BYTES):
         if not len(going):
             return numbers, places
-        found = data[places[going]].astype(np.int64)
-        numbers[going] |= (found & 0x7F) << (7 * turn)
+        read = data[places[going]].astype(np.int64)
+        numbers[going] |= (read & 0x7F) << (7 * turn)
         places[going] += 1
-        going = going[found > 0x7F]
+        going = going[read > 0x7F]
     if len(going):
         raise ValueError("a number of more than 63 bits")
     return numbers, places

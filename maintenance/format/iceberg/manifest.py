@@ -132,12 +132,12 @@ def parse_manifest(data: bytes, where: str, *, snapshot_id: int, sequence_number
         nonlocal factors
         if factors is None:
             factors = _factors(json.loads(schema_of_container(data)))
-        found = record["sequence_number"], record["file_sequence_number"], record["snapshot_id"]
+        inherited = record["sequence_number"], record["file_sequence_number"], record["snapshot_id"]
         return IcebergEntry(
             record["status"],
-            snapshot_id if found[2] is None else found[2],
-            sequence_number if found[0] is None else found[0],
-            sequence_number if found[1] is None else found[1],
+            snapshot_id if inherited[2] is None else inherited[2],
+            sequence_number if inherited[0] is None else inherited[0],
+            sequence_number if inherited[1] is None else inherited[1],
             _file_of_record(record["data_file"], factors),
         )
 

@@ -63,14 +63,14 @@ class Names:
 
     def numbers_of(self, name: str) -> np.ndarray:
         """The number that a name has in the metadata of each variant, -1 where it has it not. int64, shape (n,)."""
-        found = np.full(len(self.firsts) - 1, -1, np.int64)
+        numbers = np.full(len(self.firsts) - 1, -1, np.int64)
         text = pc.index(self.texts, name).as_py()
         if text < 0:
-            return found
+            return numbers
         at = np.flatnonzero(self.numbers == text)
         rows = np.searchsorted(self.firsts, at, "right") - 1
-        found[rows] = at - self.firsts[rows]
-        return found
+        numbers[rows] = at - self.firsts[rows]
+        return numbers
 
     @property
     def ranks(self) -> np.ndarray:

@@ -67,7 +67,7 @@ class InferenceOptions:
 def inferred(columns: Mapping[str, pa.ChunkedArray], how: InferenceOptions) -> dict[str, Shredding]:
     """How columns of variants are shredded, by name; those that are not are left out."""
     room = _Room(how.width)
-    found: dict[str, Shredding] = {}
+    shreddings: dict[str, Shredding] = {}
     for name, column in columns.items():
         sample = column.slice(0, how.rows).combine_chunks()
         array = sample.chunk(0) if isinstance(sample, pa.ChunkedArray) else sample
@@ -75,8 +75,8 @@ def inferred(columns: Mapping[str, pa.ChunkedArray], how: InferenceOptions) -> d
         seen = _seen(values, np.arange(len(rows)), Names.of(metadata), how.depth)
         chosen = _chosen(seen, ceil(len(rows) * how.ratio), room)
         if chosen.root != "VARIANT":
-            found[name] = Shredding(chosen)
-    return found
+            shreddings[name] = Shredding(chosen)
+    return shreddings
 
 
 @dataclass(slots=True)

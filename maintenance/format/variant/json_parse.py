@@ -332,13 +332,13 @@ def _fractions(texts: pa.Array) -> list[tuple[np.ndarray, Ragged]]:
     most = pc.utf8_length(digits).to_numpy(zero_copy_only=False)
     plain = pc.equal(exponent, "").to_numpy(zero_copy_only=False)
     fits = plain & (scales <= scalars.MAX_DECIMAL_DIGITS) & (most <= scalars.MAX_DECIMAL_DIGITS)
-    found = []
+    tokens = []
     rows = np.flatnonzero(fits)
     if len(rows):
         signed = pc.binary_join_element_wise(sign, digits, "").take(pa.array(rows))
         unscaled = signed.cast(pa.decimal128(scalars.MAX_DECIMAL_DIGITS, 0))
-        found.append((rows, scalars.of_decimals(unscaled, scales[rows].astype(np.int64))))
+        tokens.append((rows, scalars.of_decimals(unscaled, scales[rows].astype(np.int64))))
     rows = np.flatnonzero(~fits)
     if len(rows):
-        found.append((rows, scalars.of_fixed(texts.take(pa.array(rows)).cast(pa.float64()), binary.DOUBLE)))
-    return found
+        tokens.append((rows, scalars.of_fixed(texts.take(pa.array(rows)).cast(pa.float64()), binary.DOUBLE)))
+    return tokens

@@ -62,9 +62,9 @@ def texts_at(column: pa.Array, path: str) -> pa.Array:
 def are_null(column: pa.Array) -> pa.Array:
     """Whether variants are the null that JSON has; false where there is no variant. Raises: CorruptFileError."""
     rows, values, _ = present(column)
-    found = np.zeros(len(column), bool)
-    found[rows] = scalars.of_type(values, binary.NULL)
-    return pa.array(found)
+    nulls = np.zeros(len(column), bool)
+    nulls[rows] = scalars.of_type(values, binary.NULL)
+    return pa.array(nulls)
 
 
 def _found(column: pa.Array, path: str) -> tuple[np.ndarray, Ragged, np.ndarray, Ragged, Names]:

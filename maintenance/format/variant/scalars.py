@@ -29,14 +29,14 @@ def _header(primitive: int) -> int:
 
 def of_type(values: Ragged, *primitives: int) -> np.ndarray:
     """Which values are of one of these primitive types. bool, shape (n,)."""
-    found: np.ndarray = np.isin(binary.types(values), primitives) & (binary.kinds(values) == PRIMITIVE)
-    return found
+    matches: np.ndarray = np.isin(binary.types(values), primitives) & (binary.kinds(values) == PRIMITIVE)
+    return matches
 
 
 def is_text(values: Ragged) -> np.ndarray:
     """Which values are texts. bool, shape (n,)."""
-    found: np.ndarray = of_type(values, binary.TEXT) | (binary.kinds(values) == SHORT_TEXT)
-    return found
+    matches: np.ndarray = of_type(values, binary.TEXT) | (binary.kinds(values) == SHORT_TEXT)
+    return matches
 
 
 def texts(values: Ragged) -> Ragged:

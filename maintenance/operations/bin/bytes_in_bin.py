@@ -27,7 +27,7 @@ def bytes_in_bin(table: Table, warehouse: str) -> BytesInBin | None:
     if len(runs) > _RUNS_READ:
         return None
     with ThreadPoolExecutor(_THREADS) as pool:
-        sizes = [found for found in pool.map(lambda run: list(_sizes(table, warehouse, run)), runs) if found]
+        sizes = [of_run for of_run in pool.map(lambda run: list(_sizes(table, warehouse, run)), runs) if of_run]
     return BytesInBin(len(sizes), sum(map(len, sizes)), sum(map(sum, sizes)))
 
 

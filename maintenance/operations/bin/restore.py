@@ -173,11 +173,11 @@ class _Restore:
         """The files in the bin that a state needs. Lists and manifests come back on the way, to be read."""
         snapshot = self._parsed(record)
         by_name = {file.path.rpartition("/")[2]: file for file in self.binned.values()}
-        found: dict[str, BinnedFile] = {}
+        by_place: dict[str, BinnedFile] = {}
 
         def want(names: Iterable[str | None]) -> list[BinnedFile]:
             files = [by_name[name] for name in names if name is not None and name in by_name]
-            found.update({file.key: file for file in files})
+            by_place.update({file.key: file for file in files})
             return files
 
         manifests = _Reachable(self._file_io, self.head, self.folder, self.binned)
@@ -192,7 +192,7 @@ class _Restore:
         if snapshot.index_manifest is not None:
             index = manifests.of(snapshot.index_manifest).read_index_manifest(snapshot.index_manifest)
             want(entry.file_name for entry in index)
-        return list(found.values())
+        return list(by_place.values())
 
     def _parsed(self, record: _Record) -> Snapshot:
         path = self._in_bin(record.file)

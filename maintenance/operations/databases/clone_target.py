@@ -30,22 +30,22 @@ _EXTERNAL = (
 
 
 def existing_target(source: Table, catalog: Catalog, identifier: str) -> Table | None:
-    """The target as it is. Raises: OptionError: it is the source; ConflictError: it is no table with files."""
+    """The target as it is. Raises: OptionError: it is the source; ConflictError: it is not a table with files."""
     try:
-        found = catalog.get_table(identifier)
+        table = catalog.get_table(identifier)
     except NotFoundError:
         return None
-    if not isinstance(found, Table):
+    if not isinstance(table, Table):
         raise ConflictError("a table of another kind has that name", f"table {identifier}", "Name another one.")
-    if found.location.rstrip("/") == source.location.rstrip("/"):
+    if table.location.rstrip("/") == source.location.rstrip("/"):
         raise OptionError("the target is the source", source.identifier, "Name another table or warehouse.")
-    return found
+    return table
 
 
 def made_target(source: Table, catalog: Catalog, identifier: str) -> Table:
     """The target with all schemas of the source, made if it is not there.
 
-    Raises: ConflictError: it has other schemas, or is no table with files; OptionError: it is the source;
+    Raises: ConflictError: it has other schemas, or is not a table with files; OptionError: it is the source;
         AlreadyExistsError: a table that is none of Paimon has the name; UnsupportedError.
     """
     name = Identifier.parse(identifier)

@@ -174,7 +174,7 @@ def tables_of(catalog: Catalog, choice: TableChoice) -> list[str]:
     return [name for name in names if choice.takes(name)]
 
 
-class Skipped(Exception):  # noqa: N818 - it is no error
+class Skipped(Exception):  # noqa: N818 - it is not an error
     """A table is none for this work. Its text says why."""
 
 

@@ -41,11 +41,11 @@ class SourceFile:
 
 def listed(source: FormatTable) -> list[SourceFile]:
     """The files of a source that count."""
-    found = {status.path: status for status in source.file_io.list_tree(source.location)}
+    files = {status.path: status for status in source.file_io.list_tree(source.location)}
     return [
-        SourceFile(path, spec, found[path].size, found[path].mtime_ms)
+        SourceFile(path, spec, files[path].size, files[path].mtime_ms)
         for path, spec in source.data_files()
-        if path in found
+        if path in files
     ]
 
 
@@ -80,11 +80,11 @@ class FileMigration:
         (copied,) = copy_files(self.source.file_io, self.target.file_io, [copy], 1, lambda _: None)
         mode = stats_mode(context.schema, context.options, 0, changelog=False)
         statistics = FileStatistics(context, mode, nested=self.source.format != "parquet")
-        found = _counts(_counted(self._reader(context, copy.target, meta, partition), statistics))
-        if found != expected:
+        counts = _counts(_counted(self._reader(context, copy.target, meta, partition), statistics))
+        if counts != expected:
             raise DataError(
                 f"the file has {expected[0]} rows, and nulls by column {expected[1:]}; "
-                f"read as a data file of Paimon it has {found[0]} and {found[1:]}",
+                f"read as a data file of Paimon it has {counts[0]} and {counts[1:]}",
                 copy.source,
                 "Nothing was committed. Write the rows instead: CREATE TABLE … AS SELECT.",
             )

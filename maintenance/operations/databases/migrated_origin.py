@@ -1,4 +1,4 @@
-"""The source of a migration: how it goes once its files are committed, for good or into the bin, and comes back.
+"""The source of a migration: how it is dropped once its files are committed, at once or into the bin, and restored.
 
 A run that died while files went into the bin has left its journal there. What the journal names and the bin has is not
 missing from the source: the next run moves the others into the same run of the bin, then drops the table.

@@ -298,9 +298,9 @@ def sizes_of(file_io: FileIO, paths: Sequence[str], threads: int = _THREADS) -> 
     listed = [folder for folder, count in in_folder.items() if count >= _WORTH_A_LISTING]
     alone = [path for path in paths if in_folder[_folder(path)] < _WORTH_A_LISTING]
     with ThreadPoolExecutor(threads) as pool:
-        found = {status.path: status.size for files in pool.map(file_io.list_files, listed) for status in files}
+        size_of = {status.path: status.size for files in pool.map(file_io.list_files, listed) for status in files}
         sizes = dict(zip(alone, pool.map(file_io.size, alone), strict=True))
-    return [sizes[path] if path in sizes else found.get(path) for path in paths]
+    return [sizes[path] if path in sizes else size_of.get(path) for path in paths]
 
 
 def remove(file_io: FileIO, removals: Iterable[Removal], into: BinRun | None = None) -> None:

@@ -46,11 +46,11 @@ def analyze_table(table: Table, *, columns: Sequence[str] | None = None, all_col
     names = columns if columns is not None and not all_columns else None if all_columns else []
     fields = chosen_fields(seen.schema.fields, names, table.identifier)
     plan, read = seen.plan([each.name for each in fields] or seen.schema.field_names[:1])
-    rows, found = count_columns(fields, (part for split in plan.splits for part in read.tables(split)))
+    rows, counts = count_columns(fields, (part for split in plan.splits for part in read.tables(split)))
     size = sum(entry.file.file_size for entry in table.manifests.live_entries(snapshot))
     # The files hold records that merging drops: the size is that of the rows that remain.
     merged = size * rows // snapshot.total_record_count if snapshot.total_record_count else size
-    statistics = TableStatistics(snapshot.id, snapshot.schema_id, rows, merged, found)
+    statistics = TableStatistics(snapshot.id, snapshot.schema_id, rows, merged, counts)
     target = table.commit_target()
     name = f"stat-{uuid.uuid4()}-0"
     path = table.paths.statistics_file(name)

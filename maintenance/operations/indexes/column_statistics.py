@@ -83,9 +83,9 @@ class ColumnCounter:
         values = pa.array([]) if self.distinct is None else self.distinct
         bounds: dict[str, Any] = {}
         if self.column.type.root in _BOUNDED and len(values):
-            found = pc.min_max(values)
-            if all(_is_finite(found[name].as_py()) for name in ("min", "max")):
-                bounds = {name: self._text(found[name]) for name in ("min", "max")}
+            low_and_high = pc.min_max(values)
+            if all(_is_finite(low_and_high[name].as_py()) for name in ("min", "max")):
+                bounds = {name: self._text(low_and_high[name]) for name in ("min", "max")}
         average, longest = self._sizes()
         return {
             "colId": self.column.id,

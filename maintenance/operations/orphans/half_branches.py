@@ -13,7 +13,10 @@ from maintenance.table.table import Table
 
 
 def still_half(orphans: pa.Table, table: Table, before: int) -> pa.Array:
-    """Of each file, whether it is no file of a half branch, or still is, and the same. `before`: as of `unfinished`."""
+    """Of each file, whether it may still be deleted: it is of no half branch, or of one that has not changed.
+
+    Args: `before`: as of `unfinished`.
+    """
     others = pc.not_equal(orphans.column("kind"), HALF_BRANCH).combine_chunks()
     if pc.all(others).as_py():
         return others

@@ -76,21 +76,21 @@ def orphan_bytes(
     started = time.monotonic()
     moment = cutoff(None, minimum_age, datetime.now(UTC) if now is None else now)
     removal = OrphanRemoval(spark, table, moment, None, progress or (lambda _: None))
-    found = removal.find()
+    orphans = removal.find()
     by_kind = (
-        found.group_by("kind")
+        orphans.group_by("kind")
         .aggregate([("bytes", "count"), ("bytes", "sum")])
         .sort_by([("bytes_sum", "descending"), ("kind", "ascending")])
     )
     return OrphanBytes(
         table=table.identifier,
         older_than=moment,
-        files=len(found),
-        bytes=pc.sum(found.column("bytes")).as_py() or 0,
+        files=len(orphans),
+        bytes=pc.sum(orphans.column("bytes")).as_py() or 0,
         scanned_files=removal.scanned,
         scanned_bytes=removal.scanned_bytes,
         kinds=tuple(OrphanKind(row["kind"], row["bytes_count"], row["bytes_sum"]) for row in by_kind.to_pylist()),
-        largest=tuple(orphans_of(_largest(found, largest))),
+        largest=tuple(orphans_of(_largest(orphans, largest))),
         seconds=time.monotonic() - started,
     )
 

@@ -129,11 +129,11 @@ def remove_orphan_files(
     table_options.check_writable(table.options, table.identifier)
     moment = cutoff(older_than, minimum_age, datetime.now(UTC) if now is None else now)
     removal = OrphanRemoval(spark, table, moment, parallelism, progress or (lambda _: None), never_committed, into)
-    found = removal.find()
-    chosen = found if max_deletes is None else found.slice(0, max(0, max_deletes))
+    orphans = removal.find()
+    chosen = orphans if max_deletes is None else orphans.slice(0, max(0, max_deletes))
     if not dry_run:
         removal.delete(chosen, time_limit)
-    return removal.report(found, chosen, dry_run=dry_run)
+    return removal.report(orphans, chosen, dry_run=dry_run)
 
 
 def cutoff(older_than: datetime | None, minimum_age: timedelta, now: datetime) -> datetime:

@@ -50,7 +50,7 @@ class DryRunPlan(Generic[Report]):
     timed: bool = False
 
     def plan(self, table: Table, **arguments: Any) -> StoredPlan:
-        """What the operation would do now. Arguments and errors as there; a Spark session is no part of the plan."""
+        """What the operation would do now. Arguments and errors as there; a Spark session is not part of the plan."""
         return self._planned(table, datetime.now(UTC), arguments)
 
     def apply(self, table: Table, plan: StoredPlan, **others: Any) -> Report:

@@ -28,11 +28,11 @@ def first_at_time(table: Table, millis: int) -> Snapshot:
 
     Source: Java `CreateTagFromTimestampProcedure`. Raises: NotFoundError.
     """
-    found = _or_tagged(table, table.history().at_or_after(millis), lambda snapshot: snapshot.time_millis, millis)
-    if found is None:
+    chosen = _or_tagged(table, table.history().at_or_after(millis), lambda snapshot: snapshot.time_millis, millis)
+    if chosen is None:
         problem = f"no snapshot was committed at {millis} or later"
         raise NotFoundError(problem, table.identifier, "Use an earlier time, in milliseconds since 1970 UTC.")
-    return found
+    return chosen
 
 
 def first_at_watermark(table: Table, watermark: int) -> Snapshot:
@@ -43,11 +43,11 @@ def first_at_watermark(table: Table, watermark: int) -> Snapshot:
     counted: Snapshot | None = None
     with suppress(NotFoundError):
         counted = table.history().at_watermark(watermark)
-    found = _or_tagged(table, counted, lambda snapshot: snapshot.watermark, watermark)
-    if found is None:
+    chosen = _or_tagged(table, counted, lambda snapshot: snapshot.watermark, watermark)
+    if chosen is None:
         problem = f"no snapshot has a watermark of {watermark} or later"
         raise NotFoundError(problem, table.identifier, "Use an earlier watermark.")
-    return found
+    return chosen
 
 
 def _or_tagged(

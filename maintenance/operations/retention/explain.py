@@ -118,8 +118,8 @@ def _partition(table: Table, spec: Mapping[str, str], reasons: Reasons) -> Expla
 
     def chosen(entry: ManifestEntry) -> bool:
         if entry.partition not in known:
-            found = table.paths.spec_of(entry.partition)
-            known[entry.partition] = all(found.get(name) == text for name, text in spec.items())
+            of_entry = table.paths.spec_of(entry.partition)
+            known[entry.partition] = all(of_entry.get(name) == text for name, text in spec.items())
         return known[entry.partition]
 
     latest = table.latest_snapshot()

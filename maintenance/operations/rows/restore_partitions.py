@@ -113,15 +113,15 @@ def _state(table: Table, tag: str | None, snapshot_id: int | None) -> Snapshot:
         raise OptionError("a restore needs exactly one earlier state", table.identifier, "Name one tag or snapshot.")
     if tag is not None:
         return table.tags.get(tag).snapshot
-    found = counted_or_tagged(table, snapshot_id or 0)
-    if found is None:
+    snapshot = counted_or_tagged(table, snapshot_id or 0)
+    if snapshot is None:
         held = ", ".join(table.tags.names()) or "none"
         raise NotFoundError(
             f"snapshot {snapshot_id} does not exist and no tag holds it",
             table.identifier,
             f"Use one of {table.snapshots.earliest_id()} to {table.snapshots.latest_id()}, or a tag: {held}.",
         )
-    return found
+    return snapshot
 
 
 def _chosen(table: Table, snapshot: Snapshot | None, specs: Sequence[Spec]) -> list[ManifestEntry]:

@@ -1,4 +1,4 @@
-"""Which rows of a query's result can change when rows of one partition of a source do, told from the query alone.
+"""Which rows of a query's result can change when rows of one partition of a source do, derived from the query alone.
 
 An output column *carries* a column of a source if every row of the result that a row of the source takes part in has
 the same value in both: as where the query selects the column, groups by it, or joins another table on it. Then a change
@@ -85,9 +85,11 @@ def alignment_of(resolved: Resolved) -> Alignment:
     types = {
         name: {f.name: f.type.as_nullable() for f in relation.fields()} for name, relation in resolved.relations.items()
     }
-    found = _Walk(types).of(scope)
-    missed = {name for name in resolved.relations if name not in {reading[0] for reading in found.readings}}
-    return Alignment(found.columns, found.readings | {(name, -1) for name in missed}, found.is_linear and not missed)
+    outputs = _Walk(types).of(scope)
+    missed = {name for name in resolved.relations if name not in {reading[0] for reading in outputs.readings}}
+    return Alignment(
+        outputs.columns, outputs.readings | {(name, -1) for name in missed}, outputs.is_linear and not missed
+    )
 
 
 def qualified(resolved: Resolved) -> exp.Query:
@@ -186,11 +188,11 @@ class _Walk:
         group = select.args.get("group")
         if group is not None and plain not in [_group_expression(e, select) for e in group.expressions]:
             return {}
-        found: dict[Reading, str] = {}
+        columns: dict[Reading, str] = {}
         for table, column in equal.reach((plain.table, plain.name)):
             if table in sources:
-                found.update(_column_of(sources[table], column))
-        return found
+                columns.update(_column_of(sources[table], column))
+        return columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,14 +299,14 @@ class _Equalities:
         return cls({place: frozenset(others) for place, others in leads.items()}, frozenset(padded))
 
     def reach(self, start: Place) -> set[Place]:
-        found, waiting = {start}, [start]
+        reached, waiting = {start}, [start]
         while waiting:
-            for other in self.leads.get(waiting.pop(), frozenset()) - found:
-                found.add(other)
+            for other in self.leads.get(waiting.pop(), frozenset()) - reached:
+                reached.add(other)
                 # From a row that may be nulls nothing follows.
                 if other[0] not in self.padded:
                     waiting.append(other)
-        return found
+        return reached
 
 
 def _equal_columns(condition: exp.Expr) -> list[tuple[Place, Place]]:

@@ -62,8 +62,8 @@ class DefiningQuery:
 
 
 def _tables(tree: exp.Expr) -> list[exp.Table]:
-    found = tree.find_all(exp.Table)
-    return [node for node in found if isinstance(node.this, exp.Identifier) and not is_of_with(node)]
+    tables = tree.find_all(exp.Table)
+    return [node for node in tables if isinstance(node.this, exp.Identifier) and not is_of_with(node)]
 
 
 def _check_same(name: str, tree: exp.Expr, own: Catalog, table: str) -> None:

@@ -37,11 +37,11 @@ def lineage_of(session: "Session", table: Table, catalog: str) -> Lineage:
     query = DefiningQuery.of(session, table, catalog)
     resolved = query.resolved()
     names = {name: _name(query, relation.path, catalog) for name, relation in resolved.relations.items()}
-    found: dict[str, dict[str, set[str]]] = {name: {} for name in names.values()}
+    reached: dict[str, dict[str, set[str]]] = {name: {} for name in names.values()}
     for column, origins in zip(table.schema.field_names, _origins(resolved), strict=False):
         for relation, source in origins:
-            found[names[relation]].setdefault(column, set()).add(source)
-    return Lineage({name: {c: tuple(sorted(s)) for c, s in columns.items()} for name, columns in found.items()})
+            reached[names[relation]].setdefault(column, set()).add(source)
+    return Lineage({name: {c: tuple(sorted(s)) for c, s in columns.items()} for name, columns in reached.items()})
 
 
 def lineage_or_none(session: "Session", table: Table, catalog: str) -> Lineage | None:
@@ -77,8 +77,8 @@ def _origins(resolved: Resolved) -> list[set[tuple[str, str]]]:
 
 
 def _leaves(node: Node, resolved: Resolved) -> set[tuple[str, str]]:
-    found = set()
+    names = set()
     for leaf in node.walk():
         if isinstance(leaf.expression, exp.Table) and leaf.expression.name in resolved.relations:
-            found.add((leaf.expression.name, leaf.name.rpartition(".")[2].strip('`"')))
-    return found
+            names.add((leaf.expression.name, leaf.name.rpartition(".")[2].strip('`"')))
+    return names

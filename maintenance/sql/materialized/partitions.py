@@ -66,8 +66,8 @@ def projections_of(table: Table, source: Table, alignment: Alignment, relations:
         if carried is not None and wanted.root in _LITERALS and all(types.get(column) == wanted for column in carried):
             keys.append((name, number))
     readings = [reading for reading in alignment.readings if reading[0] in relations]
-    found = [{name: alignment.columns[number][reading] for name, number in keys} for reading in readings]
-    return [dict(items) for items in sorted({tuple(sorted(projection.items())) for projection in found})]
+    specs = [{name: alignment.columns[number][reading] for name, number in keys} for reading in readings]
+    return [dict(items) for items in sorted({tuple(sorted(projection.items())) for projection in specs})]
 
 
 def touched(table: Table, source: Table, partitions: Iterable[bytes], projections: Sequence[Projection]) -> Choices:

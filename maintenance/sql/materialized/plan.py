@@ -1,6 +1,6 @@
 """What a refresh has to do: nothing, add rows, replace partitions, or replace the whole table.
 
-The states of the sources are looked at once, here, and the rows are made from exactly these. What cannot be told for
+The states of the sources are looked at once, here, and the rows are made from exactly these. What cannot be determined for
 sure from the query, or from what is known of the last refresh, leads to a refresh of the whole table.
 """
 
@@ -144,21 +144,21 @@ class _Planning:
     def _sources(self, resolved: Resolved, last: LastRefresh) -> tuple[dict[str, Source], str]:
         """The sources with their states; and why a change of one may not be seen, empty: each one is."""
         doubt = ""
-        found: dict[str, Source] = {}
+        sources: dict[str, Source] = {}
         for relation in resolved.relations.values():
             table = relation.opened()
             name = self._name(relation)
             if not isinstance(table, Table) or relation.options or table.branch != MAIN_BRANCH:
-                doubt = doubt or f"changes of {name} cannot be told"
+                doubt = doubt or f"changes of {name} cannot be determined"
                 continue
-            if name in found:
-                before = found[name]
-                found[name] = replace(before, relations=before.relations | {relation.name})
+            if name in sources:
+                before = sources[name]
+                sources[name] = replace(before, relations=before.relations | {relation.name})
                 continue
             doubt = doubt or follows_snapshots(table)
             since = last.record.sources.get(name) if last.record else None
-            found[name] = Source(table, table.latest_snapshot(), frozenset({relation.name}), since)
-        return found, doubt
+            sources[name] = Source(table, table.latest_snapshot(), frozenset({relation.name}), since)
+        return sources, doubt
 
     def _name(self, relation: Relation) -> str:
         name = self.query.session.table_name(relation.path)
@@ -174,7 +174,7 @@ class _Planning:
         return replace(made, kind=kind, why=why, choices=(choice,), record=record, sources=sources)
 
     def _by_clock(self, made: RefreshPlan, record: RefreshRecord, doubt: str) -> RefreshPlan:
-        """Where changes cannot be told, but the table says which partitions the time is of, as in Flink."""
+        """Where changes cannot be determined, but an option says which time each partition holds, as in Flink."""
         definition = self.query.definition
         formatters = definition.date_formatters
         if definition.mode != RefreshMode.FULL or not formatters or not self._may_replace_partitions():
@@ -195,16 +195,16 @@ class _Planning:
         if not changed and record.sources.keys() == made.sources.keys():
             return replace(made, kind=RefreshKind.NOTHING, why="no source has changed")
         alignment = alignment_of(resolved)
-        told = ", ".join(sorted(made.sources[name].table.identifier for name in changed))
+        names = ", ".join(sorted(made.sources[name].table.identifier for name in changed))
         if self._adds_rows(alignment, changed):
-            return replace(made, kind=RefreshKind.ROWS, why=f"rows were added to {told}")
+            return replace(made, kind=RefreshKind.ROWS, why=f"rows were added to {names}")
         sources = self._projected(made.sources, alignment)
         choices, why = self._touched(sources, changed)
         if choices is None:
             return replace(made, why=why)
         if not choices:
             return replace(made, kind=RefreshKind.NOTHING, why="no source has changed")
-        kind, why = RefreshKind.PARTITIONS, f"changed: {told}"
+        kind, why = RefreshKind.PARTITIONS, f"changed: {names}"
         return replace(made, kind=kind, why=why, choices=choices, sources=sources)
 
     def _adds_rows(self, alignment: Alignment, changed: Mapping[str, SourceChange]) -> bool:

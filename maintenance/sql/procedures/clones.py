@@ -43,10 +43,10 @@ def _clone(call: Call) -> Result:
     if database is None:
         raise SqlError("a table is named without its database", "sys.clone", "Add database => '…'.")
     goal = f"{call.get('target_database') or database}.{call.get('target_table') or table}"
-    found = source.get_table(f"{database}.{table}")
-    if not isinstance(found, Table):
+    table_there = source.get_table(f"{database}.{table}")
+    if not isinstance(table_there, Table):
         raise SqlError(f"'{database}.{table}' has no files of its own", "sys.clone", "Name a table of Paimon.")
-    return _shown([clone(found, target, goal, **arguments, **call.passed("snapshot_id", "tag", "where"))])
+    return _shown([clone(table_there, target, goal, **arguments, **call.passed("snapshot_id", "tag", "where"))])
 
 
 def _check(call: Call) -> None:

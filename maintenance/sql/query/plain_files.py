@@ -55,11 +55,11 @@ def plain_query(connection: duckdb.DuckDBPyConnection, relation: Relation) -> st
     types = _types(connection, files[0])
     outputs = []
     for name, column in zip(names, columns, strict=True):
-        found = types.get(column.name, "")
+        type_there = types.get(column.name, "")
         wanted = duck_type(column.type)
-        if found != wanted and not (found.startswith("TIMESTAMP") and wanted.startswith("TIMESTAMP")):
+        if type_there != wanted and not (type_there.startswith("TIMESTAMP") and wanted.startswith("TIMESTAMP")):
             return None
-        outputs.append(name if found == wanted else f"CAST({name} AS {wanted}) AS {name}")
+        outputs.append(name if type_there == wanted else f"CAST({name} AS {wanted}) AS {name}")
     return f"SELECT {', '.join(outputs)} FROM {_source(files)}"
 
 

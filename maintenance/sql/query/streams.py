@@ -93,10 +93,10 @@ def run_stream(
 def _only_relation(resolved: Resolved) -> Relation:
     """The table that is followed. Raises: SqlError: there is not one, or more is asked than a stream gives."""
     tree = resolved.tree
-    found = tree if not isinstance(tree, exp.Select) else next(tree.find_all(*_TOO_MUCH), None)
+    refused = tree if not isinstance(tree, exp.Select) else next(tree.find_all(*_TOO_MUCH), None)
     relations = list(resolved.relations.values())
-    if found is not None or len(relations) != 1:
-        what = "more than one table" if found is None else type(found).__name__.upper()
+    if refused is not None or len(relations) != 1:
+        what = "more than one table" if refused is None else type(refused).__name__.upper()
         raise SqlError(
             f"a streaming INSERT chooses columns and rows of one table, and this one has {what}",
             "query",

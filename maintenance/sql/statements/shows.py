@@ -111,12 +111,12 @@ class ShowFunctions:
         if self.users:
             return []
         if session.spark is not None:
-            found = {function.name for function in session.spark.catalog.listFunctions()}
+            functions = {function.name for function in session.spark.catalog.listFunctions()}
         else:
             from maintenance.sql.query.embedded import function_names
 
-            found = set(function_names())
-        return sorted(name for name in found if name.isidentifier())
+            functions = set(function_names())
+        return sorted(name for name in functions if name.isidentifier())
 
 
 def _functions(cursor: Cursor, *, users: bool = False) -> ShowFunctions:

@@ -1,4 +1,4 @@
-"""What Spark's statements tell of a table besides its columns: DESCRIBE … EXTENDED, of a column or a partition, and
+"""What Spark's statements show of a table besides its columns: DESCRIBE … EXTENDED, of a column or a partition, and
 SHOW TABLE EXTENDED.
 
 Source: Spark's `DescribeTableExec`, `DescribeColumnExec` and `ShowTablePartitionExec`; Java `PaimonDescribeTableExec`,
@@ -86,13 +86,13 @@ class DescribeColumn:
     def run(self, session: "Session") -> Result:
         fields = session.table(self.path).schema.fields
         name = ".".join(self.column)
-        found = next((f for f in fields if f.name == name), None)
-        if found is None:
+        field = next((f for f in fields if f.name == name), None)
+        if field is None:
             names = [f.name for f in fields]
             token = next(t for t in reversed(self.cursor.words) if t.text == self.column[-1])
             fix = f"The columns are: {', '.join(names)}.{suggestion(name, names)}"
             raise self.cursor.error(f"column '{name}' does not exist", fix, token=token)
-        rows = [("col_name", name), ("data_type", simple_text(found.type)), ("comment", found.description or "NULL")]
+        rows = [("col_name", name), ("data_type", simple_text(field.type)), ("comment", field.description or "NULL")]
         return Result.of_texts(("info_name", "info_value"), rows)
 
 
@@ -133,13 +133,13 @@ class ShowTableExtended:
         catalog, database = session.database_name(self.path) if self.path else here
         names = session.catalog_of(catalog).list_tables(database)
         if self.spec is None:
-            found = [name for name in names if fits(self.pattern, name, is_spark=True)]
+            chosen = [name for name in names if fits(self.pattern, name, is_spark=True)]
         else:
-            found = [self.pattern]
-        texts = [self._text(session, (catalog, database, name)) for name in found]
-        columns = {"namespace": [database] * len(found), "tableName": found, "information": texts}
+            chosen = [self.pattern]
+        texts = [self._text(session, (catalog, database, name)) for name in chosen]
+        columns = {"namespace": [database] * len(chosen), "tableName": chosen, "information": texts}
         arrays = {head: pa.array(values, pa.string()) for head, values in columns.items()}
-        arrays["isTemporary"] = pa.array([False] * len(found), pa.bool_())
+        arrays["isTemporary"] = pa.array([False] * len(chosen), pa.bool_())
         return Result(
             pa.table({head: arrays[head] for head in ("namespace", "tableName", "isTemporary", "information")})
         )

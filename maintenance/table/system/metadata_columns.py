@@ -1,4 +1,4 @@
-"""A table with Spark's metadata columns, which say where each row lies. They are no columns of the table itself.
+"""A table with Spark's metadata columns, which say where each row lies. They are not columns of the table itself.
 
 Source: Java `PaimonMetadataColumn` of Paimon's Spark connector.
 """

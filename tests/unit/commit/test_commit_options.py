@@ -106,7 +106,7 @@ def test_partitions_must_be_times_where_the_option_is_strict(tmp_path: Path) -> 
     fields = (("d", "STRING NOT NULL"), ("v", "STRING"))
     table = create_table(tmp_path, fields, (), options, partition_keys=("d",))
     table.write_arrow(pa.table({"d": ["20240131"], "v": ["a"]}))
-    with pytest.raises(DataError, match=r"partition d=2024-01-31, whose values are no time"):
+    with pytest.raises(DataError, match=r"partition d=2024-01-31, whose values are not a time"):
         table.write_arrow(pa.table({"d": ["20240131", "2024-01-31"], "v": ["a", "b"]}))
     assert get_table(tmp_path).to_arrow().num_rows == 1
     # Without a pattern or formatter any text will do, as in Paimon.

@@ -57,7 +57,7 @@ def test_a_formatter_that_cannot_be_read() -> None:
 
 
 def test_dates_are_their_legacy_text() -> None:
-    """As Java reads them: a DATE column prints its day number, which is no time."""
+    """As Java reads them: a DATE column prints its day number, which is not a time."""
     field = DataField(0, "day", parse_type("DATE"))
     times = PartitionTimes.of([field], {}, "here")
     assert times.time_of(serialize_row([19857], [field.type])) is None

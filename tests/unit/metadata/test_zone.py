@@ -47,7 +47,7 @@ def test_without_a_link_the_offset_counts(monkeypatch: pytest.MonkeyPatch, tmp_p
     assert local_zone() == "Etc/GMT+2"
     (tmp_path / "localtime").touch()
     zone._zone_at.cache_clear()
-    assert local_zone() == "Etc/GMT+2", "a file that is no link has no name"
+    assert local_zone() == "Etc/GMT+2", "a file that is not a link has no name"
     zone._zone_at.cache_clear()
 
 
