@@ -1,7 +1,7 @@
 """What a refresh has to do: nothing, add rows, replace partitions, or replace the whole table.
 
-The states of the sources are looked at once, here, and the rows are made from exactly these. What cannot be determined for
-sure from the query, or from what is known of the last refresh, leads to a refresh of the whole table.
+The states of the sources are looked at once, here, and the rows are made from exactly these. If the query or the record
+of the last refresh leaves a doubt, the whole table is refreshed.
 """
 
 import hashlib
