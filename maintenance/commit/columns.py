@@ -2,12 +2,13 @@
 
 from collections.abc import Collection, Sequence
 
+from maintenance.commit.changes import Changes
 from maintenance.commit.commit import entries_of_messages, publish_or_abort
 from maintenance.commit.conflicts import Conflict
 from maintenance.commit.global_indexes import check_added, indexes_of
 from maintenance.commit.identity import CommitIdentity
-from maintenance.commit.publish import Changes, CommitTarget
 from maintenance.commit.row_ranges import torn_rows
+from maintenance.commit.target import CommitTarget
 from maintenance.commit.vectors import IndexChange, check_vectors, vectors_after
 from maintenance.format.metadata.index_manifest import IndexManifestEntry
 from maintenance.format.metadata.manifest import FileKind

@@ -12,10 +12,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from maintenance.bucket.postpone import is_postponed
+from maintenance.commit.changes import Changes, Check, Plan
 from maintenance.commit.conflicts import Conflict, Group, bucket_mismatch, find_conflict
 from maintenance.commit.identity import CommitIdentity
 from maintenance.commit.order import OrderedFiles
-from maintenance.commit.publish import Changes, Check, CommitTarget, Plan, conflict_error, publish
+from maintenance.commit.publish import conflict_error, publish
+from maintenance.commit.target import CommitTarget
 from maintenance.commit.vectors import check_vectors, vectors_after
 from maintenance.errors import CommitError, ConflictError, DataError, NotFoundError, ReplayedError
 from maintenance.format.metadata.data_file import DataFileMeta

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 
 from maintenance.bucket.postpone import is_postponed
 from maintenance.commit.newest import Newest
-from maintenance.commit.publish import CommitTarget
+from maintenance.commit.target import CommitTarget
 from maintenance.errors import CommitError, ErrorClass, WriteError, class_of
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.metadata.schema import TableSchema

@@ -9,10 +9,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from maintenance.bucket.postpone import is_postponed
+from maintenance.commit.changes import Changes
 from maintenance.commit.commit import abort, check_replaced, entries_of_messages, publish_or_abort
 from maintenance.commit.conflicts import Conflict
 from maintenance.commit.identity import CommitIdentity
-from maintenance.commit.publish import Changes, CommitTarget, publish
+from maintenance.commit.publish import publish
+from maintenance.commit.target import CommitTarget
 from maintenance.errors import DataError, ReplayedError, UnsupportedError
 from maintenance.format.metadata.index_manifest import IndexManifestEntry
 from maintenance.format.metadata.manifest import EntrySelection, FileKind, ManifestEntry

@@ -5,21 +5,21 @@ Source: metadata section 9.2, Java `FileStoreCommitImpl`.
 """
 
 import time
-from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
+from maintenance.commit.changes import Changes, Check, Plan, Prepare
 from maintenance.commit.conflicts import Conflict
 from maintenance.commit.iceberg.follow import follow
 from maintenance.commit.identity import CommitIdentity
-from maintenance.commit.lock import NO_LOCK, LockTimeoutError, TableLock
+from maintenance.commit.lock import LockTimeoutError
 from maintenance.commit.manifest_merge import ManifestMergeOptions, merge_manifests
-from maintenance.commit.record import FILES_ALONE, CatalogRecord
 from maintenance.commit.replays import last_committed, remember
 from maintenance.commit.row_ids import with_row_ids
 from maintenance.commit.row_ranges import torn_rows
 from maintenance.commit.strict import StrictMode
 from maintenance.commit.succession import Succession
+from maintenance.commit.target import CommitTarget
 from maintenance.commit.waits import Waits
 from maintenance.errors import (
     BucketNumberError,
@@ -35,100 +35,16 @@ from maintenance.errors import (
 from maintenance.format.avro.codec import codec_of
 from maintenance.format.data_format import FileSettings
 from maintenance.format.metadata.data_file import FileSource
-from maintenance.format.metadata.index_manifest import IndexManifestEntry
 from maintenance.format.metadata.manifest import FileKind, ManifestEntry
 from maintenance.format.metadata.manifest_list import ManifestFileMeta
-from maintenance.format.metadata.schema import TableSchema
 from maintenance.format.metadata.simple_stats import EMPTY_STATS
 from maintenance.format.metadata.snapshot import BATCH_IDENTIFIER, CommitKind, Snapshot
-from maintenance.fs.file_io import FileIO
 from maintenance.metadata.external_paths import root_of
-from maintenance.metadata.manifests import Manifests, ManifestWriter
-from maintenance.metadata.paths import TablePaths
-from maintenance.metadata.schemas import Schemas
-from maintenance.metadata.snapshots import Snapshots
+from maintenance.metadata.manifests import ManifestWriter
 from maintenance.options import table as table_options
 from maintenance.options.callbacks import COMMIT_GROUP, call_back
 
 _MAX_SEQUENCE_NUMBER = "sequence.generation.max-sequence-number"
-
-
-@dataclass(frozen=True, slots=True)
-class CommitTarget:
-    """The table that is committed to.
-
-    Attributes:
-        properties: of every snapshot committed, on top of those of the identity.
-        lock: under which snapshots are published.
-        record: what the catalog keeps of the table.
-    """
-
-    name: str
-    file_io: FileIO
-    paths: TablePaths
-    schema: TableSchema
-    options: Mapping[str, str]
-    properties: Mapping[str, str] = field(default_factory=dict)
-    lock: TableLock = NO_LOCK
-    record: CatalogRecord = FILES_ALONE
-
-    @property
-    def snapshots(self) -> Snapshots:
-        return Snapshots(self.file_io, self.paths)
-
-    @property
-    def manifests(self) -> Manifests:
-        return Manifests(self.file_io, self.paths)
-
-    def load_schemas(self, ids: Sequence[int]) -> dict[int, TableSchema]:
-        """Schemas by id."""
-        stored = Schemas(self.file_io, self.paths.schema_folder())
-        return {number: self.schema if number == self.schema.id else stored.get(number) for number in ids}
-
-    def latest_schema_id(self) -> int:
-        ids = Schemas(self.file_io, self.paths.schema_folder()).list_ids()
-        return ids[-1] if ids else self.schema.id
-
-
-@dataclass(frozen=True, slots=True)
-class Changes:
-    """What a snapshot changes.
-
-    Attributes:
-        entries: of the delta; `changelog`: of the changelog manifests.
-        index: makes the next index state of the one before; None = it stays.
-        statistics: name of a new statistics file; None = the one before stays.
-        kept: chooses the manifests of the snapshot before that stay; None = all.
-        merging: how they are merged; None = as the table's options say.
-        total: rows of the new state, where those of the snapshot before do not count.
-        bring_back: files are added that were deleted before.
-        next_row_id: with row tracking, the lowest id that later rows may get; None = what the entries say.
-    """
-
-    kind: CommitKind
-    entries: tuple[ManifestEntry, ...]
-    changelog: tuple[ManifestEntry, ...] = ()
-    index: Callable[[Sequence[IndexManifestEntry]], list[IndexManifestEntry]] | None = None
-    statistics: str | None = None
-    kept: Callable[[Sequence[ManifestFileMeta]], list[ManifestFileMeta]] | None = None
-    merging: ManifestMergeOptions | None = None
-    total: int | None = None
-    bring_back: bool = False
-    next_row_id: int | None = None
-
-    @property
-    def returning(self) -> frozenset[Hashable]:
-        """Identities that may have been there before: of files that only get another index, or come back."""
-        if self.bring_back:
-            return frozenset(entry.identity for entry in self.entries if entry.kind == FileKind.ADD)
-        deleted = {(e.file.file_name, e.file.level) for e in self.entries if e.kind == FileKind.DELETE}
-        added = (e for e in self.entries if e.kind == FileKind.ADD)
-        return frozenset(e.identity for e in added if (e.file.file_name, e.file.level) in deleted)
-
-
-Check = Callable[[CommitTarget, Changes, Snapshot | None], Conflict | None]
-Prepare = Callable[[Changes, Snapshot | None], Changes]
-Plan = Callable[[Snapshot | None], Changes]
 
 
 def publish(
@@ -260,7 +176,7 @@ class _Written:
     def publish(self, snapshot: Snapshot, previous: Snapshot | None) -> bool:
         """Publish a snapshot once all that it names is safe. False if it lost; what only it needed is deleted then."""
         self._flush()
-        made = Succession(self.target, snapshot, previous, self._entries)
+        made = Succession(self.target.file_io, self.target.paths, snapshot, previous, self._entries)
         with self.target.lock.held() as lock:
 
             def still() -> bool:

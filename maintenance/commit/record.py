@@ -23,7 +23,7 @@ class CatalogRecord:
 
         Raises: InfrastructureError: whether it is there is unknown.
         """
-        return made.target.snapshots.publish(made.snapshot, still, made.holds)
+        return made.snapshots.publish(made.snapshot, still, made.holds)
 
     def committed(self, paths: TablePaths, entries: Sequence[ManifestEntry]) -> None:
         """Report what a published snapshot changed. Never fails: the rows are committed."""

@@ -7,19 +7,16 @@ dropped because more users committed than are remembered: whoever commits under 
 
 import logging
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from maintenance.commit.identity import CommitIdentity
+from maintenance.commit.target import CommitTarget
 from maintenance.format.metadata.snapshot import BATCH_IDENTIFIER, CommitKind, Snapshot
 from maintenance.metadata.commit_records import MAX_USERS, CommitRecord, CommitRecords
-
-if TYPE_CHECKING:
-    from maintenance.commit.publish import CommitTarget
 
 _LOG = logging.getLogger(__name__)
 
 
-def already_committed(target: "CommitTarget", identity: CommitIdentity) -> bool:
+def already_committed(target: CommitTarget, identity: CommitIdentity) -> bool:
     """Whether this user has committed this identifier or a later one. Source: Java `filterCommitted`."""
     if identity.identifier == BATCH_IDENTIFIER:
         return False
@@ -32,7 +29,7 @@ def already_committed(target: "CommitTarget", identity: CommitIdentity) -> bool:
     return identity.identifier <= last
 
 
-def last_committed(target: "CommitTarget", user: str, *, after: int = 0, newest: Snapshot | None = None) -> int | None:
+def last_committed(target: CommitTarget, user: str, *, after: int = 0, newest: Snapshot | None = None) -> int | None:
     """The identifier of the user's newest numbered commit; None if nothing tells of one.
 
     Args: `after`: only snapshots above this id count; `newest`: the snapshot to begin at, None = the latest.
@@ -46,7 +43,7 @@ def last_committed(target: "CommitTarget", user: str, *, after: int = 0, newest:
     return None if record is None else record.identifier
 
 
-def unknown_user(target: "CommitTarget", identity: CommitIdentity) -> str:
+def unknown_user(target: CommitTarget, identity: CommitIdentity) -> str:
     """Why an unknown user may have committed before; empty if it is certain."""
     dropped = None if identity.identifier == BATCH_IDENTIFIER else _records(target).dropped()
     if dropped is None or last_committed(target, identity.user) is not None:
@@ -59,7 +56,7 @@ def unknown_user(target: "CommitTarget", identity: CommitIdentity) -> str:
     )
 
 
-def remember(target: "CommitTarget", snapshot: Snapshot) -> None:
+def remember(target: CommitTarget, snapshot: Snapshot) -> None:
     """Record a numbered commit that was just published. Never fails: the commit is done.
 
     A COMPACT snapshot of a writer comes with one of its rows, which is recorded.
@@ -87,5 +84,5 @@ def limit_text() -> str:
     )
 
 
-def _records(target: "CommitTarget") -> CommitRecords:
+def _records(target: CommitTarget) -> CommitRecords:
     return CommitRecords(target.file_io, target.paths)

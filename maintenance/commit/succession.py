@@ -9,17 +9,16 @@ Expiry deletes snapshots in the order of their ids and never the newest; a rollb
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from maintenance.errors import CorruptFileError, ExpiredError, InfrastructureError
 from maintenance.format.metadata.manifest import FileKind, ManifestEntry
 from maintenance.format.metadata.snapshot import Snapshot
+from maintenance.fs.file_io import FileIO
 from maintenance.fs.location import is_local
 from maintenance.metadata.hints import EARLIEST
-from maintenance.metadata.manifests import merge_scan
-
-if TYPE_CHECKING:
-    from maintenance.commit.publish import CommitTarget
+from maintenance.metadata.manifests import Manifests, merge_scan
+from maintenance.metadata.paths import TablePaths
+from maintenance.metadata.snapshots import Snapshots
 
 _LOOKS = 5
 
@@ -28,10 +27,15 @@ _LOOKS = 5
 class Succession:
     """A snapshot that was created, what it changes, and the snapshot that it was made from; None = it is the first."""
 
-    target: "CommitTarget"
+    file_io: FileIO
+    paths: TablePaths
     snapshot: Snapshot
     previous: Snapshot | None
     entries: Sequence[ManifestEntry]
+
+    @property
+    def snapshots(self) -> Snapshots:
+        return Snapshots(self.file_io, self.paths)
 
     def may_hold(self) -> bool:
         """Before the file is created: whether the previous snapshot is still there. The newest one always is.
@@ -39,8 +43,8 @@ class Succession:
         On a local disk an expiry moves the hint before it deletes, and deletes the temporary files of those who asked
         before it did: so no number that expires is used again.
         """
-        snapshots, previous = self.target.snapshots, self.previous
-        hint = snapshots.read_hint(EARLIEST) if is_local(self.target.paths.root) else None
+        snapshots, previous = self.snapshots, self.previous
+        hint = snapshots.read_hint(EARLIEST) if is_local(self.paths.root) else None
         if hint is not None and hint > self.snapshot.id and max(snapshots.list_ids(), default=0) > self.snapshot.id:
             return False
         return previous is None or snapshots.find(previous.id) == previous
@@ -53,7 +57,7 @@ class Succession:
         if self._nothing_expired():
             return True
         for _ in range(_LOOKS):
-            ids = self.target.snapshots.list_ids()
+            ids = self.snapshots.list_ids()
             later = [snapshot_id for snapshot_id in ids if snapshot_id > self.snapshot.id]
             if later:
                 replaced = self._is_in(min(later), there=self.snapshot.id in ids)
@@ -65,16 +69,16 @@ class Succession:
                 return not before or self.snapshot.id - 1 in before
         raise InfrastructureError(
             f"snapshot {self.snapshot.id} was created while others expired, and whether it counts is unknown",
-            self.target.paths.snapshot_folder(),
+            self.paths.snapshot_folder(),
             "Look for the rows before the commit is repeated. Keep snapshots longer than a commit takes.",
         )
 
     def _nothing_expired(self) -> bool:
         """Whether the previous snapshot is still there, so that the number was not free for being expired."""
-        snapshots, previous = self.target.snapshots, self.previous
+        snapshots, previous = self.snapshots, self.previous
         if previous is None or not snapshots.exists(previous.id):
             return False
-        if is_local(self.target.paths.root):
+        if is_local(self.paths.root):
             return True
         # A store deletes the snapshots of one request in any order, but the hint is moved before.
         hint = snapshots.read_hint(EARLIEST)
@@ -85,7 +89,7 @@ class Succession:
 
         Args: `there`: whether the file created still exists. If it does and the one after it does not, it was below.
         """
-        later = self.target.snapshots.find(later_id)
+        later = self.snapshots.find(later_id)
         if later is None:
             return None
         try:
@@ -103,7 +107,7 @@ class Succession:
 
         Args: `at_once`: it is the very next one, so that what it was made from is the state that this one left.
         """
-        manifests = self.target.manifests
+        manifests = Manifests(self.file_io, self.paths)
         added, deleted = _names(self.entries, FileKind.ADD), _names(self.entries, FileKind.DELETE)
         with manifests.reading(later):
             if added - deleted:

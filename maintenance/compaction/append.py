@@ -220,7 +220,7 @@ def proved_append(task: AppendCompactionTask) -> tuple[CommitMessage, ProofResul
         witness=None if proof is None else proof.output,
     )
     try:
-        for rows in joined_rows(task.read, task.write.paths, plan) if plan.joins else _read(task, ordered):
+        for rows in _joined(task) if plan.joins else _read(task, ordered):
             if proof is not None:
                 proof.reads(rows)
             writer.write(rows)
@@ -247,6 +247,11 @@ def _joining(task: AppendCompactionTask) -> AppendCompactionTask:
         write = replace(write, write_cols=tuple(field.name for field in kept))
     read = replace(task.read, fields=tuple(field for field in task.read.fields if field in kept))
     return replace(task, write=write, read=read)
+
+
+def _joined(task: AppendCompactionTask) -> Iterator[pa.Table]:
+    plan = task.compaction
+    return joined_rows(task.read, task.write.paths, plan.partition, plan.bucket, plan.files)
 
 
 def _read(task: AppendCompactionTask, files: Sequence[DataFileMeta]) -> Iterator[pa.Table]:

@@ -5,7 +5,6 @@ Row ids stay: the new file has those of the files that it replaces. Source: Java
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -17,21 +16,19 @@ from maintenance.read.split_read import partition_values
 from maintenance.scan.data_evolution import row_groups, row_id_range
 from maintenance.types.data_type import DataField
 
-if TYPE_CHECKING:
-    from maintenance.compaction.append import AppendCompaction
-
 _BATCH_ROWS = 1 << 17
 
 
-def joined_rows(read: ReadContext, paths: TablePaths, plan: "AppendCompaction") -> Iterator[pa.Table]:
-    """All rows, by row id. `read`: of the columns of the new file."""
-    schema = read.schemas[max(read.schemas)]
-    partition = partition_values(schema, plan.partition)
-    for files in row_groups(plan.files):
+def joined_rows(
+    read: ReadContext, paths: TablePaths, partition: bytes, bucket: int, inputs: Sequence[DataFileMeta]
+) -> Iterator[pa.Table]:
+    """All rows of files of a bucket, by row id. `read`: of the columns of the new file."""
+    values = partition_values(read.schemas[max(read.schemas)], partition)
+    for files in row_groups(inputs):
 
         def reader(file: DataFileMeta, fields: tuple[DataField, ...]) -> DataFileReader:
-            path = paths.data_file(plan.partition, plan.bucket, file)
-            return DataFileReader(replace(read, fields=fields), path, file, partition)
+            path = paths.data_file(partition, bucket, file)
+            return DataFileReader(replace(read, fields=fields), path, file, values)
 
         yield from joined(files, read, reader, None, _BATCH_ROWS)
 

@@ -15,8 +15,8 @@ from maintenance.commit.identity import (
     check_properties,
 )
 from maintenance.commit.lock import NO_LOCK, TableLock
-from maintenance.commit.publish import CommitTarget
 from maintenance.commit.record import FILES_ALONE, CatalogRecord
+from maintenance.commit.target import CommitTarget
 from maintenance.errors import NotFoundError, OptionError
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.format.metadata.snapshot import Snapshot

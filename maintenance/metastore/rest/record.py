@@ -30,25 +30,25 @@ class RestRecord(CatalogRecord):
         """
         if not still():
             return False
-        target, snapshot = made.target, made.snapshot
+        snapshot = made.snapshot
         data = serialize_snapshot(snapshot)
         body = {
             "tableId": self.table_id,
             "snapshot": json_of_snapshot(data),
-            "statistics": statistics_of(target.paths, made.entries),
+            "statistics": statistics_of(made.paths, made.entries),
         }
         try:
             answer = self.server.post("databases", self.database, "tables", self.table, "commit", body=body)
         except InfrastructureError:
             # It may have been carried out all the same.
-            stored = target.snapshots.find(snapshot.id)
+            stored = made.snapshots.find(snapshot.id)
             if stored is None:
                 raise
             return self._is_ours(stored, snapshot)
         if answer.get("success"):
             return True
         # A request that was sent twice finds its own snapshot in its way.
-        stored = target.snapshots.find(snapshot.id)
+        stored = made.snapshots.find(snapshot.id)
         return stored is not None and self._is_ours(stored, snapshot)
 
     @staticmethod

@@ -13,9 +13,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from maintenance.commit.changes import Changes
 from maintenance.commit.conflicts import Conflict
 from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
-from maintenance.commit.publish import Changes, CommitTarget, conflict_error, publish
+from maintenance.commit.publish import conflict_error, publish
+from maintenance.commit.target import CommitTarget
 from maintenance.errors import ConflictError, ExpiredError, MissingFileError, OptionError
 from maintenance.format.metadata.manifest import FileKind
 from maintenance.format.metadata.snapshot import Snapshot

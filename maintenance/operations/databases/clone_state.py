@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from maintenance.commit.publish import Changes
+from maintenance.commit.changes import Changes
 from maintenance.format.metadata.index_manifest import IndexManifestEntry
 from maintenance.format.metadata.manifest import FileKind, ManifestEntry
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot

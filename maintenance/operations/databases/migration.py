@@ -7,9 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
+from maintenance.commit.changes import Changes
 from maintenance.commit.conflicts import Conflict
 from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
-from maintenance.commit.publish import Changes, CommitTarget, conflict_error, publish
+from maintenance.commit.publish import conflict_error, publish
+from maintenance.commit.target import CommitTarget
 from maintenance.errors import ConflictError, NotFoundError, OptionError, UnsupportedError
 from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.format.metadata.schema import TableSchema

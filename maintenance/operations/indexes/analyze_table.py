@@ -8,8 +8,9 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from maintenance.commit.changes import Changes
 from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
-from maintenance.commit.publish import Changes, publish
+from maintenance.commit.publish import publish
 from maintenance.format.metadata.snapshot import CommitKind
 from maintenance.format.metadata.table_statistics import TableStatistics, serialize_statistics
 from maintenance.operations.indexes.column_statistics import chosen_fields, count_columns

@@ -15,8 +15,8 @@ import pyarrow as pa
 from maintenance.commit.commit import abort
 from maintenance.commit.identity import numbered
 from maintenance.commit.overwrite import Overwrite
-from maintenance.commit.publish import CommitTarget
 from maintenance.commit.replays import already_committed, unknown_user
+from maintenance.commit.target import CommitTarget
 from maintenance.operations.ingestion.inline import (
     InlineCompaction,
     Progress,

@@ -11,8 +11,9 @@ Source: Java `RollbackToAsLatestProcedure`, `FileStoreCommitImpl.rollbackToAsLat
 import uuid
 from dataclasses import dataclass, replace
 
+from maintenance.commit.changes import Changes
 from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
-from maintenance.commit.publish import Changes, publish
+from maintenance.commit.publish import publish
 from maintenance.errors import CommitError, NotFoundError, OptionError
 from maintenance.format.metadata.manifest import FileKind
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot

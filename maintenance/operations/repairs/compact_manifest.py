@@ -7,10 +7,12 @@ files in few manifests; no data changes. Source: Java `FileStoreCommitImpl.compa
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from maintenance.commit.changes import Changes
 from maintenance.commit.conflicts import Conflict
 from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
 from maintenance.commit.manifest_merge import ManifestMergeOptions, is_merged
-from maintenance.commit.publish import Changes, CommitTarget, publish
+from maintenance.commit.publish import publish
+from maintenance.commit.target import CommitTarget
 from maintenance.format.metadata.manifest_list import ManifestFileMeta
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
 from maintenance.options import table as table_options

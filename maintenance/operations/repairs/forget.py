@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Sequence
 
+from maintenance.commit.changes import Changes
 from maintenance.commit.conflicts import Conflict
 from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
-from maintenance.commit.publish import Changes, CommitTarget, publish
+from maintenance.commit.publish import publish
+from maintenance.commit.target import CommitTarget
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.table.table import Table, new_commit_user
 

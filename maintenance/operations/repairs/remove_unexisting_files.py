@@ -8,7 +8,7 @@ is restored can be reached by a rollback. Source: Java `RemoveUnexistingFilesAct
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from maintenance.commit.publish import Changes
+from maintenance.commit.changes import Changes
 from maintenance.commit.vectors import without_vectors_of
 from maintenance.errors import OptionError, WriteError
 from maintenance.format.metadata.manifest import FileKind, ManifestEntry

@@ -9,7 +9,7 @@ Source: Java `RemoveUnexistingManifestsAction`.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from maintenance.commit.publish import Changes
+from maintenance.commit.changes import Changes
 from maintenance.commit.vectors import without_vectors_of
 from maintenance.errors import WriteError
 from maintenance.format.metadata.manifest import ManifestEntry

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from maintenance.commit.changes import Changes
 from maintenance.commit.commit import abort, entries_of_messages, publish_or_abort
 from maintenance.commit.conflicts import Conflict
 from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
-from maintenance.commit.publish import Changes, CommitTarget
+from maintenance.commit.target import CommitTarget
 from maintenance.errors import NotFoundError, OptionError, UnsupportedError
 from maintenance.format.metadata.manifest import EntrySelection, FileKind, ManifestEntry
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
