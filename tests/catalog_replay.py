@@ -191,7 +191,7 @@ class Replay:
     def _lay_out(self, table: str, wanted: Json) -> None:
         """The files that a listing shows are the input of its step."""
         if wanted and wanted["columns"][:3] == ["path", "name", "length"]:
-            root = Path(self.catalog.get_table(table).location)  # type: ignore[union-attr]
+            root = Path(self.catalog.get_table(table).location)
             shutil.rmtree(root, ignore_errors=True)
             for path, _, length, *_ in wanted["rows"]:
                 (root / path).parent.mkdir(parents=True, exist_ok=True)

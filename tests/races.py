@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from maintenance.catalog import CatalogTable
-from maintenance.commit.publish import CommitIdentity
+from maintenance.commit.identity import CommitIdentity
 from maintenance.fs.file_io import FileIO
 from maintenance.fs.local_disk import always
 from maintenance.operations.ingestion.inline import commit_rows_of

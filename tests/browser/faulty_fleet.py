@@ -13,7 +13,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from maintenance.catalog import Catalog, CatalogTable, Schema, open_catalog
-from maintenance.commit.publish import CommitIdentity
+from maintenance.commit.identity import CommitIdentity
 from maintenance.format.metadata.snapshot import Snapshot, serialize_snapshot
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots

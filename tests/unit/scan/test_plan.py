@@ -12,14 +12,13 @@ from maintenance.errors import UnsupportedError
 from maintenance.operations.compaction.compact import compact
 from maintenance.predicate.tree import Compare
 from maintenance.scan.plan import ScanPlan, ScanSource, plan_scan
-from maintenance.scan.split import Split
-from tests.tables import create_table, get_table, keyed, live_files, open_warehouse
+from tests.tables import create_table, get_table, keyed, live_files, open_warehouse, splits_of
 
 
 def planned(table: CatalogTable, source: ScanSource | None = None, files_since: int | None = None) -> list[str]:
     """Names of the files of a plan."""
     plan = plan_scan(source or table.scan_source(), table.latest_snapshot(), None, files_since)
-    return sorted(file.file_name for split in plan.splits if isinstance(split, Split) for file in split.files)
+    return sorted(file.file_name for split in splits_of(plan) for file in split.files)
 
 
 @pytest.fixture(scope="module")
