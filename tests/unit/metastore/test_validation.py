@@ -7,6 +7,7 @@ import pytest
 
 from maintenance.catalog import Schema, open_catalog
 from maintenance.errors import OptionError, PaimonError, SchemaError, UnsupportedError
+from maintenance.metastore.schema import FieldSpec
 from maintenance.types.data_type import DataField, parse_type
 from tests.tables import KEYED, create_table
 
@@ -72,7 +73,7 @@ def test_what_is_refused(
 
 
 def test_what_a_first_schema_is_like(tmp_path: Path) -> None:
-    fields = [("id", "INT"), ("v", "STRING", "what it is"), DataField(77, "w", parse_type("BIGINT"))]
+    fields: list[FieldSpec] = [("id", "INT"), ("v", "STRING", "what it is"), DataField(77, "w", parse_type("BIGINT"))]
     schema = Schema(fields, options={"primary-key": "id, v", "bucket": "2"}, comment="of the table")
     first = schema.table_schema("db.t", 5)
     assert [(f.id, f.name, str(f.type), f.description) for f in first.fields] == [

@@ -62,9 +62,7 @@ def test_partitions_left_out(tmp_path: Path) -> None:
     table.write_arrow(pa.table({"p": pa.array([1, 2], pa.int32()), "a": pa.array([1, 2], pa.int32())}))
     source = table.scan_source()
     plan: ScanPlan = plan_scan(source, table.latest_snapshot(), None)
-    one, two = plan.splits
-    assert isinstance(one, Split)
-    assert isinstance(two, Split)
+    one, two = splits_of(plan)
     rest = plan_scan(replace(source, left_out=frozenset({one.partition})), table.latest_snapshot(), None)
     assert rest.splits == (two,)
 

@@ -22,8 +22,8 @@ def rows(session: Session, text: str) -> list[tuple[object, ...]]:
     return [tuple(row.values()) for row in session.sql(text).to_arrow().to_pylist()]
 
 
-def described(session: Session, text: str) -> dict[object, object]:
-    return {name: value for name, value in rows(session, text)}
+def described(session: Session, text: str) -> dict[str, object]:
+    return {str(name): value for name, value in rows(session, text)}
 
 
 def test_current_names(session: Session) -> None:

@@ -177,12 +177,12 @@ def test_a_filtered_read_looks_up_its_snapshot_once(tmp_path: Path, monkeypatch:
     table = create_table(tmp_path)
     table.write_arrow(keyed({1: "a", 2: "b"}))
     looked: list[str] = []
-    right = Table.target
+    right = CatalogTable.target
 
-    def counted(self: Table) -> Any:
+    def counted(self: CatalogTable) -> Any:
         looked.append(self.identifier)
         return right(self)
 
-    monkeypatch.setattr(Table, "target", counted)
+    monkeypatch.setattr(CatalogTable, "target", counted)
     assert table.to_arrow(where="id = 2").to_pylist() == [{"id": 2, "v": "b"}]
     assert len(looked) == 1

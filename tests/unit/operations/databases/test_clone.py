@@ -6,9 +6,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from maintenance.catalog import AddColumn, CatalogTable, Schema, open_catalog
+from maintenance.catalog import AddColumn, Catalog, CatalogTable, Schema, open_catalog
 from maintenance.errors import ConflictError, CorruptFileError, OptionError, PredicateError, SqlError
-from maintenance.metastore.catalog import Catalog
 from maintenance.operations import clone, compact, create_branch, create_tag, delete, expire_snapshots, fsck
 from maintenance.operations.databases import copying
 from maintenance.operations.databases.clone import CLONED_SNAPSHOT
