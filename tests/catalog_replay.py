@@ -114,7 +114,7 @@ class Replay:
 
     def create_table(self, table: str, schema: Json) -> None:
         definition = Schema(
-            [(name, type_of_json(kind), *rest) for name, kind, *rest in schema["fields"]],
+            [DataField(0, name, type_of_json(kind), *rest) for name, kind, *rest in schema["fields"]],
             schema.get("pk", []),
             schema.get("partition", []),
             schema.get("options", {}),

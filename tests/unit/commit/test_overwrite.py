@@ -175,9 +175,11 @@ def test_like_a_dictionary(tmp_path_factory: pytest.TempPathFactory, steps: list
             touched = {key[:2] for key in batch}
             model = {key: value for key, value in model.items() if key[:2] not in touched} | batch
         elif what == "static":
+            assert day is not None
             table.overwrite_arrow(rows_of(batch), Overwrite([{"day": day}], dynamic=False))
             model = {key: value for key, value in model.items() if key[0] != day} | batch
         elif what == "truncate":
+            assert day is not None
             table.truncate([{"day": day}])
             model = {key: value for key, value in model.items() if key[0] != day}
         else:

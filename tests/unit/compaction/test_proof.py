@@ -22,7 +22,8 @@ from maintenance.format.rows.system_fields import SEQUENCE_NUMBER
 from maintenance.merge.ordered import RecordOrder
 from maintenance.operations.checks.fsck import fsck
 from maintenance.operations.compaction.compact import compact
-from maintenance.read.windows import ReadsFile, Window, windows
+from maintenance.read.run import ReadsFile
+from maintenance.read.windows import Window, windows
 from maintenance.write.rolling import RollingFileWriter
 from tests.tables import create_table, data_files, files_on_disk, live
 

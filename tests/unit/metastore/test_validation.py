@@ -72,6 +72,12 @@ def test_what_is_refused(
         create_table(tmp_path, fields, keys, {**buckets, **options}, partition_keys=partition)
 
 
+@pytest.mark.parametrize("spec", [("id",), ("id", "INT", "its number", "something else")])
+def test_what_is_no_column(spec: tuple[str, ...]) -> None:
+    with pytest.raises(SchemaError, match="is not a column"):
+        Schema([spec]).table_schema("db.t", 5)
+
+
 def test_what_a_first_schema_is_like(tmp_path: Path) -> None:
     fields: list[FieldSpec] = [("id", "INT"), ("v", "STRING", "what it is"), DataField(77, "w", parse_type("BIGINT"))]
     schema = Schema(fields, options={"primary-key": "id, v", "bucket": "2"}, comment="of the table")

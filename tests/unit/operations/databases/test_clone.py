@@ -47,7 +47,9 @@ def test_a_copy_is_brought_up_to_date(table: CatalogTable, there: Catalog) -> No
     assert first.copied_bytes == first.bytes == dry.new_bytes
     copy = there.get_table("db.copy")
     assert rows(copy) == rows(table)
-    assert copy.snapshots.get(1).properties[CLONED_SNAPSHOT] == "3"
+    properties = copy.snapshots.get(1).properties
+    assert properties is not None
+    assert properties[CLONED_SNAPSHOT] == "3"
     again = clone(table, there, "db.copy")
     assert (again.snapshot_id, again.new_files, again.digest) == (None, 0, "")
     put(table, {7: "b"})
