@@ -90,7 +90,12 @@ def limit(source: str, rounds: str) -> contest.Found:
     )
 
 
-CONTENDERS = {"limit": limit, "ours": ours, "ours, no proof": partial(ours, proof="off"), "Java core": java}
+CONTENDERS: dict[str, contest.Contender] = {
+    "limit": limit,
+    "ours": ours,
+    "ours, no proof": partial(ours, proof="off"),
+    "Java core": java,
+}
 
 
 def main() -> None:

@@ -13,13 +13,14 @@ import argparse
 import shutil
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
 from benchmarks import tables
-from maintenance.catalog import CatalogTable, open_catalog
+from maintenance.catalog import CatalogTable
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.compaction.produce_changelog import produce_changelog
 
@@ -27,16 +28,10 @@ CACHE = Path(".cache/benchmarks/changelog")
 BUCKETS = 2
 
 
-def opened(warehouse: Path) -> CatalogTable:
-    table = open_catalog({"warehouse": str(warehouse)}).get_table(tables.NAME)
-    assert isinstance(table, CatalogTable)
-    return table
-
-
 def fresh(source: Path) -> CatalogTable:
     target = CACHE / "run"
     shutil.rmtree(target, ignore_errors=True)
-    return opened(Path(shutil.copytree(source, target)))
+    return tables.opened(Path(shutil.copytree(source, target)))
 
 
 def bytes_read() -> int:
@@ -55,10 +50,10 @@ def added_cost(rows: int, rounds: int) -> None:
         if not source.exists():
             # Half the keys stand at the highest level, the rest comes over them in four runs.
             tables.build(source, rows, buckets=BUCKETS, runs=2, options={"changelog-producer": producer})
-            compact(None, opened(source), full=True)
+            compact(None, tables.opened(source), full=True)
             random = np.random.default_rng(11)
             for _ in range(4):
-                opened(source).write_arrow(tables.records(random, rows, rows // 8))
+                tables.opened(source).write_arrow(tables.records(random, rows, rows // 8))
         best = float("inf")
         for turn in range(rounds + 1):
             table = fresh(source)
@@ -81,15 +76,15 @@ def looked_up(rows: int, rounds: int) -> None:
     if not source.exists():
         small_files = {"changelog-producer": "lookup", "target-file-size": "512 kb"}
         tables.build(source, rows, buckets=BUCKETS, runs=2, options=small_files)
-        compact(None, opened(source), full=True)
+        compact(None, tables.opened(source), full=True)
     size = sum(path.stat().st_size for path in source.rglob("bucket-*/data-*.parquet"))
     print(f"  a full re-read takes {size / 2**20:.1f} MiB")
     for share in (0.001, 0.01):
         count = int(rows * share)
         random = np.random.default_rng(13)
         places: dict[str, Callable[[], pa.Table]] = {
-            "together": lambda count=count, random=random: moved(tables.records(random, count, count), rows // 3),
-            "anywhere": lambda count=count, random=random: tables.records(random, rows, count),
+            "together": partial(together, random, rows, count),
+            "anywhere": partial(tables.records, random, rows, count),
         }
         for place, records in places.items():
             best = (float("inf"), 0, 0)
@@ -107,8 +102,10 @@ def looked_up(rows: int, rounds: int) -> None:
             )
 
 
-def moved(records: pa.Table, by: int) -> pa.Table:
-    ids = pa.array(records.column("id").to_numpy() + by)
+def together(random: np.random.Generator, rows: int, count: int) -> pa.Table:
+    """Records of that many keys in a row, in the middle."""
+    records = tables.records(random, count, count)
+    ids = pa.array(records.column("id").to_numpy() + rows // 3)
     return records.set_column(records.schema.get_field_index("id"), "id", ids)
 
 

@@ -121,7 +121,7 @@ def limit(source: str, buckets: str, rounds: str) -> contest.Found:
     return contest.into(target, rounds, copy).found()
 
 
-CONTENDERS = {
+CONTENDERS: dict[str, contest.Contender] = {
     "limit": limit,
     "ours": ours,
     "ours, by rows": partial(ours, settings=_BY_ROWS),

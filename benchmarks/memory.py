@@ -100,9 +100,7 @@ def build(warehouse: Path, target_bytes: int) -> tuple[int, int]:
 def newest_of(table: CatalogTable) -> tuple[int, int]:
     """Number of keys, and the sum of the runs that their newest records are of: without the engine's merging."""
     newest = np.zeros(0, np.int8)
-    entries = sorted(
-        table.manifests.live_entries(table.latest_snapshot()), key=lambda entry: entry.file.min_sequence_number
-    )
+    entries = sorted(tables.live(table), key=lambda entry: entry.file.min_sequence_number)
     for run, entry in enumerate(entries):
         path = table.paths.data_file(entry.partition, entry.bucket, entry.file)
         ids = pq.read_table(path, columns=["id"]).column("id").to_numpy()
@@ -115,10 +113,7 @@ def newest_of(table: CatalogTable) -> tuple[int, int]:
 def runs_of(table: CatalogTable) -> tuple[int, int]:
     """The same of a compacted table, from the scores that its rows have."""
     keys = total = 0
-    for path in (
-        table.paths.data_file(e.partition, e.bucket, e.file)
-        for e in table.manifests.live_entries(table.latest_snapshot())
-    ):
+    for path in (table.paths.data_file(e.partition, e.bucket, e.file) for e in tables.live(table)):
         scores = pq.read_table(path, columns=["score"]).column("score").to_numpy()
         keys += len(scores)
         total += int(np.rint(scores % 1 * 100).sum())

@@ -45,7 +45,7 @@ def _state(warehouse: Path) -> dict[str, Any]:
     """Digest of the rows and how many files there are at which level."""
     table = tables.opened(warehouse)
     levels: dict[int, int] = {}
-    for entry in table.manifests.live_entries(table.latest_snapshot()):
+    for entry in tables.live(table):
         levels[entry.file.level] = levels.get(entry.file.level, 0) + 1
     shape = ", ".join(f"{count} at level {level}" for level, count in sorted(levels.items()))
     return {"digest": contest.digest(table.to_arrow()), "shape": shape}
@@ -76,7 +76,7 @@ def limit(source: str, rounds: str) -> contest.Found:
     pa.set_cpu_count(1)
     table = tables.opened(Path(source))
     buckets: dict[int, list[str]] = {}
-    for entry in table.manifests.live_entries(table.latest_snapshot()):
+    for entry in tables.live(table):
         if entry.file.level == 0:
             path = table.paths.data_file(entry.partition, entry.bucket, entry.file)
             buckets.setdefault(entry.bucket, []).append(path)
@@ -93,7 +93,12 @@ def limit(source: str, rounds: str) -> contest.Found:
     return contest.into(target, rounds, copies).found()
 
 
-CONTENDERS = {"limit": limit, "ours": ours, "ours, no proof": partial(ours, proof="off"), "Java core": java}
+CONTENDERS: dict[str, contest.Contender] = {
+    "limit": limit,
+    "ours": ours,
+    "ours, no proof": partial(ours, proof="off"),
+    "Java core": java,
+}
 
 
 def main() -> None:

@@ -115,7 +115,7 @@ def limit(source: str, rounds: str) -> contest.Found:
     )
 
 
-CONTENDERS = {
+CONTENDERS: dict[str, contest.Contender] = {
     "limit": limit,
     "ours": ours,
     "ours, no proof": partial(ours, proof="off"),

@@ -2,12 +2,12 @@
 
 import shutil
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from maintenance.catalog import Schema, open_catalog
+from maintenance.catalog import CatalogTable, Schema, open_catalog
+from maintenance.format.metadata.manifest import ManifestEntry
 
 NAME = "bench.t"
 FIELDS = [
@@ -37,9 +37,18 @@ def build(
         table.write_arrow(records(random, rows, rows // runs), commit_user="bench", commit_identifier=run)
 
 
-def opened(warehouse: Path) -> Any:
+def opened(warehouse: Path) -> CatalogTable:
     """The table of a warehouse."""
-    return open_catalog({"warehouse": str(warehouse)}).get_table(NAME)
+    table = open_catalog({"warehouse": str(warehouse)}).get_table(NAME)
+    assert isinstance(table, CatalogTable)
+    return table
+
+
+def live(table: CatalogTable) -> list[ManifestEntry]:
+    """The live files of the latest snapshot."""
+    snapshot = table.latest_snapshot()
+    assert snapshot is not None
+    return table.manifests.live_entries(snapshot)
 
 
 def records(random: np.random.Generator, keys: int, count: int) -> pa.Table:

@@ -114,7 +114,7 @@ class Replay:
 
     def create_table(self, table: str, schema: Json) -> None:
         definition = Schema(
-            [(name, type_of_json(kind), *rest) for name, kind, *rest in schema["fields"]],
+            [DataField(0, name, type_of_json(kind), *rest) for name, kind, *rest in schema["fields"]],
             schema.get("pk", []),
             schema.get("partition", []),
             schema.get("options", {}),
@@ -191,7 +191,7 @@ class Replay:
     def _lay_out(self, table: str, wanted: Json) -> None:
         """The files that a listing shows are the input of its step."""
         if wanted and wanted["columns"][:3] == ["path", "name", "length"]:
-            root = Path(self.catalog.get_table(table).location)  # type: ignore[union-attr]
+            root = Path(self.catalog.get_table(table).location)
             shutil.rmtree(root, ignore_errors=True)
             for path, _, length, *_ in wanted["rows"]:
                 (root / path).parent.mkdir(parents=True, exist_ok=True)

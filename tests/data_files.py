@@ -109,8 +109,13 @@ def stored_values(data_type: DataType, keep: Callable[[DataType, Value], bool]) 
             unit = _UNITS[(max(1, data_type.precision or 0) - 1) // 3] if data_type.is_timestamp else "ns"
             values = present_values(data_type) | _FAR if has_nanos(data_type) else present_values(data_type)
             plain = values.filter(lambda value: keep(data_type, value))
-            found = plain.map(lambda value: value // NANOS_PER_UNIT[unit] if data_type.is_timestamp else value)
+            found = plain.map(lambda value: _in_unit(value, unit)) if data_type.is_timestamp else plain
     return st.none() | found if data_type.nullable else found
+
+
+def _in_unit(nanos: Value, unit: str) -> int:
+    assert isinstance(nanos, int)
+    return nanos // NANOS_PER_UNIT[unit]
 
 
 def tables(

@@ -27,7 +27,7 @@ class Fault:
             raise self.error()
 
 
-class FailingFileSystem(LocalFileSystem):
+class FailingFileSystem(LocalFileSystem):  # type: ignore[misc]
     """The local disk, where reading files fails on demand."""
 
     protocol = "failing"

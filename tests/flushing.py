@@ -8,12 +8,20 @@ system what it has written. A flush is milliseconds, and a commit has a dozen.
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from _typeshed import FileDescriptorLike
 
 _FSYNC = os.fsync
 
 
-def _without_waiting(descriptor: int) -> None:
-    os.fstat(descriptor)  # what is not open is refused still
+def number_of(descriptor: "FileDescriptorLike") -> int:
+    return descriptor if isinstance(descriptor, int) else descriptor.fileno()
+
+
+def _without_waiting(fd: "FileDescriptorLike") -> None:
+    os.fstat(number_of(fd))  # what is not open is refused still
 
 
 def without_flushing() -> None:

@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
+import pyarrow as pa
+
 from maintenance.catalog import CatalogTable
 from maintenance.format.metadata.snapshot import Snapshot, serialize_snapshot
 from maintenance.operations.compaction.compact import compact
@@ -23,10 +25,10 @@ def foreign_compaction(table: CatalogTable, user: str = "flink", *, identifier: 
     return ids
 
 
-def foreign_write(table: CatalogTable, rows: object, user: str = "flink") -> tuple[int, ...]:
+def foreign_write(table: CatalogTable, rows: pa.Table, user: str = "flink") -> tuple[int, ...]:
     """Another engine writes rows, without compacting them."""
     writer = table.copy({"write-only": "true"})
-    ids = writer.write_arrow(rows, commit_user=user)  # type: ignore[arg-type]
+    ids = writer.write_arrow(rows, commit_user=user)
     for snapshot_id in ids:
         as_foreign(table, snapshot_id, user)
     return ids

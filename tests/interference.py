@@ -56,3 +56,9 @@ def interfered_with(table: CatalogTable, pattern: str, act: Callable[[], object]
     planned = [(pattern, act) for _ in range(times)]
     cache = replace(CacheSettings(), manifest_bytes=0, snapshots_per_table=0)
     return replace(table, file_io=InterferedWith(table.file_io.settings, cache, planned))
+
+
+def assert_happened(table: CatalogTable) -> None:
+    """What was to happen while this table is read did."""
+    assert isinstance(table.file_io, InterferedWith)
+    assert table.file_io.planned == [], "nothing happened"

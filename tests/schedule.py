@@ -57,7 +57,7 @@ def longest(sizes: Mapping[str, int], seconds: Seconds) -> str:
     return max(sizes, key=lambda work: (seconds.get(work, 0.0), sizes[work]))
 
 
-class LongestFirst(LoadScopeScheduling):
+class LongestFirst(LoadScopeScheduling):  # type: ignore[misc]
     """Gives each process that has time the longest work that is left."""
 
     def __init__(self, config: pytest.Config, log: Producer) -> None:

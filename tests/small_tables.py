@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from maintenance.catalog import Catalog, CatalogTable, Schema, open_catalog
 from maintenance.format.metadata.snapshot import serialize_snapshot
+from maintenance.table.table import Table
 
 Place = Path | Mapping[str, str]
 """Where a warehouse is: its folder, or the options of its catalog."""
@@ -57,27 +58,27 @@ def put(table: CatalogTable, values: Mapping[int, str], deleted: Iterable[int] =
     return snapshot_id
 
 
-def rows(table: CatalogTable, options: Mapping[str, str] | None = None) -> list[tuple[int, str]]:
+def rows(table: Table, options: Mapping[str, str] | None = None) -> list[tuple[int, str]]:
     """All rows, in order."""
     found = table.to_arrow(options=options).to_pylist()
     return sorted((row["k"], row["v"]) for row in found)
 
 
-def rows_at(table: CatalogTable, snapshot_id: int) -> list[tuple[int, str]]:
+def rows_at(table: Table, snapshot_id: int) -> list[tuple[int, str]]:
     return rows(table, {"scan.snapshot-id": str(snapshot_id)})
 
 
-def rows_of_tag(table: CatalogTable, name: str) -> list[tuple[int, str]]:
+def rows_of_tag(table: Table, name: str) -> list[tuple[int, str]]:
     return rows(table, {"scan.tag-name": name})
 
 
-def set_commit_time(table: CatalogTable, snapshot_id: int, millis: int) -> None:
+def set_commit_time(table: Table, snapshot_id: int, millis: int) -> None:
     """Date a snapshot, so that nothing need wait for it to grow old."""
     snapshot = replace(table.snapshots.get(snapshot_id), time_millis=millis)
     table.file_io.overwrite(table.paths.snapshot(snapshot_id), serialize_snapshot(snapshot))
 
 
-def set_watermark(table: CatalogTable, snapshot_id: int, watermark: int | None) -> None:
+def set_watermark(table: Table, snapshot_id: int, watermark: int | None) -> None:
     """Give a snapshot a watermark, as streaming writers do."""
     snapshot = replace(table.snapshots.get(snapshot_id), watermark=watermark)
     table.file_io.overwrite(table.paths.snapshot(snapshot_id), serialize_snapshot(snapshot))

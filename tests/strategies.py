@@ -83,6 +83,6 @@ def present_values(data_type: DataType) -> st.SearchStrategy[Value]:
     return st.integers(-(2**63) // unit + 1, (2**63 - 1) // unit).map(lambda n: n * unit)
 
 
-def bits(value: Value) -> object:
+def bits(value: object) -> object:
     """A value to compare by: floats by their bits, so that NaN equals itself and zeros differ by sign."""
     return struct.pack("<d", value) if isinstance(value, float) else value

@@ -13,6 +13,8 @@ from maintenance.commit.identity import CommitIdentity
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.format.metadata.simple_stats import EMPTY_STATS
+from maintenance.scan.plan import ScanPlan
+from maintenance.scan.split import Split
 from maintenance.write.message import CommitMessage
 
 KEYED = (("id", "INT NOT NULL"), ("v", "STRING"))
@@ -75,6 +77,13 @@ def live(table: CatalogTable) -> list[ManifestEntry]:
 def live_files(table: CatalogTable) -> list[DataFileMeta]:
     """Live files of the latest snapshot."""
     return [entry.file for entry in live(table)]
+
+
+def splits_of(plan: ScanPlan) -> list[Split]:
+    """The splits of a plan, none of which compares two snapshots."""
+    splits = [split for split in plan.splits if isinstance(split, Split)]
+    assert len(splits) == len(plan.splits)
+    return splits
 
 
 def files_on_disk(table: CatalogTable) -> set[str]:

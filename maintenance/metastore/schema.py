@@ -12,7 +12,7 @@ from maintenance.types.data_type import DataField, DataType
 from maintenance.types.field_ids import all_ids, with_new_ids
 from maintenance.types.type_text import parse_data_type
 
-FieldSpec = tuple[str, str] | tuple[str, str, str] | tuple[str, DataType] | DataField
+FieldSpec = tuple[str, ...] | tuple[str, DataType] | tuple[str, DataType, str] | DataField
 
 
 @dataclass(frozen=True)
@@ -67,9 +67,11 @@ def _keys(options: dict[str, str], option: str, given: Sequence[str], table: str
 
 
 def field_of(spec: FieldSpec) -> DataField:
-    """The column of a definition, without an id of its own yet. Raises: SchemaError: its type cannot be read."""
+    """The column of a definition, without an id of its own yet. Raises: SchemaError: not a column, or of no type."""
     if isinstance(spec, DataField):
         return spec
+    if not 2 <= len(spec) <= 3:
+        raise SchemaError(f"{spec!r} is not a column", "schema", "Write (name, type) or (name, type, comment).")
     name, data_type, *comment = spec
     parsed = data_type if isinstance(data_type, DataType) else parse_data_type(data_type)
     return DataField(0, name, parsed, comment[0] if comment else None)

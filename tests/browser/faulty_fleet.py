@@ -242,8 +242,8 @@ def _note_wrong_keys(table: CatalogTable) -> None:
 
     def write(state: WriteState) -> list[CommitMessage]:
         messages = write_rows(context, state, conform(_rows(0, 20, "broken"), None, context))
-        wrong = {"min_key": entry.file.max_key}
-        return [replace(m, new_files=tuple(replace(f, **wrong) for f in m.new_files)) for m in messages]
+        wrong = entry.file.max_key
+        return [replace(m, new_files=tuple(replace(f, min_key=wrong) for f in m.new_files)) for m in messages]
 
     append_rows(None, table, write, CommitIdentity("etl", 2))
 

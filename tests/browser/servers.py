@@ -130,7 +130,7 @@ class Dagster:
 
     def _check(self) -> None:
         for process in self._processes:
-            assert process.poll() is None, f"{process.args} ended: see the logs in {self._logs}"
+            assert process.poll() is None, f"{process.args!r} ended: see the logs in {self._logs}"
 
     def query(self, text: str, variables: Mapping[str, Any] | None = None) -> Any:
         """The data that GraphQL answers with."""
@@ -191,10 +191,11 @@ class Receiver(http.server.BaseHTTPRequestHandler):
 @contextmanager
 def receiving() -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """A webhook's URL, and the alerts that have come in."""
-    handler = type("Kept", (Receiver,), {"received": []})
+    received: list[dict[str, Any]] = []
+    handler = type("Kept", (Receiver,), {"received": received})
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/hook", handler.received
+        yield f"http://127.0.0.1:{server.server_port}/hook", received
         server.shutdown()
 
 

@@ -92,7 +92,7 @@ class Ui:
         """
         self.open(f"/locations/paimon_maintenance/asset-groups/{name}/lineage")
 
-    def comes_to_show(self, *texts: str) -> None:
+    def comes_to_show(self, *texts: str | re.Pattern[str]) -> None:
         """Reload the page until each of the texts can be read: not every page follows what happens behind it."""
         until = time.monotonic() + PATIENCE
         while True:

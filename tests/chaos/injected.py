@@ -101,5 +101,5 @@ def arm(injected: Injected, folder: Path, journal: Journal) -> None:
         steps.step(path, writes=True)
         return opened(file_io, path)
 
-    FileIO.open_output = open_output  # type: ignore[method-assign,assignment]
+    FileIO.open_output = open_output  # type: ignore[method-assign]
     sys.addaudithook(steps.heard)

@@ -27,8 +27,8 @@ def prepare_orphans(place: Place) -> None:
     table = small_table(place)
     put(table, {1: "a", 2: "b"})
     put(table, {3: "c"})
-    for place in STRAYS:
-        table.file_io.write_bytes(f"{table.location}/{place}", place.encode())
+    for stray in STRAYS:
+        table.file_io.write_bytes(f"{table.location}/{stray}", stray.encode())
 
 
 def remove_orphans(table: CatalogTable) -> None:

@@ -10,7 +10,7 @@ from maintenance.operations.bin.run import BinRun, list_runs, read_run, run_fold
 from maintenance.table.format_table import FormatTable
 from tests.models.reachable import unreachable_files
 from tests.plain_tables import PlainCatalog, gone, plain_table
-from tests.small_tables import batch, put, rows, small_table
+from tests.small_tables import Place, batch, put, rows, small_table
 
 if TYPE_CHECKING:
     from tests.crash.scenarios import Reading
@@ -27,8 +27,9 @@ def _place(table: CatalogTable) -> Path:
     return Path(table.location).parents[1]
 
 
-def prepare(place: Path) -> None:
+def prepare(place: Place) -> None:
     """The table of the scenarios is not concerned; `plain.t` has two files in each of two partitions."""
+    assert isinstance(place, Path), "such a catalog is on the disk"
     put(small_table(place), {1: "a"})
     source = plain_table(_catalog(place), "plain.t")
     for number in (1, 2):

@@ -17,13 +17,17 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from maintenance.fs.file_io import FileIO
 from tests.crash.scenarios import SCENARIOS, Reading, Scenario
+from tests.flushing import number_of
 from tests.small_tables import table_in
+
+if TYPE_CHECKING:
+    from _typeshed import FileDescriptorLike
 
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 _CHANGES = {"os.link": 1, "os.remove": 0, "os.rename": 1, "os.mkdir": 0, "os.rmdir": 0}
@@ -111,9 +115,9 @@ def watch(disk: Disk) -> None:
         disk.change(path)
         return opened(file_io, path)
 
-    def flush(descriptor: int) -> None:
-        fsync(descriptor)
-        disk.flushed(descriptor)
+    def flush(fd: "FileDescriptorLike") -> None:
+        fsync(fd)
+        disk.flushed(number_of(fd))
 
     FileIO.open_output = open_output  # type: ignore[method-assign]
     os.fsync = flush

@@ -18,6 +18,7 @@ from maintenance.connector.data_source import register
 from maintenance.operations.ingestion.ingest import ingest
 from maintenance.operations.ingestion.stream_sink import MicroBatch, Sink, start_stream
 from maintenance.spark.session import get_session
+from maintenance.table.table import Table
 from tests.small_tables import put, small_table, table_in
 
 SETTINGS = {
@@ -46,8 +47,8 @@ def prepare(folder: Path) -> None:
 def run(spark: SparkSession, folder: Path, where: str) -> None:
     """One run. The kill waits for the second batch of the pipeline."""
     source = table_in(source_of(folder))
-    frame = spark.readStream.format("paimon").option("scan.snapshot-id", "1")
-    frame = frame.option("read.stream.maxFilesPerTrigger", "1").load(source.location)
+    reader = spark.readStream.format("paimon").option("scan.snapshot-id", "1")
+    frame = reader.option("read.stream.maxFilesPerTrigger", "1").load(source.location)
 
     def open_table() -> CatalogTable:
         table = table_in(copy_of(folder))
@@ -55,7 +56,7 @@ def run(spark: SparkSession, folder: Path, where: str) -> None:
             _arm(copy_of(folder), where)
         return table
 
-    def write(session: SparkSession, table: CatalogTable, batch: MicroBatch) -> None:
+    def write(session: SparkSession, table: Table, batch: MicroBatch) -> None:
         report = ingest(session, table, batch.frame, commit_user=batch.commit_user, commit_identifier=batch.number)
         if where == "checkpoint" and report.snapshot_ids == (2,):
             os.kill(os.getpid(), signal.SIGKILL)

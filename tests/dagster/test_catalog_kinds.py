@@ -39,6 +39,7 @@ def project(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
         elif request.param == "hive":
             options = {"metastore": "hive", "uri": request.getfixturevalue("hive").uri}
         else:
+            assert java is not None
             address = java.start(str(tmp_path / "warehouse"))
             options = {"metastore": "rest", "uri": address, "token.provider": "bear", "token": "${CATALOG_SECRET}"}
         lines = "\n".join(f"  {key}: {value}" for key, value in options.items())

@@ -113,9 +113,9 @@ def test_what_lands_comes_into_columns_of_the_same_name(project: Project, instan
     land(project, 1, 1, [(1, "new", "+I")])
     result = build_definitions(project).resolve_job_def("maintain_shop_orders").execute_in_process(instance=instance)
     (event,) = result.asset_materializations_for_node("shop__orders.describe")
-    assert event.metadata["dagster/column_lineage"].value.deps_by_column == {
-        name: [dg.TableColumnDep(landing, name)] for name in ("id", "status", "amount")
-    }
+    lineage = event.metadata["dagster/column_lineage"].value
+    assert isinstance(lineage, dg.TableColumnLineage)
+    assert lineage.deps_by_column == {name: [dg.TableColumnDep(landing, name)] for name in ("id", "status", "amount")}
 
 
 @pytest.mark.parametrize(

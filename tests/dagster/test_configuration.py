@@ -49,7 +49,7 @@ def test_what_means_nothing_is_a_warning_and_a_red_check(
     data = evaluate(project, instance, "check_radar")
     (event,) = [event for event in checks_of(data) if event.check_name == CONFIGURATION]
     assert not event.passed
-    assert said in event.description
+    assert said in str(event.description)
     again = evaluate(project, instance, "check_radar", data.cursor)
     assert not [event for event in checks_of(again) if event.asset_key == keys.FLEET], "it was said a moment ago"
     told = evaluate(project, instance, "alerts").cursor
@@ -91,6 +91,7 @@ def test_a_warehouse_that_cannot_be_reached_is_one_fault(tmp_path: Path, instanc
     with dg.build_sensor_context(instance, first.cursor, definitions=definitions, resources=resources) as context:
         data = definitions.resolve_sensor_def("check_radar").evaluate_tick(context)
     (event,) = data.asset_events
+    assert isinstance(event, dg.AssetCheckEvaluation)
     assert (event.asset_key, event.check_name, event.passed) == (keys.FLEET, CONFIGURATION, False)
     assert "cannot be listed" in str(event.description)
 

@@ -353,4 +353,4 @@ def test_a_run_fails_if_one_unit_of_a_bucket_did(project: Project, instance: dg.
     failure = result.failure_data_for_node("compact")
     assert failure is not None
     assert failure.user_failure_data is not None
-    assert victim.file.file_name in failure.user_failure_data.description
+    assert victim.file.file_name in str(failure.user_failure_data.description)

@@ -138,7 +138,7 @@ def test_a_pause_outlasts_a_run_that_is_at_work(
     project: Project, instance: dg.DagsterInstance, catalog: PaimonCatalog
 ) -> None:
     commit_orders(catalog, 1)
-    cursor = Cursor(troubles={"shop.orders": Trouble(4, 10.0)})
+    cursor: Cursor[int] = Cursor(troubles={"shop.orders": Trouble(4, 10.0)})
     definition = build_definitions(project).resolve_job_def("compact_shop_orders")
     instance.create_run_for_job(definition, status=dg.DagsterRunStatus.STARTED, tags=definition.run_tags)
     assert cursor_of(tick(project, instance, cursor.serialize()).cursor).troubles == cursor.troubles

@@ -57,8 +57,7 @@ def expire(project: Project, instance: dg.DagsterInstance, **config: Any) -> dg.
 
 def told(result: dg.ExecuteInProcessResult, op: str) -> dict[str, Any]:
     assert result.success
-    (event,) = [e for e in result.get_step_success_events() if e.step_key.endswith(op)] or [None]
-    assert event is not None
+    (event,) = [e for e in result.get_step_success_events() if str(e.step_key).endswith(op)]
     outputs = [e for e in result.all_node_events if e.is_successful_output and e.step_key == event.step_key]
     return {name: value.value for name, value in outputs[0].step_output_data.metadata.items()}
 
@@ -182,6 +181,11 @@ def latest(table: CatalogTable) -> Snapshot:
     return snapshot
 
 
+def number(value: dg.MetadataValue) -> int:
+    assert isinstance(value.value, int)
+    return value.value
+
+
 def test_the_page_and_the_expiry_say_who_holds_the_bytes(
     kept: Project, instance: dg.DagsterInstance, table: CatalogTable, stray: Path
 ) -> None:
@@ -189,8 +193,8 @@ def test_the_page_and_the_expiry_say_who_holds_the_bytes(
     os.utime(stray, (OLD, OLD))
     create_tag(table, "month")
     create_branch(table, "trial", snapshot_id=1)
-    for page in ("b", "c"):
-        table.write_arrow(pa.table({"page": [page], "seconds": pa.array([1], pa.int32())}))
+    for name in ("b", "c"):
+        table.write_arrow(pa.table({"page": [name], "seconds": pa.array([1], pa.int32())}))
     compact(None, table, full=True)
     reset_consumer(table, "reader", 1)
     counted(kept, instance)
@@ -210,6 +214,6 @@ def test_the_page_and_the_expiry_say_who_holds_the_bytes(
     assert page["bytes of live data"].value == live
     data = sum(path.stat().st_size for path in Path(table.location).glob("bucket-0/data-*"))
     kinds = ("live data", "older snapshots", "tags", "branches", "changelog")
-    assert sum(page[f"bytes of {kind}"].value for kind in kinds) == data
+    assert sum(number(page[f"bytes of {kind}"]) for kind in kinds) == data
     assert (page["bytes of the bin"].value, page["bytes of orphans"].value) == (10_000, 10_000)
-    assert page["bytes that tag month needs"].value < data
+    assert number(page["bytes that tag month needs"]) < data

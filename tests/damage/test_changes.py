@@ -98,10 +98,10 @@ def damaged_copies(original: Path, folder: Path) -> Iterator[tuple[Path, str, Da
             yield root, name, damage
 
 
-def attempt(change: Callable[[], object]) -> PaimonError | None:
+def attempt(change: Callable[[CatalogTable], object], root: Path) -> PaimonError | None:
     """Why a change was refused. Any error but one of our own fails the test."""
     try:
-        change()
+        change(opened(root))
     except PaimonError as error:
         return error
     return None
@@ -118,7 +118,7 @@ def test_changes(original: Path, tmp_path: Path, change: Callable[[CatalogTable]
     for root, path, damage in damaged_copies(original, tmp_path):
         about = f"{path}: {damage.name}"
         there = files_below(root)
-        error = attempt(lambda root=root: change(opened(root)))
+        error = attempt(change, root)
         if error is not None:
             refused += 1
             assert error.fix, about
@@ -154,7 +154,7 @@ def test_a_refused_change_leaves_every_file(warehouse_of: Callable[[str], Path],
     OTHERS[change](opened(shutil.copytree(original, tmp_path / "db.db" / "rb")))
     for root, path, damage in damaged_copies(original, tmp_path):
         there = files_below(root)
-        error = attempt(lambda root=root: OTHERS[change](opened(root)))
+        error = attempt(OTHERS[change], root)
         if error is not None:
             assert error.fix
             assert there <= files_below(root), f"{path}: {damage.name}"

@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from random import Random
 
@@ -138,9 +138,9 @@ def states(table: CatalogTable) -> Iterator[tuple[str, Callable[[], list[tuple[i
     """How to read each state of a table, by the path of what names it."""
     yield "", lambda: rows(table)
     for number in (4, 5):
-        yield f"snapshot/snapshot-{number}", lambda n=number: rows_at(table, n)
+        yield f"snapshot/snapshot-{number}", partial(rows_at, table, number)
     for name in ("two", "five"):
-        yield f"tag/tag-{name}", lambda n=name: rows_of_tag(table, n)
+        yield f"tag/tag-{name}", partial(rows_of_tag, table, name)
     if "b" in Branches(table.file_io, table.paths).names():
         yield "branch/branch-b", lambda: rows(table.on_branch("b"))
 

@@ -18,7 +18,7 @@ def opened(folder: Path, name: str) -> CatalogTable:
     return table
 
 
-def rows(table: CatalogTable) -> dict[tuple[str, ...], str]:
+def rows(table: CatalogTable) -> dict[tuple[str, str], str]:
     found = table.to_arrow().to_pylist()
     state = {(str(row["k"]), row.get("p", "")): row["v"] for row in found}
     assert len(state) == len(found)

@@ -558,7 +558,10 @@ class Oracle:
 
         A condition is ``(method of PredicateBuilder, value…)``. True and False where it only tells whether to read.
         """
-        return [[self._index_answer(*each, condition) for condition in conditions] for *each, conditions in work]
+        return [
+            [self._index_answer(kind, data_type, body, condition) for condition in conditions]
+            for kind, data_type, body, conditions in work
+        ]
 
     def _visited(self, reader: Any, reference: Any, condition: Condition, java_type: Any) -> Any:
         method, *values = condition

@@ -7,6 +7,7 @@ from decimal import Decimal
 import pyarrow as pa
 
 from maintenance.catalog import CatalogTable, Schema, open_catalog
+from maintenance.metastore.schema import FieldSpec
 from maintenance.types.data_type import parse_type
 from maintenance.types.values import Value, arrow_of_values, values_of_arrow
 from tests.strategies import bits
@@ -75,7 +76,7 @@ class Sample:
     partition_keys: tuple[str, ...]
     options: Mapping[str, str]
 
-    def create(self, warehouse: str, columns: Sequence[tuple[str, str]] = COLUMNS) -> CatalogTable:
+    def create(self, warehouse: str, columns: Sequence[FieldSpec] = COLUMNS) -> CatalogTable:
         """Create `db.t` with this engine."""
         catalog = open_catalog({"warehouse": warehouse})
         catalog.create_database("db")

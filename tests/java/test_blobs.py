@@ -93,13 +93,13 @@ def test_rows_change_and_their_blobs_stay(java: JavaProcess, tmp_path: Path) -> 
 def test_what_blobs_need(tmp_path: Path) -> None:
     catalog = open_catalog({"warehouse": str(tmp_path)})
     catalog.create_database("db")
-    for fields, keys, parts, options, match in (
-        (FIELDS, [], [], {}, "row-tracking.enabled"),
-        (FIELDS[1::2], [], [], EVOLVING, "all columns are BLOB"),
-        (FIELDS, [], ["b"], EVOLVING, "partition"),
+    for schema, match in (
+        (Schema(FIELDS), "row-tracking.enabled"),
+        (Schema(FIELDS[1::2], options=EVOLVING), "all columns are BLOB"),
+        (Schema(FIELDS, partition_keys=["b"], options=EVOLVING), "partition"),
     ):
         with pytest.raises(SchemaError, match=match):
-            catalog.create_table("db.t", Schema(fields, keys, parts, options))
+            catalog.create_table("db.t", schema)
     catalog.create_table("db.t", Schema(FIELDS, [], [], EVOLVING))
     table = get_table(tmp_path)
     table.write_arrow(arrow_of(range(2)))

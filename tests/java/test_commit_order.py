@@ -16,7 +16,12 @@ FIRST: list[Record] = [("+I", 1, 1, 1), ("+I", 2, 1, 1), ("+I", 3, 1, 1)]
 SECOND: list[Record] = [("+I", 1, 2, None)]
 THIRD: list[Record] = [("+I", 5, 9, 9), ("+I", 6, 9, 9), ("+I", 1, 2, 3), ("+I", 3, 2, None)]
 FOURTH: list[Record] = [("+I", 1, 4, None), ("+I", 2, None, 4)]
-STORED = ({}, {"file.format": "orc"}, {"file.format": "avro"}, {"data-file.thin-mode": "true"})
+STORED: tuple[dict[str, str], ...] = (
+    {},
+    {"file.format": "orc"},
+    {"file.format": "avro"},
+    {"data-file.thin-mode": "true"},
+)
 
 
 def read_by(java: JavaProcess, table: CatalogTable) -> dict[int, Row]:

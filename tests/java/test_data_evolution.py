@@ -1,5 +1,6 @@
 """Data evolution: columns of rows are written alone, by row id; both engines see the same rows, compacted or not."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -28,7 +29,7 @@ def rows_of(*rows: tuple[int, str, list[str] | None]) -> pa.Table:
     )
 
 
-def assert_both_see(java: JavaProcess, table: CatalogTable, rows: Rows) -> None:
+def assert_both_see(java: JavaProcess, table: CatalogTable, rows: Sequence[tuple[object, ...]]) -> None:
     warehouse = table.location.rsplit("/db.db", 1)[0]
     columns = ["id", "v", "tags", "_ROW_ID", "_SEQUENCE_NUMBER"]
     found = get_table(warehouse).to_arrow(columns=columns)

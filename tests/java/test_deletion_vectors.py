@@ -1,6 +1,8 @@
 """Deletion vectors of both engines: each reads, continues and compacts what the other wrote, and neither loses rows."""
 
+import operator
 from collections.abc import Mapping
+from functools import reduce
 from pathlib import Path
 
 import numpy as np
@@ -66,9 +68,7 @@ def test_bytes_are_those_of_javas_writer(java: JavaProcess, wide: bool, name: st
     kind, other = (FrozenBitMap64, BitMap64) if wide else (FrozenBitMap, BitMap)
     assert DeletionVector(kind(positions.tolist())).serialize() == expected
     # Whatever way the bitmap came about.
-    grown = other()
-    for part in ranges:
-        grown |= other(range(*part))
+    grown = reduce(operator.ior, (other(range(*part)) for part in ranges), other())
     vector = DeletionVector(kind(grown))
     assert vector.serialize() == expected
     assert DeletionVector.parse(expected, name) == vector

@@ -58,7 +58,7 @@ def _is_moment(text: str) -> bool:
 
 
 def _is_kept(text: str, value: Value, keep: Callable[[int], bool]) -> bool:
-    nanos = int(value or 0)  # type: ignore[arg-type]
+    nanos = int(value or 0)
     return keep(nanos) and (not text.startswith("TIMESTAMP(9)") or -(2**63) <= nanos < 2**63)
 
 

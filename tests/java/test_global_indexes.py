@@ -10,6 +10,7 @@ from maintenance.types.data_type import parse_type
 from tests.java.process import JavaProcess
 from tests.java.samples import TYPES, VALUES, Sample, arrow_of, rows_of, table_of
 from tests.java.test_filters import Question, assert_finds_all, questions_of
+from tests.tables import splits_of
 
 EVOLVING = {"row-tracking.enabled": "true", "data-evolution.enabled": "true", "bucket": "-1"}
 SAMPLE = Sample((), (), {**EVOLVING, "write-only": "true", "target-file-row-num": "7"})
@@ -50,7 +51,7 @@ def test_indexes_of_java_are_read(java: JavaProcess, tmp_path: Path) -> None:
         asked = questions(column)
         answers = assert_finds_all(warehouse, [predicate for _, predicate in asked])
         (plan, _) = table_of(warehouse).plan(predicate=asked[0][1])
-        assert any(split.wanted for split in plan.splits), column
+        assert any(split.wanted for split in splits_of(plan)), column
         if text in ("FLOAT", "DOUBLE"):
             continue  # Java tells -0.0 from 0.0, Spark's SQL does not
         wanted = java.tested(warehouse, "db.t", "id", [condition for condition, _ in asked])

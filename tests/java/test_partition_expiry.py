@@ -133,8 +133,8 @@ def test_the_same_partitions_go(java: JavaProcess, tmp_path: Path, name: str) ->
     snapshots = [table_of(str(warehouse)).snapshots for warehouse in (ours, theirs)]
     kinds = [[(s.get(i).commit_kind, s.get(i).delta_record_count) for i in s.list_ids()] for s in snapshots]
     assert kinds[0] == kinds[1]
-    left = sorted(row[0] for row in java.rows(str(theirs), "db.t"))  # type: ignore[type-var]
-    assert sorted(row[0] for row in java.rows(str(ours), "db.t")) == left  # type: ignore[type-var]
+    left = sorted(row[0] for row in java.rows(str(theirs), "db.t"))
+    assert sorted(row[0] for row in java.rows(str(ours), "db.t")) == left
     assert sorted(table_of(str(ours)).to_arrow()["id"].to_pylist()) == left
     if gone:
         assert kinds[0][-1][0] == CommitKind.OVERWRITE

@@ -2,6 +2,7 @@
 
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -81,6 +82,6 @@ def test_both_read_the_same(java: JavaProcess, tmp_path: Path, name: str) -> Non
     assert counts != {0} or name == "dv-write-only"
 
 
-def read(warehouse: str, where: str | None = None) -> list[tuple[object, ...]]:
+def read(warehouse: str, where: str | None = None) -> list[tuple[Any, ...]]:
     found = get_table(warehouse).to_arrow(where=where)
     return sorted(zip(*(column.to_pylist() for column in found.columns), strict=True), key=str)

@@ -140,7 +140,7 @@ def test_what_exists_is_refused_unless_it_may(catalog: Catalog) -> None:
 
 
 def test_global_tables_show_what_the_server_knows(catalog: Catalog) -> None:
-    found = catalog.get_table("sys.tables").to_arrow().to_pylist()  # type: ignore[union-attr]
+    found = catalog.get_table("sys.tables").to_arrow().to_pylist()
     assert [(row["table_name"], row["owner"], row["created_by"]) for row in found] == [("t", "owner", "created")]
 
 

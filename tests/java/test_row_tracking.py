@@ -1,6 +1,6 @@
 """Row tracking: rows keep their ids and sequence numbers through compactions and changes, for both engines."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -30,7 +30,7 @@ def tracked(table: CatalogTable) -> list[tuple[object, ...]]:
     return sorted(zip(*(column.to_pylist() for column in rows.columns), strict=True))
 
 
-def assert_both_see(java: JavaProcess, table: CatalogTable, rows: list[tuple[object, ...]]) -> None:
+def assert_both_see(java: JavaProcess, table: CatalogTable, rows: Sequence[tuple[object, ...]]) -> None:
     assert tracked(table) == rows
     warehouse = table.location.rsplit("/db.db", 1)[0]
     if table.options.get("file.format") == "avro":  # of which Java 1.4 reads no ids, not even those of its own files

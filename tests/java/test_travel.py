@@ -72,8 +72,8 @@ def history(java: JavaProcess, warehouse: str, kind: Kind, dice: random.Random) 
     ids = table.snapshots.list_ids()
     for snapshot_id in ids:
         # Java 1.4 takes a wrong snapshot where some have no watermark.
-        dated = {"time_millis": START + 1000 * snapshot_id, "watermark": 100 * snapshot_id}
-        snapshot = replace(table.snapshots.get(snapshot_id), **dated)
+        millis, watermark = START + 1000 * snapshot_id, 100 * snapshot_id
+        snapshot = replace(table.snapshots.get(snapshot_id), time_millis=millis, watermark=watermark)
         table.file_io.overwrite(table.paths.snapshot(snapshot_id), serialize_snapshot(snapshot))
     for name, snapshot_id in (("a", ids[1]), ("2024-05-13", ids[2]), ("2024-05-14", ids[-2]), ("77", ids[-1])):
         # Not by `create_tag`: some of these tables cannot be written here.

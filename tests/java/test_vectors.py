@@ -15,7 +15,7 @@ from maintenance.types.type_text import parse_data_type
 from tests.java.process import JavaProcess
 from tests.java.samples import table_of
 
-ELEMENTS = {
+ELEMENTS: dict[str, list[Any]] = {
     "BOOLEAN": [True, False, True],
     "TINYINT": [-128, 127, 0],
     "SMALLINT": [-(2**15), 2**15 - 1, 1],

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import TypeVar
 
 from maintenance.catalog import CatalogTable
 from maintenance.errors import PaimonError
@@ -10,6 +11,8 @@ from maintenance.format.metadata.manifest import FileKind
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.fs.location import is_local
 from maintenance.metadata.branches import Branches
+
+Holder = TypeVar("Holder")
 
 
 def files_on_disk(table: CatalogTable) -> set[str]:
@@ -34,26 +37,33 @@ def needed_files(table: CatalogTable) -> dict[str, set[str] | None]:
 
     None for one that cannot be read.
     """
-    found: dict[str, set[str] | None] = {}
     branches = Branches(table.file_io, table.paths)
-    for branch in branches.names():
-        snapshots, tags, changelogs = branches.snapshots(branch), branches.tags(branch), branches.changelogs(branch)
-        paths = snapshots.paths
-        of_branch = replace(table, branch=branch)
-        earliest = snapshots.earliest_id() or 0
-        for number in (i for i in snapshots.list_ids() if i >= earliest):
-            found[paths.snapshot(number)] = _readable(
-                lambda n=number, b=of_branch, s=snapshots: _named(b, s.get(n), changelog=True)
-            )
-        for name in tags.names():
-            found[paths.tag(name)] = _readable(
-                lambda n=name, b=of_branch, t=tags: _named(b, t.get(n).snapshot, changelog=False)
-            )
-        for number in changelogs.list_ids():
-            found[paths.changelog(number)] = _readable(
-                lambda n=number, b=of_branch, c=changelogs: changes_of(b, _there(c.find(n)))
-            )
-    return found
+    of_branches = [replace(table, branch=branch) for branch in branches.names()]
+    return {path: files for of_branch in of_branches for path, files in _needed_on(branches, of_branch)}
+
+
+def _needed_on(branches: Branches, table: CatalogTable) -> Iterator[tuple[str, set[str] | None]]:
+    """What `needed_files` finds of the branch that the table is on."""
+    snapshots, tags = branches.snapshots(table.branch), branches.tags(table.branch)
+    changelogs = branches.changelogs(table.branch)
+    paths = snapshots.paths
+
+    def of_snapshot(number: int) -> Iterator[str]:
+        return _named(table, snapshots.get(number), changelog=True)
+
+    def of_tag(name: str) -> Iterator[str]:
+        return _named(table, tags.get(name).snapshot, changelog=False)
+
+    def of_changelog(number: int) -> Iterator[str]:
+        return changes_of(table, _there(changelogs.find(number)))
+
+    earliest = snapshots.earliest_id() or 0
+    for number in (i for i in snapshots.list_ids() if i >= earliest):
+        yield paths.snapshot(number), _readable(of_snapshot, number)
+    for name in tags.names():
+        yield paths.tag(name), _readable(of_tag, name)
+    for number in changelogs.list_ids():
+        yield paths.changelog(number), _readable(of_changelog, number)
 
 
 def _there(snapshot: Snapshot | None) -> Snapshot:
@@ -61,9 +71,9 @@ def _there(snapshot: Snapshot | None) -> Snapshot:
     return snapshot
 
 
-def _readable(read: Callable[[], Iterator[str]]) -> set[str] | None:
+def _readable(read: Callable[[Holder], Iterator[str]], holder: Holder) -> set[str] | None:
     try:
-        return set(read())
+        return set(read(holder))
     except PaimonError:
         return None
 

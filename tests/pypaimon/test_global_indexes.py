@@ -21,7 +21,7 @@ from maintenance.operations.indexes.drop_global_index import drop_global_index
 from maintenance.operations.orphans.remove_orphan_files import remove_orphan_files
 from maintenance.operations.rows.drop_partitions import drop_partitions
 from tests.pypaimon.test_read_by_pypaimon import EVOLVING, PYTHON, pypaimon
-from tests.tables import create_table, files_on_disk, get_table
+from tests.tables import create_table, files_on_disk, get_table, splits_of
 
 __all__ = ["pypaimon"]
 FIELDS = [("id", "INT"), ("n", "BIGINT"), ("s", "STRING"), ("d", "DOUBLE"), ("t", "TIMESTAMP(6)"), ("v", "STRING")]
@@ -90,7 +90,7 @@ def test_indexes_of_ours_are_read_by_pypaimon(pypaimon: Path, tmp_path: Path) ->
     assert create_global_index(None, table, "s", "bitmap", options=options).files == 4
     check_filters(tmp_path)
     (plan, _) = table.plan(where="n = 7")
-    assert sum(len(rows) for split in plan.splits for rows in split.wanted.values()) == 5
+    assert sum(len(rows) for split in splits_of(plan) for rows in split.wanted.values()) == 5
     verdicts = explain_scan(table, "n = 7").files
     assert [verdict.by for verdict in verdicts] == [None] * 3
     beyond = explain_scan(table, "t IS NOT NULL AND s = 's12' AND n = 12").files

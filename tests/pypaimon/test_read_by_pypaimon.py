@@ -64,7 +64,7 @@ def with_format(name: str, **options: str) -> Sample:
 
 # pypaimon reads INT96 as nanoseconds of 64 bits.
 _NEAR: Values = {
-    text: tuple(v for v in values if not text.startswith("TIMESTAMP(9)") or -(2**63) <= int(v or 0) < 2**63)  # type: ignore[arg-type]
+    text: tuple(v for v in values if not text.startswith("TIMESTAMP(9)") or -(2**63) <= int(v or 0) < 2**63)
     for text, values in VALUES.items()
 }
 # pypaimon reads ORC by way of nanoseconds, and Avro by way of Python's dates.
@@ -241,8 +241,9 @@ def test_pypaimon_reads_every_mode(pypaimon: Path, tmp_path: Path) -> None:
             table.overwrite_arrow(kept, Overwrite([{"p": "1"}]))
             assert {entry.total_buckets for entry in live(table)} == {2, 5}
         if name == "expired":
-            life, year = timedelta(days=1), {"timestamp_pattern": "202$p-01-01"}
-            assert len(expire_partitions(table, expiration_time=life, max_expires=1, **year).expired) == 1
+            life, year = timedelta(days=1), "202$p-01-01"
+            report = expire_partitions(table, expiration_time=life, max_expires=1, timestamp_pattern=year)
+            assert len(report.expired) == 1
         tables[str(tmp_path / name)] = table
     for found, table in zip(read_by(pypaimon, list(tables)), tables.values(), strict=True):
         wanted = table.to_arrow()

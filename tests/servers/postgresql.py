@@ -32,8 +32,9 @@ class PostgreSQL:
         import psycopg
 
         name = f"c{uuid4().hex}"
-        place = {"host": "127.0.0.1", "port": self.port, "user": USER, "password": PASSWORD, "dbname": "postgres"}
-        with psycopg.connect(**place, autocommit=True) as connection:
+        with psycopg.connect(
+            host="127.0.0.1", port=self.port, user=USER, password=PASSWORD, dbname="postgres", autocommit=True
+        ) as connection:
             connection.execute(f"CREATE DATABASE {name}")
         uri = f"jdbc:postgresql://127.0.0.1:{self.port}/{name}"
         return {"metastore": "jdbc", "uri": uri, "jdbc.user": USER, "jdbc.password": PASSWORD}

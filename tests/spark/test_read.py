@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from maintenance.catalog import AddColumn, CatalogTable, RenameColumn, UpdateColumnType
+from maintenance.catalog import AddColumn, CatalogTable, RenameColumn, SchemaChange, UpdateColumnType
 from maintenance.connector.data_source import register
 from maintenance.errors import UnsupportedError
 from maintenance.operations.checks.explain_scan import explain_scan
@@ -197,7 +197,9 @@ def test_columns_that_changed(spark: SparkSession, tmp_path: Path) -> None:
     table = create_table(tmp_path, (("id", "INT"), ("a", "INT"), ("r", "ROW<x INT>")), ("id",))
     ids = pa.array([1, 2], pa.int32())
     table.write_arrow(pa.table({"id": ids, "a": pa.array([5, None], pa.int32()), "r": [{"x": 1}, None]}))
-    changes = [RenameColumn("a", "z"), UpdateColumnType("z", "STRING"), AddColumn(("r", "n"), "DATE")]
+    changes: list[SchemaChange] = [
+        RenameColumn("a", "z"), UpdateColumnType("z", "STRING"), AddColumn(("r", "n"), "DATE"),
+    ]  # fmt: skip
     open_warehouse(tmp_path).alter_table("db.t", changes)
     table = get_table(tmp_path)
     table.write_arrow(pa.table({"id": ids.slice(1), "z": ["w"]}))

@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 from maintenance.catalog import CatalogTable, open_catalog
 from maintenance.operations.checks.fsck import fsck
 from tests.golden.case import extract
+from tests.tables import live
 
 TABLES = [("dv_pk", "t"), ("dv_append", "p"), ("data_evolution", "t"), ("postpone_bucket", "t")]
 
@@ -27,7 +28,7 @@ def test_spark_reads_the_same(spark: SparkSession, tmp_path: Path, case: str, na
     report = fsck(table.file_io, table.location, deep=True, spark=spark)
     assert report.healthy
     assert report.read_files == report.data_files > 0
-    entry = table.manifests.live_entries(table.latest_snapshot())[0]
+    entry = live(table)[0]
     path = Path(table.paths.data_file(entry.partition, entry.bucket, entry.file))
     path.write_bytes(bytes(path.stat().st_size))
     (fault,) = fsck(table.file_io, table.location, deep=True, spark=spark).faults

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from maintenance.catalog import CatalogTable
 from maintenance.cli.exits import NOTHING_TO_DO, REFUSED
 from maintenance.cli.main import run
 from maintenance.sql import Session
 from maintenance.sql.procedures.registry import PROCEDURES
+from maintenance.table.table import Table
 from tests.small_tables import set_commit_time, set_watermark
 
 SCRIPT = """
@@ -92,7 +92,7 @@ def prepare(warehouse: str, command: str) -> None:
         damage_or_date(session.table(("t",)), command)
 
 
-def damage_or_date(table: CatalogTable, command: str) -> None:
+def damage_or_date(table: Table, command: str) -> None:
     """One of two files, or of two manifests, is gone; or the snapshots have times and watermarks."""
     if command == "rollback-to-timestamp":
         set_commit_time(table, 1, 1000)

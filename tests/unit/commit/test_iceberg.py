@@ -210,8 +210,12 @@ def test_whatever_happens_to_the_metadata_the_commit_stands(
 ) -> None:
     table = small_table(tmp_path, BESIDE, primary_key=False)
     put(table, {1: "a"})
+
+    def failing(_: object) -> bytes:
+        raise KeyError("none")
+
     with monkeypatch.context() as broken:
-        broken.setattr("maintenance.commit.iceberg.follow.serialize_metadata", lambda _: {}["none"])
+        broken.setattr("maintenance.commit.iceberg.follow.serialize_metadata", failing)
         put(table, {2: "b"})
     assert "the Iceberg metadata of db.t is behind until the next commit" in caplog.text
     put(table, {3: "c"})

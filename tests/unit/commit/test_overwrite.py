@@ -19,6 +19,7 @@ from tests.tables import create_table, files_on_disk, get_table, keyed, live_fil
 
 DAYS = (("id", "INT NOT NULL"), ("v", "STRING"), ("day", "STRING NOT NULL"), ("hour", "INT NOT NULL"))
 Model = dict[tuple[str, int, int], str]
+Step = tuple[str, Model, str | None]
 
 
 def days_table(folder: Path, primary_key: bool = True, **options: str) -> CatalogTable:
@@ -149,7 +150,7 @@ def test_ingestion_overwrites(tmp_path: Path) -> None:
 
 KEYS = st.tuples(st.sampled_from("ab"), st.integers(1, 2), st.integers(1, 3))
 BATCHES = st.dictionaries(KEYS, st.sampled_from("xyz"), max_size=4)
-STEPS = st.one_of(
+STEPS: st.SearchStrategy[Step] = st.one_of(
     st.tuples(st.just("write"), BATCHES, st.none()),
     st.tuples(st.just("dynamic"), BATCHES, st.none()),
     st.tuples(st.just("static"), BATCHES, st.sampled_from("ab")),
@@ -160,7 +161,7 @@ STEPS = st.one_of(
 
 @settings(max_examples=examples(15))
 @given(st.lists(STEPS, max_size=7), st.booleans())
-def test_like_a_dictionary(tmp_path_factory: pytest.TempPathFactory, steps: list, primary_key: bool) -> None:  # type: ignore[type-arg]
+def test_like_a_dictionary(tmp_path_factory: pytest.TempPathFactory, steps: list[Step], primary_key: bool) -> None:
     table = days_table(tmp_path_factory.mktemp("w"), primary_key)
     model: Model = {}
     for what, batch, day in steps:
@@ -174,9 +175,11 @@ def test_like_a_dictionary(tmp_path_factory: pytest.TempPathFactory, steps: list
             touched = {key[:2] for key in batch}
             model = {key: value for key, value in model.items() if key[:2] not in touched} | batch
         elif what == "static":
+            assert day is not None
             table.overwrite_arrow(rows_of(batch), Overwrite([{"day": day}], dynamic=False))
             model = {key: value for key, value in model.items() if key[0] != day} | batch
         elif what == "truncate":
+            assert day is not None
             table.truncate([{"day": day}])
             model = {key: value for key, value in model.items() if key[0] != day}
         else:

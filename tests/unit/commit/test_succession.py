@@ -53,8 +53,8 @@ def expire_all_but_the_last(table: CatalogTable) -> None:
 def halted(
     table: CatalogTable, *, before: Event | None = None, between: Event | None = None, after: Event | None = None
 ) -> CatalogTable:
-    once = {"before": before, "between": between, "after": after}
-    storage = Halting(**{moment: [event] for moment, event in once.items() if event})
+    once = [[event] if event else [] for event in (before, between, after)]
+    storage = Halting(before=once[0], between=once[1], after=once[2])
     return replace(table, file_io=storage)
 
 

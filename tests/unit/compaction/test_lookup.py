@@ -31,7 +31,7 @@ def produce(table: CatalogTable) -> Mapping[str, int]:
     return report.changelog_rows
 
 
-def changes(table: CatalogTable, since: int = 0) -> list[tuple[str, ...]]:
+def changes(table: CatalogTable, since: int = 0) -> list[tuple[str, int, str | None]]:
     latest = table.snapshots.latest_id()
     between = {"incremental-between": f"{since},{latest}", "incremental-between-scan-mode": "changelog"}
     found = system_table(table, "audit_log").to_arrow(options=between)

@@ -26,7 +26,10 @@ from maintenance.merge.ordered import KeyGroups
 from maintenance.operations.checks.fsck import fsck
 from maintenance.operations.compaction.compact import compact
 from maintenance.read.data_file import DataFileReader
+from maintenance.write.buckets import buckets_of
+from maintenance.write.context import WriteContext
 from maintenance.write.rolling import RollingFileWriter
+from maintenance.write.sequence import sequence_numbers
 from maintenance.write.table_write import TableWrite
 from tests.examples import examples
 from tests.tables import create_table, data_files, files_on_disk, get_table, live
@@ -156,18 +159,16 @@ def test_a_wrong_kind_is_found(engine: str, kind: str, tmp_path: Path, monkeypat
 @pytest.mark.parametrize("mode", ["auto", "full", "sampled"])
 def test_a_wrong_bucket_is_found(mode: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = waiting(tmp_path)
-    right = postpone.buckets_of
-    monkeypatch.setattr(postpone, "buckets_of", lambda *given: (right(*given) + 1) % 3)
+    monkeypatch.setattr(postpone, "buckets_of", lambda *given: (buckets_of(*given) + 1) % 3)
     told = refused(table, proof=mode)
     assert any("rows of other buckets" in wrong for wrong in told["wrong"])
 
 
 def test_a_single_row_in_a_wrong_bucket_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = waiting(tmp_path)
-    right = postpone.buckets_of
 
-    def wrong(given: pa.Table, context: Any) -> np.ndarray:
-        found = right(given, context).copy()
+    def wrong(given: pa.Table, context: WriteContext) -> np.ndarray:
+        found = buckets_of(given, context).copy()
         found[7] = (found[7] + 1) % 3
         return found
 
@@ -205,8 +206,7 @@ def test_a_writer_that_keeps_the_older_record_is_found(tmp_path: Path, monkeypat
 
 def test_a_writer_that_numbers_anew_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = waiting(tmp_path)
-    right = bucket_writer.sequence_numbers
-    monkeypatch.setattr(bucket_writer, "sequence_numbers", lambda *given: right(*given) + 1)
+    monkeypatch.setattr(bucket_writer, "sequence_numbers", lambda *given: sequence_numbers(*given) + 1)
     refused(table)
 
 
@@ -281,13 +281,11 @@ def test_what_a_sound_unit_wrote_goes_with_the_wrong_one(tmp_path: Path, monkeyp
     table = waiting(tmp_path)
     in_shares(2, monkeypatch)
     right = postpone._write
-    monkeypatch.setattr(
-        postpone,
-        "_write",
-        lambda writer, given, buckets, plan: right(
-            writer, *(each[20 * plan.share :] for each in (given, buckets)), plan
-        ),
-    )
+
+    def wrong(writer: TableWrite, given: pa.Table, buckets: np.ndarray, plan: PostponeCompaction) -> None:
+        right(writer, given[20 * plan.share :], buckets[20 * plan.share :], plan)
+
+    monkeypatch.setattr(postpone, "_write", wrong)
     told = refused(table)
     assert {path.split("/")[0] for path in told["files"]} == {"bucket-1"}
 
@@ -410,10 +408,8 @@ def test_no_fault_reaches_a_snapshot(options: Any, batch: list[Any], fault: str,
             return with_column(given, "a", pa.array(values, pa.int32()))
         return given.take(pa.array(order, pa.int64()))
 
-    right = postpone.buckets_of
-
-    def misplaced(given: pa.Table, context: Any) -> np.ndarray:
-        found = right(given, context).copy()
+    def misplaced(given: pa.Table, context: WriteContext) -> np.ndarray:
+        found = buckets_of(given, context).copy()
         if len(found):
             found[where % len(found)] += 1
         return found % 3

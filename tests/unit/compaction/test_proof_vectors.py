@@ -17,7 +17,7 @@ from pyroaring import BitMap, FrozenBitMap
 
 import maintenance.write.deletion_vectors as deletion_vectors
 from maintenance.catalog import CatalogTable
-from maintenance.format.metadata.deletion_vector import DeletionVector
+from maintenance.format.metadata.deletion_vector import DeletionVector, serialize_index_file
 from maintenance.format.metadata.index_manifest import IndexManifestEntry
 from maintenance.operations.checks.fsck import fsck
 from maintenance.operations.compaction.compact import compact
@@ -152,10 +152,9 @@ def test_a_vector_that_outlives_its_file_is_found(tmp_path: Path, monkeypatch: p
 
 def test_damaged_bytes_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = marking(tmp_path)
-    right = deletion_vectors.serialize_index_file
 
     def wrong(vectors: Mapping[str, DeletionVector]) -> Any:
-        data, ranges = right(vectors)
+        data, ranges = serialize_index_file(vectors)
         return data[:-1] + bytes([data[-1] ^ 1]), ranges
 
     monkeypatch.setattr(deletion_vectors, "serialize_index_file", wrong)

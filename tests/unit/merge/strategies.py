@@ -52,7 +52,7 @@ def records(draw: st.DrawFn, max_size: int = 14) -> list[Record]:
         if row["_RUN"] == 0 and (row["k"], row["s"]) not in topped:
             row["top"] = True
             topped.add((row["k"], row["s"]))
-    return rows
+    return [*rows]
 
 
 def table_of(rows: Sequence[Record]) -> pa.Table:

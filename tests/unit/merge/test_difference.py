@@ -14,6 +14,7 @@ from maintenance.merge.ordered import RecordOrder, group_by_key
 from maintenance.merge.same_rows import same_values
 from maintenance.types.row_kind import KIND_TEXTS
 
+State = dict[int, tuple[float | None, str]]
 ORDER = RecordOrder(("k",))
 STATE = st.dictionaries(
     st.integers(0, 6),
@@ -23,7 +24,7 @@ STATE = st.dictionaries(
 KINDS = {"I": 0, "U": 2, "D": 3}
 
 
-def records(state: dict[int, tuple[float | None, str]]) -> pa.Table:
+def records(state: State) -> pa.Table:
     keys = sorted(state)
     return pa.table(
         {
@@ -40,11 +41,12 @@ def bits(value: float | None) -> bytes | None:
 
 
 @given(STATE, STATE)
-def test_difference_key_by_key(before: dict[int, Any], after: dict[int, Any]) -> None:
+def test_difference_key_by_key(before: State, after: State) -> None:
     expected = []
     for key in sorted({*before, *after}):
         old, new = before.get(key), after.get(key)
         if new is None:
+            assert old is not None
             if old[1] != "D":
                 expected.append((key, bits(old[0]), "-D"))
         elif old is None or bits(old[0]) != bits(new[0]) or (old[1] == "D") != (new[1] == "D"):
@@ -61,7 +63,7 @@ def test_difference_key_by_key(before: dict[int, Any], after: dict[int, Any]) ->
     assert shown == expected
 
 
-VALUES = {
+VALUES: dict[pa.DataType, list[Any]] = {
     pa.float32(): [0.0, -0.0, 1.5, float("nan")],
     pa.string(): ["", "a", "b"],
     pa.binary(): [b"", b"a"],
@@ -80,7 +82,8 @@ VALUES = {
 @given(data=st.data())
 def test_values_are_the_same_as_their_texts(data_type: pa.DataType, data: st.DataObject) -> None:
     """Every value has a text of its own, by which a model tells them apart."""
-    choice = st.lists(st.tuples(*[st.sampled_from([None, *VALUES[data_type]])] * 2), max_size=8)
+    value = st.sampled_from([None, *VALUES[data_type]])
+    choice = st.lists(st.tuples(value, value), max_size=8)
     pairs = data.draw(choice)
     offset = data.draw(st.integers(0, len(pairs)))
     left, right = (pa.array([pair[side] for pair in pairs], data_type).slice(offset) for side in (0, 1))

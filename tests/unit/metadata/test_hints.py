@@ -1,6 +1,7 @@
 """Hints: nothing fails for the lack of one, and none misleads."""
 
 import logging
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -28,7 +29,7 @@ class NoHints(FileIO):
             raise PermissionError(13, "Permission denied", path)
         FileIO.overwrite(self, path, data, flushed=flushed)
 
-    def delete_quietly(self, paths: "list[str]") -> None:  # type: ignore[override]
+    def delete_quietly(self, paths: Iterable[str]) -> None:
         paths = list(paths)
         if self.kept and any(path.endswith(HINTS) for path in paths):
             raise PermissionError(13, "Permission denied")

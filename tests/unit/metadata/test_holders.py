@@ -162,7 +162,7 @@ def test_what_a_changelog_needs(table: HandMade) -> None:
     assert used(table, [held(state, changes=True)], "a", "b") == set(), "a producer wrote its changes"
     produced = replace(changes, snapshot=replace(state, changelog_manifest_list="list"))
     needed = needed_by([produced], table.manifests)
-    assert (needed.deltas, needed.changelogs) == ((), {"list"})
+    assert (needed.deltas, needed.changelogs) == ((), frozenset({"list"}))
     Path(table.paths.manifest(meta.file_name)).unlink()
     assert needed_by([changes], table.manifests).metadata == {state.delta_manifest_list}
     Path(table.paths.manifest(state.delta_manifest_list)).unlink()

@@ -226,8 +226,8 @@ def test_what_snapshots_say(table: HandMade) -> None:
 def test_a_snapshot_without_changelog_and_index(table: HandMade) -> None:
     snapshot = table.state(1)
     manifests = table.manifests
-    assert manifests.changelog_manifests(snapshot) == manifests.changelog_entries(snapshot) == []
-    assert manifests.read_index(snapshot) == manifests.live_entries(snapshot) == []
+    assert (manifests.changelog_manifests(snapshot), manifests.changelog_entries(snapshot)) == ([], [])
+    assert (manifests.read_index(snapshot), manifests.live_entries(snapshot)) == ([], [])
     assert (manifests.hash_files(snapshot), manifests.deletion_vectors(snapshot)) == ({}, {})
 
 

@@ -9,7 +9,8 @@ from maintenance.errors import CorruptFileError, OptionError
 from maintenance.format.metadata.index_manifest import HASH_INDEX
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.format.rows.binary_row import EMPTY_ROW, serialize_row
-from maintenance.metadata.paths import TablePaths, branch_root, matches_spec, partition_text_of
+from maintenance.metadata.branch_root import branch_root
+from maintenance.metadata.paths import TablePaths, matches_spec, partition_text_of
 from maintenance.types.data_type import DataField, parse_type
 from tests.unit.metadata.states import file, vectors_of
 

@@ -14,7 +14,6 @@ from maintenance.errors import (
     StorageError,
     UnsupportedError,
 )
-from maintenance.metastore.schema_change import SchemaChange
 from maintenance.operations.refs.create_branch import create_branch
 from maintenance.operations.refs.create_tag import create_tag
 from maintenance.operations.refs.delete_branch import delete_branch
@@ -200,7 +199,7 @@ def test_options_change_as_one_new_schema(with_table: Catalog) -> None:
         SetOption("type", "table"),
     ],
 )
-def test_options_that_files_depend_on_stay(with_table: Catalog, change: SchemaChange) -> None:
+def test_options_that_files_depend_on_stay(with_table: Catalog, change: SetOption | RemoveOption) -> None:
     table_of(with_table).write_arrow(keyed({1: "a"}))
     with pytest.raises(SchemaError, match=f"option '{change.key}' cannot change"):
         with_table.alter_table("db.t", [change])

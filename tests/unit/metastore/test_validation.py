@@ -7,6 +7,7 @@ import pytest
 
 from maintenance.catalog import Schema, open_catalog
 from maintenance.errors import OptionError, PaimonError, SchemaError, UnsupportedError
+from maintenance.metastore.schema import FieldSpec
 from maintenance.types.data_type import DataField, parse_type
 from tests.tables import KEYED, create_table
 
@@ -71,8 +72,14 @@ def test_what_is_refused(
         create_table(tmp_path, fields, keys, {**buckets, **options}, partition_keys=partition)
 
 
+@pytest.mark.parametrize("spec", [("id",), ("id", "INT", "its number", "something else")])
+def test_what_is_no_column(spec: tuple[str, ...]) -> None:
+    with pytest.raises(SchemaError, match="is not a column"):
+        Schema([spec]).table_schema("db.t", 5)
+
+
 def test_what_a_first_schema_is_like(tmp_path: Path) -> None:
-    fields = [("id", "INT"), ("v", "STRING", "what it is"), DataField(77, "w", parse_type("BIGINT"))]
+    fields: list[FieldSpec] = [("id", "INT"), ("v", "STRING", "what it is"), DataField(77, "w", parse_type("BIGINT"))]
     schema = Schema(fields, options={"primary-key": "id, v", "bucket": "2"}, comment="of the table")
     first = schema.table_schema("db.t", 5)
     assert [(f.id, f.name, str(f.type), f.description) for f in first.fields] == [

@@ -103,7 +103,7 @@ def test_a_risk_alone_is_warned_of(tmp_path: Path, options: dict[str, str], warn
 
 
 @pytest.mark.parametrize("options", [{"write-only": "true"}, {"deletion-vectors.enabled": "false"}])
-def test_what_endangers_nothing_is_not_refused(tmp_path: Path, options: dict[str, str]) -> None:
+def test_what_endangers_nothing_is_not_refused(tmp_path: Path, options: dict[str, Any]) -> None:
     table = endangered(tmp_path, **options)
     assert compact(None, table, full=True).snapshot_ids == (4,)
 

@@ -27,7 +27,7 @@ from tests.tables import create_table, keyed, open_warehouse
 CHOICE = TableChoice(tables="db.t")
 
 
-def of_database(table: CatalogTable, given: dict[str, str]) -> CompactReport:
+def of_database(table: CatalogTable, given: dict[str, Any]) -> CompactReport:
     catalog = open_warehouse(Path(table.location).parents[1])
     return compact_database(None, catalog, CHOICE, full=True, **given).reports["db.t"]
 
@@ -37,7 +37,7 @@ def of_changelog_plan(table: CatalogTable, given: dict[str, Any]) -> CompactRepo
     return apply_changelog(None, table, plan)
 
 
-def of_planned_database(table: CatalogTable, given: dict[str, str]) -> CompactReport:
+def of_planned_database(table: CatalogTable, given: dict[str, Any]) -> CompactReport:
     catalog = open_warehouse(Path(table.location).parents[1])
     plan = plan_compact_database(catalog, CHOICE, CompactRequest(full=True, **given))
     return apply_compact_database(None, catalog, plan).reports["db.t"]

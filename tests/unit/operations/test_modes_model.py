@@ -246,7 +246,7 @@ class Once:
 
 
 def rows_of(table: CatalogTable) -> list[Row]:
-    return sorted((tuple(row.values()) for row in table.to_arrow().to_pylist()), key=repr)  # type: ignore[arg-type]
+    return sorted((tuple(row.values()) for row in table.to_arrow().to_pylist()), key=repr)
 
 
 TestModes = pytest.mark.slow(ModesMachine.TestCase)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from maintenance.catalog import Schema, SetOption
+from maintenance.catalog import Schema, SetOption, open_catalog
 from maintenance.errors import OptionError
 from maintenance.metadata.schemas import Schemas
 from maintenance.operations.compaction.compact import compact
@@ -78,7 +78,7 @@ def test_a_table_that_others_made_may_have_any_options(tmp_path: Path) -> None:
 
 
 def test_defaults_of_a_catalog_are_checked_too(tmp_path: Path) -> None:
-    catalog = open_warehouse(tmp_path)
-    catalog = type(catalog)(catalog.warehouse, catalog.file_io, {"table-default.merge-engin": "x"})
+    open_warehouse(tmp_path)
+    catalog = open_catalog({"warehouse": str(tmp_path), "table-default.merge-engin": "x"})
     with pytest.raises(OptionError, match="Did you mean 'merge-engine'"):
         catalog.create_table("db.t", Schema(KEYED, ["id"], options={"bucket": "1"}))

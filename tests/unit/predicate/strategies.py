@@ -2,6 +2,7 @@
 
 import decimal
 import math
+from typing import Any
 
 from hypothesis import strategies as st
 
@@ -98,7 +99,7 @@ def leaves() -> st.SearchStrategy[Predicate]:
 
 def leaves_of(field: DataField) -> st.SearchStrategy[Predicate]:
     ops = st.sampled_from(("=", "!=", "<", "<=", ">", ">="))
-    kinds = [
+    kinds: list[st.SearchStrategy[Predicate]] = [
         st.builds(Compare, ops, st.just(field.name), values(field)),
         st.builds(In, st.just(field.name), st.lists(values(field), max_size=4).map(tuple)),
         st.just(IsNull(field.name)),
@@ -119,7 +120,7 @@ def predicates() -> st.SearchStrategy[Predicate]:
     return st.recursive(leaves() | leaves() | leaves() | constants, grown, max_leaves=6)
 
 
-def rows(columns: frozenset[str], max_size: int = 12) -> st.SearchStrategy[list[dict]]:
+def rows(columns: frozenset[str], max_size: int = 12) -> st.SearchStrategy[list[dict[str, Any]]]:
     """Rows of internal values in the given columns, every one nullable."""
     row = st.fixed_dictionaries({name: st.none() | values(BY_NAME[name]) for name in sorted(columns)})
     return st.lists(row, max_size=max_size)

@@ -3,6 +3,7 @@
 import datetime as dt
 import io
 import math
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -33,7 +34,7 @@ from tests.models.predicates import truth
 from tests.unit.predicate.strategies import BY_NAME, FIELDS, leaves_of, predicates, rows
 
 
-def batch_of(found: list[dict], columns: frozenset[str]) -> pa.RecordBatch:
+def batch_of(found: list[dict[str, Any]], columns: frozenset[str]) -> pa.RecordBatch:
     arrays = {name: arrow_of_values([row[name] for row in found], BY_NAME[name].type) for name in sorted(columns)}
     arrays["row"] = pa.array(range(len(found)), pa.int32())
     return pa.RecordBatch.from_pydict(arrays)

@@ -23,7 +23,7 @@ def stats_of(draw: st.DrawFn, name: str, column: list[Any]) -> ColumnStats:
     present = [value for value in column if value is not None]
     ordered = sorted((value for value in present if not _is_nan(value)), key=order)
     low, high = (ordered[0], ordered[-1]) if ordered else (None, None)
-    if ordered and draw(st.booleans()):
+    if len(ordered) > 0 and draw(st.booleans()):
         other = draw(values(BY_NAME[name]))
         if not _is_nan(other):
             low, high = min(low, other, key=order), max(high, other, key=order)

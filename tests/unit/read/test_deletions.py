@@ -22,7 +22,7 @@ from maintenance.read.data_file import DataFileReader, ReadContext
 from maintenance.write.message import CommitMessage
 from tests.deletion_vectors import ENABLED, MODIFIABLE, delete_rows, set_index
 from tests.examples import examples
-from tests.tables import create_table, keyed, live, live_files, state
+from tests.tables import create_table, keyed, live, live_files, splits_of, state
 
 ROWS = 3000
 
@@ -134,12 +134,12 @@ def test_files_of_several_levels_need_no_merging(tmp_path: Path) -> None:
     _lift(table, young, 4)
     delete_rows(table, {file.file_name: [0]})
     plan, _ = table.copy(ENABLED).plan()
-    assert [split.raw for split in plan.splits] == [True]
+    assert [split.raw for split in splits_of(plan)] == [True]
     plan, _ = table.copy(ENABLED).plan(None, table.predicate("v = 'z'"))
     assert plan.skipped_by_stats == 1
     assert state(table, options=ENABLED) == {2: "b", 3: "z"}
     plan, _ = table.plan()
-    assert [split.raw for split in plan.splits] == [False]
+    assert [split.raw for split in splits_of(plan)] == [False]
 
 
 def _lift(table: CatalogTable, file: DataFileMeta, level: int) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from maintenance.catalog import CatalogTable, open_catalog
+from maintenance.catalog import CatalogTable, SchemaChange, open_catalog
 from maintenance.errors import CorruptFileError
 from maintenance.metastore.schema_change import RenameColumn, UpdateColumnType
 from maintenance.read.data_file import DataFileReader, ReadContext
@@ -21,7 +21,7 @@ def written(warehouse: Path, options: dict[str, str] | None = None) -> CatalogTa
     table = create_table(warehouse, [("a", "INT NOT NULL"), ("v", "STRING")], (), options)
     for start in range(0, 50, 10):
         table.write_arrow(pa.table({"a": pa.array(range(start, start + 10), pa.int32()), "v": ["x"] * 10}))
-    changes = [RenameColumn(("v",), "w"), UpdateColumnType(("a",), parse_type("BIGINT"))]
+    changes: list[SchemaChange] = [RenameColumn(("v",), "w"), UpdateColumnType(("a",), parse_type("BIGINT"))]
     open_catalog({"warehouse": str(warehouse)}).alter_table("db.t", changes)
     table = get_table(warehouse)
     for start in range(50, 100, 10):

@@ -14,9 +14,9 @@ from maintenance.operations.rows.rescale import rescale
 from maintenance.predicate.tree import Predicate
 from maintenance.scan.changes import plan_changes, plan_difference
 from maintenance.scan.plan import ScanPlan
-from maintenance.scan.split import DiffSplit, Split
+from maintenance.scan.split import DiffSplit
 from maintenance.scan.target import Difference, RecordChanges
-from tests.tables import create_table, get_table, keyed, open_warehouse
+from tests.tables import create_table, get_table, keyed, open_warehouse, splits_of
 
 ONE_FILE = {"source.split.target-size": "1 b"}
 
@@ -33,11 +33,6 @@ def brought(table: CatalogTable, *ids: int, changelog: bool = False, where: str 
 def difference(table: CatalogTable, before: int, after: int, where: str | None = None) -> ScanPlan:
     one, other = snapshots(table, before, after)
     return plan_difference(table.scan_source(), Difference(one, other), table.predicate(where))
-
-
-def splits(plan: ScanPlan) -> list[Split]:
-    assert all(isinstance(split, Split) for split in plan.splits)
-    return [split for split in plan.splits if isinstance(split, Split)]
 
 
 def sides(plan: ScanPlan) -> list[tuple[int, int]]:
@@ -60,19 +55,19 @@ def changed(tmp_path_factory: pytest.TempPathFactory) -> CatalogTable:
 
 def test_files_that_snapshots_added(changed: CatalogTable) -> None:
     plan = brought(changed, 2, 3)
-    assert [(s.snapshot_id, s.file_count, s.raw, s.changes) for s in splits(plan)] == [(2, 2, True, True)] * 2
+    assert [(s.snapshot_id, s.file_count, s.raw, s.changes) for s in splits_of(plan)] == [(2, 2, True, True)] * 2
     assert (plan.live_files, plan.skipped_by_stats, plan.skipped_by_index) == (4, 0, 0)
     assert set(plan.schemas) == {0}
 
 
 def test_each_split_has_the_oldest_of_its_snapshots(changed: CatalogTable) -> None:
     plan = brought(changed.copy(ONE_FILE), 2, 3)
-    assert sorted(s.snapshot_id for s in splits(plan)) == [2, 2, 3, 3]
+    assert sorted(s.snapshot_id for s in splits_of(plan)) == [2, 2, 3, 3]
 
 
 def test_files_of_changes_are_ruled_out_one_by_one(changed: CatalogTable) -> None:
     plan = brought(changed, 1, 2, 3, where="v = '100'")
-    assert [(s.snapshot_id, s.file_count) for s in splits(plan)] == [(2, 1)] * 2
+    assert [(s.snapshot_id, s.file_count) for s in splits_of(plan)] == [(2, 1)] * 2
     assert (plan.live_files, plan.skipped_by_stats) == (6, 4)
     assert brought(changed, 1, where="id > 50").splits == ()
 
@@ -108,7 +103,7 @@ def test_changelog_files(tmp_path: Path) -> None:
     compact(None, table, full=True)
     table.write_arrow(keyed({1: "b"}))
     plan = brought(table, 1, 2, 3, changelog=True)
-    (split,) = splits(plan)
+    (split,) = splits_of(plan)
     assert [file.file_name.startswith("changelog-") for file in split.files] == [True, True]
 
 
@@ -117,7 +112,7 @@ def test_new_files_without_a_key_are_new_rows(tmp_path: Path) -> None:
     for i in range(3):
         table.write_arrow(pa.table({"a": pa.array([i], pa.int32())}))
     plan = difference(table, 1, 3)
-    assert [(s.snapshot_id, s.file_count, s.raw) for s in splits(plan)] == [(3, 2, True)]
+    assert [(s.snapshot_id, s.file_count, s.raw) for s in splits_of(plan)] == [(3, 2, True)]
     assert plan.live_files == 2
 
 

@@ -12,14 +12,13 @@ from maintenance.errors import UnsupportedError
 from maintenance.operations.compaction.compact import compact
 from maintenance.predicate.tree import Compare
 from maintenance.scan.plan import ScanPlan, ScanSource, plan_scan
-from maintenance.scan.split import Split
-from tests.tables import create_table, get_table, keyed, live_files, open_warehouse
+from tests.tables import create_table, get_table, keyed, live_files, open_warehouse, splits_of
 
 
 def planned(table: CatalogTable, source: ScanSource | None = None, files_since: int | None = None) -> list[str]:
     """Names of the files of a plan."""
     plan = plan_scan(source or table.scan_source(), table.latest_snapshot(), None, files_since)
-    return sorted(file.file_name for split in plan.splits if isinstance(split, Split) for file in split.files)
+    return sorted(file.file_name for split in splits_of(plan) for file in split.files)
 
 
 @pytest.fixture(scope="module")
@@ -63,9 +62,7 @@ def test_partitions_left_out(tmp_path: Path) -> None:
     table.write_arrow(pa.table({"p": pa.array([1, 2], pa.int32()), "a": pa.array([1, 2], pa.int32())}))
     source = table.scan_source()
     plan: ScanPlan = plan_scan(source, table.latest_snapshot(), None)
-    one, two = plan.splits
-    assert isinstance(one, Split)
-    assert isinstance(two, Split)
+    one, two = splits_of(plan)
     rest = plan_scan(replace(source, left_out=frozenset({one.partition})), table.latest_snapshot(), None)
     assert rest.splits == (two,)
 

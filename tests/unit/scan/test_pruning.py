@@ -21,7 +21,7 @@ from maintenance.types.values import arrow_of_values, values_of_arrow
 from tests.examples import examples
 from tests.models.order import ordered_key
 from tests.models.predicates import truth
-from tests.tables import create_table, keyed, state
+from tests.tables import create_table, keyed, splits_of, state
 from tests.unit.predicate.strategies import BY_NAME, FIELDS, predicates, rows
 
 Row = dict[str, Any]
@@ -133,16 +133,16 @@ def planned(table: CatalogTable, predicate: Predicate | str) -> ScanPlan:
 
 
 def files_of(plan: ScanPlan) -> int:
-    return sum(len(split.files) for split in plan.splits)
+    return sum(len(split.files) for split in splits_of(plan))
 
 
 def test_equality_reads_one_bucket(tmp_path: Path) -> None:
     table = create_table(tmp_path, options={"bucket": "8"})
     table.write_arrow(keyed({key: str(key) for key in range(100)}))
-    assert len({split.bucket for split in planned(table, "v is not null").splits}) == 8
-    assert len({split.bucket for split in planned(table, "id = 7").splits}) == 1
-    assert len({split.bucket for split in planned(table, "id in (7, 8, 9)").splits}) <= 3
-    assert len({split.bucket for split in planned(table, "id = 7 or id = 8").splits}) > 1
+    assert len({split.bucket for split in splits_of(planned(table, "v is not null"))}) == 8
+    assert len({split.bucket for split in splits_of(planned(table, "id = 7"))}) == 1
+    assert len({split.bucket for split in splits_of(planned(table, "id in (7, 8, 9)"))}) <= 3
+    assert len({split.bucket for split in splits_of(planned(table, "id = 7 or id = 8"))}) > 1
     assert state(table, where="id in (7, 8, 1000)") == {7: "7", 8: "8"}
 
 

@@ -186,7 +186,7 @@ def test_one_snapshot_by_time_watermark_or_id(snapshots: list[Snapshot], value: 
     def first_or_none(found: list[Snapshot]) -> Snapshot | None:
         return found[0] if found else None
 
-    expected = {
+    expected: dict[Startup, Snapshot | None] = {
         AtTime(value): first_or_none([s for s in reversed(snapshots) if s.time_millis <= value]),
         AtWatermark(value): first_or_none([s for s in snapshots if s.watermark is not None and s.watermark >= value]),
         AtSnapshot(value): first_or_none([s for s in snapshots if s.id == value]),

@@ -22,6 +22,10 @@ def rows(session: Session, text: str) -> list[tuple[object, ...]]:
     return [tuple(row.values()) for row in session.sql(text).to_arrow().to_pylist()]
 
 
+def described(session: Session, text: str) -> dict[str, object]:
+    return {str(name): value for name, value in rows(session, text)}
+
+
 def test_current_names(session: Session) -> None:
     found = session.sql("SELECT current_catalog(), current_database(), current_schema() AS s").to_arrow()
     assert found.to_pylist() == [{"current_catalog()": "paimon", "current_database()": "d", "s": "d"}]
@@ -50,10 +54,10 @@ def test_functions_are_listed(session: Session) -> None:
 
 
 def test_a_database_is_described(session: Session) -> None:
-    found = dict(rows(session, "DESCRIBE DATABASE EXTENDED d"))
+    found = described(session, "DESCRIBE DATABASE EXTENDED d")
     assert (found["Namespace Name"], found["Comment"]) == ("d", "of tests")
     assert "(team,x)" in str(found["Properties"])
-    assert "Properties" not in dict(rows(session, "DESC SCHEMA paimon.d"))
+    assert "Properties" not in described(session, "DESC SCHEMA paimon.d")
     with pytest.raises(SqlError, match="'e' does not exist"):
         session.sql("DESCRIBE DATABASE e")
 

@@ -3,22 +3,23 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from maintenance.errors import CorruptFileError
 from maintenance.sql import Session
 from maintenance.sql.query import embedded
+from maintenance.sql.query.plain_files import plain_query
 
 
 @contextmanager
 def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
     """Whether each relation was read plainly."""
     found: list[bool] = []
-    read = embedded.plain_query
 
-    def noted(*arguments: object) -> str | None:
-        query = read(*arguments)  # type: ignore[arg-type]
+    def noted(*arguments: Any) -> str | None:
+        query = plain_query(*arguments)
         found.append(query is not None)
         return query
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from maintenance.catalog import CatalogTable
 from maintenance.sql import Session, SqlError
+from maintenance.table.table import Table
 
 
 def open_session(tmp_path: Path, dialect: Any = "flink") -> Session:
@@ -74,7 +74,7 @@ def test_comments_inside_of_a_row_are_shown_and_read(tmp_path: Path, dialect: st
     assert session.table(("t",)).schema.field("r").type.fields[0].description == "it's"
 
 
-def own_options(table: CatalogTable) -> dict[str, str]:
+def own_options(table: Table) -> dict[str, str]:
     """Those of a statement: the owner comes from the session."""
     return {key: value for key, value in table.schema.options.items() if key != "owner"}
 

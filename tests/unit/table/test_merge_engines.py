@@ -20,7 +20,7 @@ from maintenance.types.row_kind import RowKind
 from maintenance.write.rows import conform
 from maintenance.write.table_write import write_rows
 from tests.examples import examples
-from tests.tables import create_table, get_table
+from tests.tables import create_table, get_table, live
 
 Row = tuple[Any, ...]
 
@@ -276,7 +276,7 @@ def test_sequences_are_padded(tmp_path: Path) -> None:
     put(table, (2, 2, 7))
     put(table, (2, 1, 7), (3, 1, None), kinds=["-U", "+I"])
     assert rows(table) == [(1, 2, 7), (2, 2, 7), (3, 1, None)]
-    numbers = {e.file.max_sequence_number for e in table.manifests.live_entries(table.latest_snapshot())}
+    numbers = {e.file.max_sequence_number for e in live(table)}
     assert 15 in numbers
 
 
@@ -284,7 +284,7 @@ def test_padding_with_microseconds_keeps_the_order_of_arrival(tmp_path: Path) ->
     table = a_table(tmp_path, "v s", {"sequence.field": "s", "sequence.auto-padding": "second-to-micro,row-kind-flag"})
     put(table, (1, 1, 7), (1, 2, 7), (2, 1, 9), (2, 2, 8))
     assert rows(table) == [(1, 2, 7), (2, 1, 9)]
-    (entry,) = table.manifests.live_entries(table.latest_snapshot())
+    (entry,) = live(table)
     assert 7 * 2 * 10**6 <= entry.file.min_sequence_number < 8 * 2 * 10**6
 
 

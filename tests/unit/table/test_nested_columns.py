@@ -12,6 +12,7 @@ from maintenance.catalog import CatalogTable, Schema
 from maintenance.errors import DataError, PredicateError
 from maintenance.format.metadata.column_stats import stats_values
 from maintenance.format.variant.extension import plain_schema
+from maintenance.metastore.schema import FieldSpec
 from maintenance.types.data_type import DataField, DataType
 from maintenance.types.type_text import parse_data_type
 from tests.examples import examples
@@ -36,7 +37,7 @@ def test_reads_back_what_was_written(parts: list[tuple[DataType, list[object]]],
     rows = pa.table([pa.array(range(count), pa.int32()), *arrays], names=["id", *names])
     with TemporaryDirectory() as folder:
         catalog = open_warehouse(folder)
-        fields = [("id", "INT NOT NULL"), *((n, t) for n, (t, _) in zip(names, parts, strict=True))]
+        fields: list[FieldSpec] = [("id", "INT NOT NULL"), *((n, t) for n, (t, _) in zip(names, parts, strict=True))]
         options = {"bucket": "1"} if keyed else {}
         catalog.create_table("db.t", Schema(fields, ["id"] if keyed else [], options=options))
         table = get_table(folder)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maintenance.catalog import SetOption
+from maintenance.catalog import CatalogTable, SetOption
 from maintenance.errors import (
     ConflictError,
     DataError,
@@ -21,7 +21,7 @@ from maintenance.errors import (
 from maintenance.format.variant.extension import plain_schema
 from maintenance.operations.compaction.compact import compact
 from maintenance.table.shape import table_shape
-from maintenance.table.table import Table, new_commit_user
+from maintenance.table.table import new_commit_user
 from maintenance.types.values import arrow_of_values, values_of_arrow
 from tests.examples import examples
 from tests.tables import create_table, data_files, files_on_disk, get_table, keyed, open_warehouse, state
@@ -31,13 +31,13 @@ FRUIT = {1: "apple", 2: "banana", 3: None}
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Table:
+def table(tmp_path: Path) -> CatalogTable:
     table = create_table(tmp_path, options={"bucket": "2"})
     table.write_arrow(keyed(FRUIT))
     return table
 
 
-def test_columns_in_the_order_wanted(table: Table) -> None:
+def test_columns_in_the_order_wanted(table: CatalogTable) -> None:
     assert table.to_arrow().schema == pa.schema([("id", pa.int32()), ("v", pa.string())])
     assert table.to_arrow(columns=["v", "id"]).schema.names == ["v", "id"]
     assert sorted(table.to_arrow(columns=["id"]).column("id").to_pylist()) == [1, 2, 3]
@@ -46,7 +46,7 @@ def test_columns_in_the_order_wanted(table: Table) -> None:
         table.to_arrow(columns=["x"])
 
 
-def test_rows_that_match(table: Table) -> None:
+def test_rows_that_match(table: CatalogTable) -> None:
     assert state(table, where="v like 'b%'") == {2: "banana"}
     assert state(table, where="v is null or id = 1") == {1: "apple", 3: None}
     assert table.to_arrow(columns=["id"], where="v = 'apple'").to_pylist() == [{"id": 1}], "a filter may use others"
@@ -56,7 +56,7 @@ def test_rows_that_match(table: Table) -> None:
         table.to_arrow(where="id = ")
 
 
-def test_dynamic_options_are_stored_nowhere(table: Table) -> None:
+def test_dynamic_options_are_stored_nowhere(table: CatalogTable) -> None:
     copied = table.copy({"scan.snapshot-id": "1", "write-buffer-size": "1 mb"})
     assert copied.options["write-buffer-size"] == "1 mb"
     assert "write-buffer-size" not in table.options
@@ -75,7 +75,7 @@ def test_the_highest_level_alone(tmp_path: Path) -> None:
 
     def optimized() -> dict[int, str | None]:
         view = open_warehouse(tmp_path).get_table("db.t$ro")
-        assert isinstance(view, Table)
+        assert isinstance(view, CatalogTable)
         return state(view)
 
     assert optimized() == {}
@@ -101,7 +101,7 @@ def test_the_highest_level_alone(tmp_path: Path) -> None:
     ],
 )
 def test_rows_that_do_not_fit_leave_nothing(
-    table: Table, rows: pa.Table, kinds: list[str] | None, message: str
+    table: CatalogTable, rows: pa.Table, kinds: list[str] | None, message: str
 ) -> None:
     with pytest.raises(DataError, match=message):
         table.write_arrow(rows, kinds)
@@ -109,7 +109,7 @@ def test_rows_that_do_not_fit_leave_nothing(
     assert files_on_disk(table) == data_files(table)
 
 
-def test_a_batch_a_table_or_nothing(table: Table) -> None:
+def test_a_batch_a_table_or_nothing(table: CatalogTable) -> None:
     table.write_arrow(keyed({7: "x"}).to_batches()[0])
     assert state(table)[7] == "x"
     assert table.write_arrow(keyed({})) == ()
@@ -117,13 +117,13 @@ def test_a_batch_a_table_or_nothing(table: Table) -> None:
     assert state(table)[8] == "z"
 
 
-def test_a_number_of_kinds_that_is_not_the_number_of_rows(table: Table) -> None:
+def test_a_number_of_kinds_that_is_not_the_number_of_rows(table: CatalogTable) -> None:
     with pytest.raises((DataError, pa.ArrowInvalid)):
         table.write_arrow(keyed({1: "a"}), ["+I", "-D"])
     assert state(table) == FRUIT
 
 
-def test_unknown_states(table: Table) -> None:
+def test_unknown_states(table: CatalogTable) -> None:
     with pytest.raises(NotFoundError):
         table.to_arrow(options={"scan.snapshot-id": "99"})
     with pytest.raises(UnsupportedError):
@@ -135,7 +135,7 @@ def test_users_of_commits() -> None:
     assert new_commit_user({"commit.user-prefix": "nightly"}).startswith("nightly_")
 
 
-def test_shape(table: Table) -> None:
+def test_shape(table: CatalogTable) -> None:
     shape = table_shape(table)
     assert (shape.snapshot_id, shape.snapshots, shape.partitions, shape.tags) == (1, 1, 1, 0)
     assert (shape.buckets, shape.files, shape.level0_files, shape.rows) == (2, 2, 2, 3)
@@ -177,12 +177,12 @@ def test_a_filtered_read_looks_up_its_snapshot_once(tmp_path: Path, monkeypatch:
     table = create_table(tmp_path)
     table.write_arrow(keyed({1: "a", 2: "b"}))
     looked: list[str] = []
-    right = Table.target
+    right = CatalogTable.target
 
-    def counted(self: Table) -> Any:
+    def counted(self: CatalogTable) -> Any:
         looked.append(self.identifier)
         return right(self)
 
-    monkeypatch.setattr(Table, "target", counted)
+    monkeypatch.setattr(CatalogTable, "target", counted)
     assert table.to_arrow(where="id = 2").to_pylist() == [{"id": 2, "v": "b"}]
     assert len(looked) == 1

@@ -34,6 +34,14 @@ def put_by(entrance: str, table: CatalogTable, rows: Sequence[Row], kinds: Seque
     ENTRANCES[entrance](table, data, spoken, kinds)
 
 
+def _by_argument(table: CatalogTable, data: pa.Table, _spoken: pa.Table, kinds: Sequence[str]) -> None:
+    table.write_arrow(data, row_kinds=kinds)
+
+
+def _by_column(table: CatalogTable, data: pa.Table, _spoken: pa.Table, kinds: Sequence[str]) -> None:
+    table.write_arrow(data.append_column("kind", [kinds]))
+
+
 def _by_ingest(table: CatalogTable, _data: pa.Table, spoken: pa.Table, _kinds: Sequence[str]) -> None:
     ingest(None, table, spoken, commit_user="feed", commit_identifier=1, row_kind_column="op")
 
@@ -44,8 +52,8 @@ def _by_frame(table: CatalogTable, _data: pa.Table, spoken: pa.Table, _kinds: Se
 
 
 ENTRANCES: Mapping[str, Callable[[CatalogTable, pa.Table, pa.Table, Sequence[str]], None]] = {
-    "write_arrow": lambda table, data, _, kinds: table.write_arrow(data, row_kinds=kinds) and None,
-    "rowkind.field": lambda table, data, _, kinds: table.write_arrow(data.append_column("kind", [kinds])) and None,
+    "write_arrow": _by_argument,
+    "rowkind.field": _by_column,
     "ingest": _by_ingest,
     "tasks": _by_frame,
 }

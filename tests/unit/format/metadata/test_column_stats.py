@@ -156,7 +156,7 @@ def test_bounds_hold_and_batches_do_not_matter(batch: tuple[DataType, list[Value
     if low is not None and high is not None:
         assert all(low <= value <= high for value in present)  # type: ignore[operator]
     if mode == "full" and data_type.is_integer and present:
-        assert (low, high) == (min(present), max(present))  # type: ignore[type-var]
+        assert (low, high) == (min(present), max(present))
 
 
 def test_mode_is_a_value() -> None:

@@ -17,7 +17,7 @@ from maintenance.format.metadata.deletion_vector import (
 from maintenance.format.metadata.index_manifest import DeletionVectorRange
 from tests.examples import examples
 
-JAVA = {
+JAVA: dict[str, FrozenBitMap | FrozenBitMap64] = {
     "000000225e43f2d03a300000020000000000010001000000180000001c00000001000300a08626e61191": FrozenBitMap(
         [1, 3, 100000]
     ),

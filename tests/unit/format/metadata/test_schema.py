@@ -18,7 +18,13 @@ FIELDS = tuple(
 
 
 def schema(**changes: Any) -> TableSchema:
-    values = {"id": 3, "fields": FIELDS, "highest_field_id": 7, "primary_keys": ("dt", "k"), "partition_keys": ("dt",)}
+    values: dict[str, Any] = {
+        "id": 3,
+        "fields": FIELDS,
+        "highest_field_id": 7,
+        "primary_keys": ("dt", "k"),
+        "partition_keys": ("dt",),
+    }
     return TableSchema(**values | changes)
 
 

@@ -26,6 +26,7 @@ from maintenance.errors import (
 from maintenance.metastore.hive.catalog import HiveCatalog
 from maintenance.metastore.hive.client import HiveMetastore, thrift
 from maintenance.metastore.identifier import Identifier
+from maintenance.metastore.schema import FieldSpec
 from maintenance.operations import clone
 from maintenance.operations.refs.create_branch import create_branch
 from maintenance.operations.refs.create_tag import create_tag
@@ -37,7 +38,7 @@ from tests.servers.hive import Hive
 from tests.small_tables import put, small_table
 from tests.small_tables import rows as small_rows
 
-COLUMNS = [("k", "BIGINT NOT NULL"), ("v", "STRING", "the value"), ("pt", "STRING NOT NULL")]
+COLUMNS: list[FieldSpec] = [("k", "BIGINT NOT NULL"), ("v", "STRING", "the value"), ("pt", "STRING NOT NULL")]
 
 
 @pytest.fixture

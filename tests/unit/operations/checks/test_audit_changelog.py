@@ -14,6 +14,7 @@ from maintenance.catalog import CatalogTable
 from maintenance.errors import NotFoundError, OptionError
 from maintenance.format.metadata.snapshot import serialize_snapshot
 from maintenance.merge.changelog_proof import Break
+from maintenance.metadata.manifests import ManifestWriter
 from maintenance.operations.checks.audit_changelog import audit_changelog
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.compaction.produce_changelog import produce_changelog
@@ -99,7 +100,7 @@ def change_file(table: CatalogTable, snapshot_id: int, change: Callable[[pa.Tabl
     table.file_io.overwrite(table.paths.snapshot(snapshot_id), serialize_snapshot(snapshot))
 
 
-def _manifest_writer(table: CatalogTable) -> object:
+def _manifest_writer(table: CatalogTable) -> ManifestWriter:
     from maintenance.commit.publish import _manifest_writer as writer
 
     return writer(table.commit_target())

@@ -17,6 +17,7 @@ from maintenance.operations.compaction.compact import compact
 from maintenance.operations.compaction.plan import CompactionScope, plan_compaction
 from maintenance.operations.compaction.report import CompactReport, GroupResult
 from maintenance.operations.databases.compact_database import UNPLANNED, compact_database, plan_compact_database
+from maintenance.table.table import Table
 from maintenance.write.context import wall_clock_millis
 from tests.tables import create_table, get_table, live, open_warehouse
 
@@ -168,7 +169,7 @@ def test_a_table_that_fails_in_any_way_keeps_the_reports_of_the_others(tmp_path:
             table.write_arrow(pa.table({"id": pa.array([1], pa.int32()), "v": [value]}))
     catalog = open_warehouse(tmp_path)
 
-    def opened(table: CatalogTable) -> CatalogTable:
+    def opened(table: Table) -> Table:
         if table.identifier == "db.b":
             raise OSError("no route to host")
         return table

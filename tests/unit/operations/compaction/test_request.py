@@ -9,6 +9,7 @@ import pytest
 from maintenance.catalog import CatalogTable
 from maintenance.operations.compaction import request as requests
 from maintenance.operations.compaction.compact import compact
+from maintenance.operations.compaction.plan import plan_compaction
 from maintenance.operations.compaction.request import CheckedRequest, CompactRequest
 from maintenance.operations.plans.step_plans import preview_changelog
 from maintenance.operations.plans.stored_plan import apply_compact, preview_compact
@@ -27,11 +28,10 @@ def table(tmp_path: Path) -> CatalogTable:
 def planned(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """A line for each time that a compaction is planned."""
     lines: list[str] = []
-    right = requests.plan_compaction
 
     def counted(table: CatalogTable, *given: Any, **named: Any) -> Any:
         lines.append(table.identifier)
-        return right(table, *given, **named)
+        return plan_compaction(table, *given, **named)
 
     monkeypatch.setattr(requests, "plan_compaction", counted)
     return lines

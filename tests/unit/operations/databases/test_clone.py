@@ -6,9 +6,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from maintenance.catalog import AddColumn, CatalogTable, Schema, open_catalog
+from maintenance.catalog import AddColumn, Catalog, CatalogTable, Schema, open_catalog
 from maintenance.errors import ConflictError, CorruptFileError, OptionError, PredicateError, SqlError
-from maintenance.metastore.catalog import Catalog
 from maintenance.operations import clone, compact, create_branch, create_tag, delete, expire_snapshots, fsck
 from maintenance.operations.databases import copying
 from maintenance.operations.databases.clone import CLONED_SNAPSHOT
@@ -48,7 +47,9 @@ def test_a_copy_is_brought_up_to_date(table: CatalogTable, there: Catalog) -> No
     assert first.copied_bytes == first.bytes == dry.new_bytes
     copy = there.get_table("db.copy")
     assert rows(copy) == rows(table)
-    assert copy.snapshots.get(1).properties[CLONED_SNAPSHOT] == "3"
+    properties = copy.snapshots.get(1).properties
+    assert properties is not None
+    assert properties[CLONED_SNAPSHOT] == "3"
     again = clone(table, there, "db.copy")
     assert (again.snapshot_id, again.new_files, again.digest) == (None, 0, "")
     put(table, {7: "b"})

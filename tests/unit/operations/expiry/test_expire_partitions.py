@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -93,7 +94,7 @@ def test_a_partition_that_is_written_to_meanwhile(tmp_path: Path) -> None:
     """By update-time it stays, for it is young again; by its values it goes with the new rows, as in Paimon."""
     young = filled(tmp_path / "a", **{"partition.expiration-strategy": "update-time"})
     old = filled(tmp_path / "b", **{"partition.expiration-batch-size": "1"})
-    written = []
+    written: list[str] = []
 
     def late(line: str) -> None:
         if not written:
@@ -116,10 +117,11 @@ def test_a_partition_that_is_written_to_meanwhile(tmp_path: Path) -> None:
 def test_arguments_stand_in_for_options(tmp_path: Path) -> None:
     table = filled(tmp_path, ("20260301", "20260309"))
     assert len(expire_partitions(table, now=NOW).without_time) == 2
-    by = {"timestamp_formatter": "yyyyMMdd", "timestamp_pattern": "$day"}
-    assert expire_partitions(table, now=NOW, dry_run=True, **by).expired == ({"day": "20260301"},)
-    week = expire_partitions(table, now=NOW, dry_run=True, expiration_time=timedelta(days=1), **by)
-    assert len(week.expired) == 2
+    asked = partial(
+        expire_partitions, table, now=NOW, dry_run=True, timestamp_formatter="yyyyMMdd", timestamp_pattern="$day"
+    )
+    assert asked().expired == ({"day": "20260301"},)
+    assert len(asked(expiration_time=timedelta(days=1)).expired) == 2
     assert expire_partitions(table, now=NOW, dry_run=True, expire_strategy="update-time").expired == ()
     with pytest.raises(OptionError, match=r"partition.expiration-strategy.*expected one of values-time, update-time"):
         expire_partitions(table, expire_strategy="by mood")

@@ -232,8 +232,8 @@ def test_a_run_that_died_after_snapshots_went_out_of_sight(
     assert report.healthy
     assert any("an expiry of snapshots was interrupted" in str(note) for note in report.notes)
     assert remove_orphan_files(None, table, minimum_age=timedelta(0)).deleted_files == 0
-    report = expire_snapshots(table, retain_min=10)
-    assert report.notes[0].startswith("finished what an interrupted run had left behind: snapshots ")
+    finished = expire_snapshots(table, retain_min=10)
+    assert finished.notes[0].startswith("finished what an interrupted run had left behind: snapshots ")
     assert unreachable_files(table) == set()
     assert rows_of_tag(table, "kept") == kept
     assert not fsck(table.file_io, table.location).notes

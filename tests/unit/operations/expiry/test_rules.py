@@ -84,6 +84,6 @@ def test_options_give_the_rules_and_arguments_win() -> None:
 
 
 @pytest.mark.parametrize("arguments", [{"retain_min": 0}, {"retain_max": 9}, {"retain_min": 5, "retain_max": 4}])
-def test_a_table_without_snapshots_cannot_be_asked_for(arguments: dict[str, int]) -> None:
+def test_a_table_without_snapshots_cannot_be_asked_for(arguments: dict[str, Any]) -> None:
     with pytest.raises(OptionError, match="to be retained"):
         retention(**arguments)

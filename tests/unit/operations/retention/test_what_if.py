@@ -91,9 +91,10 @@ def test_consumers_that_are_gone_hold_nothing(tmp_path: Path) -> None:
     assert without.snapshots[0] == 1
     assert without.lost_from == NOW - 24 * HOUR
     assert without.lost_to is not None
-    for kind in ("tags", "consumers"):
-        with pytest.raises(NotFoundError, match="'nobody' does not exist"):
-            what_if(table, **{f"without_{kind}": ["nobody"]})
+    with pytest.raises(NotFoundError, match="'nobody' does not exist"):
+        what_if(table, without_tags=["nobody"])
+    with pytest.raises(NotFoundError, match="'nobody' does not exist"):
+        what_if(table, without_consumers=["nobody"])
 
 
 def test_a_day_ahead_more_is_gone(tmp_path: Path) -> None:

@@ -59,7 +59,8 @@ def test_a_partition_that_does_not_exist(tmp_path: Path) -> None:
 
 def test_what_is_no_partition(tmp_path: Path) -> None:
     table = filled(tmp_path)
-    for wrong in ([], [{}], [{"id": "1"}], [{"y": "2023", "nope": "1"}]):
+    several: list[list[dict[str, str]]] = [[], [{}], [{"id": "1"}], [{"y": "2023", "nope": "1"}]]
+    for wrong in several:
         with pytest.raises(DataError):
             drop_partitions(table, wrong)
     assert len(months(table)) == 4

@@ -95,5 +95,5 @@ def test_what_cannot_be_restored_changes_nothing(tmp_path: Path) -> None:
         ([MONDAY, {"day": "sun"}], {"tag": "kept"}, NotFoundError, r"no partition day=sun.*It has day=mon, day=tue"),
     ):
         with pytest.raises(error, match=found):
-            restore_partitions(None, table, partitions, **state)  # type: ignore[arg-type]
+            restore_partitions(None, table, partitions, **state)
     assert table.snapshots.latest_id() == newest

@@ -224,7 +224,7 @@ def test_merging_rows(tmp_path: Path, how: str) -> None:
     table = filled(tmp_path, TABLES[how]) if how != "keyed" else filled(tmp_path, {}, ("id",))
     report = table.merge(keyed({5: "five", 15: None, 25: "new"}), "t.id = s.id", UPSERT)
     assert (report.updated_rows, report.inserted_rows, report.deleted_rows) == (2, 1, 0)
-    expected: dict[int, str | None] = {n: f"v{n}" for n in range(20)} | {5: "five", 15: None, 25: "new"}
+    expected: dict[int, str | None] = {**{n: f"v{n}" for n in range(20)}, 5: "five", 15: None, 25: "new"}
     assert state(table) == expected
     # A source may name a row to delete twice, but not to update.
     twice = pa.concat_tables([keyed({1: "a"}), keyed({1: "b", 2: "b", 99: "b"})])

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from maintenance.catalog import CatalogTable
 from maintenance.errors import ConflictError, OptionError, OutdatedPlanError, PaimonError, SqlError
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.refs.rollback_to import rollback_to
@@ -17,6 +16,7 @@ from maintenance.sql.materialized.record import REFRESH_PROPERTY, last_refresh
 from maintenance.sql.materialized.refresh import RefreshReport, carry_out, refresh_materialized_table
 from maintenance.sql.materialized.stored import apply_refresh, stored
 from maintenance.sql.session import DEFAULT_CATALOG
+from maintenance.table.table import Table
 
 TOTALS = "SELECT ds, count(*) AS c, sum(n) AS t FROM a GROUP BY ds"
 
@@ -42,7 +42,7 @@ def rows(session: Session, query: str) -> list[tuple[Any, ...]]:
     return sorted(zip(*(column.to_pylist() for column in found.columns), strict=True), key=repr)
 
 
-def table(session: Session) -> CatalogTable:
+def table(session: Session) -> Table:
     return session.table(("m",))
 
 
