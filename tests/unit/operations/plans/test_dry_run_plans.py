@@ -97,7 +97,7 @@ def test_rows_are_deleted_as_planned(table: Table, tmp_path: Path) -> None:
     put(table, {20: "b"})
     assert DELETE.plan(table, where="k IN (10, 0)").groups == plan.groups, "others write elsewhere"
     put(table, {0: "b"})
-    with pytest.raises(OutdatedPlanError, match="would be deleted, too"):
+    with pytest.raises(OutdatedPlanError, match="would change, too"):
         DELETE.apply(table, plan)
     assert DELETE.apply(table, DELETE.plan(table, where="k IN (10, 0)")).deleted_rows == 3
     change = UPDATE.plan(table, assignments={"v": "'c'"}, where="k = 20")
