@@ -34,14 +34,15 @@ def applied(planning: Planning, call: Call, plan_id: str) -> Result:
     """
     plan = kept_plan(call.session, plan_id)
     named = call.get("table", plan.table)
-    if (plan.operation, plan.table) != (planning.operation, named):
+    apply = planning.applying(plan.operation)
+    if apply is None or plan.table != named:
         raise OptionError(
             f"this plan is about {plan.operation} of {plan.table}",
             f"plan {plan.id}, {planning.operation} of {named}",
             "Use the command of that operation, without a table or with that one.",
         )
     of_table = {} if plan.table == MANY else {"table": plan.table}
-    return planning.apply(replace(call, values={**call.values, **of_table, "options": plan.table_options}), plan)
+    return apply(replace(call, values={**call.values, **of_table, "options": plan.table_options}), plan)
 
 
 def rows_of(plan: StoredPlan) -> pa.Table:

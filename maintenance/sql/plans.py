@@ -3,7 +3,7 @@
 DELETE, UPDATE and MERGE INTO have plans, and the procedures that delete or rewrite.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from maintenance.operations.plans.stored_plan import MANY, StoredPlan
 from maintenance.operations.progress import Progress
 from maintenance.operations.rows.row_changes import RowChangeReport
 from maintenance.sql.planned_rows import CHANGE_ROWS, apply_statement
-from maintenance.sql.procedures.procedure import INTO_BIN, Call, Planning
+from maintenance.sql.procedures.procedure import INTO_BIN, Call
 from maintenance.sql.procedures.registry import PROCEDURES
 from maintenance.sql.result import Result
 
@@ -28,10 +28,11 @@ if TYPE_CHECKING:
 _ROW_CHANGES: Mapping[str, DryRunPlan[RowChangeReport]] = {plans.operation: plans for plans in (DELETE, UPDATE)}
 
 
-def plannings() -> Mapping[str, Planning]:
+def planned_operations() -> Mapping[str, Callable[[Call, StoredPlan], Result]]:
     """How the plans of procedures are applied, by what the plans call the operation."""
-    found = (procedure.planning for procedure in PROCEDURES.values())
-    return {planning.operation: planning for planning in found if planning is not None}
+    found = [procedure.planning for procedure in PROCEDURES.values() if procedure.planning is not None]
+    own = {planning.operation: planning.apply for planning in found}
+    return {**own, **{operation: apply for planning in found for operation, apply in planning.others.items()}}
 
 
 def place_of_plans(catalog: Catalog) -> tuple[FileIO, str]:
@@ -70,8 +71,8 @@ def apply_plan(
     if plan.operation in _ROW_CHANGES:
         table = session.table(tuple(plan.table.split("."))).copy(plan.table_options)
         return _changed(_ROW_CHANGES[plan.operation].apply(table, plan, spark=session.spark))
-    planning = plannings().get(plan.operation)
-    if planning is None:
+    apply = planned_operations().get(plan.operation)
+    if apply is None:
         how = "apply_merge_into with the rows of its source" if plan.operation == MERGE_INTO else "Dagster"
         raise OptionError(f"plans of {plan.operation} need more than their id", f"plan {plan.id}", f"Use {how}.")
     values: dict[str, Any] = {"options": plan.table_options}
@@ -79,7 +80,7 @@ def apply_plan(
         values["table"] = plan.table
     if into_bin:
         values[INTO_BIN.name] = True
-    return planning.apply(Call(session, values, progress), plan)
+    return apply(Call(session, values, progress), plan)
 
 
 def _changed(report: RowChangeReport) -> Result:

@@ -25,6 +25,7 @@ CALL sys.create_tag('default.t', 'old');
 # For each operation that has plans: arguments for which there is something to do.
 WORK = {
     "clear-consumers": ["default.t"],
+    "clone": ["--database", "default"],
     "compact": ["default.t"],
     "compact-manifest": ["default.t"],
     "delete-tag": ["default.t", "old"],
@@ -155,6 +156,8 @@ def test_a_dry_run_keeps_a_plan_that_is_carried_out(
     arguments = WORK[command]
     if command in ("fast-forward", "merge-branch"):
         arguments = ["default.t", "c"]
+    if command == "clone":
+        arguments = [*arguments, "--target-catalog-conf", f"warehouse={warehouse}/../copy"]
     if command == "restore":
         arguments = ["default.t", *os.listdir(Path(warehouse) / "_maintenance/bin")]
     start = ["--warehouse", warehouse, command]
@@ -221,6 +224,28 @@ def test_a_merge_whose_source_has_changed_is_refused(warehouse: str, capsys: pyt
     for text, found in (("SELECT 1", "have no plans"), ("CALL sys.fsck('default.t')", "has no plan")):
         with pytest.raises(SqlError, match=found):
             session.plan(text)
+
+
+def test_a_clone_is_of_the_snapshot_that_was_planned(tmp_path: Path) -> None:
+    session = Session({"warehouse": str(tmp_path / "here")})
+    list(session.execute(SCRIPT))
+    (tmp_path / "there").mkdir()
+    conf = f"warehouse={tmp_path}/there"
+    call = f"CALL sys.clone(database => 'default', `table` => 't', target_catalog_conf => '{conf}')"
+    plan = session.plan(call)
+    assert [(group.name, len(group.files)) for group in plan.groups] == [("table default.t", 0), ("new files", 2)]
+    session.sql("INSERT INTO t VALUES (3, '20200103')")
+    (row,) = session.apply(plan).to_arrow().to_pylist()
+    assert (row["source_snapshot_id"], row["copied_files"]) == (2, 2)
+    with pytest.raises(OutdatedPlanError, match="table default.t: no more to be done"):
+        session.apply(plan)
+    session.sql("CALL sys.drop_partition('default.t', 'p=20200101')")
+    plan = session.plan(call)
+    assert [(group.name, len(group.files)) for group in plan.groups] == [("new files", 1), ("files of the copy", 2)]
+    assert session.apply(plan).to_arrow().to_pylist()[0]["leaving_files"] == 2
+    secret = call.replace(conf, f"{conf},s3.secret-key=abc")
+    with pytest.raises(SqlError, match="'s3.secret-key' of target_catalog_conf is a secret"):
+        session.plan(secret)
 
 
 def test_what_a_plan_refuses(warehouse: str, capsys: pytest.CaptureFixture[str]) -> None:
