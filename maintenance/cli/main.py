@@ -226,27 +226,55 @@ def cli(
 @cli.command()
 @click.argument("text", required=False)
 @click.option("-f", "--file", "path", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="A script.")
+@click.option(
+    "--dry-run", is_flag=True, help="Say what a DELETE, UPDATE, MERGE INTO or CALL would do, and keep a plan."
+)
 @_showing
-def sql(target: Target, text: str | None, path: Path | None) -> None:
+def sql(target: Target, text: str | None, path: Path | None, dry_run: bool) -> int | None:
     """Run statements: one text, a file, or what standard input has; on a terminal, a prompt.
 
     \b
     paimonctl --warehouse /data/lake sql
     paimonctl --warehouse /data/lake sql "SHOW TABLES"
     paimonctl --warehouse /data/lake sql -f nightly.sql
+    paimonctl --warehouse /data/lake sql "DELETE FROM trips WHERE city IS NULL" --dry-run
     """
     if (text is None) == (path is None) and text is not None:
         raise click.UsageError("Give a statement or a file, not both.")
-    if text is None and path is None and sys.stdin.isatty():
+    if text is None and path is None and sys.stdin.isatty() and not dry_run:
         _prompt(target)
-        return
+        return None
     script = text if text is not None else sys.stdin.read() if path is None else path.read_text(encoding="utf-8")
+    if dry_run:
+        from maintenance.cli.operation_command import show_plan
+
+        session = target.session()
+        return show_plan(target, session, "apply", session.plan(script), only_id=False)
     answered = False
     for result in target.session().execute(script):
         if answered and target.output in FILES and result.to_arrow().num_columns:
             raise click.UsageError(f"There is a second result, and {target.output} holds one.")
         target.show(result)
         answered = answered or bool(result.to_arrow().num_columns)
+    return None
+
+
+@cli.command()
+@click.argument("plan")
+@click.option("--into-bin", is_flag=True, help="Move what is deleted into the bin, where the operation can do that.")
+@_showing
+def apply(target: Target, plan: str, into_bin: bool) -> int:
+    """Do what a plan of a dry run says and nothing else, or refuse if the table has changed; of any operation.
+
+    \b
+    paimonctl --warehouse /data/lake apply 0123456789abcdef
+    """
+    from maintenance.cli.progress import shown_progress
+
+    with shown_progress() as progress:
+        result = target.session().apply(plan, into_bin=into_bin, progress=progress)
+    target.show(result)
+    return NOTHING_TO_DO if result.nothing_to_do else 0
 
 
 @cli.command()

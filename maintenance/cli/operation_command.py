@@ -6,13 +6,14 @@ from typing import Any
 
 import click
 
-from maintenance.catalog import Catalog
 from maintenance.cli.choices import JSON
 from maintenance.cli.exits import FAILED, NOTHING_TO_DO
 from maintenance.cli.operations import SUMMARIES
-from maintenance.cli.plans import applied, kept, made, shown
+from maintenance.cli.plans import applied, made, shown
 from maintenance.cli.progress import shown_progress
 from maintenance.operations.plans.stored_plan import StoredPlan
+from maintenance.sql import Session
+from maintenance.sql.plans import keep_plan
 from maintenance.sql.procedures.procedure import DRY_RUN, INTO_BIN, TABLE, Call, Parameter, Procedure
 from maintenance.sql.procedures.registry import PROCEDURES
 
@@ -63,7 +64,7 @@ def operation_command(name: str) -> click.Command:
                 if plan is None and only_id:
                     raise click.UsageError("A plan is of one table or branch: name one.")
                 if plan is not None and (plan.groups or only_id or DRY_RUN not in procedure.parameters):
-                    return _show_plan(target, call.session.current(), command, plan, only_id=only_id)
+                    return show_plan(target, call.session, command, plan, only_id=only_id)
                 result = procedure.run(replace(call, values={**values, DRY_RUN.name: True}))
             else:
                 result = procedure.run(call)
@@ -78,14 +79,14 @@ def operation_command(name: str) -> click.Command:
     )
 
 
-def _show_plan(target: Any, catalog: Catalog, command: str, plan: StoredPlan, *, only_id: bool) -> int:
-    """Keep a plan and print it. Returns: the exit code."""
+def show_plan(target: Any, session: Session, command: str, plan: StoredPlan, *, only_id: bool) -> int:
+    """Keep a plan and print it, or its id alone. Returns: the exit code."""
     if not plan.groups:
         return NOTHING_TO_DO
     if only_id:
-        click.echo(kept(catalog, plan))
+        click.echo(keep_plan(session, plan))
     else:
-        shown(target, command, catalog, plan)
+        shown(target, command, session, plan)
     return 0
 
 

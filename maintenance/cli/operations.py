@@ -41,6 +41,7 @@ SUMMARIES = {
     "rescale": "Give partitions another number of buckets.",
     "reset_consumer": "Set the snapshot that a consumer reads next.",
     "restore": "Bring back what a deletion has put into the bin.",
+    "restore_partitions": "Bring partitions back to what a tag or an earlier snapshot holds.",
     "rewrite_file_index": "Build file indexes that are declared and missing.",
     "rollback": "Roll a table back to a snapshot or tag.",
     "rollback_to_as_latest": "Make the state of a snapshot or tag the newest one, by a commit.",

@@ -10,19 +10,14 @@ from typing import Any
 import click
 import pyarrow as pa
 
-from maintenance.catalog import Catalog
-from maintenance.errors import OptionError, PaimonError, UnsupportedError
-from maintenance.fs.file_io import FileIO
+from maintenance.errors import OptionError, PaimonError
 from maintenance.operations.plans.stored_plan import MANY, StoredPlan
+from maintenance.sql import Session
+from maintenance.sql.plans import keep_plan, kept_plan
 from maintenance.sql.procedures.procedure import Call, Planning
 from maintenance.sql.result import Result
 
 _SHOWN = 1000
-
-
-def kept(catalog: Catalog, plan: StoredPlan) -> str:
-    """Store a plan. Returns: its id. Raises: UnsupportedError: the catalog has no place for it; errors of the store."""
-    return plan.store(*_place(catalog))
 
 
 def made(planning: Planning, call: Call) -> StoredPlan | None:
@@ -37,16 +32,17 @@ def applied(planning: Planning, call: Call, plan_id: str) -> Result:
     Raises: NotFoundError: there is no such plan; OptionError: it is of another operation or table; OutdatedPlanError:
         what it names has changed, and nothing was done.
     """
-    plan = StoredPlan.load(*_place(call.session.current()), plan_id)
+    plan = kept_plan(call.session, plan_id)
     named = call.get("table", plan.table)
-    if (plan.operation, plan.table) != (planning.operation, named):
+    apply = planning.applying(plan.operation)
+    if apply is None or plan.table != named:
         raise OptionError(
             f"this plan is about {plan.operation} of {plan.table}",
             f"plan {plan.id}, {planning.operation} of {named}",
             "Use the command of that operation, without a table or with that one.",
         )
     of_table = {} if plan.table == MANY else {"table": plan.table}
-    return planning.apply(replace(call, values={**call.values, **of_table, "options": plan.table_options}), plan)
+    return apply(replace(call, values={**call.values, **of_table, "options": plan.table_options}), plan)
 
 
 def rows_of(plan: StoredPlan) -> pa.Table:
@@ -63,7 +59,7 @@ def rows_of(plan: StoredPlan) -> pa.Table:
     )
 
 
-def shown(target: Any, command: str, catalog: Catalog, plan: StoredPlan) -> None:
+def shown(target: Any, command: str, session: Session, plan: StoredPlan) -> None:
     """Print what a plan would do, and its id. Where plans cannot be kept, a warning says so in place of the id."""
     rows, is_table = rows_of(plan), target.output == "table"
     target.print_rows(rows.slice(0, _SHOWN) if is_table else rows)
@@ -71,26 +67,17 @@ def shown(target: Any, command: str, catalog: Catalog, plan: StoredPlan) -> None
         click.echo(f"… and {rows.num_rows - _SHOWN:,} more")
     _warn(plan.warnings)
     try:
-        plan_id = kept(catalog, plan)
+        plan_id = keep_plan(session, plan)
     except (PaimonError, OSError) as error:
         _warn([f"the plan is not kept: {error}"])
         return
     if target.output == "json":
         click.echo(f'{{"plan": "{plan_id}"}}')
     else:
-        click.echo(f"plan {plan_id}: paimonctl {command} --apply {plan_id}", err=not is_table)
+        how = f"apply {plan_id}" if command == "apply" else f"{command} --apply {plan_id}"
+        click.echo(f"plan {plan_id}: paimonctl {how}", err=not is_table)
 
 
 def _warn(lines: Sequence[str]) -> None:
     for line in lines:
         click.echo(f"Warning: {line}", err=True)
-
-
-def _place(catalog: Catalog) -> tuple[FileIO, str]:
-    if "/" not in catalog.warehouse:
-        raise UnsupportedError(
-            f"the warehouse '{catalog.warehouse}' is a name, not a folder: plans have no place",
-            "catalog",
-            "Run the operation without a plan.",
-        )
-    return FileIO.of(catalog.options), catalog.warehouse

@@ -1,6 +1,7 @@
 """Places in the text of a script, and errors that name them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from maintenance.errors import PaimonError, SqlError, class_of
@@ -64,6 +65,19 @@ def unforeseen(error: Exception) -> SqlError:
     first = (str(error).splitlines() or [""])[0]
     problem = f"{type(error).__name__}: {first}"
     return SqlError(problem, "statement", "Rewrite the statement, or report this.", None, None, class_of(error))
+
+
+@contextmanager
+def in_sql() -> Iterator[None]:
+    """Whatever is raised inside is an error of a statement."""
+    try:
+        yield
+    except SqlError:
+        raise
+    except PaimonError as error:
+        raise error_of(error) from error
+    except Exception as error:
+        raise unforeseen(error) from error
 
 
 def unknown(kind: str, name: str, existing: Iterable[str]) -> tuple[str, str]:

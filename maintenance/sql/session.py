@@ -6,24 +6,27 @@ from getpass import getuser
 from typing import TYPE_CHECKING, Literal
 
 from maintenance.catalog import Catalog, open_catalog
-from maintenance.errors import NotFoundError, OptionError, PaimonError, SchemaError, SqlError
+from maintenance.errors import NotFoundError, OptionError, SchemaError, SqlError
 from maintenance.metastore.database import OWNER
 from maintenance.metastore.identifier import SYS
 from maintenance.metastore.view import View
 from maintenance.sql.cursor import Cursor, Source, statements_of
 from maintenance.sql.dialects import Flink, PaimonSpark
 from maintenance.sql.names import TableName
-from maintenance.sql.place import error_of, unforeseen, unknown
+from maintenance.sql.place import in_sql, unknown
 from maintenance.sql.query.relations import Readable
 from maintenance.sql.result import Result
 from maintenance.sql.settings import table_settings
 from maintenance.sql.statements.grammar import parse
 from maintenance.sql.statements.queries import Select
-from maintenance.sql.statements.statement import Statement
+from maintenance.sql.statements.statement import Planned, Statement
 from maintenance.table.table import Table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from maintenance.operations.plans.stored_plan import StoredPlan
+    from maintenance.operations.progress import Progress
 
 _MOST_PARSED, _LONGEST_PARSED = 100, 20_000
 DEFAULT_CATALOG, DEFAULT_DATABASE = "paimon", "default"
@@ -93,6 +96,38 @@ class Session:
             if cursor.ends_script:
                 return
 
+    def plan(self, text: str) -> "StoredPlan":
+        """What a statement would do now, without doing it: of a row change, or a CALL that deletes or rewrites.
+
+        `sql.plans.keep_plan` keeps it. Raises: SqlError: such statements have no plans.
+        """
+        source = self._source(text)
+        cursors = statements_of(source)
+        if len(cursors) != 1:
+            raise source.error(0, 1, f"{len(cursors)} statements are given", "Give one.")
+        statement = self._read(cursors[0])
+        if not isinstance(statement, Planned):
+            raise cursors[0].error(
+                "such statements have no plans",
+                "Use DELETE, UPDATE, MERGE INTO, or CALL.",
+                token=cursors[0].words[0],
+            )
+        with in_sql():
+            return statement.plan(self)
+
+    def apply(self, plan: "StoredPlan | str", *, into_bin: bool = False, progress: "Progress | None" = None) -> Result:
+        """Do what a plan says and nothing else.
+
+        Args: `plan`: or the id of one that is kept; `into_bin`, `progress`: as of `sql.plans.apply_plan`.
+        Raises: SqlError, of the class `OutdatedPlanError` too: something else would be done now.
+        """
+        # Plans know all operations, which take long to import.
+        from maintenance.sql.plans import apply_plan, kept_plan
+
+        with in_sql():
+            found = kept_plan(self, plan) if isinstance(plan, str) else plan
+            return apply_plan(self, found, into_bin=into_bin, progress=progress)
+
     @property
     def sql_dialect(self) -> type[Flink | PaimonSpark]:
         return _DIALECTS[self.dialect]
@@ -112,24 +147,12 @@ class Session:
 
     @staticmethod
     def _read(cursor: Cursor) -> Statement:
-        try:
+        with in_sql():
             return parse(cursor)
-        except SqlError:
-            raise
-        except PaimonError as error:
-            raise error_of(error) from error
-        except Exception as error:
-            raise unforeseen(error) from error
 
     def _carried_out(self, statement: Statement) -> Result:
-        try:
+        with in_sql():
             return statement.run(self)
-        except SqlError:
-            raise
-        except PaimonError as error:
-            raise error_of(error) from error
-        except Exception as error:
-            raise unforeseen(error) from error
 
     # Settings
 

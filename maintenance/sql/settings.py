@@ -10,17 +10,18 @@ from collections.abc import Mapping
 from maintenance.options.known import known_options
 from maintenance.sql.names import TableName
 
-_PREFIXES = ("paimon.", "spark.paimon.")
+READ_SETTINGS = ("paimon.", "spark.paimon.")
+"""What they begin with."""
 
 
 def table_settings(settings: Mapping[str, str], name: TableName) -> dict[str, str]:
     """The options that settings give a table; one that names it by more of its names wins."""
     weighted: dict[str, tuple[int, str]] = {}
     for setting, value in settings.items():
-        prefix = next((p for p in _PREFIXES if setting.startswith(p)), None)
+        prefix = next((p for p in READ_SETTINGS if setting.startswith(p)), None)
         if prefix is None:
             continue
-        for key, weight in _keys(setting.removeprefix(prefix), name.plain, everywhere=prefix == _PREFIXES[1]):
+        for key, weight in _keys(setting.removeprefix(prefix), name.plain, everywhere=prefix == READ_SETTINGS[1]):
             if key not in weighted or weighted[key][0] <= weight:
                 weighted[key] = weight, value
     return {key: value for key, (_, value) in weighted.items()}

@@ -25,6 +25,7 @@ class EmptyBinReport:
     Attributes:
         runs: names, oldest first.
         files, bytes: in these, with their journals.
+        run_bytes: of each of the runs.
         remaining_runs, remaining_bytes: what stays.
         notes: runs that stay because they may still be going on.
     """
@@ -36,6 +37,7 @@ class EmptyBinReport:
     remaining_bytes: int
     notes: tuple[str, ...] = ()
     dry_run: bool = False
+    run_bytes: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,7 @@ def empty_bin(
         remaining_bytes=sum(run.bytes for run in runs) - size,
         notes=tuple(f"run {run.name} was not closed and may still be going on" for run in open_runs),
         dry_run=dry_run,
+        run_bytes=tuple(run.bytes for run in going),
     )
 
 

@@ -55,6 +55,9 @@ class CloneReport:
         leaving_files: that the state of the target had and the source has not any more.
         digest: SHA-256 of the names, sizes and digests of the new files; empty if there are none.
         rows: records of the state.
+        is_new: the target did not exist.
+        new_paths, leaving_names: of a dry run, the paths in the target of the new files, and the names of those that
+            leave; sorted.
     """
 
     table: str
@@ -72,6 +75,9 @@ class CloneReport:
     rows: int = 0
     dry_run: bool = False
     seconds: float = 0.0
+    is_new: bool = False
+    new_paths: tuple[str, ...] = ()
+    leaving_names: tuple[str, ...] = ()
 
 
 def clone(
@@ -148,8 +154,13 @@ class _Clone:
             used = {entry.file.schema_id for entry in state.entries}
             state = state.with_schema(schema_there(self.table, self.catalog, target, used))
         missing = list(self._missing(state, there.names, target))
-        report = self._report(snapshot, state, missing, state.in_folder.changes_of(there, self.chosen), dry_run=dry_run)
-        if dry_run or target is None or snapshot is None:
+        changes = state.in_folder.changes_of(there, self.chosen)
+        report = self._report(snapshot, state, missing, changes, dry_run=dry_run)
+        if dry_run:
+            gone = sorted(entry.file.file_name for entry in changes.entries if entry.kind == FileKind.DELETE)
+            paths = tuple(sorted(file.name for file in missing))
+            return replace(report, is_new=target is None, new_paths=paths, leaving_names=tuple(gone))
+        if target is None or snapshot is None:
             return report
         copied = self._copy(missing, target, snapshot)
         number = self._commit(target, snapshot, state.in_folder)

@@ -49,20 +49,12 @@ def clone_database(
         meta_only, clone_if_exists, parallelism, spark, dry_run: as of `clone`, for each table.
     Raises: NotFoundError: there is no such database.
     """
-    if database is not None:
-        catalog.get_database(database)
-
-    def wanted(name: str) -> bool:
-        both = {name, name.partition(".")[2]}
-        return (not included or bool(both & set(included))) and not both & set(excluded)
 
     def one(table: Table, say: Progress) -> CloneReport:
-        own, _, name = table.identifier.partition(".")
-        goal = f"{target_database or own}.{name}"
         return clone(
             table,
             target,
-            goal,
+            goal_of(table, target_database),
             meta_only=meta_only,
             clone_if_exists=clone_if_exists,
             parallelism=parallelism,
@@ -71,6 +63,26 @@ def clone_database(
             progress=say,
         )
 
-    pattern = ".*" if database is None else re.escape(database)
-    names = [name for name in tables_of(catalog, TableChoice(pattern)) if wanted(name)]
+    names = tables_to_clone(catalog, database, included, excluded)
     return CloneDatabaseReport(*each_table(catalog, names, one, 1, None, progress))
+
+
+def goal_of(table: Table, target_database: str | None) -> str:
+    """The name of a table's copy."""
+    own, _, name = table.identifier.partition(".")
+    return f"{target_database or own}.{name}"
+
+
+def tables_to_clone(
+    catalog: Catalog, database: str | None, included: Collection[str], excluded: Collection[str]
+) -> list[str]:
+    """The tables that `clone_database` copies. Arguments and errors as there."""
+    if database is not None:
+        catalog.get_database(database)
+
+    def wanted(name: str) -> bool:
+        both = {name, name.partition(".")[2]}
+        return (not included or bool(both & set(included))) and not both & set(excluded)
+
+    pattern = ".*" if database is None else re.escape(database)
+    return [name for name in tables_of(catalog, TableChoice(pattern)) if wanted(name)]

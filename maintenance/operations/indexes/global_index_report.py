@@ -19,7 +19,7 @@ class GlobalIndexReport:
     """What was created or dropped, or would be.
 
     Attributes: `files`: index files, `rows`: that they cover, `bytes`: of the files; `snapshot_id`: None if nothing
-        changed; `attempts`: how often it was planned.
+        changed; `attempts`: how often it was planned; `file_names`: of the files.
     """
 
     table: str
@@ -32,6 +32,7 @@ class GlobalIndexReport:
     attempts: int = 1
     dry_run: bool = False
     seconds: float = 0.0
+    file_names: tuple[str, ...] = ()
 
 
 def columns_named(table: Table, column: str) -> list[str]:
@@ -79,4 +80,5 @@ def report_of(
         attempts,
         dry_run,
         time.monotonic() - started,
+        tuple(sorted(entry.file_name for entry in entries)),
     )

@@ -5,7 +5,7 @@ Applying one runs the dry run again and compares: another victim, another size, 
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Generic, TypeVar
 
 from maintenance.format.metadata.manifest import ManifestEntry
@@ -13,6 +13,8 @@ from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.paths import partition_text_of
 from maintenance.operations.expiry.expire_changelogs import ExpireChangelogsReport, expire_changelogs
 from maintenance.operations.expiry.expire_tags import ExpireTagsReport
+from maintenance.operations.indexes.drop_global_index import drop_global_index
+from maintenance.operations.indexes.global_index_report import GlobalIndexReport
 from maintenance.operations.plans.stored_plan import PlannedGroup, StoredPlan, check_plan, moved_victims, refuse
 from maintenance.operations.refs.delete_tag import delete_tag
 from maintenance.operations.refs.rollback_to import RollbackReport, rollback_to
@@ -24,8 +26,13 @@ from maintenance.operations.repairs.remove_unexisting_manifests import (
     RemoveUnexistingManifestsReport,
     remove_unexisting_manifests,
 )
+from maintenance.operations.repairs.repair_earliest_snapshot import (
+    RepairEarliestSnapshotReport,
+    repair_earliest_snapshot,
+)
 from maintenance.operations.rows.drop_partitions import DropPartitionsReport, drop_partitions
 from maintenance.operations.rows.rescale import RescaleReport, rescale
+from maintenance.operations.rows.restore_partitions import RestorePartitionsReport, restore_partitions
 from maintenance.table.table import Table
 
 Report = TypeVar("Report")
@@ -62,7 +69,7 @@ class DryRunPlan(Generic[Report]):
         moment = datetime.fromtimestamp(plan.made_at, UTC)
         given = {key: _read(value) for key, value in plan.arguments.items()}
         session = {_SPARK: others[_SPARK]} if _SPARK in others else {}
-        refuse(plan, _moved(plan, self._planned(table, moment, {**given, **session}).groups))
+        refuse(plan, changed_groups(plan, self._planned(table, moment, {**given, **session}).groups))
         return self.run(table, **self._timed(given, moment), **others)
 
     def _planned(self, table: Table, moment: datetime, arguments: Mapping[str, Any]) -> StoredPlan:
@@ -76,7 +83,7 @@ class DryRunPlan(Generic[Report]):
         return {**arguments, **({"now": moment} if self.timed else {})}
 
 
-def _moved(plan: StoredPlan, now: Sequence[PlannedGroup]) -> list[str]:
+def changed_groups(plan: StoredPlan, now: Sequence[PlannedGroup]) -> list[str]:
     """As `moved_victims`, and what has another size or another reason now."""
     moved = moved_victims(plan, now)
     by_name = {group.name: group for group in now}
@@ -87,13 +94,15 @@ def _moved(plan: StoredPlan, now: Sequence[PlannedGroup]) -> list[str]:
     return moved
 
 
-_TIME = "time:"
+_TIME, _PERIOD = "time:", "seconds:"
 
 
 def _kept(value: Any) -> Any:
     """An argument as JSON has it."""
     if isinstance(value, datetime):
         return f"{_TIME}{value.isoformat()}"
+    if isinstance(value, timedelta):
+        return f"{_PERIOD}{value.total_seconds()}"
     if isinstance(value, Mapping):
         return dict(value)
     return [_kept(part) for part in value] if isinstance(value, list | tuple) else value
@@ -102,10 +111,13 @@ def _kept(value: Any) -> Any:
 def _read(value: Any) -> Any:
     if isinstance(value, str) and value.startswith(_TIME):
         return datetime.fromisoformat(value.removeprefix(_TIME))
+    if isinstance(value, str) and value.startswith(_PERIOD):
+        return timedelta(seconds=float(value.removeprefix(_PERIOD)))
     return value
 
 
-def _committed(snapshot: Snapshot | None) -> str:
+def committed(snapshot: Snapshot | None) -> str:
+    """When a snapshot was committed."""
     if snapshot is None:
         return "of an unknown time"
     return f"committed {datetime.fromtimestamp(snapshot.time_millis / 1000, UTC):%FT%TZ}"
@@ -113,11 +125,11 @@ def _committed(snapshot: Snapshot | None) -> str:
 
 def _rolled_back(table: Table, report: RollbackReport) -> Iterator[PlannedGroup]:
     for number in report.snapshots:
-        reason = f"is after snapshot {report.current}; {_committed(table.snapshots.find(number))}"
+        reason = f"is after snapshot {report.current}; {committed(table.snapshots.find(number))}"
         yield PlannedGroup(f"snapshot {number}", (), 0, 0, reason)
     for name in report.tags:
         held = table.tags.find(name)
-        reason = f"is of a later snapshot; {_committed(None if held is None else held.snapshot)}"
+        reason = f"is of a later snapshot; {committed(None if held is None else held.snapshot)}"
         yield PlannedGroup(f"tag {name}", (), 0, 0, reason)
 
 
@@ -135,7 +147,7 @@ def _deleted_tags(table: Table, report: ExpireTagsReport) -> Iterator[PlannedGro
         held = table.tags.find(name)
         state = None if held is None else held.snapshot
         number = "?" if state is None else state.id
-        yield PlannedGroup(f"tag {name}", (), 0, 0, f"of snapshot {number}, {_committed(state)}")
+        yield PlannedGroup(f"tag {name}", (), 0, 0, f"of snapshot {number}, {committed(state)}")
     if report.deleted_files:
         yield PlannedGroup("files", tuple(sorted(report.deleted_files)), report.deleted_bytes, 0, "only they use")
 
@@ -191,8 +203,32 @@ def _expired_changelogs(_: Table, report: ExpireChangelogsReport) -> Iterator[Pl
         yield PlannedGroup("files", tuple(sorted(report.deleted_files)), report.deleted_bytes, 0, "only they use")
 
 
+def _restored(table: Table, report: RestorePartitionsReport) -> Iterator[PlannedGroup]:
+    reason = f"is replaced by its state in snapshot {report.source}"
+    yield from partition_groups(table, report.restored, reason, 1)
+    back = f"{report.rows} rows in {report.files} files come back"
+    yield PlannedGroup(f"state of snapshot {report.source}", (), report.bytes, report.files, back)
+
+
+def _index_dropped(_: Table, report: GlobalIndexReport) -> Iterator[PlannedGroup]:
+    if report.file_names:
+        reason = f"index files of {report.rows} rows are left out of the next snapshot"
+        name = f"{report.index_type} index of {report.column}"
+        yield PlannedGroup(name, report.file_names, report.bytes, 0, reason)
+
+
+def _new_earliest(_: Table, report: RepairEarliestSnapshotReport) -> Iterator[PlannedGroup]:
+    if report.previous != report.current:
+        reason = f"snapshot {report.current} is the earliest one then"
+        yield PlannedGroup(f"snapshots {report.previous} to {report.current - 1}", (), 0, 0, reason)
+
+
 def _delete_tags(table: Table, *, names: Sequence[str], **others: Any) -> ExpireTagsReport:
     return delete_tag(table, *names, **others)
+
+
+def _restore_partitions(table: Table, *, spark: Any = None, **others: Any) -> RestorePartitionsReport:
+    return restore_partitions(spark, table, **others)
 
 
 def _rescale(table: Table, *, spark: Any = None, **others: Any) -> RescaleReport:
@@ -218,4 +254,11 @@ COMPACT_MANIFEST: DryRunPlan[CompactManifestReport] = DryRunPlan(
 PURGE_FILES: DryRunPlan[PurgeFilesReport] = DryRunPlan("purge_files", purge_files, _purged)
 EXPIRE_CHANGELOGS: DryRunPlan[ExpireChangelogsReport] = DryRunPlan(
     "expire_changelogs", expire_changelogs, _expired_changelogs, timed=True
+)
+RESTORE_PARTITIONS: DryRunPlan[RestorePartitionsReport] = DryRunPlan(
+    "restore_partitions", _restore_partitions, _restored
+)
+DROP_GLOBAL_INDEX: DryRunPlan[GlobalIndexReport] = DryRunPlan("drop_global_index", drop_global_index, _index_dropped)
+REPAIR_EARLIEST_SNAPSHOT: DryRunPlan[RepairEarliestSnapshotReport] = DryRunPlan(
+    "repair_earliest_snapshot", repair_earliest_snapshot, _new_earliest
 )

@@ -1,15 +1,19 @@
-"""Stored plans of what changes branches: the deletion of one, and a fast-forward to one.
+"""Stored plans of what changes branches: the deletion and renaming of one, and a fast-forward to or merge of one.
 
 A branch that has other snapshots or tags than the plan says, or others of the same names, makes the plan outdated.
 """
 
 import hashlib
+from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from maintenance.metadata.branch_root import MAIN_BRANCH
+from maintenance.operations.plans.dry_run_plans import DryRunPlan
 from maintenance.operations.plans.stored_plan import PlannedGroup, StoredPlan, check_plan, moved_victims, refuse
 from maintenance.operations.refs.delete_branch import DeleteBranchReport, delete_branch
 from maintenance.operations.refs.fast_forward import FastForwardReport, fast_forward
+from maintenance.operations.refs.merge_branch import MergeBranchReport, merge_branch
+from maintenance.operations.refs.rename_branch import RenameBranchReport, rename_branch
 from maintenance.table.table import Table
 
 DELETE_BRANCH, FAST_FORWARD = "delete_branch", "fast_forward"
@@ -77,3 +81,21 @@ def _refuse_if_moved(plan: StoredPlan, now: StoredPlan) -> None:
     before, after = plan.arguments["states"], now.arguments["states"]
     moved += [f"branch {name} has changed" for name in after if before.get(name) != after[name]]
     refuse(plan, moved)
+
+
+def _renamed(table: Table, report: RenameBranchReport) -> Iterator[PlannedGroup]:
+    branch = table.on_branch(report.from_branch)
+    ids = branch.snapshots.list_ids()
+    held = f"snapshots {ids[0]} to {ids[-1]}" if ids else "no snapshot"
+    reason = f"is named {report.to_branch} then; it has {held}, its state is {_states(branch)}"
+    yield PlannedGroup(f"branch {report.from_branch}", (), 0, 0, reason)
+
+
+def _merged(_: Table, report: MergeBranchReport) -> Iterator[PlannedGroup]:
+    if report.files:
+        reason = f"{report.rows} rows are added to branch {report.target}"
+        yield PlannedGroup(f"files of {report.source}", report.file_names, report.bytes, report.files, reason)
+
+
+RENAME_BRANCH: DryRunPlan[RenameBranchReport] = DryRunPlan("rename_branch", rename_branch, _renamed)
+MERGE_BRANCH: DryRunPlan[MergeBranchReport] = DryRunPlan("merge_branch", merge_branch, _merged)

@@ -1,18 +1,26 @@
-"""Stored plans of DELETE and UPDATE: which rows of which files a condition selects.
+"""Stored plans of DELETE, UPDATE and MERGE INTO: which rows of which files change, and what is written.
 
 Where rows are changed in their files, a plan names each file with the numbers of its rows, and what others commit
-elsewhere does not matter. Elsewhere it counts the rows of one snapshot, and any later one makes it outdated.
+elsewhere does not matter. Elsewhere it counts the rows of one snapshot, and any later one makes it outdated. Of a merge
+it also has a digest of the rows that are written: other rows of the source make it outdated, too.
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from pyroaring import BitMap
+
 from maintenance.metadata.paths import partition_text_of
-from maintenance.operations.plans.dry_run_plans import DryRunPlan
-from maintenance.operations.plans.stored_plan import PlannedGroup
+from maintenance.operations.plans.dry_run_plans import DryRunPlan, changed_groups
+from maintenance.operations.plans.stored_plan import PlannedGroup, StoredPlan, check_plan, refuse
+from maintenance.operations.rows.change_writer import ChangePreview, ChangeWriter, FoundChanges
 from maintenance.operations.rows.delete import delete
 from maintenance.operations.rows.evolved import is_evolved
+from maintenance.operations.rows.merge_clauses import Clause
+from maintenance.operations.rows.merge_into import merged_by
 from maintenance.operations.rows.row_changes import (
     RowChangeReport,
     TargetState,
@@ -25,7 +33,8 @@ from maintenance.operations.rows.update import update
 from maintenance.table.table import Table
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
 
 _ALL = "true"
 
@@ -66,3 +75,75 @@ def _update(
 
 DELETE: DryRunPlan[RowChangeReport] = DryRunPlan("delete", _delete, lambda _, found: found)
 UPDATE: DryRunPlan[RowChangeReport] = DryRunPlan("update", _update, lambda _, found: found)
+
+
+MERGE_INTO = "merge_into"
+
+
+class PlannedWriter(ChangeWriter):
+    """Writes the changes of a statement if they are those of a plan."""
+
+    def __init__(self, table: Table, plan: StoredPlan) -> None:
+        self._plan, self._preview = plan, ChangePreview(table)
+
+    def in_files(self, *changes: Any) -> RowChangeReport:
+        self._check(self._preview.in_files(*changes))
+        return super().in_files(*changes)
+
+    def in_columns(self, *changes: Any) -> RowChangeReport:
+        self._check(self._preview.in_columns(*changes))
+        return super().in_columns(*changes)
+
+    def as_records(self, *changes: Any) -> RowChangeReport:
+        self._check(self._preview.as_records(*changes))
+        return super().as_records(*changes)
+
+    def _check(self, _: RowChangeReport) -> None:
+        """Raises: OutdatedPlanError: something else would change."""
+        refuse(self._plan, changed_groups(self._plan, groups_of(self._preview)))
+
+
+def groups_of(preview: ChangePreview) -> tuple[PlannedGroup, ...]:
+    """What was found, as the groups of a plan: rows that go or are replaced by their files, and the rows to write."""
+    found = preview.found
+    if found is None:
+        return ()
+    counted = {"updated": found.report.updated_rows, "deleted": found.report.deleted_rows}
+    counted["inserted"] = found.report.inserted_rows
+    told = ", ".join(f"{count} {verb}" for verb, count in counted.items() if count)
+    groups = [_rows_of(found, name, rows) for name, rows in sorted(found.positions.items())]
+    if found.written.rows:
+        place = "new rows" if found.snapshot_id is None else f"rows of snapshot {found.snapshot_id}"
+        groups.append(PlannedGroup(place, (), 0, 1, f"{told}; what is written has the digest {found.written.text}"))
+    return tuple(groups)
+
+
+def _rows_of(found: FoundChanges, name: str, rows: BitMap) -> PlannedGroup:
+    entry = found.entries[name]
+    numbers = hashlib.sha256(rows.to_array().tobytes()).hexdigest()[:16]
+    reason = f"{len(rows)} of {entry.file.row_count} rows are deleted or replaced, by their numbers {numbers}"
+    return PlannedGroup(f"file {name}", (name,), entry.file.file_size, 1, reason)
+
+
+def plan_merge_into(
+    spark: "SparkSession | None", table: Table, source: "DataFrame | pa.Table", on: str, clauses: Sequence[Clause]
+) -> StoredPlan:
+    """Which rows `merge_into` would change now. Arguments and errors as there. The source's rows are not stored."""
+    preview, base = ChangePreview(table), table.snapshots.latest_id()
+    merged_by(preview, spark, table, source, on, clauses)
+    chosen = {"on": on, "clauses": [asdict(clause) for clause in clauses]}
+    now = datetime.now(UTC).timestamp()
+    return StoredPlan(MERGE_INTO, table.identifier, base, now, groups_of(preview), chosen)
+
+
+def apply_merge_into(
+    spark: "SparkSession | None", table: Table, plan: StoredPlan, source: "DataFrame | pa.Table"
+) -> RowChangeReport:
+    """Merge the rows of the source as planned.
+
+    Raises: OutdatedPlanError: other rows would change now, or get other values, for the table or the source has
+        changed; OptionError: not such a plan; as `merge_into`.
+    """
+    check_plan(plan, MERGE_INTO, table)
+    clauses = [Clause(**clause) for clause in plan.arguments["clauses"]]
+    return merged_by(PlannedWriter(table, plan), spark, table, source, plan.arguments["on"], clauses)

@@ -38,6 +38,7 @@ _FOLDER = "_maintenance/plans"
 _PLAN_ID = re.compile("[0-9a-f]{16}")
 _SHOWN = 5
 _SHOWN_ID = 60
+_FATES = {False: "be deleted", True: "change"}
 MANY = "many tables"
 """What a plan is of that has plans of several tables in it."""
 
@@ -260,7 +261,7 @@ def moved_victims(plan: StoredPlan, now: Sequence[PlannedGroup]) -> list[str]:
     planned = {group.name for group in plan.groups}
     return [
         *moved_groups(plan, now),
-        *(f"{group.name} would be deleted, too" for group in now if group.name not in planned),
+        *(f"{g.name} would {_FATES[g.expected_files > 0]}, too" for g in now if g.name not in planned),
     ]
 
 

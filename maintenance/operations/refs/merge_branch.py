@@ -26,7 +26,8 @@ _ADDING = (CommitKind.APPEND, CommitKind.ANALYZE)
 
 @dataclass(frozen=True, slots=True)
 class MergeBranchReport:
-    """`snapshot_id`: of the target, None if it had all files already; `files`, `rows`: that it gets."""
+    """`snapshot_id`: of the target, None if it had all files already; `files`, `rows`, `bytes`: that it gets;
+    `file_names`: of the files."""
 
     table: str
     source: str
@@ -35,6 +36,8 @@ class MergeBranchReport:
     files: int
     rows: int
     dry_run: bool = False
+    bytes: int = 0
+    file_names: tuple[str, ...] = ()
 
 
 def merge_branch(
@@ -61,9 +64,16 @@ def merge_branch(
         return Changes(CommitKind.APPEND, tuple(map(_without_row_ids, missing)))
 
     entries = planned(target.latest_snapshot()).entries
-    rows = sum(entry.file.row_count for entry in entries)
     report = MergeBranchReport(
-        table.identifier, source_branch, target_branch, None, len(entries), rows, dry_run=dry_run
+        table.identifier,
+        source_branch,
+        target_branch,
+        None,
+        len(entries),
+        sum(entry.file.row_count for entry in entries),
+        dry_run,
+        sum(entry.file.file_size for entry in entries),
+        tuple(sorted(entry.file.file_name for entry in entries)),
     )
     if dry_run or not entries:
         return report
@@ -71,7 +81,7 @@ def merge_branch(
     snapshot, conflict, _ = publish(target.commit_target(), planned, identity, _check)
     if snapshot is None:
         raise conflict_error(target.commit_target(), conflict)
-    return MergeBranchReport(table.identifier, source_branch, target_branch, snapshot.id, len(entries), rows)
+    return replace(report, snapshot_id=snapshot.id)
 
 
 def _check(_target: CommitTarget, changes: Changes, _latest: Snapshot | None) -> Conflict | None:

@@ -30,11 +30,13 @@ def replace_tag(
     *,
     snapshot_id: int | None = None,
     time_retained: timedelta | None = None,
+    dry_run: bool = False,
     progress: Callable[[str], None] | None = None,
     now: datetime | None = None,
 ) -> TagReport:
     """Let a tag hold another snapshot or live another time; arguments as of `create_tag`.
 
+    Args: `dry_run`: only check that it can be done.
     What only the tag used before is deleted, which Java leaves lying. Raises: NotFoundError: no such tag or snapshot;
     CorruptFileError: a file that the snapshot needs is missing or damaged, or as `expire_tags`: nothing has changed
     then; UnsupportedError.
@@ -48,6 +50,7 @@ def replace_tag(
     if tag != before:
         _check_stays(table, snapshot)
         plan_tag_removal(table, {name: before})
+    if tag != before and not dry_run:
         guard = f"{GUARD_PREFIX}{uuid.uuid4()}"
         create_tag(table, guard, snapshot_id=snapshot.id, time_retained=_GUARDED, now=now)
         # The record goes first: if the process dies now, the tag still holds all of it, and nothing is deleted.

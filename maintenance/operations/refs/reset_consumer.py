@@ -4,11 +4,13 @@ from maintenance.errors import CorruptFileError, NotFoundError
 from maintenance.table.table import Table
 
 
-def reset_consumer(table: Table, consumer: str, next_snapshot: int | None = None) -> int | None:
+def reset_consumer(
+    table: Table, consumer: str, next_snapshot: int | None = None, *, dry_run: bool = False
+) -> int | None:
     """Set the snapshot that a consumer reads next.
 
     Args: `next_snapshot`: one that is there, or the one after the latest; None = the consumer ends, and holds no
-        snapshot back any more.
+        snapshot back any more. `dry_run`: only check that it can be done.
     Returns: where it stood, None for a new one.
     Raises: NotFoundError: there is no such snapshot, or no consumer to end; OptionError: the name cannot be that of a
         file.
@@ -22,7 +24,8 @@ def reset_consumer(table: Table, consumer: str, next_snapshot: int | None = None
                 table.identifier,
                 f"There are: {', '.join(table.consumers.names()) or 'none'}.",
             )
-        table.consumers.remove([consumer])
+        if not dry_run:
+            table.consumers.remove([consumer])
         return before
     earliest, latest = table.snapshots.earliest_id() or 1, table.snapshots.latest_id() or 0
     is_changelog = next_snapshot in table.changelogs.list_ids()
@@ -32,7 +35,8 @@ def reset_consumer(table: Table, consumer: str, next_snapshot: int | None = None
             table.identifier,
             f"Use {earliest} to {latest + 1}.",
         )
-    table.consumers.record(consumer, next_snapshot)
+    if not dry_run:
+        table.consumers.record(consumer, next_snapshot)
     return before
 
 

@@ -8,6 +8,7 @@ Source: Java `TagAutoManager`, `TagAutoCreation`, `TagBatchCreation`.
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 
 from maintenance.errors import NotFoundError, PaimonError
 from maintenance.format.metadata.snapshot import Snapshot
@@ -33,15 +34,18 @@ class AutomaticTagsReport:
     dry_run: bool = False
 
 
-def trigger_tag_automatic_creation(table: Table, *, dry_run: bool = False) -> AutomaticTagsReport:
+def trigger_tag_automatic_creation(
+    table: Table, *, dry_run: bool = False, now: datetime | None = None
+) -> AutomaticTagsReport:
     """Create the tags that are due by `tag.automatic-creation`, then expire those whose time is over.
 
     Tags of batch jobs come with their commits alone: with `batch` nothing is created here.
+    Args: `now`: when tags have expired; None = the current time.
     Raises: OptionError: the delay is not shorter than the period; as `create_tag` and `expire_tags`.
     """
     table_options.check_writable(table.options, table.identifier)
     created, deleted = _by_schedule(table, dry_run=dry_run)
-    expired = expire_tags(table, dry_run=dry_run).expired
+    expired = expire_tags(table, dry_run=dry_run, now=now).expired
     return AutomaticTagsReport(table.identifier, created, deleted, expired, dry_run)
 
 

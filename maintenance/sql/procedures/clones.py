@@ -1,5 +1,8 @@
 """Clones of tables and databases."""
 
+import re
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -10,11 +13,23 @@ from maintenance.metastore.catalog import Catalog
 from maintenance.metastore.open import open_metastore
 from maintenance.operations import clone
 from maintenance.operations.databases.clone import CloneReport
-from maintenance.operations.databases.clone_database import clone_database
+from maintenance.operations.databases.clone_database import CloneDatabaseReport, clone_database
+from maintenance.operations.databases.clone_plan import (
+    CLONE,
+    CLONE_DATABASE,
+    apply_clone,
+    apply_clone_database,
+    plan_clone,
+    plan_clone_database,
+)
+from maintenance.operations.databases.compact_database import UNPLANNED
+from maintenance.operations.plans.stored_plan import StoredPlan
+from maintenance.options.environment import from_environment
 from maintenance.sql.procedures.procedure import (
     DRY_RUN,
     Call,
     Parameter,
+    Planning,
     Procedure,
     names,
     number,
@@ -25,28 +40,89 @@ from maintenance.sql.procedures.procedure import (
 from maintenance.sql.result import Result
 from maintenance.table.table import Table
 
+_CONFS = ("catalog_conf", "target_catalog_conf")
+_SECRET = re.compile(r"secret|password|token|credential|access.?key|\bkey$|account\.key")
+_VARIABLE = re.compile(r"(\$\{\w+\})+")
+
 
 def _clone(call: Call) -> Result:
     _check(call)
     given = call.passed("parallelism", "dry_run", "meta_only", "clone_if_exists")
-    source, target = _catalog(call, "catalog_conf"), _catalog(call, "target_catalog_conf")
     arguments = {**given, "spark": call.session.spark, "progress": call.progress}
+    source, target = _catalogs(call.values, call)
+    if call.get("table") is None:
+        return _of_tables(clone_database(source, call.get("database"), target, **_choice(call), **arguments))
+    table, goal = _named(call, source)
+    return _shown([clone(table, target, goal, **arguments, **call.passed("snapshot_id", "tag", "where"))])
+
+
+def _choice(call: Call) -> dict[str, Any]:
+    """The tables of a database, or of all, and what they are called in the target."""
+    if call.get("where"):
+        raise SqlError("a condition is over the partitions of one table", "sys.clone", "Add table => '…'.")
+    chosen = {"included": call.get("included_tables", ()), "excluded": call.get("excluded_tables", ())}
+    return {"target_database": call.get("target_database"), **chosen}
+
+
+def _of_tables(report: CloneDatabaseReport) -> Result:
+    if report.errors:
+        raise worst_of(report.errors.values())
+    return _shown(list(report.reports.values()))
+
+
+def _named(call: Call, source: Catalog) -> tuple[Table, str]:
+    """The table of a call, and the name of its copy."""
     database, table = call.get("database"), call.get("table")
-    if table is None:
-        choice = {"included": call.get("included_tables", ()), "excluded": call.get("excluded_tables", ())}
-        if call.get("where"):
-            raise SqlError("a condition is over the partitions of one table", "sys.clone", "Add table => '…'.")
-        report = clone_database(source, database, target, call.get("target_database"), **choice, **arguments)
-        if report.errors:
-            raise worst_of(report.errors.values())
-        return _shown(list(report.reports.values()))
     if database is None:
         raise SqlError("a table is named without its database", "sys.clone", "Add database => '…'.")
     goal = f"{call.get('target_database') or database}.{call.get('target_table') or table}"
-    table_there = source.get_table(f"{database}.{table}")
-    if not isinstance(table_there, Table):
-        raise SqlError(f"'{database}.{table}' has no files of its own", "sys.clone", "Name a table of Paimon.")
-    return _shown([clone(table_there, target, goal, **arguments, **call.passed("snapshot_id", "tag", "where"))])
+    return _table(source, f"{database}.{table}"), goal
+
+
+def _table(source: Catalog, name: str) -> Table:
+    table = source.get_table(name)
+    if not isinstance(table, Table):
+        raise SqlError(f"'{name}' has no files of its own", "sys.clone", "Name a table of Paimon.")
+    return table
+
+
+def _plan(call: Call) -> StoredPlan:
+    _check(call)
+    confs = {name: call.get(name) or {} for name in _CONFS}
+    _check_secrets(confs)
+    source, target = _catalogs(confs, call)
+    shape = call.passed("meta_only", "clone_if_exists")
+    if call.get("table") is None:
+        plan = plan_clone_database(source, call.get("database"), target, **_choice(call), **shape)
+        failed = [f"not part of the plan: {name}: {why}" for name, why in plan.arguments[UNPLANNED].items()]
+        plan = replace(plan, warnings=(*plan.warnings, *failed))
+    else:
+        table, goal = _named(call, source)
+        plan = plan_clone(table, target, goal, **shape, **call.passed("snapshot_id", "tag", "where"))
+    return replace(plan, arguments={**plan.arguments, **confs})
+
+
+def _apply(call: Call, plan: StoredPlan) -> Result:
+    source, target = _catalogs(plan.arguments, call)
+    table = _table(source, plan.table)
+    return _shown([apply_clone(table, target, plan, spark=call.session.spark, progress=call.progress)])
+
+
+def _apply_database(call: Call, plan: StoredPlan) -> Result:
+    source, target = _catalogs(plan.arguments, call)
+    return _of_tables(apply_clone_database(source, target, plan, spark=call.session.spark, progress=call.progress))
+
+
+def _check_secrets(confs: Mapping[str, Mapping[str, str]]) -> None:
+    """Raises: SqlError: a plan, which lies in the warehouse for others to read, would have a secret in it."""
+    for name, conf in confs.items():
+        for key, value in conf.items():
+            if _SECRET.search(key.lower()) and not _VARIABLE.fullmatch(value):
+                raise SqlError(
+                    f"'{key}' of {name} is a secret, and a plan is read by others",
+                    "sys.clone",
+                    "Write ${NAME}: the environment variable NAME is read when the plan is made and applied.",
+                )
 
 
 def _check(call: Call) -> None:
@@ -62,14 +138,22 @@ def _check(call: Call) -> None:
             )
 
 
-def _catalog(call: Call, parameter: str) -> Catalog:
-    """The catalog of a configuration; the session's without one. Settings of stores are the session's, if not given."""
-    given: dict[str, str] = call.get(parameter) or {}
+def _catalogs(arguments: Mapping[str, Any], call: Call) -> tuple[Catalog, Catalog]:
+    """The catalogs of the source and of the target, by their configurations."""
+    source, target = (_catalog(call, name, arguments.get(name) or {}) for name in _CONFS)
+    return source, target
+
+
+def _catalog(call: Call, name: str, given: Mapping[str, str]) -> Catalog:
+    """The catalog of a configuration; the session's without one. Settings of stores are the session's, if not given.
+
+    ${NAME} in a value is an environment variable.
+    """
     current = call.session.current()
     if not given:
         return current
     shared = {key: text for key, text in current.options.items() if settings_of({key: text})}
-    return open_metastore({**shared, **given})
+    return open_metastore({**shared, **{key: from_environment(text, f"{name}: {key}") for key, text in given.items()}})
 
 
 def _shown(reports: list[CloneReport]) -> Result:
@@ -132,5 +216,6 @@ PROCEDURES = (
             DRY_RUN,
         ),
         _clone,
+        planning=Planning(CLONE, _plan, _apply, others={CLONE_DATABASE: _apply_database}),
     ),
 )

@@ -19,6 +19,7 @@ from maintenance.operations import (
     mark_partition_done,
     produce_changelog,
     rescale,
+    restore_partitions,
     rewrite_file_index,
 )
 from maintenance.operations.compaction.report import CompactReport, GroupResult
@@ -33,7 +34,12 @@ from maintenance.operations.databases.compact_database import (
 )
 from maintenance.operations.expiry.expire_changelogs import ExpireChangelogsReport
 from maintenance.operations.expiry.expire_partitions import ExpirePartitionsReport
-from maintenance.operations.plans.dry_run_plans import DROP_PARTITIONS, EXPIRE_CHANGELOGS, RESCALE
+from maintenance.operations.plans.dry_run_plans import (
+    DROP_PARTITIONS,
+    EXPIRE_CHANGELOGS,
+    RESCALE,
+    RESTORE_PARTITIONS,
+)
 from maintenance.operations.plans.step_plans import (
     CHANGELOG,
     EXPIRE_PARTITIONS,
@@ -55,6 +61,7 @@ from maintenance.operations.plans.stored_plan import (
 )
 from maintenance.operations.rows.drop_partitions import DropPartitionsReport
 from maintenance.operations.rows.rescale import RescaleReport
+from maintenance.operations.rows.restore_partitions import RestorePartitionsReport
 from maintenance.sql.procedures.procedure import (
     DRY_RUN,
     INTO_BIN,
@@ -280,6 +287,17 @@ def _dropped(call: Call, report: DropPartitionsReport) -> Result:
     return call.done(nothing_to_do=not report.dropped)
 
 
+def _restore_partitions(call: Call) -> Result:
+    arguments = call.passed("partitions", "tag", "snapshot_id", "dry_run")
+    return _partitions_restored(call, restore_partitions(call.session.spark, call.table(), **arguments))
+
+
+def _partitions_restored(_: Call, report: RestorePartitionsReport) -> Result:
+    counts = ("source", "snapshot_id", "files", "rows", "bytes", "replaced_files", "replaced_rows", "replaced_bytes")
+    columns = {name: pa.array([getattr(report, name)], pa.int64()) for name in counts}
+    return Result(pa.table(columns))
+
+
 def _mark_partition_done(call: Call) -> Result:
     report = mark_partition_done(call.table(), call.get("partitions"), **call.passed("dry_run"))
     if report.dry_run:
@@ -423,6 +441,23 @@ PROCEDURES = (
         (TABLE, Parameter("partitions", specs, required=True), DRY_RUN),
         _drop_partition,
         planning=dry_run_planning(DROP_PARTITIONS, lambda call: call.passed("partitions"), _dropped),
+    ),
+    Procedure(
+        "restore_partitions",
+        (
+            TABLE,
+            Parameter("partitions", specs, required=True),
+            Parameter("tag", text),
+            Parameter("snapshot_id", number, others=("snapshot",)),
+            DRY_RUN,
+        ),
+        _restore_partitions,
+        planning=dry_run_planning(
+            RESTORE_PARTITIONS,
+            lambda call: call.passed("partitions", "tag", "snapshot_id"),
+            _partitions_restored,
+            lambda call: {"spark": call.session.spark},
+        ),
     ),
     Procedure(
         "mark_partition_done",

@@ -1,16 +1,19 @@
 """Removal of orphan files, and the bin."""
 
 from dataclasses import replace
+from typing import Any
 
 import pyarrow as pa
 
 from maintenance.errors import SqlError, worst_of
 from maintenance.fs.file_io import FileIO
 from maintenance.operations import empty_bin, remove_orphan_files, restore
+from maintenance.operations.bin.empty_bin import EmptyBinReport
 from maintenance.operations.bin.restore import RestoreReport
 from maintenance.operations.databases.migrated_origin import is_of_origin, restore_origin
 from maintenance.operations.databases.remove_orphan_files_of import is_of_many, remove_orphan_files_of
 from maintenance.operations.orphans.remove_orphan_files import RemoveOrphanFilesReport
+from maintenance.operations.plans.bin_plans import EMPTY_BIN, RESTORE, apply_empty_bin, plan_empty_bin
 from maintenance.operations.plans.orphan_plan import REMOVE_ORPHAN_FILES, apply_orphans, preview_orphans
 from maintenance.operations.plans.stored_plan import StoredPlan
 from maintenance.sql.procedures.procedure import (
@@ -77,8 +80,11 @@ def _counted(reports: list[RemoveOrphanFilesReport]) -> Result:
 
 
 def _restore(call: Call) -> Result:
+    return _shown(call, _restored(call))
+
+
+def _shown(_: Call, report: RestoreReport) -> Result:
     """What came back: files, then snapshots, tags and changelogs; then what could not."""
-    report = _restored(call)
     rows = [("file", path) for path in report.files]
     rows += [("snapshot", name) for name in report.snapshots] + [("tag", name) for name in report.tags]
     rows += [("changelog", name) for name in report.changelogs]
@@ -94,15 +100,48 @@ def _restored(call: Call) -> RestoreReport:
             raise SqlError("the source of a migration comes back as a whole", "sys.restore", "Name the run alone.")
         name = call.session.table_name(tuple(call.get("table").split("."))).identifier
         return restore_origin(catalog, file_io, run, name, **call.passed("dry_run"))
+    return restore(call.table(), **_chosen(call), progress=call.progress, **call.passed("dry_run"))
+
+
+def _chosen(call: Call) -> dict[str, Any]:
     snapshots = [int(number) for number in call.get("snapshots", ())]
-    chosen = call.passed("files", "tags", "dry_run")
-    return restore(call.table(), catalog.warehouse, run, snapshots=snapshots, progress=call.progress, **chosen)
+    return {
+        "warehouse": call.session.current().warehouse,
+        "snapshots": snapshots,
+        **call.passed("run", "files", "tags"),
+    }
+
+
+def _plan_restore(call: Call) -> StoredPlan | None:
+    """None for the source of a migration, which comes back as a whole."""
+    catalog = call.session.current()
+    if is_of_origin(FileIO.of(catalog.options), catalog.warehouse, call.get("run")):
+        return None
+    return RESTORE.plan(call.table(), **_chosen(call))
+
+
+def _apply_restore(call: Call, plan: StoredPlan) -> Result:
+    return _shown(call, RESTORE.apply(call.table(), plan, progress=call.progress))
 
 
 def _empty_bin(call: Call) -> Result:
+    return _emptied(empty_bin(*_bin(call), **call.passed("window", "max_bytes", "dry_run")))
+
+
+def _bin(call: Call) -> tuple[FileIO, str]:
     catalog = call.session.current()
-    file_io = FileIO.of(catalog.options)
-    report = empty_bin(file_io, catalog.warehouse, **call.passed("window", "max_bytes", "dry_run"))
+    return FileIO.of(catalog.options), catalog.warehouse
+
+
+def _plan_empty_bin(call: Call) -> StoredPlan:
+    return plan_empty_bin(*_bin(call), **call.passed("window", "max_bytes"))
+
+
+def _apply_empty_bin(call: Call, plan: StoredPlan) -> Result:
+    return _emptied(apply_empty_bin(*_bin(call), plan, call.progress))
+
+
+def _emptied(report: EmptyBinReport) -> Result:
     rows = Result.of_texts(("run",), [(run,) for run in report.runs])
     return replace(rows, nothing_to_do=not report.runs)
 
@@ -134,6 +173,12 @@ PROCEDURES = (
             DRY_RUN,
         ),
         _restore,
+        planning=Planning(RESTORE.operation, _plan_restore, _apply_restore),
     ),
-    Procedure("empty_bin", (Parameter("window", period), Parameter("max_bytes", number), DRY_RUN), _empty_bin),
+    Procedure(
+        "empty_bin",
+        (Parameter("window", period), Parameter("max_bytes", number), DRY_RUN),
+        _empty_bin,
+        planning=Planning(EMPTY_BIN, _plan_empty_bin, _apply_empty_bin),
+    ),
 )

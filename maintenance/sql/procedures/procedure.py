@@ -140,11 +140,17 @@ class Planning:
         operation: as the plans name it.
         make: what a call would do now; None = plans do not say what this call is about.
         apply: does what a plan says and nothing else, on the table of the call.
+        others: the same for other operations that `make` makes plans of.
     """
 
     operation: str
     make: Callable[[Call], StoredPlan | None]
     apply: Callable[[Call, StoredPlan], Result]
+    others: Mapping[str, Callable[[Call, StoredPlan], Result]] = field(default_factory=dict)
+
+    def applying(self, operation: str) -> Callable[[Call, StoredPlan], Result] | None:
+        """What applies plans of an operation; None: they are of another procedure."""
+        return self.apply if operation == self.operation else self.others.get(operation)
 
 
 def dry_run_planning(

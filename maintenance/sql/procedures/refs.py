@@ -27,6 +27,8 @@ from maintenance.operations.plans.dry_run_plans import DELETE_TAG, ROLLBACK, ROL
 from maintenance.operations.plans.ref_plans import (
     DELETE_BRANCH,
     FAST_FORWARD,
+    MERGE_BRANCH,
+    RENAME_BRANCH,
     apply_delete_branch,
     apply_fast_forward,
     plan_delete_branch,
@@ -41,8 +43,18 @@ from maintenance.operations.plans.step_plans import (
     plan_tag,
 )
 from maintenance.operations.plans.stored_plan import StoredPlan
+from maintenance.operations.plans.tag_plans import (
+    AUTOMATIC_TAGS,
+    CLEAR_CONSUMERS,
+    RENAME_TAG,
+    REPLACE_TAG,
+    RESET_CONSUMER,
+)
+from maintenance.operations.refs.merge_branch import MergeBranchReport
+from maintenance.operations.refs.rename_branch import RenameBranchReport
 from maintenance.operations.refs.rollback_to import RollbackReport
 from maintenance.operations.refs.rollback_to_as_latest import RollbackToAsLatestReport
+from maintenance.operations.refs.trigger_tag_automatic_creation import AutomaticTagsReport
 from maintenance.sql.procedures.procedure import (
     DRY_RUN,
     INTO_BIN,
@@ -101,13 +113,24 @@ def _create_tag_from(call: Call) -> Result:
 
 
 def _replace_tag(call: Call) -> Result:
-    replace_tag(call.table(), call.get("tag"), **call.passed("snapshot_id", "time_retained"))
+    arguments = call.passed("snapshot_id", "time_retained", "dry_run")
+    replace_tag(call.table(), call.get("tag"), **arguments)
     return call.done()
+
+
+_REPLACE_TAG = dry_run_planning(
+    REPLACE_TAG,
+    lambda call: {"name": call.get("tag"), **call.passed("snapshot_id", "time_retained")},
+    lambda call, _: call.done(),
+)
 
 
 def _rename_tag(call: Call) -> Result:
-    rename_tag(call.table(), call.get("tag"), call.get("target_tag"))
+    rename_tag(call.table(), call.get("tag"), call.get("target_tag"), **call.passed("dry_run"))
     return call.done()
+
+
+_RENAME_TAG = dry_run_planning(RENAME_TAG, lambda call: call.passed("tag", "target_tag"), lambda call, _: call.done())
 
 
 def _delete_tag(call: Call) -> Result:
@@ -142,7 +165,10 @@ def _apply_expire_tags(call: Call, plan: StoredPlan) -> Result:
 
 
 def _trigger_tags(call: Call) -> Result:
-    report = trigger_tag_automatic_creation(call.table(), **call.passed("dry_run"))
+    return _tags_triggered(call, trigger_tag_automatic_creation(call.table(), **call.passed("dry_run")))
+
+
+def _tags_triggered(call: Call, report: AutomaticTagsReport) -> Result:
     if not report.dry_run:
         return call.done(nothing_to_do=not (report.created or report.deleted or report.expired))
     rows = [
@@ -184,7 +210,11 @@ def _apply_delete_branch(call: Call, plan: StoredPlan) -> Result:
 
 
 def _rename_branch(call: Call) -> Result:
-    report = rename_branch(call.table(), call.get("from_branch"), call.get("to_branch"), **call.passed("dry_run"))
+    arguments = call.passed("from_branch", "to_branch", "dry_run")
+    return _branch_renamed(call, rename_branch(call.table(), **arguments))
+
+
+def _branch_renamed(call: Call, report: RenameBranchReport) -> Result:
     if not report.dry_run:
         return call.done()
     return Result.of_texts(
@@ -264,8 +294,14 @@ def _made_latest(_: Call, report: RollbackToAsLatestReport) -> Result:
 
 
 def _merge_branch(call: Call) -> Result:
-    target = {"target_branch": call.get("target_branch")} if call.get("target_branch") else {}
-    report = merge_branch(call.table(), call.get("source_branch"), **target, **call.passed("dry_run"))
+    return _branch_merged(call, merge_branch(call.table(), **_branches(call), **call.passed("dry_run")))
+
+
+def _branches(call: Call) -> dict[str, Any]:
+    return call.passed("source_branch", "target_branch")
+
+
+def _branch_merged(call: Call, report: MergeBranchReport) -> Result:
     if not report.dry_run:
         return call.done(nothing_to_do=not report.files)
     return Result(pa.table({"files": [report.files], "rows": [report.rows]}), nothing_to_do=not report.files)
@@ -287,18 +323,24 @@ def _went_back(_: Call, report: RollbackReport) -> Result:
 
 
 def _reset_consumer(call: Call) -> Result:
-    reset_consumer(call.table(), call.get("consumer_id"), call.get("next_snapshot_id"))
+    reset_consumer(call.table(), **_consumer(call), **call.passed("dry_run"))
     return call.done()
+
+
+def _consumer(call: Call) -> dict[str, Any]:
+    return {"consumer": call.get("consumer_id"), "next_snapshot": call.get("next_snapshot_id")}
 
 
 def _clear_consumers(call: Call) -> Result:
-    clear_consumers(
-        call.table(),
-        including=call.get("including_consumers") or ".*",
-        excluding=call.get("excluding_consumers"),
-        **call.passed("dry_run"),
-    )
-    return call.done()
+    return _cleared(call, clear_consumers(call.table(), **_consumers(call), **call.passed("dry_run")))
+
+
+def _consumers(call: Call) -> dict[str, Any]:
+    return {"including": call.get("including_consumers") or ".*", "excluding": call.get("excluding_consumers")}
+
+
+def _cleared(call: Call, names: tuple[str, ...]) -> Result:
+    return call.done(nothing_to_do=not names)
 
 
 def _tag_or_id(value: object) -> object:
@@ -322,11 +364,12 @@ PROCEDURES = (
         (TABLE, _TAG, Parameter("watermark", number, required=True), _RETAINED),
         _create_tag_from,
     ),
-    Procedure("replace_tag", (TABLE, _TAG, _SNAPSHOT, _RETAINED), _replace_tag),
+    Procedure("replace_tag", (TABLE, _TAG, _SNAPSHOT, _RETAINED, DRY_RUN), _replace_tag, planning=_REPLACE_TAG),
     Procedure(
         "rename_tag",
-        (TABLE, _TAG, Parameter("target_tag", text, required=True, others=("target_tag_name",))),
+        (TABLE, _TAG, Parameter("target_tag", text, required=True, others=("target_tag_name",)), DRY_RUN),
         _rename_tag,
+        planning=_RENAME_TAG,
     ),
     Procedure(
         "delete_tag",
@@ -340,7 +383,12 @@ PROCEDURES = (
         _expire_tags,
         planning=Planning(EXPIRE_TAGS, _plan_expire_tags, _apply_expire_tags),
     ),
-    Procedure("trigger_tag_automatic_creation", (TABLE, DRY_RUN), _trigger_tags),
+    Procedure(
+        "trigger_tag_automatic_creation",
+        (TABLE, DRY_RUN),
+        _trigger_tags,
+        planning=dry_run_planning(AUTOMATIC_TAGS, lambda _: {}, _tags_triggered),
+    ),
     Procedure(
         "create_branch",
         (
@@ -362,6 +410,7 @@ PROCEDURES = (
         "rename_branch",
         (TABLE, Parameter("from_branch", text, required=True), Parameter("to_branch", text, required=True), DRY_RUN),
         _rename_branch,
+        planning=dry_run_planning(RENAME_BRANCH, lambda call: call.passed("from_branch", "to_branch"), _branch_renamed),
     ),
     Procedure(
         "merge_branch",
@@ -372,6 +421,7 @@ PROCEDURES = (
             DRY_RUN,
         ),
         _merge_branch,
+        planning=dry_run_planning(MERGE_BRANCH, _branches, _branch_merged),
     ),
     Procedure(
         "fast_forward",
@@ -416,8 +466,10 @@ PROCEDURES = (
             TABLE,
             Parameter("consumer_id", text, required=True, others=("consumerId",)),
             Parameter("next_snapshot_id", number, others=("nextSnapshotId",)),
+            DRY_RUN,
         ),
         _reset_consumer,
+        planning=dry_run_planning(RESET_CONSUMER, _consumer, lambda call, _: call.done()),
     ),
     Procedure(
         "clear_consumers",
@@ -428,5 +480,6 @@ PROCEDURES = (
             DRY_RUN,
         ),
         _clear_consumers,
+        planning=dry_run_planning(CLEAR_CONSUMERS, _consumers, _cleared),
     ),
 )

@@ -14,11 +14,13 @@ from maintenance.operations.plans.dry_run_plans import (
     PURGE_FILES,
     REMOVE_UNEXISTING_FILES,
     REMOVE_UNEXISTING_MANIFESTS,
+    REPAIR_EARLIEST_SNAPSHOT,
 )
 from maintenance.operations.repairs.compact_manifest import CompactManifestReport
 from maintenance.operations.repairs.purge_files import PurgeFilesReport
 from maintenance.operations.repairs.remove_unexisting_files import RemoveUnexistingFilesReport
 from maintenance.operations.repairs.remove_unexisting_manifests import RemoveUnexistingManifestsReport
+from maintenance.operations.repairs.repair_earliest_snapshot import RepairEarliestSnapshotReport
 from maintenance.sql.procedures.procedure import (
     DRY_RUN,
     TABLE,
@@ -75,7 +77,10 @@ def _purged(call: Call, report: PurgeFilesReport) -> Result:
 
 
 def _repair_earliest_snapshot(call: Call) -> Result:
-    report = repair_earliest_snapshot(call.table(), call.get("snapshot_id"), **call.passed("dry_run"))
+    return _repaired(call, repair_earliest_snapshot(call.table(), **call.passed("snapshot_id", "dry_run")))
+
+
+def _repaired(_: Call, report: RepairEarliestSnapshotReport) -> Result:
     columns = {"previous_earliest_snapshot_id": report.previous, "current_earliest_snapshot_id": report.current}
     rows = {name: pa.array([number], pa.int64()) for name, number in columns.items()}
     return Result(pa.table(rows), nothing_to_do=report.previous == report.current)
@@ -118,6 +123,7 @@ PROCEDURES = (
         "repair_earliest_snapshot",
         (TABLE, Parameter("snapshot_id", number, required=True), DRY_RUN),
         _repair_earliest_snapshot,
+        planning=dry_run_planning(REPAIR_EARLIEST_SNAPSHOT, lambda call: call.passed("snapshot_id"), _repaired),
     ),
     Procedure(
         "purge_files",

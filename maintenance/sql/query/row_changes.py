@@ -17,9 +17,9 @@ from maintenance.errors import DataError
 from maintenance.format.rows.system_fields import POSITION, ROW_ID
 from maintenance.format.variant.extension import as_stored
 from maintenance.operations.rows import evolved
+from maintenance.operations.rows.change_writer import ChangeWriter
 from maintenance.operations.rows.evolved import (
     COLUMNS,
-    apply_changes,
     check_columns,
     is_evolved,
     positions_of,
@@ -34,7 +34,6 @@ from maintenance.operations.rows.record_changes import (
     check_moves,
     check_updates,
     newest,
-    write_records,
 )
 from maintenance.operations.rows.row_changes import (
     COPY_ON_WRITE,
@@ -47,7 +46,6 @@ from maintenance.operations.rows.row_changes import (
     repeated,
     whole_rows,
 )
-from maintenance.operations.rows.update import applied
 from maintenance.options import table as table_options
 from maintenance.read.positioned import FILE
 from maintenance.sql.cursor import Source
@@ -87,16 +85,22 @@ class RowChange:
     on: exp.Expr | None = None
 
 
-def change_rows(session: "Session", table: Table, change: RowChange) -> RowChangeReport:
-    """Carry out a statement in this process. Raises: SqlError; errors as of `operations.merge_into`."""
+def change_rows(
+    session: "Session", table: Table, change: RowChange, writer: ChangeWriter | None = None
+) -> RowChangeReport:
+    """Carry out a statement in this process. Raises: SqlError; errors as of `operations.merge_into`.
+
+    `writer`: gets what changes; None: it is written.
+    """
+    writer = writer or ChangeWriter()
     check_target(table)
     if is_evolved(table):
         check_columns(table, _updated(table, change))
         if any(clause.action == "delete" for clause in change.clauses):
             evolved.check_deletes(table)
-        return repeated(lambda: _by_row_id(session, table, change))
+        return repeated(lambda: _by_row_id(session, table, change, writer))
     if not table.is_primary_key_table:
-        return repeated(lambda: _in_files(session, table, change))
+        return repeated(lambda: _in_files(session, table, change, writer))
     actions = {clause.action for clause in change.clauses}
     if "update" in actions or "insert" in actions:
         check_updates(table, change.operation.upper())
@@ -106,11 +110,11 @@ def change_rows(session: "Session", table: Table, change: RowChange) -> RowChang
         if clause.action == "update":
             check_moves(table, clause.values or ())
     rows = _changed(session, table, as_stored(newest(table).to_arrow()), change)
-    ids, _ = write_records(table, rows.select([*table.schema.field_names, KIND]), change.operation)
-    return _counted(RowChangeReport(table.identifier, change.operation, RECORDS, ids), rows)
+    report = _counted(RowChangeReport(table.identifier, change.operation, RECORDS), rows)
+    return writer.as_records(table, rows.select([*table.schema.field_names, KIND]), report)
 
 
-def _in_files(session: "Session", table: Table, change: RowChange) -> RowChangeReport:
+def _in_files(session: "Session", table: Table, change: RowChange, writer: ChangeWriter) -> RowChangeReport:
     state = TargetState.of(table, None, whole_rows(table))
     old = state.rows()
     rows = _changed(session, table, _seen(table, old), change)
@@ -119,10 +123,10 @@ def _in_files(session: "Session", table: Table, change: RowChange) -> RowChangeR
     vectors = table_options.DELETION_VECTORS_ENABLED.of(table.options)
     report = RowChangeReport(table.identifier, change.operation, DELETION_VECTORS if vectors else COPY_ON_WRITE)
     positions = gathered([old.select([FILE.name, POSITION.name]).take(gone)]) if len(gone) else {}
-    return applied(None, state, positions, written, _counted(report, rows))
+    return writer.in_files(None, state, positions, written, _counted(report, rows))
 
 
-def _by_row_id(session: "Session", table: Table, change: RowChange) -> RowChangeReport:
+def _by_row_id(session: "Session", table: Table, change: RowChange, writer: ChangeWriter) -> RowChangeReport:
     """Write the columns that change alone."""
     state = TargetState.of(table, None, whole_rows(table))
     old = rows_with_ids(None, state)
@@ -131,7 +135,7 @@ def _by_row_id(session: "Session", table: Table, change: RowChange) -> RowChange
     gone = rows.filter(pc.equal(rows.column(KIND), DELETED)).column(_ROW)
     positions = positions_of(None, state, old.take(gone)) if len(gone) else {}
     report = _counted(RowChangeReport(table.identifier, change.operation, COLUMNS), rows)
-    return apply_changes(None, state, _written(table, old, rows), tuple(_updated(table, change)), report, positions)
+    return writer.in_columns(None, state, _written(table, old, rows), tuple(_updated(table, change)), report, positions)
 
 
 def _updated(table: Table, change: RowChange) -> list[str]:

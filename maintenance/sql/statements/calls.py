@@ -1,7 +1,7 @@
 """CALL of procedures, with arguments by position or by name."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
@@ -14,6 +14,8 @@ from maintenance.sql.result import Result
 from maintenance.sql.statements.statement import Parse
 
 if TYPE_CHECKING:
+    from maintenance.operations.plans.stored_plan import StoredPlan
+    from maintenance.sql.procedures.procedure import Call, Procedure
     from maintenance.sql.session import Session
 
 
@@ -33,6 +35,23 @@ class CallProcedure:
     cursor: Cursor
 
     def run(self, session: "Session") -> Result:
+        procedure, call = self._read(session)
+        return procedure.run(call)
+
+    def plan(self, session: "Session") -> "StoredPlan":
+        procedure, call = self._read(session)
+        plan = None if procedure.planning is None else procedure.planning.make(call)
+        if plan is None:
+            raise self.cursor.error(
+                f"such a call of sys.{procedure.name} has no plan",
+                "Name one table or branch." if procedure.planning else "Use dry_run => TRUE, if it has that.",
+                token=self.cursor.words[0],
+                kind=UnsupportedError,
+            )
+        options = call.get("options")
+        return replace(plan, table_options=dict(options)) if options else plan
+
+    def _read(self, session: "Session") -> "tuple[Procedure, Call]":
         # The operations take long to import, and most statements need none of them.
         from maintenance.sql.procedures.procedure import Call
         from maintenance.sql.procedures.refused import REFUSED
@@ -69,7 +88,7 @@ class CallProcedure:
         for parameter in ordered:
             if parameter.required and parameter.name not in values:
                 raise self.cursor.error(f"argument '{parameter.name}' of sys.{name} is missing", token=token)
-        return procedure.run(Call(session, values))
+        return procedure, Call(session, values)
 
 
 def _call(cursor: Cursor) -> CallProcedure:

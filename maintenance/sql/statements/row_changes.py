@@ -1,4 +1,8 @@
-"""DELETE, UPDATE and MERGE INTO."""
+"""DELETE, UPDATE and MERGE INTO.
+
+Each is carried out with a writer that gets what changes, unless the operation evaluates the statement by itself. So
+a plan is made by the same code.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,10 +11,12 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from maintenance.errors import PredicateError
-from maintenance.operations import delete, merge_into, update
+from maintenance.operations import delete, update
 from maintenance.operations.rows.assignments import resolved
+from maintenance.operations.rows.change_writer import ChangeWriter
 from maintenance.operations.rows.merge_clauses import SOURCE, TARGET, Clause
-from maintenance.operations.rows.row_changes import filter_of
+from maintenance.operations.rows.merge_into import merged_by
+from maintenance.operations.rows.row_changes import RowChangeReport, filter_of
 from maintenance.spelling import suggestion
 from maintenance.sql.cursor import Cursor
 from maintenance.sql.query.row_changes import RowChange, RowClause, change_rows
@@ -20,6 +26,7 @@ from maintenance.sql.statements.statement import Parse
 from maintenance.table.table import Table
 
 if TYPE_CHECKING:
+    from maintenance.operations.plans.stored_plan import StoredPlan
     from maintenance.sql.session import Session
 
 
@@ -31,14 +38,35 @@ class Delete:
     cursor: Cursor
 
     def run(self, session: "Session") -> Result:
-        table = session.table(self.path)
-        where = None if self.where is None else plain_text(self.where, (self.alias, self.path[-1]))
-        if session.spark is not None or where is None or _is_filter(where, table):
+        table, where = session.table(self.path), self._condition()
+        if self._is_simple(session, table, where):
             delete(session.spark, table, where)
         else:
-            clause = RowClause("matched", "delete", condition=self.where)
-            change_rows(session, table, RowChange("delete", self.alias, [clause], self.cursor.source))
+            self.carry_out(session, table, ChangeWriter())
         return Result()
+
+    def plan(self, session: "Session") -> "StoredPlan":
+        table, where = session.table(self.path), self._condition()
+        if self._is_simple(session, table, where):
+            from maintenance.operations.plans.row_change_plans import DELETE
+
+            return DELETE.plan(table, where=where, spark=session.spark)
+        return _plan(session, table, self)
+
+    def target(self, session: "Session") -> Table:
+        return session.table(self.path)
+
+    def carry_out(self, session: "Session", table: Table, writer: ChangeWriter) -> RowChangeReport:
+        clause = RowClause("matched", "delete", condition=self.where)
+        return change_rows(session, table, RowChange("delete", self.alias, [clause], self.cursor.source), writer)
+
+    def _condition(self) -> str | None:
+        return None if self.where is None else plain_text(self.where, (self.alias, self.path[-1]))
+
+    @staticmethod
+    def _is_simple(session: "Session", table: Table, where: str | None) -> bool:
+        """Whether the operation evaluates it by itself."""
+        return session.spark is not None or where is None or _is_filter(where, table)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,22 +78,45 @@ class Update:
     cursor: Cursor
 
     def run(self, session: "Session") -> Result:
-        table = session.table(self.path)
-        names = (self.alias, self.path[-1])
-        check_columns(self.cursor, table, self.assignments)
-        texts = {name: plain_text(value, names) for name, value in self.assignments.items()}
-        where = None if self.where is None else plain_text(self.where, names)
-        if session.spark is not None or self._is_simple(table, texts, where):
+        table = self.target(session)
+        texts, where = self._texts()
+        if self._is_simple(session, table, texts, where):
             update(session.spark, table, texts, where)
         else:
-            resolved(table, dict.fromkeys(texts, "NULL"), in_process=True)  # refuses columns of the primary key
-            clause = RowClause("matched", "update", self.assignments, self.where)
-            change_rows(session, table, RowChange("update", self.alias, [clause], self.cursor.source))
+            self.carry_out(session, table, ChangeWriter())
         return Result()
 
+    def plan(self, session: "Session") -> "StoredPlan":
+        table = self.target(session)
+        texts, where = self._texts()
+        if self._is_simple(session, table, texts, where):
+            from maintenance.operations.plans.row_change_plans import UPDATE
+
+            return UPDATE.plan(table, assignments=texts, where=where, spark=session.spark)
+        return _plan(session, table, self)
+
+    def target(self, session: "Session") -> Table:
+        table = session.table(self.path)
+        check_columns(self.cursor, table, self.assignments)
+        return table
+
+    def carry_out(self, session: "Session", table: Table, writer: ChangeWriter) -> RowChangeReport:
+        # This refuses columns of the primary key.
+        resolved(table, dict.fromkeys(self.assignments, "NULL"), in_process=True)
+        clause = RowClause("matched", "update", self.assignments, self.where)
+        return change_rows(session, table, RowChange("update", self.alias, [clause], self.cursor.source), writer)
+
+    def _texts(self) -> tuple[dict[str, str], str | None]:
+        """New values and the condition."""
+        names = (self.alias, self.path[-1])
+        texts = {name: plain_text(value, names) for name, value in self.assignments.items()}
+        return texts, None if self.where is None else plain_text(self.where, names)
+
     @staticmethod
-    def _is_simple(table: Table, texts: Mapping[str, str], where: str | None) -> bool:
+    def _is_simple(session: "Session", table: Table, texts: Mapping[str, str], where: str | None) -> bool:
         """Whether the operation evaluates it by itself."""
+        if session.spark is not None:
+            return True
         try:
             resolved(table, texts, in_process=True)
         except PredicateError:
@@ -79,15 +130,22 @@ class Merge:
     cursor: Cursor
 
     def run(self, session: "Session") -> Result:
-        target = self.tree.this
-        table = session.table(tuple(part.name for part in target.parts))
-        using, on = self.tree.args["using"], self.tree.args["on"]
+        self.carry_out(session, self.target(session), ChangeWriter())
+        return Result()
+
+    def plan(self, session: "Session") -> "StoredPlan":
+        return _plan(session, self.target(session), self)
+
+    def target(self, session: "Session") -> Table:
+        return session.table(tuple(part.name for part in self.tree.this.parts))
+
+    def carry_out(self, session: "Session", table: Table, writer: ChangeWriter) -> RowChangeReport:
+        target, using, on = self.tree.this, self.tree.args["using"], self.tree.args["on"]
         whens = self.tree.args["whens"].expressions
         clauses = [_clause(self.cursor, when, table, using.alias_or_name) for when in whens]
         if session.spark is None:
             change = RowChange("merge", target.alias_or_name, clauses, self.cursor.source, using, on)
-            change_rows(session, table, change)
-            return Result()
+            return change_rows(session, table, change, writer)
         from maintenance.sql.query.on_spark import frame_of
 
         aliases = {target.alias_or_name: TARGET, using.alias_or_name: SOURCE}
@@ -101,8 +159,14 @@ class Merge:
             )
             for clause in clauses
         ]
-        merge_into(session.spark, table, frame, _aliased(on, aliases), spoken)
-        return Result()
+        return merged_by(writer, session.spark, table, frame, _aliased(on, aliases), spoken)
+
+
+def _plan(session: "Session", table: Table, statement: Delete | Update | Merge) -> "StoredPlan":
+    # Plans know all operations, which take long to import.
+    from maintenance.sql.planned_rows import statement_plan
+
+    return statement_plan(session, table, statement)
 
 
 def plain_text(node: exp.Expr, names: Sequence[str]) -> str:

@@ -1,12 +1,13 @@
 """What all statements are: parsed as a whole, then run."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from maintenance.sql.cursor import Cursor
 from maintenance.sql.result import Result
 
 if TYPE_CHECKING:
+    from maintenance.operations.plans.stored_plan import StoredPlan
     from maintenance.sql.session import Session
 
 
@@ -14,6 +15,13 @@ class Statement(Protocol):
     """A parsed statement."""
 
     def run(self, session: "Session", /) -> Result: ...
+
+
+@runtime_checkable
+class Planned(Protocol):
+    """A statement that can say what it would do, as a plan to be kept."""
+
+    def plan(self, session: "Session", /) -> "StoredPlan": ...
 
 
 Parse = Callable[[Cursor], Statement]

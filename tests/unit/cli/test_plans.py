@@ -8,6 +8,7 @@ import pytest
 
 from maintenance.cli.exits import NOTHING_TO_DO, REFUSED
 from maintenance.cli.main import run
+from maintenance.errors import OutdatedPlanError, SqlError
 from maintenance.sql import Session
 from maintenance.sql.procedures.registry import PROCEDURES
 from maintenance.table.table import Table
@@ -23,6 +24,8 @@ CALL sys.create_tag('default.t', 'old');
 """
 # For each operation that has plans: arguments for which there is something to do.
 WORK = {
+    "clear-consumers": ["default.t"],
+    "clone": ["--database", "default"],
     "compact": ["default.t"],
     "compact-manifest": ["default.t"],
     "delete-tag": ["default.t", "old"],
@@ -39,13 +42,24 @@ WORK = {
     "compact-database": ["--including-tables", "default.t", "--compact-strategy", "full"],
     "create-tag": ["default.t", "x"],
     "delete-branch": ["default.t", "b"],
+    "drop-global-index": ["default.g", "a", "btree"],
+    "empty-bin": ["--window", "0 s"],
     "expire-partitions": ["default.t", "--expiration-time", "1 d", "--timestamp-formatter", "yyyyMMdd"],
     "expire-snapshots": ["default.t", "--retain-max", "1", "--retain-min", "1"],
     "expire-tags": ["default.t", "--older-than", "2999-01-01T00:00:00"],
     "fast-forward": ["default.t", "b"],
+    "merge-branch": ["default.t", "b"],
     "produce-changelog": ["default.k"],
     "remove-orphan-files": ["default.t"],
+    "rename-branch": ["default.t", "b", "b2"],
+    "rename-tag": ["default.t", "old", "older"],
+    "repair-earliest-snapshot": ["default.t", "3"],
+    "replace-tag": ["default.t", "old", "--snapshot-id", "1"],
+    "reset-consumer": ["default.t", "job", "--next-snapshot-id", "2"],
+    "restore": ["default.t"],
+    "restore-partitions": ["default.t", "p=20200101", "--snapshot-id", "1"],
     "rewrite-file-index": ["default.i"],
+    "trigger-tag-automatic-creation": ["default.a"],
 }
 
 
@@ -65,6 +79,24 @@ def prepare(warehouse: str, command: str) -> None:
     elif command == "fast-forward":
         session.sql("CALL sys.create_branch(table => 'default.t', branch => 'c', tag => 'old')")
         session.sql("INSERT INTO `t$branch_c` VALUES (3, 'y')")
+    elif command == "merge-branch":
+        session.sql("CALL sys.create_branch(table => 'default.t', branch => 'c')")
+        session.sql("INSERT INTO `t$branch_c` VALUES (3, 'y')")
+    elif command in ("clear-consumers", "reset-consumer"):
+        session.sql("CALL sys.reset_consumer('default.t', 'job', 1)")
+    elif command in ("restore", "empty-bin"):
+        session.sql("CALL sys.delete_tag(table => 'default.t', tag => 'old', into_bin => true)")
+    elif command == "drop-global-index":
+        properties = "'row-tracking.enabled' = 'true', 'data-evolution.enabled' = 'true'"
+        list(session.execute(f"CREATE TABLE g (a INT) TBLPROPERTIES ({properties}); INSERT INTO g VALUES (1)"))
+        session.sql("CALL sys.create_global_index('default.g', 'a', 'btree')")
+    elif command == "trigger-tag-automatic-creation":
+        list(session.execute("CREATE TABLE a (a INT); INSERT INTO a VALUES (1)"))
+        session.sql("ALTER TABLE a SET TBLPROPERTIES ('tag.automatic-creation' = 'process-time')")
+    elif command == "repair-earliest-snapshot":
+        session.sql("INSERT INTO t VALUES (3, 'x')")
+        table = session.table(("t",))
+        Path(table.paths.snapshot(2)).unlink()
     elif command == "remove-orphan-files":
         orphan = Path(warehouse) / "default.db/t/p=20200101/bucket-0/data-x.parquet"
         orphan.write_bytes(b"x")
@@ -122,8 +154,12 @@ def test_a_dry_run_keeps_a_plan_that_is_carried_out(
 ) -> None:
     prepare(warehouse, command)
     arguments = WORK[command]
-    if command == "fast-forward":
+    if command in ("fast-forward", "merge-branch"):
         arguments = ["default.t", "c"]
+    if command == "clone":
+        arguments = [*arguments, "--target-catalog-conf", f"warehouse={warehouse}/../copy"]
+    if command == "restore":
+        arguments = ["default.t", *os.listdir(Path(warehouse) / "_maintenance/bin")]
     start = ["--warehouse", warehouse, command]
     before = sorted(str(path) for path in Path(warehouse).rglob("*") if "_maintenance" not in path.parts)
     capsys.readouterr()
@@ -140,6 +176,76 @@ def test_a_dry_run_keeps_a_plan_that_is_carried_out(
     again = run([*start, "--apply", kept["plan"]])
     assert again in (0, REFUSED, NOTHING_TO_DO)
     assert (command == "remove-orphan-files") == (again == NOTHING_TO_DO), "what is gone is gone"
+
+
+STATEMENTS = {
+    "delete": "DELETE FROM t WHERE a = 1",
+    "a condition that a query evaluates": "DELETE FROM t WHERE a % 2 = 1",
+    "update": "UPDATE t SET a = 7 WHERE a = 1",
+    "a value that a query evaluates": "UPDATE t SET a = a * 7 WHERE a = 1",
+    "merge": "MERGE INTO t USING s ON t.a = s.a WHEN MATCHED THEN UPDATE SET a = s.b "
+    "WHEN NOT MATCHED THEN INSERT (a, p) VALUES (s.b, '20200101')",
+    "call": "CALL sys.drop_partition('default.t', 'p=20200101')",
+}
+
+
+@pytest.mark.parametrize("statement", STATEMENTS)
+def test_a_statement_is_planned_and_applied_by_the_id(
+    statement: str, warehouse: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    session = Session({"warehouse": warehouse})
+    list(session.execute("CREATE TABLE s (a INT, b INT); INSERT INTO s VALUES (1, 5), (3, 6)"))
+    before = session.sql("SELECT a FROM t ORDER BY a").to_arrow().column(0).to_pylist()
+    start = ["--warehouse", warehouse]
+    capsys.readouterr()
+    assert run([*start, "sql", STATEMENTS[statement], "--dry-run", "--json"]) == 0
+    *groups, kept = map(json.loads, capsys.readouterr().out.splitlines())
+    assert groups
+    assert session.sql("SELECT a FROM t ORDER BY a").to_arrow().column(0).to_pylist() == before == [1, 2]
+    assert run([*start, "apply", kept["plan"]]) == 0, capsys.readouterr().err
+    after = {"delete": [2], "a condition that a query evaluates": [2], "merge": [2, 5, 6], "call": []}
+    assert session.sql("SELECT a FROM t ORDER BY a").to_arrow().column(0).to_pylist() == after.get(statement, [2, 7])
+    assert run([*start, "apply", kept["plan"]]) == REFUSED
+
+
+def test_a_merge_whose_source_has_changed_is_refused(warehouse: str, capsys: pytest.CaptureFixture[str]) -> None:
+    session = Session({"warehouse": warehouse})
+    list(session.execute("CREATE TABLE s (a INT, b INT); INSERT INTO s VALUES (1, 5)"))
+    plan = session.plan(STATEMENTS["merge"])
+    assert {group.name.partition(" ")[0] for group in plan.groups} == {"file", "new"}
+    session.sql("INSERT INTO t VALUES (9, '20210101')")
+    assert session.plan(STATEMENTS["merge"]).groups == plan.groups, "what others write elsewhere does not matter"
+    session.sql("UPDATE s SET b = 6 WHERE a = 1")
+    with pytest.raises(OutdatedPlanError, match="new rows: was 0 bytes, 1 updated; what is written has the digest"):
+        session.apply(plan)
+    session.sql("UPDATE s SET b = 5 WHERE a = 1")
+    rows = session.apply(plan).to_arrow().to_pylist()
+    assert (rows[0]["updated_rows"], rows[0]["inserted_rows"]) == (1, 0)
+    for text, found in (("SELECT 1", "have no plans"), ("CALL sys.fsck('default.t')", "has no plan")):
+        with pytest.raises(SqlError, match=found):
+            session.plan(text)
+
+
+def test_a_clone_is_of_the_snapshot_that_was_planned(tmp_path: Path) -> None:
+    session = Session({"warehouse": str(tmp_path / "here")})
+    list(session.execute(SCRIPT))
+    (tmp_path / "there").mkdir()
+    conf = f"warehouse={tmp_path}/there"
+    call = f"CALL sys.clone(database => 'default', `table` => 't', target_catalog_conf => '{conf}')"
+    plan = session.plan(call)
+    assert [(group.name, len(group.files)) for group in plan.groups] == [("table default.t", 0), ("new files", 2)]
+    session.sql("INSERT INTO t VALUES (3, '20200103')")
+    (row,) = session.apply(plan).to_arrow().to_pylist()
+    assert (row["source_snapshot_id"], row["copied_files"]) == (2, 2)
+    with pytest.raises(OutdatedPlanError, match="table default.t: no more to be done"):
+        session.apply(plan)
+    session.sql("CALL sys.drop_partition('default.t', 'p=20200101')")
+    plan = session.plan(call)
+    assert [(group.name, len(group.files)) for group in plan.groups] == [("new files", 1), ("files of the copy", 2)]
+    assert session.apply(plan).to_arrow().to_pylist()[0]["leaving_files"] == 2
+    secret = call.replace(conf, f"{conf},s3.secret-key=abc")
+    with pytest.raises(SqlError, match="'s3.secret-key' of target_catalog_conf is a secret"):
+        session.plan(secret)
 
 
 def test_what_a_plan_refuses(warehouse: str, capsys: pytest.CaptureFixture[str]) -> None:

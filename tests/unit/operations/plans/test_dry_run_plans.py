@@ -1,12 +1,14 @@
 """What would be done otherwise than a plan says is not done, and the error says what moved."""
 
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from maintenance.catalog import CatalogTable
 from maintenance.errors import OptionError, OutdatedPlanError
-from maintenance.operations import create_tag, expire_snapshots
+from maintenance.operations import create_tag, delete, expire_snapshots, merge_into
 from maintenance.operations.plans.dry_run_plans import (
     COMPACT_MANIFEST,
     DELETE_TAG,
@@ -16,8 +18,16 @@ from maintenance.operations.plans.dry_run_plans import (
     ROLLBACK,
     ROLLBACK_AS_LATEST,
 )
-from maintenance.operations.plans.row_change_plans import DELETE, UPDATE
+from maintenance.operations.plans.row_change_plans import (
+    DELETE,
+    UPDATE,
+    PlannedWriter,
+    apply_merge_into,
+    plan_merge_into,
+)
 from maintenance.operations.plans.stored_plan import StoredPlan
+from maintenance.operations.rows.merge_clauses import Clause
+from maintenance.operations.rows.merge_into import merged_by
 from tests.small_tables import put, rows, small_table
 
 
@@ -97,7 +107,7 @@ def test_rows_are_deleted_as_planned(table: CatalogTable, tmp_path: Path) -> Non
     put(table, {20: "b"})
     assert DELETE.plan(table, where="k IN (10, 0)").groups == plan.groups, "others write elsewhere"
     put(table, {0: "b"})
-    with pytest.raises(OutdatedPlanError, match="would be deleted, too"):
+    with pytest.raises(OutdatedPlanError, match="would change, too"):
         DELETE.apply(table, plan)
     assert DELETE.apply(table, DELETE.plan(table, where="k IN (10, 0)")).deleted_rows == 3
     change = UPDATE.plan(table, assignments={"v": "'c'"}, where="k = 20")
@@ -105,6 +115,48 @@ def test_rows_are_deleted_as_planned(table: CatalogTable, tmp_path: Path) -> Non
     assert (20, "c") in rows(table)
     with pytest.raises(OutdatedPlanError):
         UPDATE.apply(table, change)
+
+
+def test_a_merge_is_done_with_the_rows_that_were_planned(tmp_path: Path) -> None:
+    table = small_table(tmp_path, primary_key=False)
+    put(table, {1: "a", 2: "b"})
+    put(table, {3: "c"})
+    clauses = [Clause("matched", "update", {"v": "s.w"}), Clause("not_matched", "insert", {"k": "s.k", "v": "s.w"})]
+    source = pa.table({"k": pa.array([2, 9], pa.int32()), "w": ["x", "y"]})
+    looked = merge_into(None, table, source, "t.k = s.k", clauses, dry_run=True)
+    assert (looked.updated_rows, looked.inserted_rows, looked.snapshot_ids, looked.touched_files) == (1, 1, (), 1)
+    plan = stored(table, plan_merge_into(None, table, source, "t.k = s.k", clauses), tmp_path)
+    changed, new = plan.groups
+    assert (len(changed.files), changed.reason[:40]) == (1, "1 of 2 rows are deleted or replaced, by ")
+    assert new.reason.startswith("1 updated, 1 inserted; what is written has the digest ")
+    put(table, {4: "d"})
+    other = source.set_column(1, "w", pa.array(["x", "z"]))
+    with pytest.raises(OutdatedPlanError, match="new rows: was 0 bytes"):
+        apply_merge_into(None, table, plan, other)
+    done = apply_merge_into(None, table, plan, source.take([1, 0]))
+    assert (done.updated_rows, done.inserted_rows) == (1, 1)
+    assert rows(table) == [(1, "a"), (2, "x"), (3, "c"), (4, "d"), (9, "y")]
+    with pytest.raises(OutdatedPlanError, match="would change, too"):
+        apply_merge_into(None, table, plan, source)
+
+
+def test_a_merge_that_another_commit_overtakes_is_refused(tmp_path: Path) -> None:
+    """The rows were found as planned, then another writer took their file: it is planned again, and differs."""
+    table = small_table(tmp_path, primary_key=False)
+    put(table, {1: "a", 2: "b"})
+    source, clauses = pa.table({"k": pa.array([2], pa.int32())}), [Clause("matched", "delete")]
+    plan = plan_merge_into(None, table, source, "t.k = s.k", clauses)
+    writer, seen = PlannedWriter(table, plan), []
+
+    class Overtaken(PlannedWriter):
+        def in_files(self, *changes: Any) -> Any:
+            if not seen:
+                seen.append(delete(None, table, "k = 1"))
+            return writer.in_files(*changes)
+
+    with pytest.raises(OutdatedPlanError):
+        merged_by(Overtaken(table, plan), None, table, source, "t.k = s.k", clauses)
+    assert rows(table) == [(2, "b")]
 
 
 def test_rows_of_a_key_are_counted_in_one_snapshot(tmp_path: Path) -> None:

@@ -1,0 +1,149 @@
+"""Stored plans of clones: which files would be copied, and which the copy would not name any more.
+
+A plan is about one snapshot of the source, and is carried out with that one: what others commit meanwhile is left for
+the next clone.
+"""
+
+from collections.abc import Callable, Collection
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from maintenance.errors import NotFoundError, OptionError
+from maintenance.metastore.catalog import Catalog
+from maintenance.operations.databases.clone import CloneReport, clone
+from maintenance.operations.databases.clone_database import CloneDatabaseReport, goal_of, tables_to_clone
+from maintenance.operations.databases.compact_database import UNPLANNED, each_table
+from maintenance.operations.plans.dry_run_plans import changed_groups
+from maintenance.operations.plans.stored_plan import MANY, PlannedGroup, StoredPlan, check_plan, refuse
+from maintenance.operations.progress import Progress
+from maintenance.table.table import Table
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+CLONE, CLONE_DATABASE = "clone", "clone_database"
+
+
+def plan_clone(
+    table: Table,
+    catalog: Catalog,
+    identifier: str,
+    *,
+    snapshot_id: int | None = None,
+    tag: str | None = None,
+    where: str | None = None,
+    meta_only: bool = False,
+    clone_if_exists: bool = True,
+) -> StoredPlan:
+    """What `clone` would copy now, and what would leave the copy. Arguments and errors as there."""
+    report = clone(
+        table,
+        catalog,
+        identifier,
+        snapshot_id=snapshot_id,
+        tag=tag,
+        where=where,
+        meta_only=meta_only,
+        clone_if_exists=clone_if_exists,
+        dry_run=True,
+    )
+    chosen = {"target": identifier, "warehouse": catalog.warehouse, "where": where}
+    now = datetime.now(UTC).timestamp()
+    return StoredPlan(CLONE, table.identifier, report.source_snapshot, now, _groups(report), chosen)
+
+
+def apply_clone(
+    table: Table,
+    catalog: Catalog,
+    plan: StoredPlan,
+    *,
+    parallelism: int = 8,
+    spark: "SparkSession | None" = None,
+    progress: Progress | None = None,
+) -> CloneReport:
+    """Copy what the plan says, of its snapshot. `parallelism`, `spark`, `progress`: as of `clone`.
+
+    Raises: OutdatedPlanError: the snapshot is gone, or other files would be copied or leave the copy by now;
+        OptionError: not a plan of this table and operation, or of another target; others as of `clone`.
+    """
+    check_plan(plan, CLONE, table)
+    target, warehouse = plan.arguments["target"], plan.arguments["warehouse"]
+    if catalog.warehouse != warehouse:
+        raise OptionError(
+            f"the plan is about a copy in {warehouse}, not in {catalog.warehouse}",
+            f"plan {plan.id}",
+            "Give the options of the catalog that it was made for.",
+        )
+    arguments: dict[str, Any] = {"snapshot_id": plan.base_snapshot_id, "where": plan.arguments["where"]}
+    if plan.base_snapshot_id is None:
+        arguments["meta_only"] = True
+    try:
+        now = _groups(clone(table, catalog, target, **arguments, dry_run=True))
+    except NotFoundError as error:
+        refuse(plan, [error.found])
+        raise
+    refuse(plan, changed_groups(plan, now))
+    return clone(table, catalog, target, **arguments, parallelism=parallelism, spark=spark, progress=progress)
+
+
+def _groups(report: CloneReport) -> tuple[PlannedGroup, ...]:
+    groups = []
+    if report.is_new:
+        groups.append(PlannedGroup(f"table {report.target}", (), 0, 1, "is created"))
+    if report.new_paths:
+        state = f"of snapshot {report.source_snapshot}: are copied"
+        groups.append(PlannedGroup("new files", report.new_paths, report.new_bytes, report.new_files, state))
+    if report.leaving_names:
+        reason = "are not in the source's state any more"
+        groups.append(PlannedGroup("files of the copy", report.leaving_names, 0, 0, reason))
+    return tuple(groups)
+
+
+def plan_clone_database(
+    catalog: Catalog,
+    database: str | None,
+    target: Catalog,
+    target_database: str | None = None,
+    *,
+    included: Collection[str] = (),
+    excluded: Collection[str] = (),
+    meta_only: bool = False,
+    clone_if_exists: bool = True,
+) -> StoredPlan:
+    """What `clone_database` would copy now, the plans of all tables as one. Arguments and errors as there.
+
+    Tables that cannot be planned are not part of it: the plan's argument `UNPLANNED` says why, by table.
+    """
+
+    def one(table: Table, _: Progress) -> StoredPlan:
+        goal = goal_of(table, target_database)
+        return plan_clone(table, target, goal, meta_only=meta_only, clone_if_exists=clone_if_exists)
+
+    names = tables_to_clone(catalog, database, included, excluded)
+    plans, _, errors = each_table(catalog, names, one, 1, None, None)
+    due = [plan for plan in plans.values() if plan.groups]
+    groups = tuple(replace(group, name=f"{plan.table} {group.name}") for plan in due for group in plan.groups)
+    failed = {name: str(error) for name, error in errors.items()}
+    arguments = {"plans": [asdict(plan) for plan in due], UNPLANNED: failed}
+    return StoredPlan(CLONE_DATABASE, MANY, None, datetime.now(UTC).timestamp(), groups, arguments)
+
+
+def apply_clone_database(
+    catalog: Catalog,
+    target: Catalog,
+    plan: StoredPlan,
+    *,
+    parallelism: int = 8,
+    spark: "SparkSession | None" = None,
+    progress: Callable[[str], None] | None = None,
+) -> CloneDatabaseReport:
+    """Copy what the plan says. A table that has changed since has failed; the others are done. Arguments as there."""
+    check_plan(plan, CLONE_DATABASE, None)
+    plans = {each["table"]: StoredPlan.of_dict(each) for each in plan.arguments["plans"]}
+
+    def one(table: Table, say: Progress) -> CloneReport:
+        own = plans[table.identifier]
+        return apply_clone(table, target, own, parallelism=parallelism, spark=spark, progress=say)
+
+    return CloneDatabaseReport(*each_table(catalog, list(plans), one, 1, None, progress))

@@ -1,0 +1,74 @@
+"""Plans of row changes that only a query can evaluate: a MERGE INTO, or a DELETE or UPDATE with more than a filter.
+
+The plan keeps the text of the statement and what it has found: rows by their files, and a digest of what is written.
+It is evaluated again when the plan is applied, and anything else that it finds then is refused.
+"""
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from maintenance.errors import CorruptFileError, OptionError
+from maintenance.operations.plans.row_change_plans import PlannedWriter, groups_of
+from maintenance.operations.plans.stored_plan import StoredPlan, check_plan
+from maintenance.operations.rows.change_writer import ChangePreview, ChangeWriter
+from maintenance.operations.rows.row_changes import RowChangeReport
+from maintenance.sql.cursor import Cursor, Source, statements_of
+from maintenance.sql.settings import READ_SETTINGS
+from maintenance.table.table import Table
+
+if TYPE_CHECKING:
+    from maintenance.sql.session import Session
+
+CHANGE_ROWS = "change_rows"
+"""The operation of these plans."""
+
+
+@runtime_checkable
+class RowStatement(Protocol):
+    """A statement that changes rows of one table."""
+
+    @property
+    def cursor(self) -> Cursor: ...
+
+    def target(self, session: "Session") -> Table: ...
+
+    def carry_out(self, session: "Session", table: Table, writer: ChangeWriter) -> RowChangeReport:
+        """Find the changes, and give them to the writer."""
+        ...
+
+
+def statement_plan(session: "Session", table: Table, statement: RowStatement) -> StoredPlan:
+    """What a statement would change now. Errors as of running it."""
+    preview, base = ChangePreview(table), table.snapshots.latest_id()
+    statement.carry_out(session, table, preview)
+    chosen = {
+        "statement": statement.cursor.source.text,
+        "dialect": session.dialect,
+        "database": session.current_database,
+        "settings": {key: text for key, text in session.settings.items() if key.startswith(READ_SETTINGS)},
+        "on_spark": session.spark is not None,
+    }
+    now = datetime.now(UTC).timestamp()
+    return StoredPlan(CHANGE_ROWS, table.identifier, base, now, groups_of(preview), chosen)
+
+
+def apply_statement(session: "Session", plan: StoredPlan) -> RowChangeReport:
+    """Carry out the statement of a plan, by what evaluated it then.
+
+    Raises: OutdatedPlanError: other rows would change now; OptionError: it needs a Spark session; as the statement.
+    """
+    from maintenance.sql.statements.grammar import parse
+
+    other = session.beside(plan.arguments["dialect"])
+    if plan.arguments["on_spark"] and other.spark is None:
+        raise OptionError("the plan was made with Spark", f"plan {plan.id}", "Apply it with a Spark session.")
+    other.spark = other.spark if plan.arguments["on_spark"] else None
+    other.settings.update(plan.arguments["settings"])
+    other.current_database = plan.arguments["database"]
+    (cursor,) = statements_of(Source(plan.arguments["statement"], other.sql_dialect))
+    statement = parse(cursor)
+    if not isinstance(statement, RowStatement):
+        raise CorruptFileError("its statement changes no rows", f"plan {plan.id}", "Launch a dry run for a new plan.")
+    table = statement.target(other)
+    check_plan(plan, CHANGE_ROWS, table)
+    return statement.carry_out(other, table, PlannedWriter(table, plan))

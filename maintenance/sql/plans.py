@@ -1,0 +1,91 @@
+"""Plans of statements and procedures: what one would do is kept, and done later by the id of the plan.
+
+DELETE, UPDATE and MERGE INTO have plans, and the procedures that delete or rewrite.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from maintenance.catalog import Catalog
+from maintenance.errors import OptionError, UnsupportedError
+from maintenance.fs.file_io import FileIO
+from maintenance.operations.plans.dry_run_plans import DryRunPlan
+from maintenance.operations.plans.row_change_plans import DELETE, MERGE_INTO, UPDATE
+from maintenance.operations.plans.stored_plan import MANY, StoredPlan
+from maintenance.operations.progress import Progress
+from maintenance.operations.rows.row_changes import RowChangeReport
+from maintenance.sql.planned_rows import CHANGE_ROWS, apply_statement
+from maintenance.sql.procedures.procedure import INTO_BIN, Call
+from maintenance.sql.procedures.registry import PROCEDURES
+from maintenance.sql.result import Result
+
+if TYPE_CHECKING:
+    from maintenance.sql.session import Session
+
+_ROW_CHANGES: Mapping[str, DryRunPlan[RowChangeReport]] = {plans.operation: plans for plans in (DELETE, UPDATE)}
+
+
+def planned_operations() -> Mapping[str, Callable[[Call, StoredPlan], Result]]:
+    """How the plans of procedures are applied, by what the plans call the operation."""
+    found = [procedure.planning for procedure in PROCEDURES.values() if procedure.planning is not None]
+    own = {planning.operation: planning.apply for planning in found}
+    return {**own, **{operation: apply for planning in found for operation, apply in planning.others.items()}}
+
+
+def place_of_plans(catalog: Catalog) -> tuple[FileIO, str]:
+    """Where plans lie: a storage and a warehouse. Raises: UnsupportedError: the warehouse is a name."""
+    if "/" not in catalog.warehouse:
+        raise UnsupportedError(
+            f"the warehouse '{catalog.warehouse}' is a name, not a folder: plans have no place",
+            "catalog",
+            "Run the operation without a plan.",
+        )
+    return FileIO.of(catalog.options), catalog.warehouse
+
+
+def keep_plan(session: "Session", plan: StoredPlan) -> str:
+    """Store a plan in the session's catalog. Returns: its id. Raises: as `place_of_plans`; errors of the store."""
+    return plan.store(*place_of_plans(session.current()))
+
+
+def kept_plan(session: "Session", plan_id: str) -> StoredPlan:
+    """The plan of an id. Raises: NotFoundError, CorruptFileError; as `place_of_plans`."""
+    return StoredPlan.load(*place_of_plans(session.current()), plan_id)
+
+
+def apply_plan(
+    session: "Session", plan: StoredPlan, *, into_bin: bool = False, progress: Progress | None = None
+) -> Result:
+    """Do what a plan says and nothing else, whatever its operation.
+
+    Args: `into_bin`: what is deleted goes into the bin, where the operation can do that; `progress`: called with a
+        line for each thing that happens.
+    Raises: OutdatedPlanError: something else would be done now; OptionError: such plans need more than their id;
+        errors of the operation.
+    """
+    if plan.operation == CHANGE_ROWS:
+        return _changed(apply_statement(session, plan))
+    if plan.operation in _ROW_CHANGES:
+        table = session.table(tuple(plan.table.split("."))).copy(plan.table_options)
+        return _changed(_ROW_CHANGES[plan.operation].apply(table, plan, spark=session.spark))
+    apply = planned_operations().get(plan.operation)
+    if apply is None:
+        how = "apply_merge_into with the rows of its source" if plan.operation == MERGE_INTO else "Dagster"
+        raise OptionError(f"plans of {plan.operation} need more than their id", f"plan {plan.id}", f"Use {how}.")
+    values: dict[str, Any] = {"options": plan.table_options}
+    if plan.table != MANY:
+        values["table"] = plan.table
+    if into_bin:
+        values[INTO_BIN.name] = True
+    return apply(Call(session, values, progress), plan)
+
+
+def _changed(report: RowChangeReport) -> Result:
+    names = ("deleted_rows", "updated_rows", "inserted_rows")
+    columns = {name: pa.array([getattr(report, name)], pa.int64()) for name in names}
+    ids = pa.array([report.snapshot_ids[-1] if report.snapshot_ids else None], pa.int64())
+    rows = Result(pa.table({**columns, "snapshot_id": ids}))
+    return replace(rows, nothing_to_do=not report.snapshot_ids)

@@ -1,0 +1,59 @@
+"""Whatever deletes or rewrites has a dry run, a plan that is kept, and an apply by the id of the plan alone."""
+
+from inspect import signature
+
+import pytest
+
+import maintenance.operations
+from maintenance.operations.databases.clone_plan import CLONE
+from maintenance.operations.plans.ingest_plan import INGEST
+from maintenance.operations.plans.row_change_plans import MERGE_INTO
+from maintenance.operations.plans.step_plans import CHANGELOG, FILE_INDEX, TAG
+from maintenance.sql.planned_rows import CHANGE_ROWS
+from maintenance.sql.plans import planned_operations
+
+# Plans that are called otherwise than their operation.
+NAMES = {"produce_changelog": CHANGELOG, "rewrite_file_index": FILE_INDEX, "create_tag": TAG, "merge_into": CHANGE_ROWS}
+LOOKS_ONLY = "it changes nothing"
+ADDS_ONLY = "it adds, and nothing is deleted or rewritten"
+ROWS_GIVEN = "the rows are in the caller's hands, and a plan cannot keep them"
+WITHOUT_PLAN = {
+    "advise_file_index": LOOKS_ONLY,
+    "audit_changelog": LOOKS_ONLY,
+    "explain": LOOKS_ONLY,
+    "explain_scan": LOOKS_ONLY,
+    "fsck": LOOKS_ONLY,
+    "held_bytes": LOOKS_ONLY,
+    "probe_file_index": LOOKS_ONLY,
+    "what_if": LOOKS_ONLY,
+    "analyze_table": ADDS_ONLY,
+    "create_branch": ADDS_ONLY,
+    "create_global_index": ADDS_ONLY,
+    "mark_partition_done": ADDS_ONLY,
+    "ingest": ROWS_GIVEN,
+    "ingest_stream": ROWS_GIVEN,
+    "ingest_landed": f"its plan, {INGEST}, needs the landing folder: Dagster applies it",
+}
+# The plan says it without an argument of the operation: a condition or a name is all there is to look at.
+WITHOUT_DRY_RUN = {"create_tag", "delete", "update"}
+
+
+def test_each_public_operation_is_known_here() -> None:
+    assert set(WITHOUT_PLAN) <= set(maintenance.operations.__all__)
+
+
+@pytest.mark.parametrize("name", sorted(set(maintenance.operations.__all__) - set(WITHOUT_PLAN)))
+def test_what_deletes_or_rewrites_is_planned_and_applied_by_an_id(name: str) -> None:
+    applied = {*planned_operations(), "delete", "update", CHANGE_ROWS}
+    assert NAMES.get(name, name) in applied, (
+        f"{name} has no plan: give it one, or say in WITHOUT_PLAN why it needs none"
+    )
+    operation = getattr(maintenance.operations, name)
+    assert (name in WITHOUT_DRY_RUN) != ("dry_run" in signature(operation).parameters)
+
+
+def test_no_reason_is_left_over() -> None:
+    planned = {*planned_operations()}
+    assert not planned & set(WITHOUT_PLAN)
+    assert {CLONE, "rollback_to"} <= planned
+    assert MERGE_INTO not in planned, "a merge of Python is applied with the rows of its source"
