@@ -17,7 +17,7 @@ _LOOKUP, _FULL = "lookup", "full-compaction"
 def check_options(schema: TableSchema, where: str) -> None:
     """Raises: OptionError: the first rule that is broken."""
     of_columns = (_of_fields, _of_sequence_fields, _of_row_kind, _of_time_field)
-    others = (_of_changelog, _of_engines, _of_snapshot_ordering, _of_row_tracking, _of_clustering)
+    others = (_of_changelog, _of_engines, _of_snapshot_ordering, _of_row_tracking, _of_clustering, _of_manifests)
     for rule in (*of_columns, *others):
         for problem, fix in rule(schema):
             raise OptionError(problem, where, fix)
@@ -109,6 +109,17 @@ def _of_row_tracking(schema: TableSchema) -> Iterator[tuple[str, str]]:
         yield "row tracking with buckets", "Use 'bucket' = '-1'."
     if _is_true(schema.options, "data-evolution.enabled") and not tracking:
         yield "'data-evolution.enabled' without row tracking", "Set 'row-tracking.enabled' = 'true'."
+
+
+def _of_manifests(schema: TableSchema) -> Iterator[tuple[str, str]]:
+    key, field = table_options.MANIFEST_SORT_ENABLED.key, table_options.MANIFEST_SORT_PARTITION_FIELD
+    if not table_options.MANIFEST_SORT_ENABLED.of(schema.options):
+        return
+    if not schema.partition_keys and not table_options.DATA_EVOLUTION_ENABLED.of(schema.options):
+        yield f"'{key}' without partition columns", "Unset it."
+    name = field.of(schema.options)
+    if name and name not in schema.partition_keys:
+        yield f"'{field.key}' names '{name}'", f"Name a partition column: {', '.join(schema.partition_keys) or 'none'}."
 
 
 def _of_time_field(schema: TableSchema) -> Iterator[tuple[str, str]]:

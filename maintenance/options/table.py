@@ -175,6 +175,9 @@ MANIFEST_COMPRESSION = Option("manifest.compression", string, "zstd")
 MANIFEST_TARGET_FILE_SIZE = Option("manifest.target-file-size", memory_size, 8 << 20)
 MANIFEST_MERGE_MIN_COUNT = Option("manifest.merge-min-count", integer, 30)
 MANIFEST_FULL_COMPACTION_THRESHOLD_SIZE = Option("manifest.full-compaction-threshold-size", memory_size, 16 << 20)
+MANIFEST_SORT_ENABLED = Option("manifest-sort.enabled", boolean, False)
+MANIFEST_SORT_PARTITION_FIELD: Option[str | None] = Option("manifest-sort.partition-field", string, None)
+MANIFEST_SORT_MAX_REWRITE_SIZE = Option("manifest-sort.max-rewrite-size", memory_size, 256 << 20)
 METADATA_STATS_MODE = Option("metadata.stats-mode", string, "truncate(16)")
 METADATA_STATS_MODE_PER_LEVEL: Option[Mapping[int, str]] = Option("metadata.stats-mode.per.level", per_level, {})
 METADATA_STATS_DENSE_STORE = Option("metadata.stats-dense-store", boolean, True)
@@ -337,7 +340,6 @@ REFUSED: Mapping[str, _Accepts] = {
 # Reading such tables is exact: none of these options changes what a batch read sees beyond what `scan` and `read` do.
 REFUSED_ON_WRITE: Mapping[str, _Accepts] = {
     "pk-clustering-override": _OFF,
-    "manifest-sort.enabled": _OFF,
     "upsert-key": _never,
     "postpone.batch-write-fixed-bucket.rescale-load-factor": _never,
     "file.format": _is(*_DATA_FORMATS),
