@@ -346,7 +346,6 @@ REFUSED_ON_WRITE: Mapping[str, _Accepts] = {
     "file.format.per.level": _levels_are(*_DATA_FORMATS),
     "changelog-file.format": _is(*_DATA_FORMATS),
     "metastore.tag-to-partition.preview": _is("none", "process-time"),
-    "branch": _is("main"),
     "primary-key.nullable": _OFF,
     "variant.shredding.inferenceMode": _is("per_file", "per-file"),
     "blob-external-storage-field": _never,

@@ -179,4 +179,9 @@ def test_options_that_name_no_partition(
     tmp_path: Path, partition_keys: list[str], options: dict[str, str], found: str
 ) -> None:
     with pytest.raises(OptionError, match=found):
-        create_table(tmp_path, primary_keys=(), partition_keys=partition_keys, options={"manifest-sort.enabled": "true", **options})
+        create_table(
+            tmp_path,
+            primary_keys=(),
+            partition_keys=partition_keys,
+            options={"manifest-sort.enabled": "true", **options},
+        )

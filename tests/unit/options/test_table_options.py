@@ -42,7 +42,6 @@ CHANGING = {
     "changelog.num-retained.min": "3",
     "changelog.num-retained.max": "9",
     "changelog.time-retained": "1 d",
-    "branch": "b",
     "metadata.iceberg.storage": "hive-catalog",
     "variant.shredding.inferenceMode": "adaptive",
 }
