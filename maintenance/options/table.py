@@ -77,6 +77,7 @@ MERGE_ENGINE = Option(
     "merge-engine", one_of("deduplicate", "partial-update", "aggregation", "first-row"), "deduplicate"
 )
 SEQUENCE_FIELD: Option[tuple[str, ...]] = Option("sequence.field", names, ())
+UPSERT_KEY: Option[tuple[str, ...]] = Option("upsert-key", names, ())
 SEQUENCE_FIELD_SORT_ORDER = Option("sequence.field.sort-order", one_of("ascending", "descending"), "ascending")
 SEQUENCE_AUTO_PADDING: Option[tuple[str, ...]] = Option("sequence.auto-padding", paddings, ())
 ROWKIND_FIELD: Option[str | None] = Option("rowkind.field", string, None)
@@ -340,7 +341,6 @@ REFUSED: Mapping[str, _Accepts] = {
 # Reading such tables is exact: none of these options changes what a batch read sees beyond what `scan` and `read` do.
 REFUSED_ON_WRITE: Mapping[str, _Accepts] = {
     "pk-clustering-override": _OFF,
-    "upsert-key": _never,
     "postpone.batch-write-fixed-bucket.rescale-load-factor": _never,
     "file.format": _is(*_DATA_FORMATS),
     "file.format.per.level": _levels_are(*_DATA_FORMATS),
