@@ -7,34 +7,40 @@ they reach the target size together, and the rest once it is `manifest.merge-min
 
 Readers do not look at the order of entries: a file that was deleted and comes back with the same identity (it got a
 file index and lost it again) would stay deleted. So before it is added again, a full merge drops the deletions.
+
+Which manifests are merged, and in what order, is for `manifest_sort` to say where the table's manifests are sorted.
 """
 
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from maintenance.commit.manifest_order import EntryOrder, ManifestSorting
+from maintenance.commit.manifest_runs import picked, runs_of
+from maintenance.commit.manifest_sort import ManifestSorter, ReadManifest
 from maintenance.format.metadata.manifest import FileKind, ManifestEntry
 from maintenance.format.metadata.manifest_list import ManifestFileMeta
 from maintenance.format.metadata.partition_stats import may_hold
 from maintenance.metadata.manifests import ManifestWriter
 from maintenance.options import table as table_options
-
-ReadManifest = Callable[[ManifestFileMeta], list[ManifestEntry]]
+from maintenance.types.data_type import DataType
 
 
 @dataclass(frozen=True, slots=True)
 class ManifestMergeOptions:
-    """Sizes in bytes."""
+    """Sizes in bytes. `sorting`: None = entries keep their order."""
 
     target_size: int = 8 << 20
     min_count: int = 30
     full_threshold: int = 16 << 20
+    sorting: ManifestSorting | None = None
 
     @classmethod
-    def of(cls, options: Mapping[str, str]) -> "ManifestMergeOptions":
+    def of(cls, options: Mapping[str, str], partition_keys: Sequence[str]) -> "ManifestMergeOptions":
         return cls(
             table_options.MANIFEST_TARGET_FILE_SIZE.of(options),
             table_options.MANIFEST_MERGE_MIN_COUNT.of(options),
             table_options.MANIFEST_FULL_COMPACTION_THRESHOLD_SIZE.of(options),
+            ManifestSorting.of(options, partition_keys),
         )
 
 
@@ -53,14 +59,49 @@ def merge_manifests(
         adds and that may have been there before.
     """
     forced = bool(returning) and not _deleted(manifests, read).keys().isdisjoint(returning)
-    full = _full(manifests, replace(options, full_threshold=0) if forced else options, read, writer, schema_id)
+    full_options = replace(options, full_threshold=0) if forced else options
+    order = options.sorting.order(manifests, writer.partition_types) if options.sorting is not None else None
+    if order is not None:
+        return _sorter(manifests, full_options, order, read, writer, schema_id).merge(manifests)
+    full = _full(manifests, full_options, read, writer, schema_id)
     return _minor(manifests, options, read, writer, schema_id) if full is None else full
 
 
-def is_merged(manifests: Sequence[ManifestFileMeta], target_size: int) -> bool:
-    """Whether a full merge would change nothing: no manifest has deletions, and at most one is small."""
-    small = sum(manifest.file_size < target_size for manifest in manifests)
-    return small <= 1 and not any(manifest.num_deleted_files for manifest in manifests)
+def is_merged(
+    manifests: Sequence[ManifestFileMeta], options: ManifestMergeOptions, partition_types: Sequence[DataType]
+) -> bool:
+    """Whether a full merge would change nothing: no manifest has deletions, at most one is small, and the large ones
+    are sorted, if they are to be.
+    """
+    small = sum(manifest.file_size < options.target_size for manifest in manifests)
+    if small > 1 or any(manifest.num_deleted_files for manifest in manifests):
+        return False
+    order = options.sorting.order(manifests, partition_types) if options.sorting is not None else None
+    if options.sorting is None or order is None:
+        return True
+    large = [manifest for manifest in manifests if manifest.file_size >= options.target_size]
+    return not picked(runs_of(large, order), options.sorting)[0]
+
+
+def _sorter(
+    manifests: Sequence[ManifestFileMeta],
+    options: ManifestMergeOptions,
+    order: EntryOrder,
+    read: ReadManifest,
+    writer: ManifestWriter,
+    schema_id: int,
+) -> ManifestSorter:
+    """A full merge where small manifests and those with deletions have reached the threshold, else a minor one."""
+    assert options.sorting is not None
+    small = {m.file_name for m in manifests if m.file_size < options.target_size}
+    growing = sum(m.file_size for m in manifests if m.file_name in small or m.num_deleted_files > 0)
+    of_table = (order, options.sorting, read, writer, schema_id, options.target_size, options.min_count)
+    if growing < options.full_threshold:
+        return ManifestSorter(*of_table, frozenset(small))
+    deleted = _deleted(manifests, read)
+    partitions = {entry.partition for entry in deleted.values()}
+    touched = {m.file_name for m in manifests if may_hold(m.partition_stats, partitions, writer.partition_types)}
+    return ManifestSorter(*of_table, frozenset(small | touched), frozenset(touched), deleted)
 
 
 def _full(

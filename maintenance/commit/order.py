@@ -170,7 +170,7 @@ class OrderedFiles:
         if schema_id == self.target.schema.id:
             return self.target.schema
         if schema_id not in self._schemas:
-            schemas = Schemas(self.target.file_io, self.target.paths.schema_folder())
+            schemas = Schemas.of(self.target.file_io, self.target.paths)
             self._schemas[schema_id] = schemas.get(schema_id)
         return self._schemas[schema_id]
 

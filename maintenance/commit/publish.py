@@ -240,7 +240,7 @@ def _snapshot(
     if merge or changes.returning or changes.merging is not None:
         manifests = merge_manifests(
             manifests,
-            changes.merging or ManifestMergeOptions.of(target.options),
+            changes.merging or ManifestMergeOptions.of(target.options, target.schema.partition_keys),
             target.manifests.read_manifest,
             writer,
             target.schema.id,

@@ -42,7 +42,7 @@ class CommitTarget:
 
     def load_schemas(self, ids: Sequence[int]) -> dict[int, TableSchema]:
         """Schemas by id."""
-        stored = Schemas(self.file_io, self.paths.schema_folder())
+        stored = Schemas.of(self.file_io, self.paths)
         return {number: self.schema if number == self.schema.id else stored.get(number) for number in ids}
 
     def latest_schema_id(self) -> int:

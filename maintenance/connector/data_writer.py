@@ -138,6 +138,12 @@ class PaimonWriter(DataSourceArrowWriter):
                 f"table {table.identifier}",
                 f"{_INGEST}.",
             )
+        if table_options.UPSERT_KEY.of(table.options) and not table.is_primary_key_table and not overwrite:
+            raise UnsupportedError(
+                "'upsert-key': rows of this table replace each other, and those of a DataFrame cannot",
+                f"table {table.identifier}",
+                "Write INSERT INTO through catalog.sql(), or call maintenance.operations.merge_into.",
+            )
         self._table = table
         self._settings = _Settings.of(options, table, properties, overwrite=overwrite)
         user = self._settings.identity.user

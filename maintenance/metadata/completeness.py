@@ -30,7 +30,7 @@ def check_complete(manifests: Manifests, snapshot: Snapshot) -> None:
     index = manifests.read_index(snapshot)
     if snapshot.index_manifest is not None:
         check_vectors(index, live, manifests.paths.manifest(snapshot.index_manifest))
-    schemas = Schemas(manifests.file_io, manifests.paths.schema_folder())
+    schemas = Schemas.of(manifests.file_io, manifests.paths)
     for schema_id in {snapshot.schema_id, *(entry.file.schema_id for entry in live)}:
         schemas.get(schema_id)
     _check_stored(manifests, [*_data_files(manifests, live), *_index_files(manifests, snapshot, index)])

@@ -29,6 +29,8 @@ class TablePaths:
         root: without a slash at the end.
         branch: ``main`` or the name of a branch.
         external: where new data files go, if not below the root.
+        follows_main: whether the branch is the one that the table's option `branch` names. Paimon's files in it have
+            the ids of main's schemas.
         zone: time zone that names of partition folders show instants in; Paimon takes the one of the process.
     """
 
@@ -41,6 +43,7 @@ class TablePaths:
     index_beside_data: bool = False
     zone: str = UTC
     external: ExternalPaths | None = None
+    follows_main: bool = False
 
     @classmethod
     def of(cls, root: str, schema: TableSchema, options: Mapping[str, str], branch: str = MAIN_BRANCH) -> "TablePaths":
@@ -54,6 +57,7 @@ class TablePaths:
             table_options.INDEX_FILE_IN_DATA_FILE_DIR.of(options),
             local_zone(),
             ExternalPaths.of(options),
+            branch == table_options.BRANCH.of(options) != MAIN_BRANCH,
         )
 
     @property

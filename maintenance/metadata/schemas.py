@@ -6,16 +6,28 @@ from maintenance.errors import MissingFileError
 from maintenance.format.metadata.schema import TableSchema, parse_schema, serialize_schema
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.identity import check_number
+from maintenance.metadata.paths import TablePaths
 
 _PREFIX = "schema-"
 
 
 @dataclass(frozen=True, slots=True)
 class Schemas:
-    """Reads and publishes the schemas of one branch. `folder`: its schema folder."""
+    """Reads and publishes the schemas of one branch.
+
+    Attributes:
+        folder: its schema folder.
+        behind: the folder of schemas that its files name, too, where this one lacks them; None = there is no other.
+    """
 
     file_io: FileIO
     folder: str
+    behind: str | None = None
+
+    @classmethod
+    def of(cls, file_io: FileIO, paths: TablePaths) -> "Schemas":
+        """The schemas that the files of a table are written under."""
+        return cls(file_io, paths.schema_folder(), f"{paths.root}/schema" if paths.follows_main else None)
 
     def list_ids(self) -> list[int]:
         names = self.file_io.list_names(self.folder)
@@ -28,6 +40,8 @@ class Schemas:
         try:
             schema = parse_schema(self.file_io.read_settled(path), path)
         except FileNotFoundError as error:
+            if self.behind is not None:
+                return Schemas(self.file_io, self.behind).get(schema_id)
             raise MissingFileError(
                 f"schema {schema_id} does not exist", self.folder, "Restore the schema file."
             ) from error

@@ -4,9 +4,10 @@ import time
 from collections.abc import Mapping
 from dataclasses import replace
 
-from maintenance.errors import SchemaError
+from maintenance.errors import OptionError, SchemaError
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.format.plain.files import check_format
+from maintenance.metadata.branch_root import MAIN_BRANCH
 from maintenance.metastore.identifier import Identifier
 from maintenance.metastore.schema import Schema
 from maintenance.names import check_new_name
@@ -24,6 +25,9 @@ def first_schema(name: Identifier, schema: Schema, catalog_options: Mapping[str,
     check_new_name(name.table, "a table", f"table {name}", error=SchemaError)
     options = {**table_defaults(catalog_options), **schema.options}
     kind = table_options.check_type(options, str(name))
+    branch = table_options.BRANCH.of(options)
+    if branch != MAIN_BRANCH:
+        raise OptionError(f"'branch' = '{branch}': a new table has no branch", str(name), "Set it once there is one.")
     where, now = str(name), time.time_ns() // 1_000_000
     if kind == object_table.TYPE:
         of_objects = Schema([("path", "STRING")], options={}, comment=schema.comment).table_schema(where, now)

@@ -101,20 +101,31 @@ class LocatedCatalog(ABC):
 
     def get_table(self, identifier: str) -> "AnyView | GlobalView | ObjectTable | FormatTable":
         from maintenance.metastore.global_tables import global_table
-        from maintenance.table import object_table
+        from maintenance.table.named_branch import on_named_branch
         from maintenance.table.system.view import system_table
+        from maintenance.table.table import Table
 
         name = Identifier.parse(identifier)
         if name.database == SYS:
             return global_table(self, name.table)
+        table, stored = self._opened(name)
+        if not isinstance(table, Table):
+            return table
+        table = on_named_branch(table, stored)
+        return table if name.system_table is None else system_table(table, name.system_table)
+
+    def _opened(self, name: Identifier) -> "tuple[ObjectTable | FormatTable | Table, Mapping[str, str]]":
+        """A table, without the branch that its options may name, and the options as they are stored."""
+        from maintenance.table import object_table
+
         schema = self._stored_schema(name)
         if table_options.check_type(schema.options, str(name)) == object_table.TYPE:
             location = schema.options.get(table_options.PATH_KEY, self.location(name))
-            return object_table.ObjectTable(str(name), location, self.file_io, schema)
+            return object_table.ObjectTable(str(name), location, self.file_io, schema), schema.options
         table = self.table_type()(
             str(name), self.location(name), self.file_io, schema.without_place(), name.branch, lock=self._lock(name)
         )
-        return table if name.system_table is None else system_table(table, name.system_table)
+        return table, schema.options
 
     def replace_table(self, identifier: str, schema: "Schema") -> None:
         """See `Catalog.replace_table`. Source: Java `AbstractCatalog.replaceTable`."""
@@ -229,18 +240,21 @@ class LocatedCatalog(ABC):
 
     def _next_schema(self, name: Identifier, changes: "Sequence[SchemaChange]") -> TableSchema:
         from maintenance.metastore.schema_evolution import changed_schema
+        from maintenance.table.named_branch import on_named_branch
         from maintenance.table.object_table import ObjectTable
         from maintenance.table.planning import check_branches
         from maintenance.table.table import Table
 
-        table = self.get_table(str(name))
+        if name.system_table is not None:
+            raise SchemaError(f"'{name}' is a system table", self.warehouse, "Alter the table itself.")
+        table, _ = self._opened(name)
         if isinstance(table, ObjectTable):
             return changed_schema(table.schema, changes, str(name), has_snapshot=False, time_millis=_now())
-        if not isinstance(table, Table):
-            raise SchemaError(f"'{name}' is a system table", self.warehouse, "Alter the table itself.")
+        assert isinstance(table, Table)
         has_snapshot = table.snapshots.latest_id() is not None
         following = changed_schema(table.schema, changes, str(name), has_snapshot=has_snapshot, time_millis=_now())
         check_branches(table, following.options)
+        on_named_branch(replace(table, schema=following), following.options)
         return following
 
     # Checks and errors

@@ -16,8 +16,8 @@ _LOOKUP, _FULL = "lookup", "full-compaction"
 
 def check_options(schema: TableSchema, where: str) -> None:
     """Raises: OptionError: the first rule that is broken."""
-    of_columns = (_of_fields, _of_sequence_fields, _of_row_kind, _of_time_field)
-    others = (_of_changelog, _of_engines, _of_snapshot_ordering, _of_row_tracking, _of_clustering)
+    of_columns = (_of_fields, _of_sequence_fields, _of_upsert_key, _of_row_kind, _of_time_field)
+    others = (_of_changelog, _of_engines, _of_snapshot_ordering, _of_row_tracking, _of_clustering, _of_manifests)
     for rule in (*of_columns, *others):
         for problem, fix in rule(schema):
             raise OptionError(problem, where, fix)
@@ -48,6 +48,17 @@ def _of_sequence_fields(schema: TableSchema) -> Iterator[tuple[str, str]]:
         yield "'sequence.field' with a primary key that lacks a partition column", "Drop one."
     if names and _engine(schema) == "first-row":
         yield "'sequence.field' with merge engine first-row", "Drop one of the options."
+
+
+def _of_upsert_key(schema: TableSchema) -> Iterator[tuple[str, str]]:
+    names = table_options.UPSERT_KEY.of(schema.options)
+    if names and schema.primary_keys:
+        yield "'upsert-key' with a primary key", "Drop one of them."
+    for name in names:
+        if name not in schema.field_names:
+            yield f"'upsert-key' names '{name}'", "Name columns of the table."
+        elif schema.field(name).type.is_nested:
+            yield f"'upsert-key' names '{name}', which is {schema.field(name).type}", "Name columns of plain types."
 
 
 def _of_row_kind(schema: TableSchema) -> Iterator[tuple[str, str]]:
@@ -109,6 +120,17 @@ def _of_row_tracking(schema: TableSchema) -> Iterator[tuple[str, str]]:
         yield "row tracking with buckets", "Use 'bucket' = '-1'."
     if _is_true(schema.options, "data-evolution.enabled") and not tracking:
         yield "'data-evolution.enabled' without row tracking", "Set 'row-tracking.enabled' = 'true'."
+
+
+def _of_manifests(schema: TableSchema) -> Iterator[tuple[str, str]]:
+    key, field = table_options.MANIFEST_SORT_ENABLED.key, table_options.MANIFEST_SORT_PARTITION_FIELD
+    if not table_options.MANIFEST_SORT_ENABLED.of(schema.options):
+        return
+    if not schema.partition_keys and not table_options.DATA_EVOLUTION_ENABLED.of(schema.options):
+        yield f"'{key}' without partition columns", "Unset it."
+    name = field.of(schema.options)
+    if name and name not in schema.partition_keys:
+        yield f"'{field.key}' names '{name}'", f"Name a partition column: {', '.join(schema.partition_keys) or 'none'}."
 
 
 def _of_time_field(schema: TableSchema) -> Iterator[tuple[str, str]]:

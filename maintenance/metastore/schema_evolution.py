@@ -127,7 +127,7 @@ class _Evolution:
         if old == value or _is_present_key(key, value, self.start):
             return
         self._refuse_if(
-            key == "branch" or not may_change_option(key, value, options, has_snapshot=self.has_snapshot),
+            not may_change_option(key, value, options, has_snapshot=self.has_snapshot),
             f"option '{key}' cannot change from '{old}' to '{value}'",
             "Create a new table with the option and copy the data.",
         )

@@ -51,7 +51,7 @@ _ELSEWHERE = frozenset(
         "lookup.dynamic-partition.refresh.async", "lookup.hash-load-factor", "lookup.merge-buffer-size",
         "lookup.merge-records-threshold", "lookup.refresh.async", "lookup.refresh.async.pending-snapshot-count",
         "lookup.refresh.full-load-threshold", "lookup.refresh.time-periods-blacklist", "lookup.remote-file.enabled",
-        "lookup.remote-file.level-threshold", "manifest-sort.max-rewrite-size", "manifest-sort.partition-field",
+        "lookup.remote-file.level-threshold",
         "manifest.merge-optimize.enabled", "materialized-table.definition-query",
         "materialized-table.interval-freshness", "materialized-table.interval-freshness.time-unit",
         "materialized-table.logical-refresh-mode", "materialized-table.refresh-handler-bytes",

@@ -77,6 +77,7 @@ MERGE_ENGINE = Option(
     "merge-engine", one_of("deduplicate", "partial-update", "aggregation", "first-row"), "deduplicate"
 )
 SEQUENCE_FIELD: Option[tuple[str, ...]] = Option("sequence.field", names, ())
+UPSERT_KEY: Option[tuple[str, ...]] = Option("upsert-key", names, ())
 SEQUENCE_FIELD_SORT_ORDER = Option("sequence.field.sort-order", one_of("ascending", "descending"), "ascending")
 SEQUENCE_AUTO_PADDING: Option[tuple[str, ...]] = Option("sequence.auto-padding", paddings, ())
 ROWKIND_FIELD: Option[str | None] = Option("rowkind.field", string, None)
@@ -175,6 +176,9 @@ MANIFEST_COMPRESSION = Option("manifest.compression", string, "zstd")
 MANIFEST_TARGET_FILE_SIZE = Option("manifest.target-file-size", memory_size, 8 << 20)
 MANIFEST_MERGE_MIN_COUNT = Option("manifest.merge-min-count", integer, 30)
 MANIFEST_FULL_COMPACTION_THRESHOLD_SIZE = Option("manifest.full-compaction-threshold-size", memory_size, 16 << 20)
+MANIFEST_SORT_ENABLED = Option("manifest-sort.enabled", boolean, False)
+MANIFEST_SORT_PARTITION_FIELD: Option[str | None] = Option("manifest-sort.partition-field", string, None)
+MANIFEST_SORT_MAX_REWRITE_SIZE = Option("manifest-sort.max-rewrite-size", memory_size, 256 << 20)
 METADATA_STATS_MODE = Option("metadata.stats-mode", string, "truncate(16)")
 METADATA_STATS_MODE_PER_LEVEL: Option[Mapping[int, str]] = Option("metadata.stats-mode.per.level", per_level, {})
 METADATA_STATS_DENSE_STORE = Option("metadata.stats-dense-store", boolean, True)
@@ -337,14 +341,11 @@ REFUSED: Mapping[str, _Accepts] = {
 # Reading such tables is exact: none of these options changes what a batch read sees beyond what `scan` and `read` do.
 REFUSED_ON_WRITE: Mapping[str, _Accepts] = {
     "pk-clustering-override": _OFF,
-    "manifest-sort.enabled": _OFF,
-    "upsert-key": _never,
     "postpone.batch-write-fixed-bucket.rescale-load-factor": _never,
     "file.format": _is(*_DATA_FORMATS),
     "file.format.per.level": _levels_are(*_DATA_FORMATS),
     "changelog-file.format": _is(*_DATA_FORMATS),
     "metastore.tag-to-partition.preview": _is("none", "process-time"),
-    "branch": _is("main"),
     "primary-key.nullable": _OFF,
     "variant.shredding.inferenceMode": _is("per_file", "per-file"),
     "blob-external-storage-field": _never,

@@ -100,7 +100,7 @@ class Table:
 
     @property
     def schemas(self) -> Schemas:
-        return Schemas(self.file_io, self.paths.schema_folder())
+        return Schemas.of(self.file_io, self.paths)
 
     @property
     def tags(self) -> Tags:

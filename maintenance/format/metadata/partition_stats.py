@@ -67,5 +67,10 @@ def _within(value: Value, low: Value, high: Value, nulls: int | None) -> bool:
     return bool(_order(low) <= _order(value) <= _order(high))
 
 
+def sort_word(value: Value) -> tuple[bool, Any]:
+    """What a value of a partition column sorts by: null first, text by its bytes."""
+    return value is not None, _order(value)
+
+
 def _order(value: Value) -> Any:
     return value.encode() if isinstance(value, str) else value

@@ -24,7 +24,6 @@ from maintenance.metadata.branches import Branches
 from maintenance.metadata.paths import matches_spec
 from maintenance.metastore import partitions
 from maintenance.metastore.first_schema import first_schema
-from maintenance.metastore.global_tables import GlobalView, global_table
 from maintenance.metastore.hive.client import HiveMetastore, Struct, close_connections, thrift
 from maintenance.metastore.hive.lock import HiveLock
 from maintenance.metastore.hive.objects import (
@@ -43,7 +42,7 @@ from maintenance.metastore.hive.objects import (
 from maintenance.metastore.hive.partitions import LOAD_DONE, HivePartitions, HiveRecord
 from maintenance.metastore.hive.settings import HiveSettings
 from maintenance.metastore.hive.views import HiveViews
-from maintenance.metastore.identifier import SYS, Identifier
+from maintenance.metastore.identifier import Identifier
 from maintenance.metastore.jdbc.lock import LockSettings, locks_tables
 from maintenance.metastore.partitions import Partition, Spec
 from maintenance.metastore.schema import Schema
@@ -55,7 +54,6 @@ from maintenance.options import table as table_options
 from maintenance.table import format_table, object_table
 from maintenance.table.format_table import FormatTable
 from maintenance.table.object_table import ObjectTable
-from maintenance.table.system.view import AnyView, system_table
 from maintenance.table.table import Table
 
 _BATCH = 300
@@ -161,10 +159,7 @@ class HiveCatalog(HiveViews):
             raise self._no_table(name)
         return schema
 
-    def get_table(self, identifier: str) -> "AnyView | GlobalView | ObjectTable | FormatTable":
-        name = Identifier.parse(identifier)
-        if name.database == SYS:
-            return global_table(self, name.table)
+    def _opened(self, name: Identifier) -> "tuple[ObjectTable | FormatTable | Table, Mapping[str, str]]":
         stored = self._found(name)
         if stored is None:
             self._database(name.database)
@@ -172,9 +167,10 @@ class HiveCatalog(HiveViews):
         schema, location = self._schema_of(name, stored), self._location_of(stored)
         kind = table_options.check_type(schema.options, str(name))
         if kind == format_table.TYPE:
-            return self._format_table(name, location, schema)
+            return self._format_table(name, location, schema), schema.options
         if kind == object_table.TYPE:
-            return ObjectTable(str(name), schema.options.get(table_options.PATH_KEY, location), self.file_io, schema)
+            location = schema.options.get(table_options.PATH_KEY, location)
+            return ObjectTable(str(name), location, self.file_io, schema), schema.options
         table = self.table_type()(
             str(name),
             location,
@@ -184,7 +180,7 @@ class HiveCatalog(HiveViews):
             lock=self._lock(name),
             record=self._record(name, location, schema),
         )
-        return table if name.system_table is None else system_table(table, name.system_table)
+        return table, schema.options
 
     def _format_table(self, name: Identifier, location: str, schema: TableSchema) -> FormatTable:
         if schema.partition_keys and table_options.METASTORE_PARTITIONED_TABLE.of(schema.options):

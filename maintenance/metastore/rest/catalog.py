@@ -46,6 +46,7 @@ from maintenance.options import catalog as catalog_options
 from maintenance.options import table as table_options
 from maintenance.table import format_table, object_table
 from maintenance.table.format_table import FormatTable
+from maintenance.table.named_branch import on_named_branch
 from maintenance.table.object_table import ObjectTable
 from maintenance.table.system.view import AnyView, system_table
 from maintenance.table.table import Table
@@ -185,6 +186,7 @@ class RestCatalog:
             return FormatTable(str(name), location, self.file_io, schema, self._register(name, schema))
         record = RestRecord(self.server, name.database, str(name).partition(".")[2], str(answer["id"]))
         table = self.table_type()(str(name), location, self.file_io, schema.without_place(), name.branch, record=record)
+        table = on_named_branch(table, schema.options)
         return table if name.system_table is None else system_table(table, name.system_table)
 
     def _register(self, name: Identifier, schema: TableSchema) -> RestPartitions | None:

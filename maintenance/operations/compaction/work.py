@@ -98,15 +98,15 @@ class CompactionWork:
         return not is_held(self.table.file_io, self.table.paths, snapshot.id)
 
     def read_context(self, files: Sequence[DataFileMeta], write: WriteContext) -> ReadContext:
-        """How to read data files. Raises: ConflictError: they are of a newer schema than the table was opened with."""
+        """How to read data files. Raises: ConflictError: they have newer columns than the table was opened with."""
         ids = {file.schema_id for file in files} | {self.table.schema.id}
-        if max(ids) > self.table.schema.id:
+        schemas = {i: self.table.schema if i == self.table.schema.id else self.table.schemas.get(i) for i in ids}
+        if max(ids) > self.table.schema.id and schemas[max(ids)].fields != self.table.schema.fields:
             raise ConflictError(
                 f"there are files of schema {max(ids)}, and the table was opened with schema {self.table.schema.id}",
                 f"table {self.table.identifier}",
                 "Open the table again: otherwise they would be rewritten with the old columns.",
             )
-        schemas = {i: self.table.schema if i == self.table.schema.id else self.table.schemas.get(i) for i in ids}
         keyed = self.table.is_primary_key_table
         ordering = table_options.SEQUENCE_SNAPSHOT_ORDERING.of(self.table.options)
         keys = self.table.schema.partition_keys

@@ -51,17 +51,19 @@ def compact_manifest(table: Table, *, dry_run: bool = False) -> CompactManifestR
     Raises: CommitError: other writers kept publishing first; UnsupportedError; CorruptFileError.
     """
     table_options.check_writable(table.options, table.identifier)
-    options = replace(ManifestMergeOptions.of(table.options), min_count=1, full_threshold=1)
+    merging = ManifestMergeOptions.of(table.options, table.schema.partition_keys)
+    options = replace(merging, min_count=1, full_threshold=1)
+    types = [field.type for field in table.schema.partition_fields]
     latest = table.latest_snapshot()
     metas = [] if latest is None else table.manifests.data_manifests(latest)
     before = ManifestsSummary.of(metas)
-    if is_merged(metas, options.target_size):
+    if is_merged(metas, options, types):
         return CompactManifestReport(table.identifier, None, before, before, dry_run)
     if dry_run:
         return CompactManifestReport(table.identifier, None, before, dry_run=True, needed=True)
 
     def check(target: CommitTarget, _changes: Changes, newest: Snapshot | None) -> Conflict | None:
-        done = newest is None or is_merged(target.manifests.data_manifests(newest), options.target_size)
+        done = newest is None or is_merged(target.manifests.data_manifests(newest), options, types)
         return Conflict("another writer merged the manifests meanwhile", frozenset()) if done else None
 
     identity = CommitIdentity(new_commit_user(table.options), properties={OPERATION_PROPERTY: "compact_manifest"})

@@ -5,7 +5,7 @@ the kind of change and the new values. Without a source there is no join.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -75,7 +75,13 @@ class RowClause:
 
 @dataclass(frozen=True, slots=True)
 class RowChange:
-    """A statement. `alias`: of the table; `using`, `on`: the source and which rows match, None without one."""
+    """A statement.
+
+    Attributes:
+        alias: of the table.
+        using, on: the source and which rows match, None without one.
+        bound: rows that are here already, by the name that the source reads them under.
+    """
 
     operation: Literal["delete", "update", "merge"]
     alias: str
@@ -83,6 +89,7 @@ class RowChange:
     source: Source
     using: exp.Expr | None = None
     on: exp.Expr | None = None
+    bound: Mapping[str, pa.Table] = field(default_factory=dict)
 
 
 def change_rows(
@@ -165,7 +172,7 @@ def _counted(report: RowChangeReport, rows: pa.Table) -> RowChangeReport:
 
 def _changed(session: "Session", table: Table, old: pa.Table, change: RowChange) -> pa.Table:
     """`KIND`, the number of the old row, and the table's columns, of each row that changes."""
-    bound = {TARGET: old.append_column(_ROW, pa.array(np.arange(old.num_rows)))}
+    bound = {**change.bound, TARGET: old.append_column(_ROW, pa.array(np.arange(old.num_rows)))}
     resolved = prepared(session, _query(table, change), change.source, bound)
     types = [
         DataField(0, KIND, DataType("VARCHAR", length=MAX_LENGTH)),
@@ -196,9 +203,9 @@ def _query(table: Table, change: RowChange) -> exp.Expr:
     fits = [_fits(change, clause) for clause in change.clauses]
     kinds = [exp.Literal.string(_KINDS[clause.action]) for clause in change.clauses]
     outputs = [exp.alias_(_case(fits, kinds), KIND), exp.alias_(_column(_ROW, change.alias), _ROW)]
-    for field in table.schema.fields:
-        values = [_value(change, clause, field.name) for clause in change.clauses]
-        outputs.append(exp.alias_(_case(fits, values), field.name, quoted=True))
+    for column in table.schema.fields:
+        values = [_value(change, clause, column.name) for clause in change.clauses]
+        outputs.append(exp.alias_(_case(fits, values), column.name, quoted=True))
     query = exp.select(*outputs).from_(exp.alias_(exp.to_table(TARGET), change.alias, table=True, quoted=True))
     if change.using is not None:
         whens = {clause.when for clause in change.clauses}

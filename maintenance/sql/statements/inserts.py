@@ -17,6 +17,7 @@ from maintenance.sql.partitions import folder_spec
 from maintenance.sql.query.run import prepared, run_query
 from maintenance.sql.query.streams import MODE, checkpoint_of, run_stream
 from maintenance.sql.query.travel import hint_options
+from maintenance.sql.query.upsert import has_upserts, upsert
 from maintenance.sql.result import Result
 from maintenance.sql.statements.statement import Parse
 from maintenance.table.table import Table
@@ -55,6 +56,8 @@ class Insert:
             table.overwrite_arrow(
                 rows, Overwrite([folder_spec(table, fixed)] if fixed else None, self._dynamic(session))
             )
+        elif has_upserts(session, table):
+            upsert(session, table, rows, self.cursor.source)
         elif rows.num_rows:
             table.write_arrow(rows)
         return Result()

@@ -231,8 +231,8 @@ def test_no_read_may_change_what_files_depend_on(with_table: Catalog, key: str) 
 def test_values_are_checked(with_table: Catalog) -> None:
     with pytest.raises(OptionError, match=r"'snapshot\.num-retained\.min' = 'x'"):
         with_table.alter_table("db.t", [SetOption("snapshot.num-retained.min", "x")])
-    with pytest.raises(UnsupportedError, match=r"manifest-sort\.enabled"):
-        with_table.alter_table("db.t", [SetOption("manifest-sort.enabled", "true")])
+    with pytest.raises(UnsupportedError, match=r"query-auth\.enabled"):
+        with_table.alter_table("db.t", [SetOption("query-auth.enabled", "true")])
 
 
 def test_defaults_of_the_catalog(tmp_path: Path) -> None:

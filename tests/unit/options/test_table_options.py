@@ -28,7 +28,7 @@ OPTIONS = {
 # Read by validation alone: a table may say what its writers do, and they do nothing else here.
 ONLY_CHECKED: set[str] = set()
 # Paimon knows these no more, or under no name of its own: old tables may still have them.
-BEYOND_PAIMON_2 = {"sequence.auto-padding", "upsert-key", "manifest.format", "blob-external-storage-field"}
+BEYOND_PAIMON_2 = {"sequence.auto-padding", "manifest.format", "blob-external-storage-field"}
 # Values that change something, where `true` is none.
 CHANGING = {
     "changelog-producer": "lookup",
@@ -42,7 +42,6 @@ CHANGING = {
     "changelog.num-retained.min": "3",
     "changelog.num-retained.max": "9",
     "changelog.time-retained": "1 d",
-    "branch": "b",
     "metadata.iceberg.storage": "hive-catalog",
     "variant.shredding.inferenceMode": "adaptive",
 }

@@ -390,7 +390,7 @@ def test_statistics_and_index_files_go_with_their_last_snapshot(tmp_path: Path) 
 
 def test_refuses_what_it_does_not_do(tmp_path: Path) -> None:
     table = filled(tmp_path, commits=2)
-    with pytest.raises(UnsupportedError, match=r"upsert-key"):
-        expire_snapshots(table.copy({"upsert-key": "id"}))
+    with pytest.raises(UnsupportedError, match=r"query-auth"):
+        expire_snapshots(table.copy({"query-auth.enabled": "true"}))
     with pytest.raises(OptionError):
         expire_snapshots(table, retain_min=3, retain_max=2)

@@ -1,0 +1,44 @@
+"""Options that decide where and in what order metadata lies: both engines use the same table."""
+
+from pathlib import Path
+
+from maintenance.catalog import SetOption, open_catalog
+from maintenance.operations import compact, compact_manifest, create_branch
+from tests.java.process import JavaProcess
+from tests.tables import create_table, get_table, keyed, open_warehouse, state
+
+DAYS = [("day", "INT NOT NULL"), ("id", "INT NOT NULL"), ("v", "STRING")]
+
+
+def test_a_branch_that_the_options_name(java: JavaProcess, tmp_path: Path) -> None:
+    warehouse = str(tmp_path)
+    create_table(warehouse).write_arrow(keyed({1: "main"}))
+    create_branch(get_table(warehouse), "b")
+    open_warehouse(warehouse).alter_table("db.t", [SetOption("branch", "b")])
+    get_table(warehouse).write_arrow(keyed({2: "ours"}))
+    java.write(warehouse, "db.t", [(3, "java")])
+    expected = {2: "ours", 3: "java"}
+    assert state(get_table(warehouse)) == dict(java.rows(warehouse, "db.t")) == expected
+    compact(None, get_table(warehouse), full=True)
+    assert dict(java.rows(warehouse, "db.t$branch_b")) == expected, "all files have schemas of the branch"
+    assert dict(java.rows(warehouse, "db.t")) == state(get_table(warehouse, "db.t$branch_b")) == expected
+    assert dict(java.rows(warehouse, "db.t", {"branch": "main"})) == {1: "main"}
+
+
+def test_sorted_manifests(java: JavaProcess, tmp_path: Path) -> None:
+    warehouse = str(tmp_path)
+    options = {"manifest-sort.enabled": "true", "manifest.target-file-size": "4 kb", "bucket": "1"}
+    java.create_table(warehouse, "db.t", DAYS, (["day", "id"], ["day"]), options)
+    expected = []
+    for number in range(12):
+        rows = [(day, number, f"{day}.{number}") for day in range(number % 3, 9, 3)]
+        java.write(warehouse, "db.t", rows)
+        expected += rows
+    compact_manifest(get_table(warehouse))
+    compact(None, get_table(warehouse), full=True)
+    compact_manifest(get_table(warehouse))
+    table = open_catalog({"warehouse": warehouse}).get_table("db.t")
+    assert sorted(tuple(row.values()) for row in table.to_arrow().to_pylist()) == sorted(expected)
+    assert sorted(java.rows(warehouse, "db.t")) == sorted(expected)
+    java.write(warehouse, "db.t", [(4, 99, "java")])
+    assert (4, 99, "java") in java.rows(warehouse, "db.t")
