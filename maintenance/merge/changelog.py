@@ -57,7 +57,7 @@ def before_lookup(rows: pa.Table, groups: KeyGroups, levels: np.ndarray) -> Befo
     above = np.where(ordered > 0, ordered, np.iinfo(ordered.dtype).max)
     lowest = np.repeat(np.minimum.reduceat(above, groups.starts), np.diff(groups.starts, append=len(ordered)))
     chosen = np.zeros(len(levels), bool)
-    chosen[groups.order] = (ordered > 0) & (ordered == lowest)
+    chosen[groups.order] = ordered == lowest
     return _before(rows, groups, chosen, np.logical_or.reduceat(ordered == 0, groups.starts))
 
 

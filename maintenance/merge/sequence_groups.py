@@ -78,11 +78,10 @@ def _names(groups: Sequence[SequenceGroup]) -> Iterator[tuple[SequenceGroup, str
 def sequence_ranks(records: Records, group: SequenceGroup) -> np.ndarray:
     """Each record's place in the order of the group's sequences, -1 where all of them are null. int64, shape (n,)."""
     columns = [records.column(name) for name in group.order_by]
-    words = sort_words(columns)
-    if len(words) == 1 and int(words[0].max()).bit_length() + len(records.order).bit_length() < 62:
-        ranks = words[0].astype(np.int64)
-    else:
-        ranks = dense_ranks(words)
+    word, *more = words = sort_words(columns)
+    # `winners` multiplies ranks by numbers of records.
+    small = not more and int(word.max()).bit_length() + len(records.order).bit_length() < 62
+    ranks = word.astype(np.int64) if small else dense_ranks(words)
     absent = np.ones(len(ranks), bool)
     for column in columns:
         absent &= column.is_null().to_numpy(zero_copy_only=False)
@@ -129,11 +128,10 @@ def removals(records: Records, groups: Sequence[SequenceGroup]) -> np.ndarray:
         removed = candidates[first]
         removes[positions[removed]] = True
         # Only what follows a removal in the same key is looked at again.
-        since = np.full(int(part[-1]) + 1, len(positions))
+        since = np.full(np.count_nonzero(begins), len(positions))
         since[parts] = removed
         follows = np.arange(len(positions)) >= since[part]
-        begins = begins.copy()
-        begins[:] = False
+        begins = np.zeros(len(positions), bool)
         begins[removed] = True
         positions, begins = positions[follows], begins[follows]
     return removes

@@ -32,5 +32,5 @@ def united(inputs: Inputs, union: Callable[[list[bytes]], bytes]) -> pa.Array:
 def _late_first(inputs: Inputs) -> Inputs:
     """Late records in front, the latest first."""
     position = np.arange(len(inputs.order))
-    order = np.lexsort((np.where(inputs.is_op(Op.BEHIND), -position - 1, position), inputs.segment))
+    order = np.lexsort((np.where(inputs.is_op(Op.BEHIND), -position, position), inputs.segment))
     return Inputs(inputs.column, inputs.order[order], inputs.starts)

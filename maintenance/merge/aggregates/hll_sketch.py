@@ -27,7 +27,7 @@ def _union(sketches: list[bytes], where: str) -> bytes:
             union.update(sketch)
             union.update(hll_sketch.deserialize(total))
             total = union.get_result(tgt_hll_type.HLL_4).serialize_compact()
-    except (ValueError, RuntimeError) as error:
+    except (IndexError, ValueError, RuntimeError) as error:
         raise DataError(f"bytes that are not an HLL sketch: {error}", where, "Write compact HLL sketches.") from error
     return total
 

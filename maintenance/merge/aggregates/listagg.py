@@ -66,7 +66,7 @@ def _in_place(inputs: Inputs, where: np.ndarray) -> tuple[np.ndarray, np.ndarray
     segments = inputs.segment[positions]
     if inputs.has(Op.BEHIND):
         late = inputs.is_op(Op.BEHIND)[positions]
-        order = np.lexsort((np.where(late, -positions - 1, positions), segments))
+        order = np.lexsort((np.where(late, -positions, positions), segments))
         positions, segments = positions[order], segments[order]
     return positions, segments
 

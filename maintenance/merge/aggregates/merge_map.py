@@ -15,7 +15,7 @@ from maintenance.types.data_type import DataType
 def merged_maps(inputs: Inputs, _column: AggregatedColumn) -> pa.Array:
     elements = Elements.of(inputs.since_set)
     if not len(elements.record):
-        return elements.chosen_where(np.zeros(0, bool))
+        return elements.chosen_where(np.array([], bool))
     codes = identities(elements.keys)
     # The entries of one key, oldest first, are a segment of their own.
     pairs = elements.segment * (int(codes.max()) + 1) + codes

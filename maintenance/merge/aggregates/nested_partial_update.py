@@ -48,7 +48,7 @@ def _composed(elements: Elements, codes: np.ndarray, numbers: np.ndarray) -> tup
     # The rows of one key, oldest first and late ones in front, are a segment of their own.
     pairs = elements.segment * (int(codes.max()) + 1) + codes
     record = elements.record
-    age = np.where(elements.inputs.is_op(Op.BEHIND)[record], -record - 1, record)
+    age = np.where(elements.inputs.is_op(Op.BEHIND)[record], -record, record)
     order = numbers[np.lexsort((numbers, age[numbers], pairs[numbers]))]
     starts = np.flatnonzero(np.diff(pairs[order], prepend=-1))
     fields = []

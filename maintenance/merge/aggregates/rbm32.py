@@ -17,7 +17,7 @@ def union32(inputs: Inputs, column: AggregatedColumn) -> pa.Array:
 def _union(bitmaps: list[bytes], where: str) -> bytes:
     try:
         result = BitMap.union(*map(BitMap.deserialize, bitmaps))
-    except (ValueError, RuntimeError) as error:
+    except (IndexError, ValueError, RuntimeError) as error:
         raise DataError(f"bytes that are not a roaring bitmap: {error}", where, "Write serialized bitmaps.") from error
     result.run_optimize()
     data: bytes = result.serialize()

@@ -91,7 +91,7 @@ def _sum_exactly(inputs: Inputs, part: slice, signs: np.ndarray | None, largest:
             total = number
             continue
         total += number
-        within = largest if inputs.column.type.precision > 18 else max(largest, 2**63 - 1)
+        within = largest if inputs.column.type.precision > 18 else 2**63 - 1
         if abs(total) > within:
             total = None
     return total

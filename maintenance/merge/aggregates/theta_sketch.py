@@ -27,7 +27,7 @@ def _union(sketches: list[bytes], where: str) -> bytes:
     try:
         for data in sketches:
             union.update(compact_theta_sketch.deserialize(data))
-    except (ValueError, RuntimeError) as error:
+    except (IndexError, ValueError, RuntimeError) as error:
         raise DataError(
             f"bytes that are not a theta sketch: {error}", where, "Write compact theta sketches."
         ) from error

@@ -1,10 +1,12 @@
 """Ordering records by key and age against a model that sorts them one by one."""
 
+import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maintenance.merge.ordered import KeyGroups, RecordOrder, group_by_key
+from maintenance.merge.ordered import KeyGroups, RecordOrder, group_by_key, without_covered_levels
 from tests.examples import examples
 from tests.models.merging import grouped
 from tests.models.order import Record
@@ -53,3 +55,27 @@ def test_equal_user_sequences_leave_it_to_the_sequence_number() -> None:
         groups = group_by_key(rows, RecordOrder(("k",), ("u",), descending), "_RUN")
         assert groups.order.tolist() == [2, 0, 1]
         assert groups.newest.tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    ("levels", "kept"),
+    [
+        ([[0, 0]], [[0, 0]]),
+        ([[5], [0]], [[5], [0]]),
+        ([[5, 0, 0]], [[5, 0, 0]]),
+        ([[5, 4, 0]], [[4, 0]]),
+        ([[0, 1, 5, 3], [0, 2], [5, 1]], [[0, 1], [0, 2], [1]]),
+        ([[5, 3, 4]], [[3]]),
+        ([[2], [5, 4]], [[2], [4]]),
+    ],
+)
+def test_the_lowest_level_above_0_covers_deeper_ones(levels: list[list[int]], kept: list[list[int]]) -> None:
+    """Args: `levels`: of the records of each key. Records are numbered against their order."""
+    flat = [level for key in levels for level in key]
+    order = np.arange(len(flat))[::-1]
+    starts = np.cumsum([0, *map(len, levels)])[:-1]
+    of_row = np.array(flat)[::-1]
+    found = without_covered_levels(KeyGroups(order, starts), of_row)
+    bounds = [*found.starts.tolist(), len(found.order)]
+    ordered = of_row[found.order].tolist()
+    assert [ordered[start:end] for start, end in zip(bounds, bounds[1:], strict=False)] == kept

@@ -40,6 +40,10 @@ REFUSED = {
     "list of numbers": ({**AGGREGATION, "fields.a.aggregate-function": "listagg"}, "'listagg' does not take INT"),
     "bitmap of texts": ({**AGGREGATION, "fields.b.aggregate-function": "rbm32"}, "'rbm32' does not take STRING"),
     "collecting numbers": ({**AGGREGATION, "fields.a.aggregate-function": "collect"}, "'collect' does not take INT"),
+    "keytime without map": (
+        {**AGGREGATION, "fields.a.aggregate-function": "merge_map_with_keytime"},
+        "'merge_map_with_keytime' does not take INT",
+    ),
     "sum of texts in a group": ({**GROUP, "fields.b.aggregate-function": "sum"}, "'sum' does not take STRING"),
     "removing and ignoring retractions": (
         {**AGGREGATION, "aggregation.remove-record-on-delete": "true", "fields.a.ignore-retract": "true"},
