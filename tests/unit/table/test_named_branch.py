@@ -5,16 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from maintenance.catalog import AddColumn, RemoveOption, Schema, SetOption
+from maintenance.catalog import AddColumn, CatalogTable, RemoveOption, Schema, SetOption
 from maintenance.errors import NotFoundError, OptionError, SchemaError
 from maintenance.operations import compact, create_tag, expire_snapshots
-from maintenance.table.table import Table
 from tests.small_tables import branch_from_tag
 from tests.tables import KEYED, create_table, get_table, keyed, live_files, open_warehouse, state
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Table:
+def table(tmp_path: Path) -> CatalogTable:
     """`db.t` with the option, whose branch b has changed since."""
     table = create_table(tmp_path)
     table.write_arrow(keyed({1: "main"}))
@@ -25,7 +24,7 @@ def table(tmp_path: Path) -> Table:
     return get_table(tmp_path)
 
 
-def test_the_branch_is_read_and_written(tmp_path: Path, table: Table) -> None:
+def test_the_branch_is_read_and_written(tmp_path: Path, table: CatalogTable) -> None:
     assert state(table) == {1: "main", 2: "branch"}
     assert table.identifier == "db.t$branch_b"
     table.write_arrow(keyed({1: "new"}))
@@ -38,14 +37,14 @@ def test_the_branch_is_read_and_written(tmp_path: Path, table: Table) -> None:
     assert snapshots["snapshot_id"].to_pylist() == [1, 2, 3, 4]
 
 
-def test_expiry_is_of_the_branch(tmp_path: Path, table: Table) -> None:
+def test_expiry_is_of_the_branch(tmp_path: Path, table: CatalogTable) -> None:
     table.write_arrow(keyed({1: "new"}))
     expire_snapshots(table, retain_max=1, retain_min=1, older_than=datetime.now(UTC))
     assert table.snapshots.list_ids() == [3]
     assert table.on_branch("main").snapshots.list_ids() == [1, 2]
 
 
-def test_columns_that_differ_are_refused_until_both_have_them(tmp_path: Path, table: Table) -> None:
+def test_columns_that_differ_are_refused_until_both_have_them(tmp_path: Path, table: CatalogTable) -> None:
     catalog = open_warehouse(tmp_path)
     catalog.alter_table("db.t$branch_b", [AddColumn("w", "INT")])
     with pytest.raises(SchemaError, match=r"Make the same changes to db\.t\$branch_b"):

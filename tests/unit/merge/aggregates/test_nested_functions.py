@@ -43,7 +43,7 @@ def merged(function: str, data_type: DataType, steps: list[tuple[Op, Any]], **op
     inputs = Inputs(column, np.arange(len(steps)), np.array([0]), ops if ops.any() else None)
     settings = {f"fields.c.{name.replace('_', '-')}": value for name, value in options.items()}
     field = DataField(3, "c", data_type)
-    return AGGREGATES[function].reduce(inputs, AggregatedColumn(field, settings))[0].as_py()  # type: ignore[union-attr]
+    return AGGREGATES[function].reduce(inputs, AggregatedColumn(field, settings))[0].as_py()
 
 
 def row(key: int | None, value: str | None) -> dict[str, Any]:

@@ -146,7 +146,8 @@ def test_a_merge_that_another_commit_overtakes_is_refused(tmp_path: Path) -> Non
     put(table, {1: "a", 2: "b"})
     source, clauses = pa.table({"k": pa.array([2], pa.int32())}), [Clause("matched", "delete")]
     plan = plan_merge_into(None, table, source, "t.k = s.k", clauses)
-    writer, seen = PlannedWriter(table, plan), []
+    writer = PlannedWriter(table, plan)
+    seen: list[object] = []
 
     class Overtaken(PlannedWriter):
         def in_files(self, *changes: Any) -> Any:
